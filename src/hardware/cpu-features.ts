@@ -1,0 +1,157 @@
+/** CPU features: Linux names, the compilers' names, and what leaving one out takes with it. */
+
+/**
+ * Implied by a `-march`, but no computing code ever needs them: BIOS and hypervisors hide several of them every day, so
+ * asking a host for them would turn working machines away.
+ */
+export const neverNeededFeatures: ReadonlySet<string> = new Set([
+  // Management, virtualisation and security features of x86 without an instruction that computes.
+  ..."clzero enqcmd fsgsbase hreset invpcid kl lwp mwaitx pconfig pku rdpru sgx uintr user_shstk wbnoinvd widekl".split(
+    " ",
+  ),
+  // Transactional memory: hidden by microcode; HLE prefixes are ignored by a CPU without HLE.
+  "hle",
+  "rtm",
+  // Hints: ptwrite is for tracing, the others execute as no-ops where they are unknown (Intel SDM; Arm ARM for BTI).
+  "bti",
+  "cldemote",
+  "prefetchi",
+  "ptwrite",
+  // XSAVES raises #GP outside the kernel (Intel SDM), and kernels before 4.x do not print it.
+  "xsaves",
+  // A process must ask the kernel for tagging (prctl) before a tag means anything, so it looks at HWCAP2_MTE first.
+  "mte",
+]);
+
+/** Every x86-64 compiler and every x86-64 Linux takes these for granted: no option removes them. */
+export const x86Baseline: ReadonlySet<string> = new Set(
+  "cmov cx8 fpu fxsr lm mmx sse sse2 syscall".split(" "),
+);
+
+/** Linux name → name of the `-m` option of gcc and clang, where they differ. */
+const x86Options: Readonly<Record<string, string>> = {
+  "3dnowext": "3dnowa",
+  "3dnowprefetch": "prfchw",
+  abm: "lzcnt",
+  amx_bf16: "amx-bf16",
+  amx_complex: "amx-complex",
+  amx_fp16: "amx-fp16",
+  amx_int8: "amx-int8",
+  amx_tile: "amx-tile",
+  avx512_4fmaps: "avx5124fmaps",
+  avx512_4vnniw: "avx5124vnniw",
+  avx512_bf16: "avx512bf16",
+  avx512_bitalg: "avx512bitalg",
+  avx512_fp16: "avx512fp16",
+  avx512_vbmi2: "avx512vbmi2",
+  avx512_vnni: "avx512vnni",
+  avx512_vp2intersect: "avx512vp2intersect",
+  avx512_vpopcntdq: "avx512vpopcntdq",
+  avx_ifma: "avxifma",
+  avx_ne_convert: "avxneconvert",
+  avx_vnni: "avxvnni",
+  avx_vnni_int16: "avxvnniint16",
+  avx_vnni_int8: "avxvnniint8",
+  bmi1: "bmi",
+  cmpccxadd: "cmpccxadd",
+  lahf_lm: "sahf",
+  pclmulqdq: "pclmul",
+  pni: "sse3",
+  rdrand: "rdrnd",
+  sha_ni: "sha",
+  sse4_1: "sse4.1",
+  sse4_2: "sse4.2",
+  user_shstk: "shstk",
+};
+
+/**
+ * Arm: extension of `-march`/`-mcpu` → the Linux names that come with it. Only what an extension names can be left out, and
+ * only where gcc and clang agree on the name: asimdrdm is `rdma` to gcc, and clang keeps its macro with `+nordma`.
+ */
+const armExtensions: Readonly<Record<string, readonly string[]>> = {
+  bf16: ["bf16"],
+  crc: ["crc32"],
+  // One extension for both: gcc keeps AES with `+noaes` on cores that it knows as `+crypto`.
+  crypto: ["aes", "pmull", "sha1", "sha2"],
+  dotprod: ["asimddp"],
+  flagm: ["flagm"],
+  fp16: ["fphp", "asimdhp"],
+  fp16fml: ["asimdfhm"],
+  i8mm: ["i8mm"],
+  lse: ["atomics"],
+  memtag: ["mte"],
+  pauth: ["paca", "pacg"],
+  rcpc: ["lrcpc"],
+  rng: ["rng"],
+  sb: ["sb"],
+  sha3: ["sha3", "sha512"],
+  sm4: ["sm3", "sm4"],
+  ssbs: ["ssbs"],
+  sve: ["sve"],
+  sve2: ["sve2"],
+  "sve2-bitperm": ["svebitperm"],
+};
+
+/** Feature → features that both gcc and clang switch off with it (the inverse of their "implies" tables), direct ones only. */
+const x86Dependents: Readonly<Record<string, readonly string[]>> = {
+  "3dnow": ["3dnowext"],
+  avx: ["avx2", "f16c", "fma", "fma4"],
+  avx2: ["avx512f", "avx_ifma", "avx_ne_convert", "avx_vnni", "avx_vnni_int16", "avx_vnni_int8"],
+  avx512bw: ["avx512_bf16", "avx512_fp16", "avx512vbmi"],
+  avx512f:
+    "avx512_bitalg avx512_vbmi2 avx512_vnni avx512_vp2intersect avx512_vpopcntdq avx512bw avx512cd avx512dq avx512er avx512ifma avx512pf avx512vl".split(
+      " ",
+    ),
+  fma4: ["xop"],
+  pni: ["sse4a", "ssse3"],
+  sse4_1: ["sse4_2"],
+  sse4_2: ["avx"],
+  sse4a: ["fma4"],
+  ssse3: ["sse4_1"],
+  // gcc also drops AVX with xsave; clang does not, so that AVX stays required.
+  xsave: ["xsavec", "xsaveopt", "xsaves"],
+};
+
+const armDependents: Readonly<Record<string, readonly string[]>> = {
+  fp16: ["fp16fml", "sve"],
+  sve: ["sve2"],
+  sve2: ["sve2-bitperm"],
+};
+
+/** The `-m` option of a Linux feature name, without `-m` or `-mno-`. */
+export function x86OptionName(feature: string): string {
+  return x86Options[feature] ?? feature;
+}
+
+/** The Linux name of a feature that is given by either name. */
+export function linuxName(name: string): string {
+  return linuxNames.get(name) ?? name;
+}
+
+/** The Arm extension that a name belongs to, which may be the extension itself or a Linux name; null when none does. */
+export function armExtension(name: string): string | null {
+  if (Object.hasOwn(armExtensions, name)) return name;
+  const found = Object.entries(armExtensions).find(([, features]) => features.includes(name));
+  return found?.[0] ?? null;
+}
+
+/** The Linux names that leaving out one Arm extension removes, with those of the extensions built on it. */
+export function withoutArmExtension(extension: string): readonly string[] {
+  return closure(extension, armDependents).flatMap((name) => armExtensions[name] ?? []);
+}
+
+/** The Linux names that leaving out one x86 feature removes, itself first. */
+export function withoutX86Feature(feature: string): readonly string[] {
+  return closure(feature, x86Dependents);
+}
+
+const linuxNames: ReadonlyMap<string, string> = new Map(
+  Object.entries(x86Options).map(([linux, option]) => [option, linux]),
+);
+
+function closure(name: string, dependents: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const found = new Set([name]);
+  // A Set is iterated in insertion order and sees what is added on the way.
+  for (const each of found) for (const next of dependents[each] ?? []) found.add(next);
+  return [...found];
+}

@@ -1,0 +1,61 @@
+/** x86 features that Linux prints under no name: only vendor, family and model of a CPU can tell. */
+
+import type { SourceKey } from "./sources.ts";
+
+/**
+ * Names that Linux 6.12 never prints in `flags`: it prints a feature only when the comment of its line in
+ * arch/x86/include/asm/cpufeatures.h begins with a quoted name. Other kernels may print some of them.
+ * x86 also hides sha512, sm3 and sm4, which are left out: on Arm the same names are printed, and no march here needs them.
+ */
+export const hiddenFeatures: ReadonlySet<string> = new Set(
+  "amx_complex amx_fp16 avx_ifma avx_ne_convert avx_vnni_int16 avx_vnni_int8 cmpccxadd hreset kl pconfig prefetchi prefetchwt1 ptwrite raoint uintr usermsr widekl".split(
+    " ",
+  ),
+);
+
+/**
+ * The hidden features that a CPU has by its make; empty where the tables do not know the model, as unknown counts as absent.
+ *
+ * @param vendor `vendor_id` of /proc/cpuinfo
+ * @param family `cpu family`
+ * @param model `model`, decimal in /proc/cpuinfo
+ * @param visible the features that the kernel does print; a hidden feature is inferred only where the visible one that it
+ *   extends is there, since a hypervisor that masks AMX masks all of it
+ */
+export function inferHiddenFeatures(
+  vendor: string,
+  family: number,
+  model: number,
+  visible: readonly string[],
+): readonly string[] {
+  const row = hiddenFeatureRows.find(
+    (each) => each.vendor === vendor && each.family === family && each.models.includes(model),
+  );
+  return (row?.features ?? []).filter((feature) => visible.includes(extendedFeature(feature)));
+}
+
+export interface HiddenFeatureRow {
+  readonly vendor: string;
+  readonly family: number;
+  readonly models: readonly number[];
+  readonly march: string;
+  readonly features: readonly string[];
+  readonly source: readonly SourceKey[];
+}
+
+/**
+ * Only features that an image can need. Model 0xc6 (Arrow Lake-S): tests/targets/linux-ubuntu26.04-arrowlake_s, where a newer
+ * kernel prints them. AMD publishes no model for its one hidden feature, the hint prefetchi.
+ */
+// biome-ignore format: one row per line
+export const hiddenFeatureRows: readonly HiddenFeatureRow[] = [
+  { vendor: "GenuineIntel", family: 6, models: [0xc5, 0xb5, 0xc6], march: "arrowlake", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX", "ARCHSPEC"] },
+  { vendor: "GenuineIntel", family: 6, models: [0xad], march: "graniterapids", features: ["amx_fp16"], source: ["CLANG22", "LINUX"] },
+  { vendor: "GenuineIntel", family: 6, models: [0xae], march: "graniterapids-d", features: ["amx_complex", "amx_fp16"], source: ["CLANG22", "LINUX"] },
+  { vendor: "GenuineIntel", family: 6, models: [0xaf], march: "sierraforest", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX"] },
+];
+
+function extendedFeature(feature: string): string {
+  if (feature.startsWith("amx_")) return "amx_tile";
+  return feature === "cmpccxadd" ? "lm" : "avx_vnni";
+}

@@ -1,0 +1,219 @@
+/** CPU microarchitectures and levels as compilers name them: which features an image built for one needs from a host. */
+
+import {
+  armExtension,
+  linuxName,
+  neverNeededFeatures,
+  withoutArmExtension,
+  withoutX86Feature,
+  x86Baseline,
+  x86OptionName,
+} from "./cpu-features.ts";
+import { armRows, type MarchRow, powerRows, x86Rows } from "./cpu-march-table.ts";
+import type { SourceKey } from "./sources.ts";
+import { compareVersions, parseVersion } from "./version.ts";
+
+/** Architectures in OCI words. */
+export type CpuArchitecture = "amd64" | "arm64" | "ppc64le";
+
+export interface March {
+  /** The compiler's name: `broadwell`, `neoverse-n1`, `power9`. */
+  readonly name: string;
+  readonly architecture: CpuArchitecture;
+  /** As in host facts, or `generic` for a level. */
+  readonly vendor: string;
+  /** What the compiler may emit from plain code, sorted Linux names. */
+  readonly required: readonly string[];
+  /** What sources may use behind the compiler's macros, sorted Linux names. */
+  readonly optional: readonly string[];
+  /** What an image of this march needs from a host: both, less what no computing code needs. Sorted Linux names. */
+  readonly features: readonly string[];
+  /** First version of each compiler that accepts the name: `0` is every version, null is not known. */
+  readonly compiler: { readonly gcc: string | null; readonly clang: string | null };
+  /** Which option takes the name: Arm and POWER cores are `-mcpu` values. */
+  readonly option: "march" | "mcpu";
+  /** The value of the option, where it is not the name: `thunderx2t99`. */
+  readonly compilerName: string;
+  readonly source: readonly SourceKey[];
+  readonly note?: string;
+}
+
+/**
+ * Finds a march by its name; null when the tables do not have it.
+ *
+ * @example
+ * findMarch("broadwell")?.features.includes("adx"); // true
+ */
+export function findMarch(name: string): March | null {
+  const known = expanded.get(name);
+  if (known !== undefined) return known;
+  const row = rows().get(name);
+  if (row === undefined) return null;
+  const march = expand(row, architectureOf(row));
+  expanded.set(name, march);
+  return march;
+}
+
+/** All names, the generic levels of each architecture first. */
+export function marchNames(): readonly string[] {
+  return [...rows().keys()];
+}
+
+/** The only platform that an image of this march runs on. */
+export function marchPlatform(march: March): `linux/${CpuArchitecture}` {
+  return `linux/${march.architecture}`;
+}
+
+/**
+ * What an image needs from a host when it is built for `march` without some features. `without` takes Linux names and the
+ * compiler's names. What a feature is the base of goes with it, as the compilers do it: no `avx` means no `avx2` either.
+ *
+ * @returns sorted Linux names
+ */
+export function marchFeatures(march: March, without: readonly string[] = []): readonly string[] {
+  const removed = new Set(
+    without.filter((name) => isRemovable(march, name)).flatMap((name) => removes(march, name)),
+  );
+  return march.features.filter((feature) => !removed.has(feature));
+}
+
+/** The names of `without` that the march does not have, or that no compiler option can leave out. */
+export function unknownWithout(march: March, without: readonly string[]): readonly string[] {
+  return without.filter((name) => !isRemovable(march, name));
+}
+
+/**
+ * The compiler's options for a march without some features, for gcc and clang alike. On Arm, clang before 22 still defines
+ * the macros of some extensions that it was told to leave out (seen in 16 and 19): sources that ask may use them.
+ *
+ * @example
+ * compilerFlags(march, ["waitpkg"]); // ["-march=sapphirerapids", "-mno-waitpkg"]
+ * compilerFlags(march, ["sve"]); // ["-mcpu=neoverse-v1+nosve"]
+ */
+export function compilerFlags(march: March, without: readonly string[] = []): readonly string[] {
+  const names = without.filter((name) => isRemovable(march, name));
+  const option = `-${march.option}=${march.compilerName}`;
+  if (march.architecture !== "arm64") {
+    const options = new Set(names.map((name) => `-mno-${x86OptionName(linuxName(name))}`));
+    return [option, ...[...options].sort()];
+  }
+  const extensions = new Set(names.map((name) => `+no${armExtension(name)}`));
+  return [option + [...extensions].sort().join("")];
+}
+
+/**
+ * Whether a version of gcc or clang accepts the march; null when that is not known.
+ *
+ * @example
+ * marchCompiles(march, "gcc", "7.5"); // false for sapphirerapids
+ */
+export function marchCompiles(march: March, compiler: "gcc" | "clang", version: string): boolean | null {
+  const parts = parseVersion(version);
+  const row = rows().get(march.name);
+  const first = march.compiler[compiler];
+  if (parts === null || row === undefined || first === null) return null;
+  if (compareVersions(parts, parseVersion(first) ?? []) >= 0) return true;
+  const backports = compiler === "gcc" ? (row.gccBackports ?? []) : [];
+  const backported = backports
+    .map((each) => parseVersion(each) ?? [])
+    .some((each) => each[0] === parts[0] && compareVersions(parts, each) >= 0);
+  if (backported) return true;
+  const unverified = compiler === "gcc" ? row.gccUnverified : row.clangUnverified;
+  return unverified === true ? null : false;
+}
+
+/**
+ * The highest generic level that a host's features prove: `x86-64-v3`, `armv8.2-a`, `power9`; null when not even the lowest is, or
+ * for an architecture without levels.
+ *
+ * Sources: x86-64 psABI, micro-architecture levels; the compilers' feature sets for Arm. Linux prints `abm` for lzcnt, and
+ * `avx` only where the kernel saves its state, which is the psABI's OSXSAVE.
+ *
+ * @param architecture in OCI words: `amd64`, `arm64`, `ppc64le`
+ * @param features Linux names present on every processor
+ */
+export function cpuLevel(architecture: string, features: readonly string[]): string | null {
+  const present = new Set(features);
+  const levels = Object.hasOwn(levelNames, architecture)
+    ? levelNames[architecture as keyof typeof levelNames]
+    : [];
+  const proven = levels.filter((name) => findMarch(name)?.features.every((feature) => present.has(feature)));
+  return proven.at(-1) ?? null;
+}
+
+/** The vendor of an Arm core by `CPU implementer` of /proc/cpuinfo: `0x41` → `ARM`; null when the tables do not have it. */
+export function implementerName(implementer: string): string | null {
+  return armRows.find((row) => row.implementer === implementer.toLowerCase())?.vendor ?? null;
+}
+
+/** The march of an Arm core by `CPU implementer` and `CPU part`: `0x41`, `0xd0c` → `neoverse-n1`; null when not in the tables. */
+export function partName(implementer: string, part: string): string | null {
+  const found = armRows.find(
+    (row) => row.implementer === implementer.toLowerCase() && row.part === part.toLowerCase(),
+  );
+  return found?.name ?? null;
+}
+
+function isRemovable(march: March, name: string): boolean {
+  if (march.architecture === "ppc64le") return false;
+  const known = new Set([...march.required, ...march.optional]);
+  if (march.architecture === "amd64") return known.has(linuxName(name)) && !x86Baseline.has(linuxName(name));
+  const extension = armExtension(name);
+  return extension !== null && withoutArmExtension(extension).some((feature) => known.has(feature));
+}
+
+function removes(march: March, name: string): readonly string[] {
+  return march.architecture === "arm64"
+    ? withoutArmExtension(armExtension(name) ?? name)
+    : withoutX86Feature(linuxName(name));
+}
+
+/** Lowest first. */
+const levelNames = {
+  amd64: ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"],
+  arm64: ["armv8-a", "armv8.1-a", "armv8.2-a", "armv8.5-a", "armv9-a"],
+  ppc64le: ["power8", "power9", "power10"],
+} as const;
+
+// Expanded at the first use: a resolver that only compares features never pays for it.
+/** A host asks for the levels alone, so each march is put together when it is first asked for. */
+const expanded = new Map<string, March>();
+let byName: ReadonlyMap<string, MarchRow> | undefined;
+
+function rows(): ReadonlyMap<string, MarchRow> {
+  byName ??= new Map([...x86Rows, ...armRows, ...powerRows].map((row) => [row.name, row]));
+  return byName;
+}
+
+function architectureOf(row: MarchRow): CpuArchitecture {
+  if (x86Rows.includes(row)) return "amd64";
+  return armRows.includes(row) ? "arm64" : "ppc64le";
+}
+
+function expand(row: MarchRow, architecture: CpuArchitecture): March {
+  const required = new Set([...requiredOf(row), ...words(row.hiddenRequired)]);
+  const optional = [...words(row.optional), ...words(row.hiddenOptional)];
+  const features = new Set([...required, ...optional].filter((feature) => !neverNeededFeatures.has(feature)));
+  return {
+    name: row.name,
+    architecture,
+    vendor: row.vendor,
+    required: [...required].sort(),
+    optional: optional.sort(),
+    features: [...features].sort(),
+    compiler: { gcc: row.gcc, clang: row.clang },
+    option: row.option === "mcpu" ? "mcpu" : "march",
+    compilerName: row.compilerName ?? row.name,
+    source: row.source,
+    ...(row.note === undefined ? {} : { note: row.note }),
+  };
+}
+
+function requiredOf(row: MarchRow): readonly string[] {
+  const base = row.base === undefined ? undefined : rows().get(row.base);
+  return [...(base === undefined ? [] : requiredOf(base)), ...words(row.required)];
+}
+
+function words(text: string | undefined): readonly string[] {
+  return text === undefined || text === "" ? [] : text.split(" ");
+}

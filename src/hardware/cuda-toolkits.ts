@@ -1,0 +1,81 @@
+/** CUDA toolkits: which driver each needs, which CUDA version a driver offers, which GPU targets each compiles for. */
+
+import { branchRows } from "./cuda-branch-table.ts";
+import { targetRows } from "./cuda-target-table.ts";
+import { driverFloors, type ToolkitRow, toolkitRows } from "./cuda-toolkit-table.ts";
+import { formatGpuTarget, type GpuTarget } from "./gpu-target.ts";
+import type { SourceKey } from "./sources.ts";
+import { parseCudaVersion, parseDriverVersion } from "./version.ts";
+
+export type CudaToolkit = ToolkitRow;
+
+/** All toolkits from 7.0 on, oldest first. */
+export const cudaToolkits: readonly CudaToolkit[] = toolkitRows;
+
+/**
+ * Finds a toolkit by its full version, or by its minor: `12.8` means its first general release. null when the tables do
+ * not have it.
+ *
+ * @example
+ * findToolkit("12.8.1")?.minimumDriver; // "570.124.06"
+ */
+export function findToolkit(version: string): CudaToolkit | null {
+  return (
+    toolkitRows.find((row) => row.release === version || row.printedAs === version) ??
+    toolkitRows.find((row) => row.minor === version && row.stage === "release") ??
+    null
+  );
+}
+
+/**
+ * The oldest Linux kernel driver on which an image of this toolkit runs, when the host's driver is used.
+ *
+ * From CUDA 11 on it is the floor of the major (minor-version compatibility), before that the toolkit's own minimum.
+ * The floor covers SASS only: PTX needs a driver whose CUDA version is at least the toolkit's.
+ * Sources: CUDA Compatibility, minor-version compatibility; CUDA release notes.
+ */
+export function driverFloor(
+  toolkit: CudaToolkit,
+): { readonly minimum: string; readonly source: readonly SourceKey[] } | null {
+  const major = Number.parseInt(toolkit.minor, 10);
+  const floor = driverFloors.find((row) => row.major === major);
+  if (floor !== undefined) return { minimum: floor.minimum, source: floor.source };
+  return toolkit.minimumDriver === null ? null : { minimum: toolkit.minimumDriver, source: toolkit.source };
+}
+
+/**
+ * The highest CUDA version that a Linux driver offers, by its branch: `570.124.06` → `12.8`. null for a branch that is
+ * unknown, or that offers different versions (R430, R435). A Windows driver number, as WSL reports it, has other branches:
+ * ask the driver itself wherever it can be asked.
+ */
+export function cudaOfDriver(driver: string): string | null {
+  const branch = parseDriverVersion(driver)?.parts[0];
+  return branchRows.find((row) => row.branch === branch)?.cuda ?? null;
+}
+
+export interface SupportedTargets {
+  /** Targets as numbers, ascending: 103 is `sm_103`. */
+  readonly sm: readonly number[];
+  /** Specific and family targets: `90a`, `120f`. */
+  readonly specific: readonly string[];
+  readonly source: readonly SourceKey[];
+}
+
+/** What nvcc of a toolkit (`12.8` or `12.8.1`) compiles for; null when the toolkit is unknown. */
+export function supportedTargets(version: string): SupportedTargets | null {
+  const parts = parseCudaVersion(version)?.parts;
+  const minor = parts === undefined ? null : `${parts[0]}.${parts[1]}`;
+  return targetRows.find((row) => row.minor === minor) ?? null;
+}
+
+/** Whether nvcc of the toolkit compiles for the target; null when the toolkit's targets are unknown. */
+export function toolkitCompiles(toolkit: CudaToolkit, target: GpuTarget): boolean | null {
+  const targets = supportedTargets(toolkit.minor);
+  if (targets === null) return null;
+  // sm_21 is compiled from compute_20: nvcc never had a compute_21.
+  if (target.kind === "ptx" && formatGpuTarget(target) === "compute_21") return false;
+  const number = target.compute.major * 10 + target.compute.minor;
+  return target.suffix === ""
+    ? targets.sm.includes(number)
+    : targets.specific.includes(`${number}${target.suffix}`);
+}

@@ -1,0 +1,51 @@
+/** CPU marches as printable tables. */
+
+import { linuxName } from "./cpu-features.ts";
+import { findMarch, type March, marchNames } from "./cpu-marches.ts";
+import { type ReportTable, reportTable } from "./report.ts";
+
+/** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
+export function describeCpu(name?: string): readonly ReportTable[] {
+  const marches = marchNames().flatMap((each) => findMarch(each) ?? []);
+  if (name === undefined) return present([marchTable(marches)]);
+  const march = findMarch(name);
+  if (march !== null) return present([marchTable([march]), featureTable(march)]);
+  const feature = linuxName(name);
+  return present([marchTable(marches.filter((each) => each.features.includes(feature)))]);
+}
+
+function marchTable(marches: readonly March[]): ReportTable | null {
+  return reportTable(
+    "marches",
+    "CPU microarchitectures and levels",
+    marches.map((march) => ({
+      name: march.name,
+      architecture: march.architecture,
+      vendor: march.vendor,
+      option: `-${march.option}=${march.compilerName}`,
+      gcc: march.compiler.gcc,
+      clang: march.compiler.clang,
+      features: march.features,
+      note: march.note ?? null,
+      source: march.source,
+    })),
+  );
+}
+
+function featureTable(march: March): ReportTable | null {
+  const features = [...new Set([...march.required, ...march.optional])].sort();
+  return reportTable(
+    "features",
+    `Features of ${march.name}`,
+    features.map((feature) => ({
+      feature,
+      use: march.required.includes(feature) ? "emitted by the compiler" : "behind a macro",
+      needed: march.features.includes(feature) ? "yes" : "no",
+      source: march.source,
+    })),
+  );
+}
+
+function present(tables: readonly (ReportTable | null)[]): readonly ReportTable[] {
+  return tables.filter((table) => table !== null);
+}

@@ -1,0 +1,49 @@
+/** NVIDIA's forward-compatibility packages (`cuda-compat-X-Y`): on which kernel drivers and GPUs each may be used. */
+
+import { cudaOfDriver } from "./cuda-toolkits.ts";
+import { type CompatRow, compatRows } from "./forward-compat-table.ts";
+import type { GpuClass } from "./gpu-class.ts";
+import { parseCudaVersion } from "./version.ts";
+
+export interface CompatPackage extends CompatRow {
+  /** The list to decide by: see {@link findCompatPackage}. */
+  readonly branches: readonly string[];
+}
+
+/** All packages, oldest first. */
+export const compatPackages: readonly CompatPackage[] = compatRows.map((row) => ({
+  ...row,
+  // The images of 10.1 and 10.2 also name the branch that the package itself is of, where it has no use.
+  branches: row.supported ?? row.images.filter((branch) => cudaOfDriver(branch) !== row.cuda),
+}));
+
+/**
+ * The package of a CUDA version (`12.8` or `12.8.1`), null when there is none.
+ *
+ * Three views of its base branches exist and disagree. `branches` is NVIDIA's published matrix where it has a row: it is
+ * what NVIDIA supports, without new-feature branches and without branches that are end of life. Before CUDA 12.2 there is no
+ * row, and the clauses of NVIDIA's own images are used. `enforced` is what the container toolkit's hook obeys.
+ * Source: CUDA Compatibility, forward compatibility.
+ */
+export function findCompatPackage(cuda: string): CompatPackage | null {
+  const parts = parseCudaVersion(cuda)?.parts;
+  if (parts === undefined) return null;
+  return compatPackages.find((row) => row.cuda === `${parts[0]}.${parts[1]}`) ?? null;
+}
+
+/**
+ * Whether forward compatibility works on a class of GPU: on GeForce libcuda fails with error 804. null for Tegra, which has
+ * packages of its own, and for an unknown GPU.
+ */
+export function compatAllowsClass(gpuClass: GpuClass): boolean | null {
+  return compatClasses[gpuClass];
+}
+
+const compatClasses = {
+  datacenter: true,
+  // "select NGC Server Ready SKUs of RTX cards" in words; the note inside libcuda lists all Quadro and RTX brands.
+  workstation: true,
+  geforce: false,
+  tegra: null,
+  unknown: null,
+} as const satisfies Record<GpuClass, boolean | null>;

@@ -1,0 +1,115 @@
+/** GPU products: compute capability and class by PCI id or name, for hosts whose `nvidia-smi` cannot say them. */
+
+import { classifyGpu, type GpuClass } from "./gpu-class.ts";
+import type { SourceKey } from "./sources.ts";
+
+export interface GpuProduct {
+  /** Compute capability as in host facts: `9.0`. */
+  readonly compute: string;
+  readonly class: GpuClass;
+  /** As NVIDIA's driver prints it, or the marketing name; null for a device that has none. */
+  readonly name: string | null;
+  /** null for a product that is not on PCI. */
+  readonly chip: string | null;
+  readonly source: readonly SourceKey[];
+}
+
+/**
+ * Finds a GPU by `vendor:device` (`10de:2330`). The id is exact per chip and does not depend on the driver, so it goes
+ * before any name. null for a device that the tables do not have, or whose chip is not confirmed.
+ * The table is read at the first call.
+ */
+export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
+  const { pciRows } = await import("./gpu-pci-table.ts");
+  const id = pci.toLowerCase();
+  const row = pciRows.find((each) => each.id === id);
+  if (row === undefined || row.unverified === true) return null;
+  const names = row.names.length > 0 ? row.names : row.label === undefined ? [] : [row.label];
+  return {
+    compute: row.compute,
+    class: row.chip === "GB10B" ? "tegra" : commonClass(names),
+    // Boards with different names share an id: then the id does not tell which one it is.
+    name: names.length === 1 ? (names[0] ?? null) : null,
+    chip: row.chip,
+    source: row.source,
+  };
+}
+
+/**
+ * Finds a GPU by the name that a driver prints, also a virtual GPU. A leading `NVIDIA ` and the case do not count, because
+ * drivers before R470 print no prefix. null for an unknown name, and for one that products of different compute
+ * capabilities share (`GeForce GT 730`, or `GeForce RTX 3060`, which guests of streaming servers print too).
+ */
+export async function findGpuByName(name: string): Promise<GpuProduct | null> {
+  products ??= loadNames();
+  const found = (await products).get(normalizeName(name)) ?? [];
+  const [first] = found;
+  if (first === undefined || found.some((each) => each.compute !== first.compute)) return null;
+  const chip = found.every((each) => each.chip === first.chip) ? first.chip : null;
+  return { ...first, chip };
+}
+
+/** Every product whose name contains a text, boards before virtual GPUs, by name: for people, who rarely type a whole name. */
+export async function searchGpus(text: string): Promise<readonly GpuProduct[]> {
+  products ??= loadNames();
+  const wanted = normalizeName(text);
+  if (wanted === "") return [];
+  const found = [...(await products)].filter(([name]) => name.includes(wanted));
+  const sorted = found.sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, sameName]) => distinct(sameName));
+  return [...sorted.filter((each) => each.chip !== null), ...sorted.filter((each) => each.chip === null)];
+}
+
+// Read once: a host asks for each of its GPUs.
+let products: Promise<ReadonlyMap<string, readonly GpuProduct[]>> | undefined;
+
+async function loadNames(): Promise<ReadonlyMap<string, readonly GpuProduct[]>> {
+  const [{ pciRows }, { nameRows, virtualRows }] = await Promise.all([
+    import("./gpu-pci-table.ts"),
+    import("./gpu-name-table.ts"),
+  ]);
+  const all = [
+    ...pciRows
+      .filter((row) => row.unverified !== true)
+      .flatMap((row) =>
+        row.names.map((name) => ({ name, compute: row.compute, chip: row.chip, source: row.source })),
+      ),
+    ...virtualRows.flatMap((row) =>
+      row.profiles.split(" ").map((profile) => ({
+        name: `${row.board}-${profile}`,
+        compute: row.compute,
+        chip: null,
+        source: row.source,
+      })),
+    ),
+    ...nameRows.flatMap(({ name, compute, source }) =>
+      compute.map((each) => ({ name, compute: each, chip: null, source })),
+    ),
+  ];
+  const found = new Map<string, GpuProduct[]>();
+  for (const product of all) {
+    const key = normalizeName(product.name);
+    const list = found.get(key) ?? [];
+    list.push({ ...product, class: classifyGpu(product.name) });
+    found.set(key, list);
+  }
+  return found;
+}
+
+/** Drivers and pci.ids write `Tesla V100-SXM2-16GB` and `Tesla V100 SXM2 16GB` for one product. */
+function normalizeName(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[-\s()]+/g, " ")
+    .trim()
+    .replace(/^nvidia /, "");
+}
+
+/** One product stands for all devices of the same name and compute capability. */
+function distinct(sameName: readonly GpuProduct[]): readonly GpuProduct[] {
+  return [...new Map(sameName.map((product) => [product.compute, product])).values()];
+}
+
+function commonClass(names: readonly string[]): GpuClass {
+  const [first = "unknown", ...others] = new Set(names.map(classifyGpu));
+  return others.length === 0 ? first : "unknown";
+}

@@ -1,0 +1,95 @@
+/** GPU code targets as nvcc writes them, and the rule that says on which devices their code runs. */
+
+import {
+  type ComputeCapability,
+  compareComputeCapability,
+  formatComputeCapability,
+} from "./compute-capability.ts";
+
+export interface GpuTarget {
+  /** `sass` is machine code (`sm_90`), `ptx` is assembled by the driver (`compute_90`). */
+  readonly kind: "sass" | "ptx";
+  readonly compute: ComputeCapability;
+  /** `a`: features of exactly this device. `f`: features of its family. */
+  readonly suffix: "" | "a" | "f";
+}
+
+/**
+ * Reads `sm_90a`, `compute_120f` or `sm_86`; null for anything else. The last digit is the minor: `sm_103` is 10.3.
+ * It reads names, it does not say that a toolkit knows them: see `toolkitCompiles`.
+ */
+export function parseGpuTarget(text: string): GpuTarget | null {
+  const match = /^(sm|compute)_([1-9]\d?)(\d)([af]?)$/.exec(text);
+  if (match === null) return null;
+  const [, prefix, major, minor, suffix] = match;
+  return {
+    kind: prefix === "sm" ? "sass" : "ptx",
+    compute: { major: Number(major), minor: Number(minor) },
+    suffix: suffix as GpuTarget["suffix"],
+  };
+}
+
+export function formatGpuTarget({ kind, compute, suffix }: GpuTarget): string {
+  return `${kind === "sass" ? "sm" : "compute"}_${compute.major}${compute.minor}${suffix}`;
+}
+
+/**
+ * The virtual architecture that code for `target` is compiled from: `compute_90a` for `sm_90a`.
+ * nvcc has no `compute_21`: `sm_21` is compiled from `compute_20` (nvcc manual up to CUDA 8.0).
+ */
+export function virtualTarget({ compute, suffix }: GpuTarget): GpuTarget {
+  const minor = compute.major === 2 ? 0 : compute.minor;
+  return { kind: "ptx", compute: { major: compute.major, minor }, suffix };
+}
+
+/**
+ * Whether code of `target` runs on a device. For PTX this is the device's half of the answer: the driver must also
+ * understand the PTX, that is, its CUDA version must be at least the toolkit's.
+ *
+ * Sources: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the table of family-specific targets.
+ */
+export function targetRunsOn(target: GpuTarget, device: ComputeCapability): boolean {
+  const distance = compareComputeCapability(device, target.compute);
+  if (target.suffix === "a") return distance === 0;
+  if (target.suffix === "f") return familyRunsOn(target.compute, device);
+  if (target.kind === "ptx") return distance >= 0;
+  return sassRunsOn(target.compute, device);
+}
+
+/** Whether a compute capability belongs to a Tegra (Jetson, Drive) chip, whose SASS nothing else shares. */
+export function isTegra(compute: ComputeCapability): boolean {
+  return tegra.has(formatComputeCapability(compute));
+}
+
+function sassRunsOn(built: ComputeCapability, device: ComputeCapability): boolean {
+  if (built.major !== device.major) return false;
+  // "Binary compatibility is supported only for the desktop. It is not supported for Tegra. Also, the binary
+  // compatibility between desktop and Tegra is not supported." nvlink 13.0 agrees: sm_80 links for 86 and 89, not 87 and 88.
+  if (isTegra(built) || isTegra(device)) return built.minor === device.minor;
+  return device.minor >= built.minor;
+}
+
+function familyRunsOn(built: ComputeCapability, device: ComputeCapability): boolean {
+  const members = families[formatComputeCapability(built)] ?? [];
+  return members.includes(formatComputeCapability(device));
+}
+
+/**
+ * Compute capabilities of Tegra chips. 10.1 is Thor as CUDA 12.8 and 12.9 name it, 11.0 the same chip from 13.0 on: a binary
+ * for one is not known to run where the driver reports the other. 8.8 is presumed from nvlink, no product was found.
+ */
+const tegra: ReadonlySet<string> = new Set(["3.2", "5.3", "6.2", "7.2", "8.7", "8.8", "10.1", "11.0"]);
+
+/** Family target → devices, by NVIDIA's table: it is not arithmetic, and families never cross a major. */
+const families: Readonly<Record<string, readonly string[]>> = {
+  // Programming Guide, table of family-specific targets; nvlink and ptxas 13.0 agree for all they know.
+  "10.0": ["10.0", "10.3", "10.7"],
+  "10.3": ["10.3", "10.7"],
+  // Not in the table that was read: derived from the family of 10.x, which only grows upwards.
+  "10.7": ["10.7"],
+  // 101f exists in CUDA 12.9 only; Thor is alone in its family, as 11.0 after its renaming.
+  "10.1": ["10.1"],
+  "11.0": ["11.0"],
+  "12.0": ["12.0", "12.1"],
+  "12.1": ["12.1"],
+};

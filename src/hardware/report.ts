@@ -1,0 +1,36 @@
+/** Hardware tables as plain data, for a command to print or another program to read. */
+
+import { hardwareSources, type SourceKey } from "./sources.ts";
+
+/** One line of a table; `source` names keys of the report's `sources`. */
+export interface ReportRow {
+  readonly [column: string]: string | number | null | readonly string[];
+  readonly source: readonly SourceKey[];
+}
+
+export interface ReportTable {
+  readonly id: string;
+  readonly title: string;
+  /** The columns in the order in which to print them; every row has all of them. */
+  readonly columns: readonly string[];
+  readonly rows: readonly ReportRow[];
+}
+
+export interface HardwareReport {
+  readonly schemaVersion: 1;
+  readonly tables: readonly ReportTable[];
+  /** Only the sources that the rows cite, by key. */
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+export function hardwareReport(tables: readonly ReportTable[]): HardwareReport {
+  const cited = new Set(tables.flatMap((table) => table.rows.flatMap((row) => row.source)));
+  const sources = Object.fromEntries([...cited].sort().map((key) => [key, hardwareSources[key]]));
+  return { schemaVersion: 1, tables, sources };
+}
+
+/** A table whose columns are those of its rows, which must all have the same ones; null when there is no row. */
+export function reportTable(id: string, title: string, rows: readonly ReportRow[]): ReportTable | null {
+  const [first] = rows;
+  return first === undefined ? null : { id, title, columns: Object.keys(first), rows };
+}

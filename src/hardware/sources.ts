@@ -1,0 +1,55 @@
+/** Where the rows of the hardware tables come from. Every row names one or more of these keys. */
+
+export const hardwareSources = {
+  ARCHSPEC: "archspec/archspec-json, commit 90b453f: cpu/microarchitectures.json and tests/targets/",
+  CAPT: "utkuozdemir/nvidia_gpu_exporter, commit e656cd81: internal/captures/ (raw nvidia-smi output)",
+  CFCOMPAT: "conda-forge/cuda-compat-feedstock, commit b36f15b8: recipe/meta.yaml and its history",
+  CLANG22:
+    "clang 16.0.6, 19.1.7 and 22.1.8 (Debian 12 packages): -march=X -dM -E; for AArch64 --print-enabled-extensions",
+  CMAKE: "Kitware/CMake, commit 03676b05: Modules/Internal/CMakeCUDAArchitecturesAll.cmake",
+  CMAKESEL: "Kitware/CMake, commit 03676b05: Modules/FindCUDA/select_compute_arch.cmake",
+  CUTLASS: "NVIDIA/cutlass, commit 7107b05: README.md (GPUs and minimum CUDA toolkit)",
+  DEPR: "NVIDIA developer forum, UNIX graphics feature deprecation schedule (topic 60588)",
+  EMIT: "experiment: a C corpus without target intrinsics compiled with gcc 12.2 and clang 22.1 at four optimisation levels; the instructions found in the assembly",
+  FWD: "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html (13.4 era)",
+  GCC12:
+    "gcc 12.2.0 (Debian 12, also as cross compiler for aarch64 and powerpc64le): -march=X -Q --help=target and -march=X -dM -E",
+  GCCWWW:
+    "gcc.gnu.org release notes, htdocs/gcc-*/changes.html (mirror cooljeanius/gcc-wwwdocs, commit 32694ec)",
+  GRAYSKY: "graysky2/kernel_compiler_patch, commit a814e64: README.md",
+  K8SDP: "NVIDIA/k8s-device-plugin, commit 1b826ac: internal/lm/resource.go",
+  KMOD: "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
+  LINUX:
+    "Linux 6.12: arch/x86/include/asm/cpufeatures.h and intel-family.h; arch/arm64/kernel/cpuinfo.c (hwcap_str)",
+  LLVM: "llvm/llvm-project, commit 026c6392: clang/lib/Basic/Cuda.cpp (knows CUDA up to 12.4)",
+  LLVMREV: "LLVM reviews D45056, D137153 and D140950 (names of Intel CPUs in clang)",
+  MATRIX: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
+  MEMORY: "not confirmed by a document that was read; used only where a wrong value cannot make an image fit",
+  MESA: "Mesa, src/nouveau: nouveau_device_info sm_for_chipset() (chipset id → SM)",
+  MINOR: "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+  NCT: "NVIDIA/nvidia-container-toolkit, commit d34b3046: cmd/nvidia-cdi-hook/cudacompat and testdata/compat",
+  NIXWIKI:
+    'wiki.nixos.org, NVIDIA, quoting NVIDIA\'s "transitions fully towards open-source GPU kernel modules"',
+  NVCC130:
+    "nvcc, ptxas and nvlink 13.0.88: --list-gpu-arch, --help, and cubins and PTX of each target tried on each other",
+  NVCCDOC: "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/ (13.4 era)",
+  NVLIB: "NVIDIA/go-nvlib: pkg/nvlib/info/property-extractor.go",
+  NVLIST: "https://developer.nvidia.com/cuda-gpus and /cuda-legacy-gpus",
+  OBSERVED: "output of real drivers quoted in public issue reports; the row's note names them",
+  OGKM: "NVIDIA/open-gpu-kernel-modules, 595.45.04: g_nv_name_released.h; README.md of 193 tags from 515.43.04 on",
+  PCIIDS: "pciutils/pciids, commit c1c12547: pci.ids 2026.08.22, vendor 10de",
+  PG: "CUDA C++ Programming Guide, Compute Capabilities (family-specific targets)",
+  PGBIN: "CUDA C++ Programming Guide, Binary Compatibility",
+  REQ: "NVIDIA container-images/cuda Dockerfiles, ENV NVIDIA_REQUIRE_CUDA (mirror taehun-kmu/FMCL-Docker, commit 31bd822f)",
+  RN131: "CUDA 13.1 release notes, table CUDA Toolkit and Corresponding Driver Versions",
+  RN134: "CUDA 13.4 Update 1 release notes (https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/)",
+  RNQUOTE:
+    "third parties quoting NVIDIA's release notes of CUDA 13.0.3, 13.3.1 and of the 13.4 developer preview",
+  SPACK:
+    "spack/spack-packages, commit 1e8cf059: packages/cuda/package.py (runfile names carry the bundled driver)",
+  SPACKBS: "spack/spack-packages, commit 1e8cf059: build_systems/cuda.py (cuda_arch → CUDA versions)",
+  TELE: "influxdata/telegraf, commit b2726314: plugins/inputs/nvidia_smi/testdata/*.xml",
+} as const satisfies Record<string, string>;
+
+/** A key of {@link hardwareSources}. */
+export type SourceKey = keyof typeof hardwareSources;
