@@ -1,0 +1,135 @@
+/** The checked matrix: what `matrix.yaml` says, every value parsed and with its place in the file. */
+
+import type { Place } from "../errors.ts";
+import type { March } from "../hardware/cpu-marches.ts";
+import type { CudaToolkit } from "../hardware/cuda-toolkits.ts";
+import type { GpuTarget } from "../hardware/gpu-target.ts";
+import type { Digest, DriverRequirement } from "../lock/lock.ts";
+
+export interface Matrix {
+  /** The file as the user named it, for messages. */
+  readonly file: string;
+  /** sha256 over the file's text with `\n` line ends. */
+  readonly digest: Digest;
+  readonly name: string;
+  readonly version: string;
+  /** Where the images go: `registry/name`. */
+  readonly repository: string;
+  /** URL of the sources, for `org.opencontainers.image.source`. */
+  readonly source: string | null;
+  /** Paths are relative to the matrix file, with forward slashes. */
+  readonly template: Located<string>;
+  readonly context: Located<string>;
+  readonly tag: Located<string>;
+  readonly target: string | null;
+  readonly args: Readonly<Record<string, string>>;
+  /** Extra labels of every image. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Base images of cells whose `cuda` value names none. */
+  readonly base: Bases | null;
+  /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
+  readonly compiler: Compiler | null;
+  readonly prefer: readonly string[];
+  /** cuda, compute and march first, then the free axes in the order of the file. */
+  readonly axes: readonly Axis[];
+  readonly exclude: readonly Exclusion[];
+  readonly include: readonly Inclusion[];
+}
+
+export interface Located<Value> {
+  readonly value: Value;
+  readonly at: Place;
+}
+
+/** What compiles in a base image, so that a march that it does not know is refused before a build. */
+export interface Compiler {
+  readonly family: "gcc" | "clang";
+  /** For example `12.2`. */
+  readonly version: string;
+}
+
+/** Stage name → reference. A matrix that names one base image has the one key `""`. */
+export type Bases = Readonly<Record<string, string>>;
+
+export type Axis =
+  | {
+      readonly kind: "cuda";
+      readonly name: "cuda";
+      readonly at: Place;
+      readonly values: readonly CudaValue[];
+    }
+  | {
+      readonly kind: "compute";
+      readonly name: "compute";
+      readonly at: Place;
+      readonly values: readonly ComputeValue[];
+    }
+  | {
+      readonly kind: "march";
+      readonly name: "march";
+      readonly at: Place;
+      readonly values: readonly MarchValue[];
+    }
+  | {
+      readonly kind: "free";
+      readonly name: string;
+      readonly at: Place;
+      readonly values: readonly FreeValue[];
+    };
+
+/** `label` is the value's text in cell ids, pins and `--only`. */
+interface Value {
+  readonly label: string;
+  readonly at: Place;
+}
+
+export interface CudaValue extends Value {
+  readonly kind: "cuda";
+  /** null is the CPU-only row. */
+  readonly toolkit: CudaToolkit | null;
+  readonly base: Bases | null;
+  /** null for the CPU-only row. */
+  readonly driver: DriverRequirement | null;
+  /** Platforms for which the base images exist; null is "any". */
+  readonly platforms: readonly string[] | null;
+  readonly compiler: Compiler | null;
+  /** CPU level that the base images' own binaries need. */
+  readonly cpuFloor: March | null;
+  /** `NVIDIA_REQUIRE_CUDA` of the base image. */
+  readonly require: string | null;
+}
+
+export interface ComputeValue extends Value {
+  readonly kind: "compute";
+  /** SASS and PTX targets, in the order of the file. */
+  readonly targets: readonly GpuTarget[];
+}
+
+export interface MarchValue extends Value {
+  readonly kind: "march";
+  readonly march: March;
+  readonly without: readonly string[];
+}
+
+export interface FreeValue extends Value {
+  readonly kind: "free";
+  readonly value: string;
+  /** Further texts of the value that templates may use. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export type AxisValue = CudaValue | ComputeValue | MarchValue | FreeValue;
+
+/** Cells that match every named axis are not built. */
+export interface Exclusion {
+  readonly at: Place;
+  readonly reason: string;
+  /** Axis → patterns, any of which matches: a label, a glob with `*`, or the leading parts of a version. */
+  readonly match: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One cell beside the product of the axes. */
+export interface Inclusion {
+  readonly at: Place;
+  readonly values: Readonly<Record<string, AxisValue>>;
+}

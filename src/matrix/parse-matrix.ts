@@ -1,0 +1,260 @@
+/** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
+
+import { createHash } from "node:crypto";
+import { type Place, type Problem, throwProblems } from "../errors.ts";
+import { parseIncludes } from "./include.ts";
+import { checkLabels } from "./labels.ts";
+import type { Axis, Exclusion, Matrix } from "./matrix.ts";
+import { baseProblems, referenceProblems } from "./references.ts";
+import { type MatrixInput, matrixSchema, valueSchemas } from "./schema.ts";
+import { schemaProblems } from "./schema-problems.ts";
+import { secretProblems } from "./secrets.ts";
+import { unsafeTextProblems } from "./unsafe-text.ts";
+import {
+  type Parsed,
+  parseBases,
+  parseCompiler,
+  parseComputeValue,
+  parseCudaValue,
+  parseFreeValue,
+  parseMarchValue,
+} from "./values.ts";
+import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
+
+export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
+
+/**
+ * Reads a matrix. `file` is the name for messages; paths in the result stay relative to it.
+ *
+ * Throws `ImgmatchError` with every mistake, each with `file:line:column`.
+ *
+ * @example
+ * const matrix = parseMatrix(await readFile("matrix.yaml", "utf8"), "matrix.yaml");
+ */
+export function parseMatrix(text: string, file: string): Matrix {
+  const { source, problems: syntax } = parseYamlSource(text, file);
+  if (source.data === null) throwProblems(syntax);
+  const problems: Problem[] = [...syntax, ...unsafeTextProblems(source)];
+  const checked = matrixSchema.safeParse(source.data, { reportInput: true });
+  if (!checked.success) {
+    problems.push(...schemaProblems(checked.error.issues, source));
+    // What has the right shape is looked into all the same, so that one run names every mistake.
+    parseAxes({ axes: wellFormedAxes(source.data) }, source, problems);
+    throwProblems(inOrder(problems));
+    throw checked.error;
+  }
+  const input = checked.data;
+  const axes = parseAxes(input, source, problems);
+  const exclude = parseExclusions(input, axes, source, problems);
+  const include = parseIncludes(input, axes, source, problems);
+  checkReferences(input, source, problems);
+  checkLabels(input, source, problems);
+  problems.push(...secretProblems(input.args, source));
+  throwProblems(inOrder(problems));
+  const located = (value: string, key: string) => ({ value, at: source.placeOf([key]) });
+  const folder = input.template.includes("/")
+    ? input.template.slice(0, input.template.lastIndexOf("/"))
+    : ".";
+  return {
+    file,
+    digest: `sha256:${createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex")}`,
+    name: input.name,
+    version: input.version,
+    repository: repositoryOf(input),
+    source: input.source ?? null,
+    template: located(input.template, "template"),
+    context: located(input.context ?? folder, input.context === undefined ? "template" : "context"),
+    tag: located(input.tag ?? defaultTag, "tag"),
+    target: input.target ?? null,
+    args: input.args ?? {},
+    labels: input.labels ?? {},
+    base: parseBases(input.base),
+    compiler: parseCompiler(input.compiler),
+    prefer: input.prefer ?? [],
+    axes,
+    exclude,
+    include,
+  };
+}
+
+function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
+  const axes: Axis[] = [];
+  // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
+  for (const name of new Set(["cuda", "compute", "march", ...Object.keys(input.axes)])) {
+    const inputs = input.axes[name];
+    if (inputs === undefined) continue;
+    const at = source.placeOfKey(["axes", name]);
+    const valuesOf = <Input, Value extends { label: string; at: Place }>(
+      parse: (value: Input, place: Place) => Parsed<Value>,
+    ) => collect(inputs as Input[], parse, (index) => source.placeOf(["axes", name, index]), name, problems);
+    if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
+    else if (name === "compute")
+      axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
+    else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
+    else {
+      checkAxisName(name, at, problems);
+      axes.push({ kind: "free", name, at, values: valuesOf(parseFreeValue) });
+    }
+  }
+  checkGpuAxes(axes, source, problems);
+  if (axes.length === 0 && problems.length === 0) {
+    const fix = "add one, for example march: [x86-64-v3]";
+    problems.push({
+      code: "MATRIX_SCHEMA",
+      message: "the matrix has no axis",
+      fix,
+      at: source.placeOfKey(["axes"]),
+    });
+  }
+  return axes;
+}
+
+function collect<Input, Value extends { label: string; at: Place }>(
+  inputs: readonly Input[],
+  parse: (input: Input, at: Place) => Parsed<Value>,
+  placeAt: (index: number) => Place,
+  axis: string,
+  problems: Problem[],
+): Value[] {
+  const byLabel = new Map<string, Value>();
+  for (const [index, input] of inputs.entries()) {
+    if (input === undefined) continue;
+    const parsed = parse(input, placeAt(index));
+    if ("problems" in parsed) {
+      problems.push(...parsed.problems);
+      continue;
+    }
+    const twin = byLabel.get(parsed.value.label);
+    if (twin === undefined) byLabel.set(parsed.value.label, parsed.value);
+    else {
+      problems.push({
+        code: "MATRIX_DUPLICATE",
+        message: `${axis} ${JSON.stringify(parsed.value.label)} stands twice, first in line ${twin.at.line}`,
+        fix: "remove one, or give one a label of its own",
+        at: parsed.value.at,
+      });
+    }
+  }
+  return [...byLabel.values()];
+}
+
+const reservedNames = new Set([
+  "platform",
+  "architecture",
+  "cell",
+  "name",
+  "version",
+  "inputs",
+  "repository",
+  "base",
+  "gpu",
+  "axes",
+  "args",
+  "reason",
+  // Words of the template language, and what every JavaScript object answers to.
+  ...["if", "unless", "each", "with", "eq", "else", "this", "true", "false", "null", "undefined"],
+  "constructor",
+]);
+
+function checkAxisName(name: string, at: Place, problems: Problem[]): void {
+  if (reservedNames.has(name) || !/^[a-z][a-z0-9_]*$/.test(name)) {
+    problems.push({
+      code: "MATRIX_SCHEMA",
+      ...(reservedNames.has(name)
+        ? { message: `the axis name ${name} is reserved`, fix: "choose another name" }
+        : {
+            message: `${JSON.stringify(name)} cannot name an axis`,
+            fix: "use lower-case letters, digits and _, beginning with a letter",
+          }),
+      at,
+    });
+  }
+}
+
+/** CUDA code without targets, or targets without a toolkit, can never be matched to a GPU. */
+function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
+  const cuda = axes.find(({ kind }) => kind === "cuda");
+  const compute = axes.find(({ kind }) => kind === "compute");
+  const hasToolkit = cuda?.kind === "cuda" && cuda.values.some(({ toolkit }) => toolkit !== null);
+  if (hasToolkit && compute === undefined) {
+    const fix = "add axes.compute with the compute capabilities to compile for";
+    problems.push({
+      code: "MATRIX_SCHEMA",
+      message: "axis cuda needs axis compute",
+      fix,
+      at: source.placeOfKey(["axes", "cuda"]),
+    });
+  }
+  if (compute !== undefined && cuda === undefined) {
+    const fix = "add axes.cuda with the toolkits";
+    problems.push({ code: "MATRIX_SCHEMA", message: "axis compute needs axis cuda", fix, at: compute.at });
+  }
+}
+
+function parseExclusions(
+  input: MatrixInput,
+  axes: readonly Axis[],
+  source: YamlSource,
+  problems: Problem[],
+): Exclusion[] {
+  const known = new Set([...axes.map(({ name }) => name), "platform"]);
+  return (input.exclude ?? []).map((entry, index): Exclusion => {
+    const { reason, ...patterns } = entry;
+    const match: Record<string, readonly string[]> = {};
+    const at = source.placeOf(["exclude", index]);
+    if (Object.keys(patterns).length === 0) {
+      const fix = "name at least one axis";
+      problems.push({ code: "MATRIX_SCHEMA", message: "this exclude would match every cell", fix, at });
+    }
+    for (const [axis, pattern] of Object.entries(patterns)) {
+      if (!known.has(axis)) {
+        const fix = `the axes are ${[...known].join(", ")}`;
+        problems.push({
+          code: "MATRIX_VALUE_UNKNOWN",
+          message: `exclude names an unknown axis ${JSON.stringify(axis)}`,
+          fix,
+          at: source.placeOfKey(["exclude", index, axis]),
+        });
+      }
+      match[axis] = typeof pattern === "string" ? [pattern] : (pattern as string[]);
+    }
+    return { at, reason, match };
+  });
+}
+
+function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
+  problems.push(...referenceProblems(repositoryOf(input), source.placeOf(["registry"])));
+  problems.push(...baseProblems(input.base, source, ["base"]));
+  for (const [index, value] of (input.axes.cuda ?? []).entries()) {
+    if (typeof value === "string") continue;
+    problems.push(...baseProblems(value.base, source, ["axes", "cuda", index, "base"]));
+  }
+}
+
+function repositoryOf({ registry, name }: MatrixInput): string {
+  return `${registry.replace(/\/+$/, "")}/${name}`;
+}
+
+/** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
+function wellFormedAxes(data: unknown): MatrixInput["axes"] {
+  const axes: Record<string, unknown[]> = {};
+  const found = isMapping(data) && isMapping(data.axes) ? data.axes : {};
+  for (const [name, values] of Object.entries(found)) {
+    if (!Array.isArray(values)) continue;
+    const schema = Object.hasOwn(valueSchemas, name)
+      ? valueSchemas[name as keyof typeof valueSchemas]
+      : valueSchemas.free;
+    axes[name] = values.map((value: unknown) => schema.safeParse(value).data);
+  }
+  return axes as MatrixInput["axes"];
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** In the order of the file, as its author reads it. */
+function inOrder(problems: readonly Problem[]): Problem[] {
+  const key = ({ at }: Problem) => (at?.line ?? 0) * 10_000 + (at?.column ?? 0);
+  return [...problems].sort((one, other) => key(one) - key(other));
+}

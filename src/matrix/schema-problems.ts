@@ -1,0 +1,74 @@
+/** Zod's findings in the words of someone who edits a matrix, each with its place. */
+
+import type { z } from "zod";
+import type { Problem } from "../errors.ts";
+import { keysAt } from "./schema.ts";
+import { suggest } from "./suggest.ts";
+import type { YamlPath, YamlSource } from "./yaml-source.ts";
+
+type Issue = z.core.$ZodIssue;
+
+export function schemaProblems(
+  issues: readonly Issue[],
+  source: YamlSource,
+  prefix: YamlPath = [],
+): Problem[] {
+  return issues.flatMap((issue) => describeIssue(issue, source, prefix));
+}
+
+function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Problem[] {
+  const path = [...prefix, ...issue.path];
+  const name = path.length === 0 ? "the matrix" : path.map(String).join(".");
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => {
+        const known = keysAt(path);
+        const near = suggest(key, known);
+        return {
+          code: "MATRIX_SCHEMA",
+          message: `unknown key ${JSON.stringify(key)} in ${name}`,
+          fix: near === null ? `the keys here are ${known.join(", ")}` : `did you mean ${near}?`,
+          at: source.placeOfKey([...path, key]),
+        };
+      });
+    case "invalid_union": {
+      if (issue.discriminator !== undefined) {
+        return [problem(`${name} must be host, bundled or compat`, "write one of them", path, source)];
+      }
+      const branch = nearestBranch(issue.errors);
+      if (branch !== null) return schemaProblems(branch, source, path);
+      return [
+        problem(`${name} is of the wrong kind`, "see imgmatch schema for what may stand here", path, source),
+      ];
+    }
+    case "invalid_type": {
+      const missing = issue.input === undefined;
+      const message = missing ? `${name} is missing` : `${name} must be ${expectedWord(issue.expected)}`;
+      return [
+        problem(message, missing ? `add ${String(path.at(-1))}: …` : "see imgmatch schema", path, source),
+      ];
+    }
+    case "too_small":
+      if (issue.origin !== "array")
+        return [problem(`${name} must not be empty`, "write a value", path, source)];
+      return [problem(`${name} has no value`, "list at least one", path, source)];
+    default:
+      return [problem(`${name} ${issue.message}`, "see imgmatch schema", path, source)];
+  }
+}
+
+/** Of a union's branches, the one that got furthest: its first complaint lies inside the value, not about its kind. */
+function nearestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
+  const inside = branches.filter((issues) =>
+    issues.every((issue) => issue.path.length > 0 || issue.code !== "invalid_type"),
+  );
+  return inside[0] ?? null;
+}
+
+function expectedWord(expected: string): string {
+  return { string: "text", array: "a list", object: "a mapping", record: "a mapping" }[expected] ?? expected;
+}
+
+function problem(message: string, fix: string, path: YamlPath, source: YamlSource): Problem {
+  return { code: "MATRIX_SCHEMA", message, fix, at: source.placeOf(path) };
+}

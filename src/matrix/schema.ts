@@ -1,0 +1,169 @@
+/**
+ * The shape of `matrix.yaml`. Every scalar is text: the file is read with YAML's failsafe schema, because `12.10`
+ * unquoted is the number 12.1 to a YAML reader, and a CUDA version to its author.
+ */
+
+import { z } from "zod";
+
+const text = z.string().min(1);
+
+const base = z
+  .union([text, z.record(text, text)])
+  .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
+
+const compiler = text
+  .regex(/^(gcc|clang)[ -]\d+(\.\d+)*$/, "must be gcc or clang and a version: gcc 12.2")
+  .describe("Compiler of the base image: gcc 12.2. A march that it does not know is then impossible.");
+
+const driver = z
+  .discriminatedUnion("mode", [
+    z.strictObject({
+      mode: z.literal("host"),
+      minimum: text.optional().describe("Only for a toolkit that imgmatch does not know."),
+    }),
+    z.strictObject({
+      mode: z.literal("bundled"),
+      version: text.describe("The kernel module must be exactly this."),
+    }),
+    z.strictObject({
+      mode: z.literal("compat"),
+      package: text
+        .optional()
+        .describe("Driver version of the cuda-compat package, when not NVIDIA's latest."),
+      cuda: text.optional(),
+      branches: z.array(text).optional(),
+    }),
+  ])
+  .describe(
+    "Who brings the user-space driver: the host (default), the image, or NVIDIA's forward-compatibility package.",
+  );
+
+const cudaEntry = z.strictObject({
+  toolkit: text,
+  label: text.optional(),
+  base: base.optional(),
+  driver: driver.optional(),
+  platforms: z.array(text).min(1).optional().describe("Platforms of the base images, such as linux/amd64."),
+  compiler: compiler.optional(),
+  cpuFloor: text.optional().describe("March that the base images' own binaries need: x86-64-v2 for UBI 9."),
+  require: text.optional().describe("NVIDIA_REQUIRE_CUDA of the base image."),
+});
+
+const cudaValue = z.union([
+  text.describe("A toolkit version such as 12.8.1, or none for the CPU-only row."),
+  cudaEntry,
+]);
+
+const computeValue = z.union([
+  text.describe('Compute capability: "8.0" (SASS), "9.0+ptx" (SASS and PTX), "9.0a", "10.0f".'),
+  z.array(text).min(1).describe("Several compute capabilities in one image."),
+]);
+
+const marchEntry = z.strictObject({
+  march: text,
+  label: text.optional(),
+  without: z.array(text).optional(),
+});
+
+const marchValue = z.union([text.describe("A -march (or -mcpu) name of gcc and clang."), marchEntry]);
+
+const freeValue = z.union([
+  text,
+  z
+    .object({ value: text, label: text.optional() })
+    .catchall(text)
+    .describe("A value with further texts that templates may use."),
+]);
+
+const pattern = z.union([text, z.array(text).min(1)]);
+
+export const matrixSchema = z.strictObject({
+  $schema: text.optional(),
+  name: text
+    .regex(
+      /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/,
+      "must be lower-case letters, digits and single separators . _ -",
+    )
+    .describe("Last part of the image's name."),
+  version: text.describe("Version of the fleet, for tags and labels."),
+  registry: text.describe("Registry and path in front of the name: registry.example.com/team."),
+  source: text.optional().describe("URL of the sources."),
+  template: text.describe("Handlebars template of the Dockerfile, relative to this file."),
+  context: text.optional().describe("Build context, relative to this file. Default: the template's folder."),
+  tag: text
+    .describe("Tag template: {{version}}, {{cell}}, {{inputs}}, {{platform}} and every axis by name.")
+    .optional(),
+  target: text.optional().describe("Stage to build. Default: the last."),
+  args: z
+    .record(text, z.string())
+    .optional()
+    .describe("Build arguments. Never secrets: they stay in the image's history."),
+  labels: z.record(text, z.string()).optional().describe("Extra labels of every image."),
+  base: base.optional(),
+  compiler: compiler.optional(),
+  prefer: z
+    .array(
+      text.regex(
+        /^(gpu|code|tier|toolkit|cpu|targets|tag|[a-z][a-z0-9_]*=.+)$/,
+        "is no step of the order: gpu, code, tier, toolkit, cpu, targets, tag, or axis=value",
+      ),
+    )
+    .optional()
+    .describe("Order of the criteria by which resolve picks among images that fit."),
+  axes: z
+    .object({
+      cuda: z.array(cudaValue).min(1).optional(),
+      compute: z.array(computeValue).min(1).optional(),
+      march: z.array(marchValue).min(1).optional(),
+    })
+    .catchall(z.array(freeValue).min(1))
+    .describe("Hardware axes cuda, compute and march; any other name is an axis that a user pins."),
+  exclude: z
+    .array(z.object({ reason: text }).catchall(pattern))
+    .optional()
+    .describe("Cells not to build, each rule with its reason."),
+  include: z
+    .array(z.record(text, z.unknown()))
+    .optional()
+    .describe("Cells beside the product: one value for every axis."),
+});
+
+/** The keys that a mapping of the matrix may have, by its path. */
+export function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  if (path.length === 0) return Object.keys(matrixSchema.shape);
+  if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
+  return Object.keys((path.includes("march") ? marchEntry : cudaEntry).shape);
+}
+
+export type MatrixInput = z.infer<typeof matrixSchema>;
+export type CudaInput = z.infer<typeof cudaValue>;
+export type ComputeInput = z.infer<typeof computeValue>;
+export type MarchInput = z.infer<typeof marchValue>;
+export type FreeInput = z.infer<typeof freeValue>;
+export type DriverInput = z.infer<typeof driver>;
+export type BaseInput = z.infer<typeof base>;
+
+/** Shapes of single values, for `include`. */
+export const valueSchemas = {
+  cuda: cudaValue,
+  compute: computeValue,
+  march: marchValue,
+  free: freeValue,
+} as const;
+
+/** JSON Schema (draft 2020-12) of `matrix.yaml`, for editors. Numbers are allowed where YAML would read one: imgmatch takes their text. */
+export function matrixJsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(matrixSchema, {
+    override: ({ jsonSchema }) => {
+      // Editors resolve `version: 1.12` to a number; imgmatch reads its source text, so both are right.
+      if (
+        jsonSchema.type === "string" &&
+        jsonSchema.pattern === undefined &&
+        jsonSchema.const === undefined
+      ) {
+        Object.assign(jsonSchema, { type: ["string", "number"] });
+      }
+    },
+  });
+  return { $id: "https://imgmatch.dev/schema/matrix.json", title: "imgmatch matrix", ...schema };
+}

@@ -1,0 +1,58 @@
+/** Secrets in build arguments: they stay in the image's history, where everybody who can pull it reads them. */
+
+import type { Problem } from "../errors.ts";
+import type { YamlSource } from "./yaml-source.ts";
+
+const secretName =
+  /(^|_)(TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?|APIKEY|ACCESSKEY|PRIVATEKEY|KEY|PAT)$/i;
+
+/** Keys that are there to be known: of an archive's signature, of a cache, of a sort. */
+const publicName = /(^|_)(PUBLIC|PUB|GPG|PGP|APT|RPM|SIGNING|CACHE|SORT|PRIMARY|FOREIGN|HOST)_KEY$/i;
+
+// Each service's own documentation of its token format; most were chosen so that scanners can find them.
+const secretValues: readonly (readonly [RegExp, string])[] = [
+  [/\bgh[pousr]_[A-Za-z0-9]{36,}/, "a GitHub token"],
+  [/\bgithub_pat_[A-Za-z0-9_]{22,}/, "a GitHub token"],
+  [/\bglpat-[A-Za-z0-9_-]{20,}/, "a GitLab token"],
+  [/\bnpm_[A-Za-z0-9]{36}/, "an npm token"],
+  [/\bpypi-[A-Za-z0-9_-]{40,}/, "a PyPI token"],
+  [/\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}/, "a Docker token"],
+  [/\bhf_[A-Za-z0-9]{30,}/, "a Hugging Face token"],
+  [/\bnvapi-[A-Za-z0-9_-]{40,}/, "an NVIDIA API key"],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/, "an AWS access key"],
+  [/\bAIza[A-Za-z0-9_-]{35}/, "a Google API key"],
+  [/\bya29\.[A-Za-z0-9_-]{20,}/, "a Google token"],
+  [/\bxox[abeoprs]-[A-Za-z0-9-]{10,}/, "a Slack token"],
+  [/\bsk-[A-Za-z0-9_-]{20,}/, "an API key"],
+  [/\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\./, "a signed token (JWT)"],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----/, "a private key"],
+  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
+];
+
+/** What a build argument looks like if it looks like a secret, else null. An empty value gives nothing away. */
+export function secretIn(name: string, value: string): string | null {
+  if (value === "") return null;
+  const found = secretValues.find(([pattern]) => pattern.test(value));
+  if (found !== undefined) return found[1];
+  return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
+}
+
+/** Refuses arguments that look like secrets. The value is shown nowhere: reports end up in the logs of others. */
+export function secretProblems(
+  args: Readonly<Record<string, string>> | undefined,
+  source: Pick<YamlSource, "placeOfKey">,
+): Problem[] {
+  return Object.entries(args ?? {}).flatMap(([name, value]): Problem[] => {
+    const what = secretIn(name, value);
+    if (what === null) return [];
+    const { text: _, ...at } = source.placeOfKey(["args", name]);
+    return [
+      {
+        code: "MATRIX_SECRET",
+        message: `the build argument ${name} is ${what}; whoever has the image reads it with docker history`,
+        fix: "take it out, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+        at,
+      },
+    ];
+  });
+}
