@@ -1,0 +1,55 @@
+/**
+ * The input digest: equal digests mean "the same image". It covers everything that goes into an image and nothing
+ * else: not the time, the machine, the checkout path, the order of cells.
+ */
+
+import { createHash } from "node:crypto";
+import type { Digest } from "../lock/lock.ts";
+
+/** Raised when the canonical form below changes. */
+export const inputFormat = "imgmatch-inputs/1";
+
+export interface BuildInputs {
+  /** The rendered Dockerfile. */
+  readonly dockerfile: string;
+  /** Digest over the context: every path with its mode, content or link target. */
+  readonly context: Digest;
+  readonly args: Readonly<Record<string, string>>;
+  readonly target: string | null;
+  readonly platform: string;
+  /** Every base image of the Dockerfile, by the reference that stands there. */
+  readonly bases: readonly { readonly ref: string; readonly digest: Digest }[];
+  /** The Dockerfile frontend, not the machine that runs it. */
+  readonly builder: string;
+}
+
+/** sha256 over the canonical JSON of the inputs: one array of fixed order, all lists sorted, texts as UTF-8. */
+export function inputDigest(inputs: BuildInputs): Digest {
+  const canonical = [
+    inputFormat,
+    sha256(inputs.dockerfile),
+    inputs.context,
+    Object.entries(inputs.args).sort(byFirst),
+    inputs.target,
+    inputs.platform,
+    inputs.bases.map(({ ref, digest }) => [ref, digest]).sort(byFirst),
+    inputs.builder,
+  ];
+  return sha256(JSON.stringify(canonical));
+}
+
+export function sha256(data: string | Uint8Array): Digest {
+  return `sha256:${createHash("sha256").update(data).digest("hex")}`;
+}
+
+/** The part of an input digest that tags carry: 12 hexadecimal digits. */
+export function shortDigest(digest: Digest): string {
+  return digest.slice("sha256:".length, "sha256:".length + 12);
+}
+
+function byFirst(
+  [one = ""]: readonly (string | undefined)[],
+  [other = ""]: readonly (string | undefined)[],
+): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}

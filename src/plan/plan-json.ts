@@ -1,0 +1,109 @@
+/** `imgmatch plan --json`: a contract. */
+
+import type { Digest, Requirement } from "../lock/lock.ts";
+import { dockerfilePath } from "./cell.ts";
+import type { InputComparison } from "./changes.ts";
+import {
+  type Action,
+  actions,
+  type MovedBase,
+  type Plan,
+  type PlannedBase,
+  type PlannedCell,
+  type RetiredImage,
+} from "./plan.ts";
+
+export const planSchemaVersion = 1;
+
+export interface PlanJson {
+  readonly schemaVersion: typeof planSchemaVersion;
+  readonly name: string;
+  readonly version: string;
+  readonly repository: string;
+  readonly matrixDigest: Digest;
+  readonly counts: Readonly<Record<Action, number>>;
+  readonly cells: readonly PlanCellJson[];
+}
+
+export interface PlanCellJson {
+  readonly cell: string;
+  readonly action: Action;
+  readonly reason: string | null;
+  readonly axes: Readonly<Record<string, string>>;
+  readonly platform: string;
+  readonly tag: string | null;
+  readonly inputDigest: Digest | null;
+  /** The image's digest by the lock. */
+  readonly digest: Digest | null;
+  readonly requires: Requirement;
+  readonly bases: readonly PlannedBase[];
+  readonly dockerfile: string;
+  /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
+  readonly changes: readonly InputComparison[];
+  /** What the registry has under the tag, where it was asked. */
+  readonly published: Digest | null;
+  /** Bases whose reference means another image now, where registries were asked. */
+  readonly moved: readonly MovedBase[];
+}
+
+export function planToJson(plan: Plan): PlanJson {
+  const { matrix, cells, retired } = plan;
+  return {
+    schemaVersion: planSchemaVersion,
+    name: matrix.name,
+    version: matrix.version,
+    repository: matrix.repository,
+    matrixDigest: matrix.digest,
+    counts: countActions(plan),
+    cells: [...cells.map(cellToJson), ...retired.map(retiredToJson)],
+  };
+}
+
+function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): PlanCellJson {
+  const { action, reason, tag, inputDigest, bases, published, moved } = planned;
+  return {
+    cell: cell.id,
+    action,
+    reason,
+    axes: cell.axes,
+    platform: cell.platform,
+    tag,
+    inputDigest,
+    digest: locked?.digest ?? null,
+    requires: cell.requires,
+    bases,
+    dockerfile: dockerfilePath(cell),
+    changes: comparison.filter(({ changed }) => changed !== false),
+    published,
+    moved,
+  };
+}
+
+function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
+  const { axes, platform, tag, inputDigest, digest, requires, bases } = image;
+  return {
+    cell,
+    action: "retired",
+    reason: retiredReason,
+    axes,
+    platform,
+    tag,
+    inputDigest,
+    digest,
+    requires,
+    bases: bases.map((base) => ({ ...base, used: base.ref })),
+    dockerfile: dockerfilePath({ id: cell }),
+    changes: [],
+    published: null,
+    moved: [],
+  };
+}
+
+export const retiredReason = "in the lock, and the matrix has no such cell";
+
+export function countActions({ cells, retired }: Pick<Plan, "cells" | "retired">): Record<Action, number> {
+  const counts = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
+  for (const { action } of cells) counts[action]++;
+  counts.retired += retired.length;
+  return counts;
+}

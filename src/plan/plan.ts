@@ -1,0 +1,210 @@
+/** Stage 2: every cell with what would happen to it. Pure: what it needs from files and registries are arguments. */
+
+import { throwProblems } from "../errors.ts";
+import type { Digest, Lock, LockedImage, LockedInputs } from "../lock/lock.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { Cell } from "./cell.ts";
+import { compareInputs, describeChanges, type InputComparison, inputParts } from "./changes.ts";
+import type { ExpandedCell } from "./expand.ts";
+import { type BuildInputs, inputDigest } from "./input-digest.ts";
+import { isSelected, type Selection } from "./select.ts";
+import { compileTag, type TagOf } from "./tag.ts";
+
+/** `adopt`, `stale` and `conflict` only where registries were asked: see `withRegistryView`. */
+export const actions = [
+  "build",
+  "adopt",
+  "keep",
+  "stale",
+  "conflict",
+  "retired",
+  "impossible",
+  "excluded",
+] as const;
+export type Action = (typeof actions)[number];
+
+/** Actions that leave something to be done by somebody: what `plan --check` fails on. */
+export const openActions: readonly Action[] = ["build", "adopt", "stale", "conflict", "retired"];
+
+export interface PlannedCell {
+  readonly cell: Cell;
+  readonly action: Action;
+  /** Why: the inputs that changed, the rule that excludes it, the hardware that forbids it; null for `keep`. */
+  readonly reason: string | null;
+  /** null while a base image's digest is unknown, and for cells that are not to be built. */
+  readonly inputDigest: Digest | null;
+  /** null as {@link inputDigest}, unless the tag template does without `{{inputs}}`. */
+  readonly tag: string | null;
+  readonly bases: readonly PlannedBase[];
+  /** The other inputs, as the lock records them; null for cells that are not to be built. */
+  readonly inputs: LockedInputs | null;
+  /** What the lock says of this cell. */
+  readonly locked: LockedImage | null;
+  /** Each input beside what the lock says of it; empty where the lock says nothing, or nothing changed. */
+  readonly comparison: readonly InputComparison[];
+  /** What the registry has under the tag, where it was asked and has something. */
+  readonly published: Digest | null;
+  /** Bases whose reference means another image now, where registries were asked. */
+  readonly moved: readonly MovedBase[];
+}
+
+export interface MovedBase {
+  readonly ref: string;
+  readonly from: Digest;
+  readonly to: Digest;
+}
+
+/** An entry of the lock for a cell that the matrix does not have any more. */
+export interface RetiredImage {
+  /** Cell id. */
+  readonly cell: string;
+  readonly image: LockedImage;
+}
+
+export interface PlannedBase {
+  /** As the Dockerfile names it. */
+  readonly ref: string;
+  /** What is pulled in its place; the same unless the user replaced it. */
+  readonly used: string;
+  /** null when neither the reference, the lock nor a registry tells. */
+  readonly digest: Digest | null;
+}
+
+export interface Plan {
+  readonly matrix: Matrix;
+  readonly cells: readonly PlannedCell[];
+  /** By cell. Empty where only some cells were planned. They stay in the lock until somebody prunes it. */
+  readonly retired: readonly RetiredImage[];
+}
+
+/** A cell's build inputs, with base digests that may be unknown. */
+export type PlannedInputs = Omit<BuildInputs, "bases" | "platform"> & {
+  readonly bases: readonly PlannedBase[];
+};
+
+export interface PlanOptions {
+  /** Renders a cell and says what else goes into its image. */
+  readonly inputsOf: (cell: Cell) => PlannedInputs;
+  readonly lock: Lock | null;
+  readonly only?: readonly Selection[];
+  /** Count an image that was built but never pushed as still to be built. */
+  readonly published?: boolean;
+}
+
+/**
+ * Plans the cells of a matrix, or those of them that `only` selects.
+ *
+ * Throws `SELECTION_EMPTY`.
+ *
+ * @example
+ * const plan = planFleet(matrix, expandMatrix(matrix), { inputsOf, lock: null });
+ * plan.cells.filter(({ action }) => action === "build").length;
+ */
+export function planFleet(matrix: Matrix, expanded: readonly ExpandedCell[], options: PlanOptions): Plan {
+  const { tagOf } = compileTag(matrix);
+  const cells = selectCells(expanded, options.only ?? []).map((entry) =>
+    planCell(entry, tagOf, matrix.repository, options),
+  );
+  return {
+    matrix,
+    cells,
+    retired: (options.only ?? []).length > 0 ? [] : findRetired(matrix, expanded, options),
+  };
+}
+
+function findRetired(
+  { repository }: Matrix,
+  expanded: readonly ExpandedCell[],
+  { lock }: PlanOptions,
+): RetiredImage[] {
+  if (lock === null || lock.repository !== repository) return [];
+  const known = new Set(expanded.map(({ cell }) => cell.id));
+  return Object.entries(lock.images)
+    .filter(([cell]) => !known.has(cell))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([cell, image]) => ({ cell, image }));
+}
+
+/** Throws `SELECTION_EMPTY` when the selections mean no cell. */
+export function selectCells(
+  expanded: readonly ExpandedCell[],
+  only: readonly Selection[],
+): readonly ExpandedCell[] {
+  const selected = expanded.filter(({ cell }) => isSelected(cell, only));
+  if (selected.length === 0) {
+    throwProblems([
+      { code: "SELECTION_EMPTY", message: "--only selects no cell", fix: "imgmatch plan lists the cells" },
+    ]);
+  }
+  return selected;
+}
+
+function planCell(
+  { cell, skipped }: ExpandedCell,
+  tagOf: TagOf,
+  repository: string,
+  options: PlanOptions,
+): PlannedCell {
+  const { lock } = options;
+  // A digest is of one repository: a lock of another says nothing about what is in this one.
+  const locked = lock?.repository === repository ? (lock.images[cell.id] ?? null) : null;
+  if (skipped !== null) {
+    const retired = locked !== null;
+    return {
+      cell,
+      action: retired ? "retired" : skipped.why,
+      reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
+      inputDigest: null,
+      tag: locked?.tag ?? null,
+      bases: [],
+      inputs: null,
+      locked,
+      comparison: [],
+      published: null,
+      moved: [],
+    };
+  }
+  const { bases, ...inputs } = options.inputsOf(cell);
+  const known = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
+  const digest =
+    known.length === bases.length ? inputDigest({ ...inputs, bases: known, platform: cell.platform }) : null;
+  const parts = inputParts(inputs);
+  const same = locked !== null && locked.inputDigest === digest;
+  const comparison =
+    locked === null || same ? [] : compareInputs(locked, { ...parts, bases, platform: cell.platform });
+  const reason = whyBuild(digest, locked, comparison, options.published ?? false);
+  const action = reason === null ? "keep" : "build";
+  // The lock is the truth: an image that is kept has the tag that it was given.
+  const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
+  return {
+    cell,
+    action,
+    reason,
+    inputDigest: digest,
+    tag,
+    bases,
+    inputs: parts,
+    locked,
+    comparison,
+    published: null,
+    moved: [],
+  };
+}
+
+function whyBuild(
+  inputs: Digest | null,
+  locked: LockedImage | null,
+  comparison: readonly InputComparison[],
+  published: boolean,
+): string | null {
+  if (locked === null) return "not in the lock";
+  if (inputs === null) return "the digest of a base image is unknown";
+  if (locked.inputDigest !== inputs) {
+    // A lock without the parts of its inputs knows of platform and bases only: that is not the whole answer.
+    const changes = locked.inputs === undefined ? "" : describeChanges(comparison);
+    return changes === "" ? "its inputs changed" : `its inputs changed: ${changes}`;
+  }
+  if (locked.digest !== null) return null;
+  if (locked.created === null) return "not built yet";
+  return published ? "built, but not pushed" : null;
+}

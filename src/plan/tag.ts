@@ -1,0 +1,104 @@
+/** Tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
+
+import type { Place, Problem } from "../errors.ts";
+import type { Digest } from "../lock/lock.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { type Cell, slug } from "./cell.ts";
+import { shortDigest } from "./input-digest.ts";
+
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#pulling-manifests
+const tagGrammar = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
+
+/** A cell's tag, or null as long as it needs an input digest that is not known yet. */
+export type TagOf = (cell: Cell, inputs: Digest | null) => string | null;
+
+/** Checks the tag template's names and compiles it. */
+export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly problems: readonly Problem[] } {
+  const { value: template, at } = matrix.tag;
+  const known = [
+    "name",
+    "version",
+    "cell",
+    "inputs",
+    "platform",
+    "architecture",
+    ...matrix.axes.map(({ name }) => name),
+  ];
+  const problems: Problem[] = [];
+  for (const [whole, name = ""] of template.matchAll(placeholder)) {
+    if (known.includes(name)) continue;
+    problems.push({
+      code: "TAG_INVALID",
+      message: `the tag template names ${whole}, which does not exist`,
+      fix: `the names are ${known.join(", ")}`,
+      at,
+    });
+  }
+  const tagOf: TagOf = (cell, inputs) => {
+    let unknown = false;
+    const tag = template.replace(placeholder, (_, name: string) => {
+      if (name === "inputs" && inputs === null) unknown = true;
+      return placeholderText(name, matrix, cell, inputs);
+    });
+    return unknown ? null : tag;
+  };
+  return { tagOf, problems };
+}
+
+/** The tag of the version's index. */
+export function versionTag({ version }: Pick<Matrix, "version">): string {
+  return slug(version);
+}
+
+function placeholderText(name: string, matrix: Matrix, cell: Cell, inputs: Digest | null): string {
+  switch (name) {
+    case "name":
+      return slug(matrix.name);
+    case "version":
+      return versionTag(matrix);
+    case "cell":
+      return cell.id;
+    case "inputs":
+      return inputs === null ? "" : shortDigest(inputs);
+    case "platform":
+      return slug(cell.platform);
+    case "architecture":
+      return slug(cell.platform.slice(cell.platform.indexOf("/") + 1));
+    default:
+      return slug(cell.axes[name] ?? "");
+  }
+}
+
+/** Tags that no registry takes, and pairs of cells with one tag. `probe` stands for a digest that is not known yet. */
+export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
+  const probe: Digest = `sha256:${"0".repeat(64)}`;
+  const seen = new Map<string, Cell>();
+  const problems: Problem[] = [];
+  for (const cell of cells) {
+    const tag = tagOf(cell, probe) ?? "";
+    if (!tagGrammar.test(tag)) {
+      const message =
+        tag.length > 128
+          ? `the tag of cell ${cell.id} is ${tag.length} characters long, the limit is 128: ${tag}`
+          : `the tag of cell ${cell.id} is not valid: ${JSON.stringify(tag)}`;
+      problems.push({
+        code: "TAG_INVALID",
+        message,
+        fix: "letters, digits, _ . - only; not . or - first; shorten the template or give values shorter labels",
+        at,
+      });
+    }
+    const twin = seen.get(tag);
+    if (twin === undefined) seen.set(tag, cell);
+    else {
+      problems.push({
+        code: "TAG_COLLISION",
+        message: `two cells have the tag ${JSON.stringify(tag.replace("0".repeat(12), "…"))}: ${twin.id} and ${cell.id}`,
+        fix: "put {{cell}}, or every axis, into the tag template",
+        at,
+      });
+    }
+  }
+  return problems;
+}
