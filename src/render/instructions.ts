@@ -1,0 +1,132 @@
+/**
+ * A Dockerfile's text → its instructions, each with the place of every character in the source.
+ * Follows BuildKit's parser (moby/buildkit, frontend/dockerfile/parser): directives, comments, continuations, here-documents.
+ */
+
+/** One instruction, its continued lines joined. `at[i]` is the offset in the source of the character `text[i]`. */
+export interface Instruction {
+  /** Upper case, for example `FROM`. */
+  readonly keyword: string;
+  /** The whole logical line, keyword included. */
+  readonly text: string;
+  readonly at: readonly number[];
+  /** Counts from 1. */
+  readonly line: number;
+}
+
+export interface Dockerfile {
+  readonly source: string;
+  /** The character that continues a line: a backslash, or a backtick by directive. */
+  readonly escapeBy: string;
+  /** Value of `# syntax=` with its offset. */
+  readonly syntax: { readonly value: string; readonly offset: number; readonly line: number } | null;
+  readonly instructions: readonly Instruction[];
+}
+
+interface Line {
+  readonly text: string;
+  readonly offset: number;
+}
+
+/** Never throws: what is no instruction comes out as one with an unknown keyword. */
+export function parseDockerfile(source: string): Dockerfile {
+  const lines = splitLines(source);
+  const { escapeBy, syntax } = readDirectives(lines);
+  const instructions: Instruction[] = [];
+  for (let index = 0; index < lines.length; ) {
+    const { instruction, next } = readInstruction(lines, index, escapeBy);
+    index = next;
+    if (instruction === null) continue;
+    instructions.push(instruction);
+    for (const { name, stripTabs } of hereDocuments(instruction)) {
+      const isEnd = ({ text }: Line) => (stripTabs ? text.replace(/^\t+/, "") : text) === name;
+      while (index < lines.length && !isEnd(lines[index] as Line)) index++;
+      index++;
+    }
+  }
+  return { source, escapeBy, syntax, instructions };
+}
+
+function splitLines(source: string): Line[] {
+  const lines: Line[] = [];
+  let offset = source.startsWith("\ufeff") ? 1 : 0;
+  for (const part of source.slice(offset).split("\n")) {
+    lines.push({ text: part.endsWith("\r") ? part.slice(0, -1) : part, offset });
+    offset += part.length + 1;
+  }
+  return lines;
+}
+
+// Directives end at the first line that is none: a comment, an empty line, an instruction.
+function readDirectives(lines: readonly Line[]): Pick<Dockerfile, "escapeBy" | "syntax"> {
+  let escapeBy = "\\";
+  let syntax: Dockerfile["syntax"] = null;
+  for (const [index, { text, offset }] of lines.entries()) {
+    const found = /^(#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*)(\S.*?)\s*$/.exec(text);
+    if (found === null) break;
+    const [, before = "", name = "", value = ""] = found;
+    if (name.toLowerCase() === "escape" && (value === "\\" || value === "`")) escapeBy = value;
+    if (name.toLowerCase() === "syntax") {
+      const [word = ""] = value.split(/\s/);
+      syntax = { value: word, offset: offset + before.length, line: index + 1 };
+    }
+  }
+  return { escapeBy, syntax };
+}
+
+function readInstruction(
+  lines: readonly Line[],
+  first: number,
+  escapeBy: string,
+): { readonly instruction: Instruction | null; readonly next: number } {
+  const continuation = escapeBy === "`" ? /`[ \t]*$/ : /\\[ \t]*$/;
+  let text = "";
+  const at: number[] = [];
+  let index = first;
+  let continued = false;
+  while (index < lines.length) {
+    const line = lines[index] as Line;
+    index++;
+    // Comments and empty lines inside a continued instruction are as if they were not there.
+    if (/^\s*(#|$)/.test(line.text)) {
+      if (continued) continue;
+      return { instruction: null, next: index };
+    }
+    const more = continuation.exec(line.text);
+    const kept = more === null ? line.text : line.text.slice(0, more.index);
+    for (let column = 0; column < kept.length; column++) at.push(line.offset + column);
+    text += kept;
+    continued = more !== null;
+    if (!continued) break;
+  }
+  const keyword = (/^\s*(\S+)/.exec(text)?.[1] ?? "").toUpperCase();
+  return { instruction: { keyword, text, at, line: first + 1 }, next: index };
+}
+
+/** Here-documents exist for RUN, COPY and ADD only, also behind ONBUILD. */
+function hereDocuments({ text }: Instruction): { readonly name: string; readonly stripTabs: boolean }[] {
+  if (!/^\s*(ONBUILD\s+)?(RUN|COPY|ADD)\s/i.test(text)) return [];
+  return words(text).flatMap(({ text: word }) => {
+    const [, dash, quoted] = /^\d*<<(-?)([^<]+)$/.exec(word) ?? [];
+    const name = quoted?.replace(/["']/g, "");
+    return name ? [{ name, stripTabs: dash === "-" }] : [];
+  });
+}
+
+export interface Word {
+  /** As written, quotes included. */
+  readonly text: string;
+  /** Offsets in the instruction's text. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Splits at white space outside quotes. */
+export function words(text: string): Word[] {
+  const found: Word[] = [];
+  const pattern = /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs;
+  for (const match of text.matchAll(pattern)) {
+    found.push({ text: match[0], start: match.index, end: match.index + match[0].length });
+  }
+  return found;
+}

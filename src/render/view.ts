@@ -1,0 +1,123 @@
+/** The one documented view that templates see. */
+
+import { compilerFlags } from "../hardware/cpu-marches.ts";
+import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
+import type { DriverRequirement } from "../lock/lock.ts";
+import type { Bases, Matrix } from "../matrix/matrix.ts";
+import type { Cell } from "../plan/cell.ts";
+
+export interface TemplateView {
+  readonly name: string;
+  readonly version: string;
+  /** Registry and path without tag. */
+  readonly repository: string;
+  /** The cell's id. */
+  readonly cell: string;
+  /** `linux/amd64` */
+  readonly platform: string;
+  /** `amd64` */
+  readonly architecture: string;
+  /** The base image's reference, or one per stage: `base.build`, `base.run`; null where the matrix names none. */
+  readonly base: string | Bases | null;
+  /** null in a CPU-only row. */
+  readonly cuda: {
+    readonly toolkit: string;
+    readonly major: string;
+    readonly minor: string;
+    /** Who brings the user-space driver, and its version where the image does; null where the host does. */
+    readonly driver: { readonly mode: string; readonly version: string | null };
+  } | null;
+  /** null in a CPU-only row. */
+  readonly gpu: {
+    /** `["sm_90", "compute_90"]` */
+    readonly targets: readonly string[];
+    /** nvcc's options for exactly these targets, each in single quotes. */
+    readonly gencode: string;
+  } | null;
+  readonly march: {
+    readonly name: string;
+    /** The compiler's options: `-march=sapphirerapids -mno-waitpkg`. */
+    readonly flags: string;
+    readonly without: readonly string[];
+  };
+  /** Axis → label. */
+  readonly axes: Readonly<Record<string, string>>;
+  /** Build arguments of the matrix. */
+  readonly args: Readonly<Record<string, string>>;
+  /** Every free axis by its name: its text, or its keys where the matrix gives a mapping. */
+  readonly [axis: string]: unknown;
+}
+
+export function viewOf(cell: Cell, matrix: Matrix): TemplateView {
+  const { cuda, compute, march } = cell;
+  const toolkit = cuda?.toolkit ?? null;
+  const free = Object.entries(cell.free).map(([axis, { value, data }]): [string, unknown] => [
+    axis,
+    Object.keys(data).length === 0 ? value : { ...data, value },
+  ]);
+  return {
+    ...Object.fromEntries(free),
+    name: matrix.name,
+    version: matrix.version,
+    repository: matrix.repository,
+    cell: cell.id,
+    platform: cell.platform,
+    architecture: cell.platform.slice(cell.platform.indexOf("/") + 1),
+    base: cell.bases[""] ?? (Object.keys(cell.bases).length === 0 ? null : cell.bases),
+    cuda:
+      toolkit === null
+        ? null
+        : {
+            toolkit: toolkit.release,
+            major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
+            minor: toolkit.minor,
+            driver: driverOf(cuda?.driver ?? null),
+          },
+    gpu:
+      compute === null
+        ? null
+        : { targets: cell.requires.cuda?.code ?? [], gencode: gencodeOptions(compute.targets) },
+    march: {
+      name: march.march.name,
+      flags: compilerFlags(march.march, march.without).join(" "),
+      without: march.without,
+    },
+    axes: cell.axes,
+    args: matrix.args,
+  };
+}
+
+function driverOf(driver: DriverRequirement | null): { mode: string; version: string | null } {
+  switch (driver?.mode) {
+    case "bundled":
+      return { mode: "bundled", version: driver.version };
+    case "compat":
+      return { mode: "compat", version: driver.package };
+    default:
+      return { mode: "host", version: null };
+  }
+}
+
+/**
+ * `-gencode` for exactly these targets: `'-gencode=arch=compute_90,code=[sm_90,compute_90]'`. Single quotes keep the
+ * brackets from the shell. Source: CUDA Compiler Driver NVCC, "GPU Code Generation".
+ */
+export function gencodeOptions(targets: readonly GpuTarget[]): string {
+  const byVirtual = new Map<string, string[]>();
+  for (const target of targets) {
+    const virtual = formatGpuTarget({ ...virtualOf(target), kind: "ptx" });
+    byVirtual.set(virtual, [...(byVirtual.get(virtual) ?? []), formatGpuTarget(target)]);
+  }
+  return [...byVirtual]
+    .map(
+      ([virtual, code]) =>
+        `'-gencode=arch=${virtual},code=${code.length === 1 ? code[0] : `[${code.join(",")}]`}'`,
+    )
+    .join(" ");
+}
+
+/** sm_21 has no virtual architecture of its own; nvcc compiles it from compute_20. */
+function virtualOf(target: GpuTarget): GpuTarget {
+  const { major, minor } = target.compute;
+  return major === 2 && minor === 1 ? { ...target, compute: { major, minor: 0 } } : target;
+}
