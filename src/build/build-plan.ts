@@ -1,0 +1,87 @@
+/** Stage 4: plan → images → lock. After every cell the lock on disk is whole and says what is there. */
+
+import type { Fleet } from "../fleet.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import { updateLock } from "../lock/update-lock.ts";
+import type { Plan, PlannedCell } from "../plan/plan.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import type { Engine } from "./engine.ts";
+import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem } from "./jobs.ts";
+import { type BuildEvent, buildFleet, type CellResult } from "./schedule.ts";
+
+export interface BuildPlanOptions {
+  readonly engine: Engine;
+  /** Needed for `push`. */
+  readonly registry: RegistryClient | null;
+  readonly push: boolean;
+  readonly lockFile: string;
+  readonly logFolder: string;
+  readonly concurrency: number;
+  /** Commit of the sources, for a label; empty where there is none. */
+  readonly revision: string;
+  /** Time of each build, for the lock. */
+  readonly now: () => Date;
+  readonly onEvent?: (event: BuildEvent) => void;
+  /** First interruption: start nothing new, finish pushes. */
+  readonly drain?: AbortSignal;
+  readonly stop?: AbortSignal;
+}
+
+export interface BuildSummary {
+  /** One per cell that was to be built, in the order of the plan. */
+  readonly results: readonly CellResult[];
+  readonly kept: number;
+  readonly interrupted: boolean;
+}
+
+/**
+ * Builds what a plan says is to be built. A cell that fails, or whose base image is unknown, does not stop the others.
+ * Throws `WRITE_FAILED` or `LOCK_BUSY` when the lock cannot be written, and what the engine throws before the first cell.
+ */
+export async function buildPlan(plan: Plan, fleet: Fleet, options: BuildPlanOptions): Promise<BuildSummary> {
+  if (options.engine.buildPlan !== undefined) return options.engine.buildPlan(plan, fleet, options);
+  const wanted = plan.cells.filter(({ action }) => action === "build");
+  const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
+  const builder = ready.size > 0 ? await options.engine.describe() : "";
+  const jobs = [...ready.values()].map((planned) =>
+    jobOf(planned, {
+      matrix: plan.matrix,
+      contextDir: fleet.contextDir,
+      context: fleet.context,
+      render: fleet.render,
+      revision: options.revision,
+      push: options.push,
+    }),
+  );
+  const { cells, interrupted } = await buildFleet(jobs, {
+    ...options,
+    onBuilt: async ({ cell }, built) => {
+      const planned = ready.get(cell) as ReadyCell;
+      const image = lockedImageOf(planned, built, builder, options.now().toISOString());
+      await updateLock(options.lockFile, (lock) => withImage(lock, plan, cell, image));
+    },
+  });
+  const byCell = new Map(cells.map((result) => [result.cell, result]));
+  const results = wanted.map((planned): CellResult => byCell.get(planned.cell.id) ?? unready(planned));
+  return { results, kept: plan.cells.filter(({ action }) => action === "keep").length, interrupted };
+}
+
+function unready(planned: PlannedCell): CellResult {
+  return {
+    status: "failed",
+    cell: planned.cell.id,
+    problems: [unreadyProblem(planned)],
+    log: null,
+    durationMs: 0,
+  };
+}
+
+/**
+ * The lock with one image more. Images of cells that the matrix no longer builds stay: machines that run them must not
+ * lose them because another cell was built; `lock --prune` drops them.
+ */
+export function withImage(lock: Lock | null, { matrix }: Plan, cell: string, image: LockedImage): Lock {
+  // Digests are of one repository: what was pushed elsewhere says nothing about this one.
+  const known = lock !== null && lock.repository === matrix.repository ? lock.images : {};
+  return lockOf(matrix, { ...known, [cell]: image });
+}

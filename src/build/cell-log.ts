@@ -1,0 +1,58 @@
+/** A file of log lines for one cell, written as they come. */
+
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { finished } from "node:stream/promises";
+import { ImgmatchError } from "../errors.ts";
+import { errnoMessage } from "../io/files.ts";
+
+export interface CellLog {
+  readonly path: string;
+  write(line: string): void;
+  /** False when not everything could be written. */
+  close(): Promise<boolean>;
+}
+
+/** Where a cell's log goes: its id where that is a file name on every system, else made one with a short hash. */
+export function cellLogPath(folder: string, cell: string): string {
+  const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 150);
+  const hash = createHash("sha256").update(cell).digest("hex").slice(0, 8);
+  return join(
+    folder,
+    plain === cell && !cell.startsWith(".") ? `${cell}.log` : `${plain.replace(/^\.+/, "")}-${hash}.log`,
+  );
+}
+
+/** Starts an empty log, creating its folder. Throws `WRITE_FAILED`. A disk that fills up later does not end the build. */
+export async function openCellLog(folder: string, cell: string): Promise<CellLog> {
+  const path = cellLogPath(folder, cell);
+  let whole = true;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const stream = createWriteStream(path);
+    await new Promise((resolve, reject) => stream.once("open", resolve).once("error", reject));
+    stream.on("error", () => {
+      whole = false;
+    });
+    return {
+      path,
+      write: (line) => {
+        if (!stream.destroyed) stream.write(`${line}\n`);
+      },
+      close: async () => {
+        stream.end();
+        await finished(stream).catch(() => {
+          whole = false;
+        });
+        return whole;
+      },
+    };
+  } catch (error) {
+    throw new ImgmatchError(
+      { code: "WRITE_FAILED", message: `cannot be written: ${errnoMessage(error)}`, at: { file: path } },
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,81 @@
+/** What builds. Each engine is one folder of `build/engines/` and one line of its table. */
+
+import type { Fleet } from "../fleet.ts";
+import type { Digest } from "../lock/lock.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { ImageReference } from "../registry/reference.ts";
+import type { BuildPlanOptions, BuildSummary } from "./build-plan.ts";
+
+export interface Engine {
+  readonly name: string;
+  /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
+  describe(): Promise<string>;
+  /** Platforms that it builds without emulation, for example `linux/amd64`. */
+  platforms(): Promise<readonly string[]>;
+  /**
+   * Builds one image. Log lines go to `onLog` as they come, without line ends.
+   * Throws `BUILD_FAILED` when the Dockerfile fails, `ENGINE_…` when the engine does.
+   */
+  build(request: BuildRequest, watch: BuildWatch): Promise<BuiltImage>;
+  /**
+   * Pushes under a name that nobody looks for and answers the manifest's digest as the registry has it.
+   * Giving it its real tag is not the engine's work: see `build/publish.ts`.
+   */
+  push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
+  /** The layers of an image that this engine has just built, the base's first. */
+  layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
+  /** For engines that build a whole fleet at once: in place of `build` and `push` for each cell. */
+  buildPlan?(plan: Plan, fleet: Fleet, options: BuildPlanOptions): Promise<BuildSummary>;
+  /** What `buildPlan` would change, where the engine keeps a state of its own to compare with. */
+  previewPlan?(
+    plan: Plan,
+    fleet: Fleet,
+    options: Pick<BuildPlanOptions, "push" | "registry" | "revision" | "concurrency">,
+  ): Promise<readonly EnginePreview[]>;
+}
+
+/** One part of an engine's state, and how many things of it each operation would change: `{ create: 3, same: 10 }`. */
+export interface EnginePreview {
+  readonly stack: string;
+  readonly changes: Readonly<Record<string, number>>;
+}
+
+export interface Layer {
+  /** Digest of the layer's uncompressed archive: equal diff ids are equal files, with equal times and owners. */
+  readonly diffId: string;
+  /** The instruction that made it, or null where it cannot be told. */
+  readonly createdBy: string | null;
+}
+
+export interface BuildRequest {
+  /** Cell id, for messages and log names. */
+  readonly cell: string;
+  /** The Dockerfile with every base pinned to its digest. */
+  readonly dockerfile: string;
+  /** Absolute path of the build context. */
+  readonly contextDir: string;
+  /** Paths inside the context that are sent, sorted, with forward slashes. */
+  readonly contextFiles: readonly string[];
+  /** Digest over the context: engines may keep what was sent under it. Without it everything is sent each time. */
+  readonly contextDigest?: Digest;
+  readonly platform: string;
+  readonly target: string | null;
+  readonly args: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Build every step anew, whatever the engine remembers. */
+  readonly noCache?: boolean;
+  /** Local names for the result, `repository:tag`. */
+  readonly tags: readonly string[];
+}
+
+export interface BuildWatch {
+  readonly signal: AbortSignal;
+  readonly onLog: (line: string) => void;
+}
+
+export interface BuiltImage {
+  /** The engine's own id of the image, `sha256:…` of its configuration. */
+  readonly id: string;
+  /** Bytes, or null where the engine does not tell. */
+  readonly size: number | null;
+}

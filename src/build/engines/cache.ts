@@ -1,0 +1,55 @@
+/** Where engines take build cache from and put it to: references with `{cell}`, so that each cell has its own. */
+
+import { createHash } from "node:crypto";
+import { ImgmatchError } from "../../errors.ts";
+import { parseImageReference } from "../../registry/reference.ts";
+
+export interface CacheOptions {
+  /** References to read, for example `registry.example.com/cache:{cell}`. */
+  readonly from: readonly string[];
+  /** References to write, or `inline` for cache inside the images themselves. */
+  readonly to: readonly string[];
+}
+
+export const noCache: CacheOptions = { from: [], to: [] };
+export const inlineCache = "inline";
+
+/** Throws `USAGE` for what is no reference. */
+export function checkCache({ from, to }: CacheOptions): void {
+  for (const reference of [...from, ...to.filter((one) => one !== inlineCache)]) {
+    try {
+      parseImageReference(cacheReference(reference, "cell"));
+    } catch {
+      throw new ImgmatchError({
+        code: "USAGE",
+        message: `${JSON.stringify(reference)} is not the reference of a build cache`,
+        fix: "write registry.example.com/cache:{cell}, with {cell} where each cell is to have its own",
+      });
+    }
+  }
+}
+
+export function cacheReference(pattern: string, cell: string): string {
+  return pattern.replaceAll("{cell}", tagPart(cell));
+}
+
+/** The references that one cell writes. One without `{cell}` is written by the first cell that asks, and by no other. */
+export function createCacheTargets({ to }: CacheOptions): (cell: string) => readonly string[] {
+  const shared = new Set(
+    to.filter((reference) => reference !== inlineCache && !reference.includes("{cell}")),
+  );
+  return (cell) =>
+    to
+      .filter((reference) => {
+        if (reference === inlineCache || reference.includes("{cell}")) return true;
+        return shared.delete(reference);
+      })
+      .map((reference) => cacheReference(reference, cell));
+}
+
+/** What may stand in a tag; one that had to be changed or is long ends with a hash, so that no two cells meet. */
+function tagPart(cell: string): string {
+  const plain = cell.replace(/[^A-Za-z0-9._-]/g, "-").slice(0, 90);
+  if (plain === cell) return cell;
+  return `${plain}-${createHash("sha256").update(cell).digest("hex").slice(0, 8)}`;
+}

@@ -1,0 +1,266 @@
+/** A small client of the Docker Engine API: requests, JSON streams, errors that name the socket, the cause and the fix. */
+
+import { access, readFile } from "node:fs/promises";
+import http from "node:http";
+import https from "node:https";
+import { join } from "node:path";
+import type { Duplex, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ImgmatchError } from "../../../errors.ts";
+import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
+import { jsonLines } from "./json-lines.ts";
+
+export interface DockerApi {
+  readonly endpoint: Endpoint;
+  /** The engine's own API version, for example `1.41`. */
+  readonly version: string;
+  /** One JSON answer. Throws `ENGINE_FAILED` with the engine's own words for every status outside 2xx. */
+  json(method: Method, path: string, call?: ApiCall): Promise<unknown>;
+  /** An answer that comes as one JSON value per line. Ending the loop early, or the signal, ends the request. */
+  stream(method: Method, path: string, call?: ApiCall): AsyncIterable<unknown>;
+  /** The bare connection behind a `POST` that changes its protocol; null when the engine does not offer that. */
+  upgrade(path: string, headers: UpgradeHeaders): Promise<Duplex | null>;
+}
+
+export type UpgradeHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+export type Method = "GET" | "POST" | "DELETE";
+
+export interface ApiCall {
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readable;
+  readonly signal?: AbortSignal;
+}
+
+const pingTimeoutMs = 15_000;
+
+/**
+ * Finds the engine that the environment names and asks for its version.
+ * Throws `ENGINE_NOT_FOUND` or `ENGINE_UNREACHABLE`.
+ *
+ * @example
+ * const api = await connectDocker(process.env);
+ * await api.json("GET", "/version");
+ */
+export async function connectDocker(env: Environment, io: EndpointIo = diskIo): Promise<DockerApi> {
+  const endpoint = await findEndpoint(env, io);
+  const target = await requestTarget(endpoint);
+  const answer = await send(endpoint, target, "GET", "/_ping", {
+    signal: AbortSignal.timeout(pingTimeoutMs),
+  });
+  const text = await readText(endpoint, answer);
+  if (answer.statusCode !== 200) throw refused(endpoint, "GET", "/_ping", answer.statusCode ?? 0, text);
+  // The engine's own version is never too old for it and never too new: 29 refuses below 1.44, 20.10 above 1.41.
+  const header = answer.headers["api-version"];
+  const version = typeof header === "string" && /^\d+\.\d+$/.test(header) ? header : "1.41";
+
+  return {
+    endpoint,
+    version,
+    async json(method, path, call = {}) {
+      const response = await send(endpoint, target, method, `/v${version}${path}`, call);
+      const body = await readText(endpoint, response);
+      const status = response.statusCode ?? 0;
+      if (status < 200 || status > 299) throw refused(endpoint, method, path, status, body);
+      return body.trim() === "" ? null : JSON.parse(body);
+    },
+    async *stream(method, path, call = {}) {
+      const response = await send(endpoint, target, method, `/v${version}${path}`, call);
+      const status = response.statusCode ?? 0;
+      if (status < 200 || status > 299) {
+        throw refused(endpoint, method, path, status, await readText(endpoint, response));
+      }
+      try {
+        yield* jsonLines(response);
+      } catch (error) {
+        // The cause is on this side when the body could not be read to its end.
+        if (call.body?.errored) throw call.body.errored;
+        throw call.signal?.aborted ? call.signal.reason : broken(endpoint, `${method} ${path}`, error);
+      } finally {
+        response.destroy();
+      }
+    },
+    upgrade: (path, headers) => upgrade(endpoint, target, `/v${version}${path}`, headers),
+  };
+}
+
+type Target = http.RequestOptions & { readonly secure: boolean };
+
+async function requestTarget(endpoint: Endpoint): Promise<Target> {
+  if (endpoint.kind === "socket") return { secure: false, socketPath: endpoint.path };
+  const { host, port, tls } = endpoint;
+  if (tls === null) return { secure: false, host, port };
+  const options: https.RequestOptions = { host, port, rejectUnauthorized: tls.verify };
+  if (tls.folder === "") return { secure: true, ...options };
+  const read = (name: string) => readFile(join(tls.folder, name)).catch(() => undefined);
+  const [ca, cert, key] = [await read("ca.pem"), await read("cert.pem"), await read("key.pem")];
+  return { secure: true, ...options, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}
+
+function send(
+  endpoint: Endpoint,
+  { secure, ...target }: Target,
+  method: Method,
+  path: string,
+  { query = {}, headers = {}, body, signal }: ApiCall,
+): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const options: http.RequestOptions = {
+      ...target,
+      // Its own connection for each request: ending one build must not end another.
+      agent: false,
+      method,
+      path: path + queryText(query),
+      headers: {
+        ...headers,
+        host: endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`,
+      },
+      ...(signal && { signal }),
+    };
+    const request = secure ? https.request(options) : http.request(options);
+    request.on("response", resolve);
+    request.on("error", (error) => {
+      if (body?.errored) reject(body.errored);
+      else if (signal?.aborted && signal.reason?.name !== "TimeoutError") reject(signal.reason);
+      else reject(unreachable(endpoint, error));
+    });
+    if (body === undefined) {
+      request.end();
+      return;
+    }
+    // An engine that refuses a build answers before it has read the whole body: that answer counts, not the EPIPE.
+    pipeline(body, request).catch(() => {});
+  });
+}
+
+function upgrade(
+  endpoint: Endpoint,
+  { secure, ...target }: Target,
+  path: string,
+  headers: UpgradeHeaders,
+): Promise<Duplex | null> {
+  return new Promise((resolve, reject) => {
+    const options: http.RequestOptions = {
+      ...target,
+      agent: false,
+      method: "POST",
+      path,
+      headers: {
+        ...Object.fromEntries(
+          Object.entries(headers).map(([name, value]) => [
+            name,
+            typeof value === "string" ? value : [...value],
+          ]),
+        ),
+        host: endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`,
+        connection: "Upgrade",
+      },
+    };
+    const request = secure ? https.request(options) : http.request(options);
+    request.once("upgrade", (_response, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket);
+    });
+    request.once("response", (response) => {
+      response.resume();
+      resolve(null);
+    });
+    request.once("error", (error) => reject(unreachable(endpoint, error)));
+    request.end();
+  });
+}
+
+function queryText(query: NonNullable<ApiCall["query"]>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    for (const one of typeof value === "string" ? [value] : value) search.append(name, one);
+  }
+  return search.size === 0 ? "" : `?${search}`;
+}
+
+async function readText(endpoint: Endpoint, response: http.IncomingMessage): Promise<string> {
+  try {
+    response.setEncoding("utf8");
+    let text = "";
+    for await (const chunk of response) text += chunk;
+    return text;
+  } catch (error) {
+    throw broken(endpoint, "an answer", error);
+  }
+}
+
+function refused(
+  endpoint: Endpoint,
+  method: Method,
+  path: string,
+  status: number,
+  body: string,
+): ImgmatchError {
+  let words = body.trim();
+  try {
+    const { message } = JSON.parse(body);
+    if (typeof message === "string") words = message;
+  } catch {
+    // Not JSON: a proxy's page. Its text is all there is.
+  }
+  return new ImgmatchError({
+    code: "ENGINE_FAILED",
+    message: `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${words.slice(0, 2000)}`,
+  });
+}
+
+function broken(endpoint: Endpoint, what: string, error: unknown): ImgmatchError {
+  return new ImgmatchError(
+    {
+      code: "ENGINE_FAILED",
+      message: `the engine at ${endpoint.shown} broke off during ${what}: ${errnoMessage(error)}`,
+      fix: "see the engine's log (journalctl -u docker) and run the same command again: what is done is kept",
+    },
+    { cause: error },
+  );
+}
+
+function unreachable(endpoint: Endpoint, error: unknown): ImgmatchError {
+  const { code, cause, fix } = whyUnreachable(endpoint, error);
+  const from = endpoint.source === "default" ? "" : ` (from ${endpoint.source})`;
+  const message = `no answer from a container engine at ${endpoint.shown}${from}: ${cause}`;
+  return new ImgmatchError({ code, message, fix }, { cause: error });
+}
+
+function whyUnreachable(endpoint: Endpoint, error: unknown) {
+  const start = "start the engine (systemctl start docker, or Docker Desktop), or correct DOCKER_HOST";
+  if (isErrno(error, "ENOENT")) {
+    return { code: "ENGINE_NOT_FOUND", cause: "the socket does not exist", fix: start } as const;
+  }
+  if (isErrno(error, "EACCES") || isErrno(error, "EPERM")) {
+    const fix = "join its group (sudo usermod -aG docker $USER, then log in again), or use a rootless engine";
+    return { code: "ENGINE_UNREACHABLE", cause: "permission denied", fix } as const;
+  }
+  if (isErrno(error, "ECONNREFUSED")) {
+    return { code: "ENGINE_UNREACHABLE", cause: "connection refused", fix: start } as const;
+  }
+  const timedOut = error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
+  const cause = timedOut ? `nothing came for ${pingTimeoutMs / 1000} s` : errnoMessage(error);
+  const tls =
+    endpoint.kind === "tcp"
+      ? "check host, port and certificates (DOCKER_CERT_PATH, DOCKER_TLS_VERIFY)"
+      : start;
+  return { code: "ENGINE_UNREACHABLE", cause, fix: tls } as const;
+}
+
+const diskIo: EndpointIo = {
+  system: process.platform,
+  exists: (path) =>
+    access(path).then(
+      () => true,
+      (error) => !isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR"),
+    ),
+  readText: (path) =>
+    readFile(path, "utf8").catch((error) => {
+      if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+      throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at: { file: path } });
+    }),
+};

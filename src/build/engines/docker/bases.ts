@@ -1,0 +1,64 @@
+/** Bases that need a login, for engines without sessions: they pull anonymously while they build, so this is done before. */
+
+import { ImgmatchError } from "../../../errors.ts";
+import type { Credential, CredentialStore } from "../../../registry/credentials.ts";
+import { parseImageReference } from "../../../registry/reference.ts";
+import { findBases } from "../../../render/bases.ts";
+import type { BuildRequest, BuildWatch } from "../../engine.ts";
+import type { DockerApi } from "./api.ts";
+import { registryAuthHeader } from "./registry-auth.ts";
+
+/**
+ * Pulls, once for each base and platform, what is pinned by digest in a registry that has credentials.
+ * The engine finds an image that it has under that digest and asks no registry for it.
+ */
+export function pullPrivateBases(
+  api: DockerApi,
+  credentials: CredentialStore,
+): (request: BuildRequest, watch: BuildWatch) => Promise<void> {
+  const pulls = new Map<string, Promise<void>>();
+  return async ({ cell, dockerfile, platform, args }, watch) => {
+    for (const { ref } of findBases(dockerfile, cell, { args, platform })) {
+      const { registry, repository, digest } = parseImageReference(ref);
+      if (digest === null) continue;
+      const credential = await credentials.find(registry);
+      if (credential === null) continue;
+      const name = `${registry}/${repository}`;
+      const key = `${name}@${digest} ${platform}`;
+      const pull = pulls.get(key) ?? pullBase(api, name, digest, platform, credential, watch);
+      pulls.set(key, pull);
+      try {
+        await pull;
+      } catch (error) {
+        // The next cell may try again: a registry that was down for one need not be for all.
+        pulls.delete(key);
+        throw error;
+      }
+    }
+  };
+}
+
+async function pullBase(
+  api: DockerApi,
+  name: string,
+  digest: string,
+  platform: string,
+  credential: Credential,
+  { signal, onLog }: BuildWatch,
+): Promise<void> {
+  onLog(`pulling ${name}@${digest}`);
+  const call = {
+    query: { fromImage: name, tag: digest, platform },
+    headers: registryAuthHeader(credential),
+    signal,
+  };
+  for await (const message of api.stream("POST", "/images/create", call)) {
+    const { error } = message as { readonly error?: unknown };
+    if (typeof error !== "string") continue;
+    throw new ImgmatchError({
+      code: "BASE_UNRESOLVED",
+      message: `the base ${name}@${digest} cannot be pulled: ${error}`,
+      fix: `check that the image exists and that the login for ${name.slice(0, name.indexOf("/"))} may read it`,
+    });
+  }
+}

@@ -1,0 +1,227 @@
+/** The Docker Engine, with BuildKit inside the engine itself: no docker command and no buildx needed. */
+
+import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
+import { ImgmatchError } from "../../../errors.ts";
+import { type CredentialStore, noCredentials } from "../../../registry/credentials.ts";
+import { digestOf } from "../../../registry/digest.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
+import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
+import { layersOfHistory } from "../image-layers.ts";
+import type { BuildSecret } from "../secrets.ts";
+import { connectDocker, type DockerApi } from "./api.ts";
+import { pullPrivateBases } from "./bases.ts";
+import { buildFailure } from "./build-failure.ts";
+import { createBuildOutput } from "./build-output.ts";
+import { readContextItems } from "./context-items.ts";
+import { contextTar, dockerfileName } from "./context-tar.ts";
+import type { Environment } from "./endpoint.ts";
+import { pushImage } from "./push.ts";
+import { openSession } from "./session.ts";
+
+export interface DockerEngineOptions {
+  /** `DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `SOURCE_DATE_EPOCH`. */
+  readonly env: Environment;
+  /** Logins for pushes and for private bases. Default: none. */
+  readonly credentials?: CredentialStore;
+  /** To be written is only `inline` cache: BuildKit inside the engine has no other. */
+  readonly cache?: CacheOptions | undefined;
+  /** For steps that mount them. The classic builder knows none. */
+  readonly secrets?: readonly BuildSecret[] | undefined;
+}
+
+/**
+ * Connects to the engine that the environment names. Throws `ENGINE_NOT_FOUND` or `ENGINE_UNREACHABLE`.
+ *
+ * @example
+ * const engine = await createDockerEngine({ env: process.env, credentials: dockerCredentials(process.env) });
+ * console.log(await engine.describe()); // docker 28.2.2
+ */
+export async function createDockerEngine({
+  env,
+  credentials = noCredentials,
+  cache = noCache,
+  secrets = [],
+}: DockerEngineOptions): Promise<Engine> {
+  requireInline(cache);
+  const api = await connectDocker(env);
+  const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
+  const mtime = epoch ?? 0;
+  const pullBases = pullPrivateBases(api, credentials);
+  return {
+    name: "docker",
+    describe: () => describe(api),
+    platforms: () => platforms(api),
+    async build(request, watch) {
+      watch.signal.throwIfAborted();
+      return build(api, request, { credentials, secrets, epoch, mtime, cache, pullBases }, watch);
+    },
+    push: async (image, to, watch) => pushImage(api, image, to, await credentials.find(to.registry), watch),
+    layers: (image, watch) => layers(api, image, watch),
+  };
+}
+
+async function layers(api: DockerApi, { id }: BuiltImage, { signal }: BuildWatch): Promise<readonly Layer[]> {
+  const [image, history] = await Promise.all([
+    api.json("GET", `/images/${id}/json`, { signal }),
+    api.json("GET", `/images/${id}/history`, { signal }),
+  ]);
+  const { RootFS } = image as { readonly RootFS?: { readonly Layers?: readonly string[] } };
+  const createdBy = (history as readonly { readonly CreatedBy: string }[]).map(({ CreatedBy }) => CreatedBy);
+  return layersOfHistory(RootFS?.Layers ?? [], createdBy.reverse());
+}
+
+async function describe(api: DockerApi): Promise<string> {
+  const { Version, Platform } = (await api.json("GET", "/version")) as {
+    readonly Version?: string;
+    readonly Platform?: { readonly Name?: string };
+  };
+  const name = /podman/i.test(Platform?.Name ?? "") ? "podman" : "docker";
+  return `${name} ${Version ?? `API ${api.version}`}`;
+}
+
+/** The engine's own architecture only: whether binfmt handlers for others are there, the API does not tell. */
+async function platforms(api: DockerApi): Promise<readonly string[]> {
+  const { Os, Arch } = (await api.json("GET", "/version")) as {
+    readonly Os?: string;
+    readonly Arch?: string;
+  };
+  if (Os === undefined || Arch === undefined) {
+    throw new ImgmatchError({
+      code: "ENGINE_FAILED",
+      message: `the engine at ${api.endpoint.shown} does not say its platform`,
+    });
+  }
+  return [`${Os}/${Arch}`];
+}
+
+interface BuildMeans {
+  readonly credentials: CredentialStore;
+  readonly secrets: readonly BuildSecret[];
+  /** SOURCE_DATE_EPOCH, which BuildKit honours since 0.11 (Docker 23). */
+  readonly epoch: number | null;
+  /** Of every file in an image, in seconds since 1970. */
+  readonly mtime: number;
+  readonly cache: CacheOptions;
+  /** For engines that cannot ask for logins themselves. */
+  readonly pullBases: ReturnType<typeof pullPrivateBases>;
+}
+
+/** Files and logins by a session where the engine has them, so that the Dockerfile is no part of the build context. */
+async function build(
+  api: DockerApi,
+  request: BuildRequest,
+  { credentials, secrets, epoch, mtime, cache, pullBases }: BuildMeans,
+  watch: BuildWatch,
+): Promise<BuiltImage> {
+  const dockerfile = Buffer.from(request.dockerfile, "utf8");
+  // A name of its own for each text: the engine takes a file of the same name, size and time for the one that it has.
+  const name = `${digestOf(dockerfile).slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
+  const entries = await readContextItems(request.contextDir, request.contextFiles, mtime);
+  const file = {
+    path: name,
+    type: "file",
+    mode: 0o644,
+    size: dockerfile.length,
+    mtime,
+    content: dockerfile,
+  } as const;
+  const session = await openSession(api, {
+    files: { context: { entries }, dockerfile: { entries: [file] } },
+    credentials,
+    secrets,
+    sharedKey: request.contextDigest ?? randomUUID(),
+  });
+  if (session === null) {
+    await pullBases(request, watch);
+    const body = contextTar({ ...request, mtime });
+    return runBuild(
+      api,
+      request,
+      { dockerfile: dockerfileName, ...variableQuery(request, cache, epoch) },
+      watch,
+      body,
+    );
+  }
+  try {
+    const source = {
+      dockerfile: name,
+      remote: "client-session",
+      session: session.id,
+      buildid: randomUUID(),
+      ...variableQuery(request, cache, epoch),
+    };
+    return await runBuild(api, request, source, watch);
+  } catch (error) {
+    watch.signal.throwIfAborted();
+    throw session.failure() ?? error;
+  } finally {
+    session.close();
+  }
+}
+
+function variableQuery(
+  { cell, args, noCache }: BuildRequest,
+  { from, to }: CacheOptions,
+  epoch: number | null,
+): Record<string, string> {
+  // moby/buildkit, "Inline cache": the frontend's argument, which no Dockerfile sees.
+  const inline: Readonly<Record<string, string>> = to.length > 0 ? { BUILDKIT_INLINE_CACHE: "1" } : {};
+  return {
+    buildargs: JSON.stringify({
+      ...(epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) }),
+      ...args,
+      ...inline,
+    }),
+    ...(from.length > 0 ? { cachefrom: JSON.stringify(from.map((one) => cacheReference(one, cell))) } : {}),
+    ...(noCache ? { nocache: "1" } : {}),
+  };
+}
+
+function requireInline({ to }: CacheOptions): void {
+  if (to.every((one) => one === inlineCache)) return;
+  throw new ImgmatchError({
+    code: "USAGE",
+    message: "the docker engine writes build cache into its images only",
+    fix: "write --cache-to inline, or build with --engine buildx",
+  });
+}
+
+async function runBuild(
+  api: DockerApi,
+  request: BuildRequest,
+  source: Readonly<Record<string, string>>,
+  { signal, onLog }: BuildWatch,
+  body?: Readable,
+): Promise<BuiltImage> {
+  const output = createBuildOutput(onLog);
+  const messages = api.stream("POST", "/build", {
+    query: {
+      version: "2", // BuildKit
+      ...source,
+      t: request.tags,
+      platform: request.platform,
+      target: request.target ?? undefined,
+      labels: JSON.stringify(request.labels),
+      networkmode: "default",
+      rm: "1",
+    },
+    ...(body && { headers: { "Content-Type": "application/x-tar" }, body }),
+    signal,
+  });
+  for await (const message of messages) output.read(message);
+  const { imageId, failure } = output.end();
+  signal.throwIfAborted();
+  if (failure !== null) throw buildFailure(request.cell, failure);
+  if (imageId === null) {
+    throw new ImgmatchError({
+      code: "ENGINE_FAILED",
+      message: `the engine at ${api.endpoint.shown} ended the build of ${request.cell} without an image and without an error`,
+      fix: "see the engine's log (journalctl -u docker)",
+    });
+  }
+  const { Size } = (await api.json("GET", `/images/${imageId}/json`, { signal })) as {
+    readonly Size?: number;
+  };
+  return { id: imageId, size: Size ?? null };
+}

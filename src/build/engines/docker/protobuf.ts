@@ -1,0 +1,69 @@
+/** Reads the fields of one protobuf message (encoding: https://protobuf.dev/programming-guides/encoding/). */
+
+export interface Field {
+  readonly number: number;
+  /** Varints as numbers, length-delimited fields as bytes. */
+  readonly value: number | Uint8Array;
+}
+
+/** Yields every field of wire types 0 and 2, skips fixed ones, and stops at bytes that are no message. */
+export function* readFields(bytes: Uint8Array): Generator<Field> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    let scale = 1;
+    while (at < bytes.length) {
+      const byte = bytes[at++] ?? 0;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+    return Number.NaN;
+  };
+  while (at < bytes.length) {
+    const key = varint();
+    const number = Math.floor(key / 8);
+    switch (key % 8) {
+      case 0:
+        yield { number, value: varint() };
+        break;
+      case 1:
+        at += 8;
+        break;
+      case 2: {
+        const length = varint();
+        if (!(at + length <= bytes.length)) return;
+        yield { number, value: bytes.subarray(at, at + length) };
+        at += length;
+        break;
+      }
+      case 5:
+        at += 4;
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+/** One field: a number as varint, bytes and text length-delimited. Zero and empty fields are left out, as proto3 does. */
+export function field(number: number, value: number | Uint8Array | string): Uint8Array {
+  if (typeof value === "number") {
+    return value === 0 ? new Uint8Array() : Buffer.concat([varint(number * 8), varint(value)]);
+  }
+  const bytes = typeof value === "string" ? Buffer.from(value, "utf8") : value;
+  if (bytes.length === 0) return bytes;
+  return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
+}
+
+/** Non-negative whole numbers up to 2^53. */
+function varint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}

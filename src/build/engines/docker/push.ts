@@ -1,0 +1,91 @@
+/** Pushing an image of the engine to a registry. */
+
+import { ImgmatchError } from "../../../errors.ts";
+import type { Digest } from "../../../lock/lock.ts";
+import type { Credential } from "../../../registry/credentials.ts";
+import { isDigest } from "../../../registry/digest.ts";
+import type { ImageReference } from "../../../registry/reference.ts";
+import type { BuildWatch, BuiltImage } from "../../engine.ts";
+import type { DockerApi } from "./api.ts";
+import { registryAuthHeader } from "./registry-auth.ts";
+
+/**
+ * Names the image as `to`, pushes it, and takes the name away again. The answer is the digest that the registry has
+ * accepted. Throws `REGISTRY_AUTH` when the registry refuses the login, else `REGISTRY_FAILED`.
+ */
+export async function pushImage(
+  api: DockerApi,
+  image: BuiltImage,
+  to: ImageReference,
+  credential: Credential | null,
+  { signal, onLog }: BuildWatch,
+): Promise<Digest> {
+  const repo = `${to.registry}/${to.repository}`;
+  const tag = to.tag ?? "latest";
+  await api.json("POST", `/images/${image.id}/tag`, { query: { repo, tag }, signal });
+  try {
+    return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog });
+  } finally {
+    await forgetName(api, image, `${repo}:${tag}`);
+  }
+}
+
+async function push(
+  api: DockerApi,
+  shown: string,
+  repo: string,
+  tag: string,
+  credential: Credential | null,
+  { signal, onLog }: BuildWatch,
+): Promise<Digest> {
+  const headers = registryAuthHeader(credential);
+  let digest: Digest | null = null;
+  for await (const message of api.stream("POST", `/images/${repo}/push`, {
+    query: { tag },
+    headers,
+    signal,
+  })) {
+    const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
+    if (typeof error === "string") throw pushFailed(shown, error);
+    // Only ends of a layer's way: the bars in between are for a terminal.
+    if (typeof status === "string" && !/^(Preparing|Waiting|Pushing)$/.test(status)) {
+      onLog(typeof id === "string" ? `${id}: ${status}` : status);
+    }
+    digest = digestIn(aux, status) ?? digest;
+  }
+  if (digest === null) throw pushFailed(shown, "the engine ended the push without naming a digest");
+  return digest;
+}
+
+/** The classic image store tells it as data, the containerd store (default since Docker 29) only in a sentence. */
+function digestIn(aux: unknown, status: unknown): Digest | null {
+  const told = (aux as { readonly Digest?: unknown } | undefined)?.Digest;
+  const said = /: digest: (sha256:[0-9a-f]{64}) size: \d+$/.exec(
+    typeof status === "string" ? status : "",
+  )?.[1];
+  return [told, said].find(isDigest) ?? null;
+}
+
+function pushFailed(shown: string, words: string): ImgmatchError {
+  const refused = /unauthorized|denied|authentication required|no basic auth credentials|forbidden/i.test(
+    words,
+  );
+  const registry = shown.slice(0, shown.indexOf("/"));
+  return new ImgmatchError({
+    code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
+    message: `pushing ${shown} failed: ${words}`,
+    ...(refused ? { fix: `log in with an account that may push: docker login ${registry}` } : {}),
+  });
+}
+
+// Without another name the engine would drop the image with its last tag, so then the name stays.
+async function forgetName(api: DockerApi, image: BuiltImage, name: string): Promise<void> {
+  try {
+    const { RepoTags } = (await api.json("GET", `/images/${image.id}/json`)) as {
+      RepoTags?: readonly string[];
+    };
+    if ((RepoTags ?? []).length > 1) await api.json("DELETE", `/images/${name}`, { query: { noprune: "1" } });
+  } catch {
+    // A leftover name harms nobody, and the push's own outcome is what counts.
+  }
+}

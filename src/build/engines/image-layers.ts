@@ -1,0 +1,40 @@
+/** An OCI image configuration → its layers, each with the instruction that made it. */
+
+import type { Layer } from "../engine.ts";
+
+interface HistoryEntry {
+  readonly created_by?: string;
+  readonly empty_layer?: boolean;
+}
+
+/** OCI image-spec, `config.md`: the entries of `history` without `empty_layer` are the layers, in the same order. */
+export function layersOfConfig(config: unknown): readonly Layer[] {
+  const { rootfs, history = [] } = config as {
+    readonly rootfs?: { readonly diff_ids?: readonly string[] };
+    readonly history?: readonly HistoryEntry[];
+  };
+  const diffIds = rootfs?.diff_ids ?? [];
+  const made = history.filter(({ empty_layer }) => empty_layer !== true).map(({ created_by }) => created_by);
+  return joined(diffIds, made);
+}
+
+// These never make a layer. WORKDIR makes one where the folder is new.
+const withoutLayer =
+  /^(#\(nop\)\s+)?(ARG|CMD|ENTRYPOINT|ENV|EXPOSE|HEALTHCHECK|LABEL|MAINTAINER|ONBUILD|SHELL|STOPSIGNAL|USER|VOLUME)\b/;
+
+/** The same from what the Docker Engine tells, which is everything but `empty_layer`. */
+export function layersOfHistory(diffIds: readonly string[], createdBy: readonly string[]): readonly Layer[] {
+  const plain = createdBy.map((text) => text.replace(/^\/bin\/sh -c (?=#\(nop\))/, ""));
+  const possible = plain.filter((text) => !withoutLayer.test(text));
+  if (possible.length === diffIds.length) return joined(diffIds, possible);
+  return joined(
+    diffIds,
+    possible.filter((text) => !/^(#\(nop\)\s+)?WORKDIR\b/.test(text)),
+  );
+}
+
+function joined(diffIds: readonly string[], made: readonly (string | undefined)[]): readonly Layer[] {
+  // A name beside the wrong layer is worse than none.
+  const known = made.length === diffIds.length;
+  return diffIds.map((diffId, index) => ({ diffId, createdBy: known ? (made[index] ?? null) : null }));
+}

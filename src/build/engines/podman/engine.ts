@@ -1,0 +1,182 @@
+/** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
+
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ImgmatchError } from "../../../errors.ts";
+import { isDigest } from "../../../registry/digest.ts";
+import { isLoopback } from "../../../registry/endpoint.ts";
+import { formatImageReference } from "../../../registry/reference.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
+import { buildFailure } from "../docker/build-failure.ts";
+import type { Environment } from "../docker/endpoint.ts";
+import { layersOfConfig } from "../image-layers.ts";
+import { runProgram } from "../program.ts";
+import { type BuildSecret, secretFlags } from "../secrets.ts";
+import { createStaging, type StageContext } from "../staged-context.ts";
+
+export interface PodmanOptions {
+  readonly env: Environment;
+  readonly secrets?: readonly BuildSecret[] | undefined;
+}
+
+/** Throws `ENGINE_NOT_FOUND` when neither is installed. */
+export async function createPodmanEngine({ env, secrets = [] }: PodmanOptions): Promise<Engine> {
+  const usable = await withReadableConfig(env);
+  const { program, version } = await findProgram(usable);
+  const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
+  const stage = createStaging(epoch ?? 0);
+  return {
+    name: "podman",
+    describe: async () => `${program} ${version}`,
+    platforms: async () => [`linux/${process.arch === "x64" ? "amd64" : process.arch}`],
+    layers: (image, watch) => layers(program, usable, image, watch),
+    build: (request, watch) => build({ program, env: usable, secrets, stage, epoch }, request, watch),
+    async push(image, to, { signal, onLog }) {
+      const name = formatImageReference(to);
+      return withTemporaryFolder(async (folder) => {
+        const file = join(folder, "digest");
+        const tls = isLoopback(to.registry) ? ["--tls-verify=false"] : [];
+        const { status, lastLines } = await runProgram(
+          program,
+          ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
+          { env: usable, signal, onLine: onLog },
+        );
+        if (status !== 0) throw pushFailed(name, lastWords(lastLines));
+        const digest = (await readFile(file, "utf8")).trim();
+        if (isDigest(digest)) return digest;
+        throw new ImgmatchError({
+          code: "ENGINE_FAILED",
+          message: `${program} pushed ${name} without naming a digest`,
+        });
+      });
+    },
+  };
+}
+
+async function layers(
+  program: string,
+  env: Environment,
+  { id }: BuiltImage,
+  { signal }: BuildWatch,
+): Promise<readonly Layer[]> {
+  // Buildah calls it by this name only, and Podman's inspect has no history with empty layers marked.
+  const buildah = program === "buildah";
+  const inspect = buildah
+    ? ["inspect", "--type", "image", "--format", "{{json .OCIv1}}", id.slice("sha256:".length)]
+    : ["image", "inspect", "--format", "{{json .}}", id.slice("sha256:".length)];
+  const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });
+  if (status !== 0)
+    throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program}: ${lastWords(lastLines)}` });
+  const json = JSON.parse(stdout) as {
+    readonly RootFS?: { readonly Layers: readonly string[] };
+    readonly History?: unknown;
+  };
+  return layersOfConfig(
+    buildah ? json : { rootfs: { diff_ids: json.RootFS?.Layers }, history: json.History ?? [] },
+  );
+}
+
+interface Means {
+  readonly program: string;
+  readonly env: Environment;
+  readonly secrets: readonly BuildSecret[];
+  readonly stage: StageContext;
+  readonly epoch: number | null;
+}
+
+async function build(
+  { program, env, secrets, stage, epoch }: Means,
+  request: BuildRequest,
+  { signal, onLog }: BuildWatch,
+): Promise<BuiltImage> {
+  const context = await stage(request);
+  const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
+    Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
+  return withTemporaryFolder(async (folder) => {
+    const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
+    await writeFile(file, request.dockerfile);
+    const steps: string[] = [];
+    const { status, lastLines } = await runProgram(
+      program,
+      [
+        ...["build", "--layers", "--format", "docker", "--file", file, "--iidfile", idFile],
+        ...["--platform", request.platform],
+        ...(request.target === null ? [] : ["--target", request.target]),
+        ...(request.noCache ? ["--no-cache"] : []),
+        ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
+        ...pairs("--build-arg", request.args),
+        ...pairs("--label", request.labels),
+        ...secretFlags(secrets),
+        ...request.tags.flatMap((tag) => ["--tag", tag]),
+        context,
+      ],
+      {
+        env,
+        signal,
+        onLine: onLog,
+        // The steps come on standard output, what they print on standard error.
+        onOutput: (line) => {
+          if (/^(\[\d+\/\d+\] )?STEP /.test(line)) steps.push(line);
+          onLog(line);
+        },
+      },
+    );
+    if (status !== 0) {
+      throw buildFailure(request.cell, {
+        step: steps.at(-1) ?? null,
+        message: lastWords(lastLines),
+        lastLines: lastLines.slice(-13, -1),
+      });
+    }
+    const id = (await readFile(idFile, "utf8")).trim();
+    return { id: id.startsWith("sha256:") ? id : `sha256:${id}`, size: null };
+  });
+}
+
+async function findProgram(env: Environment): Promise<{ program: string; version: string }> {
+  for (const program of ["podman", "buildah"]) {
+    try {
+      const { status, stdout } = await runProgram(program, ["--version"], { env });
+      if (status === 0) return { program, version: /version (\S+)/.exec(stdout)?.[1] ?? "?" };
+    } catch (error) {
+      if (!(error instanceof ImgmatchError && error.code === "ENGINE_NOT_FOUND")) throw error;
+    }
+  }
+  throw new ImgmatchError({
+    code: "ENGINE_NOT_FOUND",
+    message: "neither podman nor buildah is installed",
+    fix: "apt-get install podman (or buildah), or use --engine docker",
+  });
+}
+
+/** A DOCKER_CONFIG without config.json is no login; these programs take it for an error. */
+async function withReadableConfig(env: Environment): Promise<Environment> {
+  const { DOCKER_CONFIG: folder, ...rest } = env;
+  if (folder === undefined) return env;
+  return access(join(folder, "config.json")).then(
+    () => env,
+    () => rest,
+  );
+}
+
+function pushFailed(name: string, words: string): ImgmatchError {
+  const refused = /unauthorized|denied|authentication required|forbidden/i.test(words);
+  return new ImgmatchError({
+    code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
+    message: `pushing ${name} failed: ${words}`,
+  });
+}
+
+function lastWords(lines: readonly string[]): string {
+  return (lines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(/^Error: /, "");
+}
+
+async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-podman-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,76 @@
+/** What becomes of each cell in a stack, from three views of it: the plan, the registry and the stack's own state. Pure. */
+
+import type { Digest } from "../../../lock/lock.ts";
+import type { ReadyCell } from "../../jobs.ts";
+
+/** Type of the resources in the state. */
+export const imageType = "docker:index/image:Image";
+
+/** What the stack's state says of one image. */
+export interface StackImage {
+  /** `repository:tag` */
+  readonly imageName: string;
+  /** The Dockerfile's path, which names the input digest: see {@link dockerfileName}. */
+  readonly dockerfile: string;
+  /** `repository@sha256:…` when it was pushed, else the engine's own id. */
+  readonly repoDigest: string;
+}
+
+/**
+ * - `register`: the provider builds it.
+ * - `keep`: the stack has it. Its build is compared by input digest alone, so the provider's own comparison (a commit in an
+ *   argument, a path) must change nothing.
+ * - `adopt`: somebody else has pushed the same inputs. The provider would push over them, so there is no resource.
+ * - `lost`: the stack has pushed it and the registry does not have it any more. The provider sees no drift.
+ */
+export type CellPart = "register" | "keep" | "adopt" | "lost";
+
+export interface CellViews {
+  readonly planned: ReadyCell;
+  readonly imageName: string;
+  /** What the registry has of the same inputs under the tag; null when it has nothing. */
+  readonly published: Digest | null;
+  /** What the stack has under the cell's name. */
+  readonly known: StackImage | null;
+  readonly push: boolean;
+}
+
+export function partOf({ planned, imageName, published, known, push }: CellViews): CellPart {
+  const same =
+    known !== null &&
+    known.imageName === imageName &&
+    known.dockerfile.endsWith(dockerfileName(planned.cell.id, planned.inputDigest));
+  if (published !== null) return same ? "keep" : "adopt";
+  if (!same) return "register";
+  if (!push) return "keep";
+  // Built before without a push: the provider pushes it now by itself.
+  return known.repoDigest.includes("@") ? "lost" : "register";
+}
+
+/** Name of a cell's Dockerfile inside the context: with the inputs, so that the state tells of which inputs an image is. */
+export function dockerfileName(cell: string, inputDigest: Digest): string {
+  const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 100);
+  return `${plain}-${inputDigest.slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
+}
+
+/** Stable: neither other cells nor their order change it. */
+export function resourceName(fleet: string, cell: string): string {
+  return `${fleet}-${cell}`;
+}
+
+/** By resource name: the images below a component of this name, from a map of URN → outputs. */
+export function stackImages(outputs: Readonly<Record<string, unknown>>): ReadonlyMap<string, StackImage> {
+  const images = new Map<string, StackImage>();
+  for (const [urn, value] of Object.entries(outputs)) {
+    const [, type = "", ...name] = urn.split("::").slice(1);
+    if (type !== imageType && !type.endsWith(`$${imageType}`)) continue;
+    const { imageName, dockerfile, repoDigest } = (value ?? {}) as Readonly<Record<string, unknown>>;
+    if (typeof imageName !== "string") continue;
+    images.set(name.join("::"), {
+      imageName,
+      dockerfile: typeof dockerfile === "string" ? dockerfile : "",
+      repoDigest: typeof repoDigest === "string" ? repoDigest : "",
+    });
+  }
+  return images;
+}

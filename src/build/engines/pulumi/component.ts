@@ -1,0 +1,222 @@
+/** A fleet in a Pulumi stack: one `docker.Image` for each cell that has to be built. */
+
+import { relative } from "node:path";
+import * as docker from "@pulumi/docker";
+import * as pulumi from "@pulumi/pulumi";
+import { ImgmatchError } from "../../../errors.ts";
+import type { Digest, Lock, LockedImage } from "../../../lock/lock.ts";
+import { parseImageReference, withTag } from "../../../registry/reference.ts";
+import { endOfTarget } from "../../../render/target-stage.ts";
+import { findExisting } from "../../find-existing.ts";
+import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
+import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
+import type { PreparedFleet } from "./prepare.ts";
+import { stageBuild } from "./stage.ts";
+
+/** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
+export interface RegistryLogin {
+  /** Default: the host of the matrix's registry. */
+  readonly server?: pulumi.Input<string>;
+  readonly username: pulumi.Input<string>;
+  /** Always a secret in the state, also when it is given as plain text. */
+  readonly password: pulumi.Input<string>;
+}
+
+interface FleetData {
+  readonly references: pulumi.Output<Readonly<Record<string, string>>>;
+  readonly lock: pulumi.Output<Lock>;
+}
+
+export interface FleetImagesArgs {
+  readonly prepare: () => Promise<PreparedFleet>;
+  readonly registry?: RegistryLogin | undefined;
+}
+
+/** For the lock: what built the images. */
+const builder = "pulumi docker.Image";
+
+export class FleetImages extends pulumi.ComponentResource<FleetData> {
+  /** Cell id → `repository@sha256:…` of every image in the registry. */
+  readonly references: pulumi.Output<Readonly<Record<string, string>>>;
+  /** The lock of exactly these cells, as `imgmatch build` writes it. */
+  readonly lock: pulumi.Output<Lock>;
+  readonly #args: FleetImagesArgs;
+  readonly #name: string;
+  readonly #options: pulumi.ComponentResourceOptions;
+
+  constructor(name: string, args: FleetImagesArgs, options: pulumi.ComponentResourceOptions = {}) {
+    super("imgmatch:index:ImageFleet", name, {}, options);
+    this.#args = args;
+    this.#name = name;
+    this.#options = options;
+    const data = this.getData();
+    this.references = pulumi.output(data.then(({ references }) => references));
+    this.lock = pulumi.output(data.then(({ lock }) => lock));
+  }
+
+  /** Whoever depends on the component waits for this, so for all images. */
+  protected override async initialize(): Promise<FleetData> {
+    // Reading files and asking registries is nothing that the program waits for by itself.
+    const done = pulumi.runtime.rpcKeepAlive();
+    try {
+      // The base class calls this in its constructor, before the fields above are set.
+      await Promise.resolve();
+      return await this.#register(await this.#args.prepare());
+    } finally {
+      done?.();
+    }
+  }
+
+  async #register(prepared: PreparedFleet): Promise<FleetData> {
+    const { plan, cells, published, push } = prepared;
+    const known = prepared.known ?? (await readStack());
+    const staged = new Map<string, Promise<string>>();
+    const digests: Record<string, pulumi.Output<Digest | null>> = {};
+    for (const planned of cells) {
+      const { id } = planned.cell;
+      const imageName = `${plan.matrix.repository}:${planned.tag}`;
+      const found = published.get(id) ?? null;
+      const own = known.get(resourceName(this.#name, id)) ?? null;
+      const part = partOf({ planned, imageName, published: found, known: own, push });
+      if (part === "adopt") {
+        digests[id] = pulumi.output(found);
+        continue;
+      }
+      const isReplaced = prepared.replaced.has(id);
+      if (part === "lost" && !isReplaced) throw lost(imageName, this.#name, id);
+      const image = await this.#image(planned, prepared, staged, { imageName, keep: part === "keep" });
+      digests[id] = !push
+        ? pulumi.output(null)
+        : found !== null
+          ? pulumi.output(found)
+          : image.repoDigest.apply((digest) => readBack(planned, digest, prepared));
+    }
+    const all = pulumi.output(digests) as pulumi.Output<Readonly<Record<string, Digest | null>>>;
+    return {
+      references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
+      lock: all.apply((known) => lockOfDigests(known, prepared)),
+    };
+  }
+
+  async #image(
+    planned: ReadyCell,
+    prepared: PreparedFleet,
+    staged: Map<string, Promise<string>>,
+    { imageName, keep }: { readonly imageName: string; readonly keep: boolean },
+  ): Promise<docker.Image> {
+    const { plan, fleet, revision, push, baseDir, workDir } = prepared;
+    const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push });
+    const dockerfile = withLabels(request.dockerfile, request.labels, prepared);
+    const name = dockerfileName(planned.cell.id, planned.inputDigest);
+    const files = await stageBuild(workDir, { ...request, dockerfile }, name, staged);
+    const path = (absolute: string) => relative(baseDir, absolute).replaceAll("\\", "/");
+    const { dependsOn } = this.#options;
+    return new docker.Image(
+      resourceName(this.#name, planned.cell.id),
+      {
+        imageName,
+        build: {
+          context: path(files.context),
+          dockerfile: path(files.dockerfile),
+          args: request.args,
+          platform: request.platform,
+          builderVersion: "BuilderBuildKit",
+          ...(request.target === null ? {} : { target: request.target }),
+        },
+        ...(push ? registryOf(this.#args.registry, plan.matrix.repository) : {}),
+        skipPush: !push,
+      },
+      {
+        parent: this,
+        // An image is never changed: other inputs are another image.
+        replaceOnChanges: ["build", "imageName"],
+        ...(keep ? { ignoreChanges: ["build", "skipPush", "registry"] } : {}),
+        ...(dependsOn === undefined ? {} : { dependsOn }),
+      },
+    );
+  }
+}
+
+function registryOf(login: RegistryLogin | undefined, repository: string) {
+  if (login === undefined) return {};
+  const server = login.server ?? parseImageReference(repository).registry;
+  return { registry: { server, username: login.username, password: pulumi.secret(login.password) } };
+}
+
+/** The provider has no labels: what the other engines add by their API stands here at the end of the image's stage. */
+function withLabels(
+  dockerfile: string,
+  labels: Readonly<Record<string, string>>,
+  { plan }: PreparedFleet,
+): string {
+  const end = endOfTarget(dockerfile, plan.matrix);
+  const lines = Object.entries(labels).map(([key, value]) => `LABEL ${key}=${JSON.stringify(value)}\n`);
+  return `${dockerfile.slice(0, end).trimEnd()}\n${lines.join("")}${dockerfile.slice(end)}`;
+}
+
+/** What the stack has from before this update: a program cannot ask for its own state in another way. */
+async function readStack(): Promise<ReadonlyMap<string, StackImage>> {
+  const stackName = `${pulumi.getOrganization()}/${pulumi.getProject()}/${pulumi.getStack()}`;
+  const read = await pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", { stackName });
+  const { outputs = {} } = read as {
+    readonly outputs?: Readonly<Record<string, { readonly outputs?: unknown } | undefined>>;
+  };
+  return stackImages(
+    Object.fromEntries(Object.entries(outputs).map(([urn, resource]) => [urn, resource?.outputs])),
+  );
+}
+
+/** The registry's word, not the provider's: the tag must hold the same inputs, and what it holds is the reference. */
+async function readBack(planned: ReadyCell, digest: string, prepared: PreparedFleet): Promise<Digest> {
+  const { plan, registry } = prepared;
+  const own = digest.slice(digest.indexOf("@") + 1) as Digest;
+  // A preview, whose digest is that of the last update.
+  if (registry === null || pulumi.runtime.isDryRun()) return own;
+  const reference = withTag(parseImageReference(plan.matrix.repository), planned.tag);
+  const { platform } = planned.cell;
+  const found = await findExisting({
+    registry,
+    reference,
+    platform,
+    inputDigest: planned.inputDigest,
+    ours: own,
+  });
+  if (found !== null) return found;
+  throw new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `the registry of ${plan.matrix.repository}:${planned.tag} does not have it right after it was pushed`,
+    fix: "run the same update again; if it stays, check the registry's storage and clean-up rules",
+  });
+}
+
+function referencesOf(digests: Readonly<Record<string, Digest | null>>, repository: string) {
+  return Object.fromEntries(
+    Object.entries(digests).flatMap(([cell, digest]) =>
+      digest === null ? [] : [[cell, `${repository}@${digest}`]],
+    ),
+  );
+}
+
+function lockOfDigests(
+  digests: Readonly<Record<string, Digest | null>>,
+  { plan, cells }: PreparedFleet,
+): Lock {
+  const { matrix } = plan;
+  const images = cells.map((planned): [string, LockedImage] => {
+    const digest = digests[planned.cell.id] ?? null;
+    // No time: an output that changes with every update would never be settled.
+    return [
+      planned.cell.id,
+      { ...lockedImageOf(planned, { digest, image: null }, builder, ""), created: null },
+    ];
+  });
+  return lockOf(matrix, Object.fromEntries(images));
+}
+
+function lost(imageName: string, fleet: string, cell: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `the stack has pushed ${imageName}, and the registry does not have it any more`,
+    fix: `put it back into the registry, or have it built again: pulumi state delete with the URN of ${resourceName(fleet, cell)} (pulumi stack --show-urns), then pulumi up`,
+  });
+}

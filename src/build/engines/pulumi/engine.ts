@@ -1,0 +1,44 @@
+/** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
+
+import type { Engine } from "../../engine.ts";
+import { connectDocker } from "../docker/api.ts";
+import type { Environment } from "../docker/endpoint.ts";
+import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
+import { findParts } from "./missing-parts.ts";
+
+export interface PulumiEngineOptions extends DockerEngineOptions {
+  /** Default: `imgmatch`. */
+  readonly stack?: string | undefined;
+}
+
+/**
+ * Throws `ENGINE_NOT_FOUND` that names all missing parts and how to install them, and what the Docker Engine throws.
+ * A single image, as `repro` makes it, is built by the Docker Engine without a stack.
+ */
+export async function createPulumiEngine(options: PulumiEngineOptions): Promise<Engine> {
+  const { env, stack = "imgmatch" } = options;
+  const parts = await findParts(env);
+  const docker = await createDockerEngine(options);
+  const run = { env, pulumiRoot: parts.root, stack, sizeOf: await createSizeLookup(env) };
+  const builder = `pulumi ${parts.version}, docker plug-in ${parts.plugin}, ${await docker.describe()}`;
+  return {
+    ...docker,
+    name: "pulumi",
+    describe: async () => builder,
+    // Pulumi takes half a second to load: only where it is asked for.
+    buildPlan: async (plan, fleet, buildOptions) =>
+      (await import("./run.ts")).runPlan(plan, fleet, buildOptions, run, builder),
+    previewPlan: async (plan, fleet, buildOptions) =>
+      (await import("./run.ts")).previewPlan(plan, fleet, buildOptions, run),
+  };
+}
+
+async function createSizeLookup(env: Environment): Promise<(name: string) => Promise<number | null>> {
+  const api = await connectDocker(env);
+  return async (name) => {
+    const image = (await api.json("GET", `/images/${name}/json`).catch(() => null)) as {
+      readonly Size?: number;
+    } | null;
+    return image?.Size ?? null;
+  };
+}

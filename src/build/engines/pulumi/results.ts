@@ -1,0 +1,197 @@
+/** Images as the stack makes them → results of cells: logs, the registry's digest, the lock, as each one is ready. */
+
+import { ImgmatchError, type Problem } from "../../../errors.ts";
+import type { Digest } from "../../../lock/lock.ts";
+import type { RegistryClient } from "../../../registry/client.ts";
+import { parseImageReference, withTag } from "../../../registry/reference.ts";
+import { type CellLog, openCellLog } from "../../cell-log.ts";
+import { findExisting } from "../../find-existing.ts";
+import type { ReadyCell } from "../../jobs.ts";
+import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
+import { buildFailure } from "../docker/build-failure.ts";
+import type { ImageEvent } from "./events.ts";
+
+export interface RecorderOptions {
+  readonly repository: string;
+  /** null where nothing is pushed. */
+  readonly registry: RegistryClient | null;
+  readonly logFolder: string;
+  /** Bytes of an image in the engine, or null where it does not tell. */
+  readonly sizeOf: (name: string) => Promise<number | null>;
+  readonly onEvent: (event: BuildEvent) => void;
+  readonly onBuilt: (planned: ReadyCell, built: BuiltCell) => Promise<void>;
+}
+
+export interface Recorder {
+  /** Events are taken one after the other. */
+  take(planned: ReadyCell, event: ImageEvent): void;
+  adopt(planned: ReadyCell, digest: Digest): Promise<void>;
+  /** After the last event: what became of each cell. Throws what `onBuilt` throws. */
+  end(): Promise<ReadonlyMap<string, CellResult>>;
+}
+
+interface Running {
+  readonly started: number;
+  readonly log: CellLog;
+  readonly lastLines: string[];
+  /** What the engine says went wrong. */
+  error: string | null;
+}
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { repository, registry, logFolder, sizeOf, onEvent, onBuilt } = options;
+  const running = new Map<string, Running>();
+  const results = new Map<string, CellResult>();
+  let chain: Promise<void> = Promise.resolve();
+
+  async function start(cell: string): Promise<Running> {
+    const known = running.get(cell);
+    if (known !== undefined) return known;
+    const log = await openCellLog(logFolder, cell);
+    const state: Running = { started: performance.now(), log, lastLines: [], error: null };
+    running.set(cell, state);
+    onEvent({ type: "start", cell, log: log.path });
+    return state;
+  }
+
+  async function handle(planned: ReadyCell, event: ImageEvent): Promise<void> {
+    const cell = planned.cell.id;
+    if (results.has(cell)) return;
+    const state = await start(cell);
+    if (event.type === "log") {
+      for (const line of event.lines) {
+        state.log.write(line);
+        state.lastLines.push(line);
+        if (state.lastLines.length > 12) state.lastLines.shift();
+        onEvent({ type: "log", cell, line });
+      }
+    } else if (event.type === "error") state.error = event.message;
+    else if (event.type === "failed") await fail(planned, state, failureOf(planned, state));
+    else if (event.type === "built") await succeed(planned, state, event.repoDigest);
+  }
+
+  async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
+    const cell = planned.cell.id;
+    try {
+      const digest = registry === null ? null : await readBack(planned, repoDigest, registry);
+      const name = `${repository}:${planned.tag}`;
+      const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
+      const built: BuiltCell = {
+        status: "built",
+        cell,
+        inputDigest: planned.inputDigest,
+        how: digest === null ? "built" : "pushed",
+        differs: false,
+        digest,
+        image: { id, size: await sizeOf(name) },
+        log: await close(state, null),
+        durationMs: performance.now() - state.started,
+      };
+      await onBuilt(planned, built);
+      results.set(cell, built);
+      onEvent({ type: "done", cell, result: built });
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.code === "WRITE_FAILED" || error.code === "LOCK_BUSY")
+        throw error;
+      await fail(planned, state, error);
+    }
+  }
+
+  async function readBack(planned: ReadyCell, repoDigest: string, from: RegistryClient): Promise<Digest> {
+    const { cell, tag, inputDigest } = planned;
+    const reference = withTag(parseImageReference(repository), tag);
+    const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
+    const { platform } = cell;
+    const found = await findExisting({ registry: from, reference, platform, inputDigest, ours });
+    if (found !== null) return found;
+    throw new ImgmatchError({
+      code: "REGISTRY_FAILED",
+      message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
+      fix: "run the same build again; if it stays, check the registry's storage and clean-up rules",
+    });
+  }
+
+  async function fail(
+    { cell: { id: cell } }: ReadyCell,
+    state: Running,
+    error: ImgmatchError,
+  ): Promise<void> {
+    const problems = error.problems as readonly [Problem, ...Problem[]];
+    const durationMs = performance.now() - state.started;
+    const result = {
+      status: "failed",
+      cell,
+      problems,
+      log: await close(state, error.message),
+      durationMs,
+    } as const;
+    results.set(cell, result);
+    onEvent({ type: "failed", cell, result });
+  }
+
+  return {
+    take(planned, event) {
+      // One that failed is told at the end; the next ones must not be lost by it.
+      const next = chain.catch(() => {}).then(() => handle(planned, event));
+      chain = Promise.all([chain, next]).then(() => {});
+      chain.catch(() => {});
+    },
+    async adopt(planned, digest) {
+      const cell = planned.cell.id;
+      const state = await start(cell);
+      const line = `adopted ${digest}: the registry already has an image of the same inputs`;
+      state.log.write(line);
+      onEvent({ type: "log", cell, line });
+      const built: BuiltCell = {
+        status: "built",
+        cell,
+        inputDigest: planned.inputDigest,
+        how: "adopted",
+        differs: false,
+        digest,
+        image: null,
+        log: await close(state, null),
+        durationMs: performance.now() - state.started,
+      };
+      await onBuilt(planned, built);
+      results.set(cell, built);
+      onEvent({ type: "done", cell, result: built });
+    },
+    async end() {
+      await chain;
+      for (const [cell, state] of running) {
+        if (results.has(cell)) continue;
+        await close(state, "interrupted");
+        results.set(cell, { status: "interrupted", cell });
+        onEvent({ type: "interrupted", cell });
+      }
+      return results;
+    },
+  };
+}
+
+async function close({ log }: Running, last: string | null): Promise<string | null> {
+  if (last !== null) log.write(last);
+  return (await log.close()) ? log.path : null;
+}
+
+function failureOf({ cell }: ReadyCell, { error, lastLines }: Running): ImgmatchError {
+  const text = (error ?? "the engine gave no reason").replace(/^.*?rpc error: code = \w+ desc = /s, "");
+  if (/failed to connect to any docker daemon|Cannot connect to the Docker daemon/.test(text)) {
+    return new ImgmatchError({
+      code: "ENGINE_UNREACHABLE",
+      message: `${cell.id}: ${text}`,
+      fix: "start it, or set DOCKER_HOST",
+    });
+  }
+  const push = /error reading push output: (.*)/s.exec(text)?.[1];
+  if (push !== undefined) {
+    const refused = /unauthorized|denied|authentication|forbidden|credentials/i.test(push);
+    return new ImgmatchError({
+      code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
+      message: `${cell.id}: the push failed: ${push.trim()}`,
+    });
+  }
+  const message = text.replace(/^error reading build output: /, "").trim();
+  return buildFailure(cell.id, { step: null, message, lastLines: [...lastLines] });
+}

@@ -1,0 +1,249 @@
+/** `imgmatch build --engine pulumi`: the component as an inline program, its events as those of every build. */
+
+import { resolve } from "node:path";
+import type { automation } from "@pulumi/pulumi";
+import { ImgmatchError } from "../../../errors.ts";
+import type { Fleet } from "../../../fleet.ts";
+import { updateLock } from "../../../lock/update-lock.ts";
+import type { Cell } from "../../../plan/cell.ts";
+import type { Plan } from "../../../plan/plan.ts";
+import { type BuildPlanOptions, type BuildSummary, withImage } from "../../build-plan.ts";
+import type { EnginePreview } from "../../engine.ts";
+import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
+import type { CellResult } from "../../schedule.ts";
+import type { Environment } from "../docker/endpoint.ts";
+import { partOf, resourceName } from "./cells.ts";
+import { FleetImages } from "./component.ts";
+import { type ImageEvent, readEvent } from "./events.ts";
+import { findPublished, type PreparedFleet } from "./prepare.ts";
+import { createRecorder } from "./results.ts";
+import { shardCells } from "./shards.ts";
+import { lastWords, openWorkspace, readState, withStackLock } from "./workspace.ts";
+
+export interface RunOptions {
+  readonly env: Environment;
+  readonly pulumiRoot: string | null;
+  /** Default: `imgmatch`. */
+  readonly stack: string;
+  /** Bytes of an image in the engine, or null where it does not tell. */
+  readonly sizeOf: (name: string) => Promise<number | null>;
+}
+
+type Common = Pick<BuildPlanOptions, "push" | "registry" | "revision" | "concurrency">;
+
+/** One stack with the cells that the plan has of it. */
+interface Shard {
+  readonly stack: automation.Stack;
+  readonly prepared: PreparedFleet;
+  readonly name: string;
+  readonly replace: readonly string[];
+  /** Only these are updated; null for all. */
+  readonly target: readonly string[] | null;
+  readonly adopted: readonly ReadyCell[];
+}
+
+/** Previews every stack and changes none. Throws as a build does before its first update. */
+export async function previewPlan(
+  plan: Plan,
+  fleet: Fleet,
+  options: Common,
+  run: RunOptions,
+): Promise<readonly EnginePreview[]> {
+  const previews: EnginePreview[] = [];
+  for (const shard of await prepareShards(plan, fleet, options, run)) {
+    const changes = await told(shard.name, () =>
+      withStackLock(shard.stack, () => shard.stack.preview(updateOptions(shard, options))),
+    );
+    previews.push({ stack: shard.name, changes: changes.changeSummary });
+  }
+  return previews;
+}
+
+/** As `buildPlan`. A conflict in the registry throws `TAG_CONFLICT` before the first update. */
+export async function runPlan(
+  plan: Plan,
+  fleet: Fleet,
+  options: BuildPlanOptions,
+  run: RunOptions,
+  builder: string,
+): Promise<BuildSummary> {
+  const { onEvent = () => {}, drain, logFolder, lockFile } = options;
+  const shards = await prepareShards(plan, fleet, options, run);
+  const wanted = plan.cells.filter(({ action }) => action === "build");
+  const recorder = createRecorder({
+    repository: plan.matrix.repository,
+    registry: options.push ? options.registry : null,
+    logFolder,
+    sizeOf: run.sizeOf,
+    onEvent,
+    onBuilt: async (planned, built) => {
+      const image = lockedImageOf(planned, built, builder, options.now().toISOString());
+      await updateLock(lockFile, (lock) => withImage(lock, plan, planned.cell.id, image));
+    },
+  });
+  const failures: ImgmatchError[] = [];
+  for (const shard of shards) {
+    for (const planned of shard.adopted) {
+      const digest = shard.prepared.published.get(planned.cell.id);
+      if (digest !== undefined) await recorder.adopt(planned, digest);
+    }
+    if (drain?.aborted) break;
+    try {
+      await update(shard, options, (planned, event) => recorder.take(planned, event));
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+      failures.push(error);
+    }
+  }
+  const done = await recorder.end();
+  // What has a result of its own has its own reason.
+  const explained = [...done.values()].some(({ status }) => status === "failed") || drain?.aborted === true;
+  if (failures[0] !== undefined && !explained) throw failures[0];
+  const results = wanted.map((planned): CellResult => done.get(planned.cell.id) ?? resultless(planned));
+  return {
+    results,
+    kept: plan.cells.filter(({ action }) => action === "keep").length,
+    interrupted: results.some(({ status }) => status === "interrupted"),
+  };
+}
+
+function resultless(planned: Plan["cells"][number]): CellResult {
+  const cell = planned.cell.id;
+  if (isReady(planned)) return { status: "interrupted", cell };
+  return { status: "failed", cell, problems: [unreadyProblem(planned)], log: null, durationMs: 0 };
+}
+
+/** Everything that can be known and refused before the first update. */
+async function prepareShards(
+  plan: Plan,
+  fleet: Fleet,
+  options: Common,
+  run: RunOptions,
+): Promise<readonly Shard[]> {
+  const { push, registry, revision } = options;
+  const planned = plan.cells.filter(({ action }) => action === "build" || action === "keep").filter(isReady);
+  const published =
+    push && registry !== null
+      ? await findPublished(planned, plan.matrix.repository, registry)
+      : new Map<string, never>();
+  const workspace = await openWorkspace({
+    root: fleet.root,
+    env: run.env,
+    pulumiRoot: run.pulumiRoot,
+  });
+  const possible = fleet.cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell);
+  const shards: Shard[] = [];
+  for (const [name, cells] of shardCells(run.stack, possible)) {
+    const ids = new Set(cells.map(({ id }) => id));
+    const own = planned.filter(({ cell }) => ids.has(cell.id));
+    if (own.length === 0) continue;
+    const common = { plan, fleet, cells: own, push, registry, published, revision };
+    const where = { baseDir: workspace.workDir, workDir: resolve(fleet.root, ".imgmatch", "pulumi") };
+    shards.push(await told(name, () => openShard(name, cells, { ...common, ...where }, workspace)));
+  }
+  return shards;
+}
+
+async function openShard(
+  name: string,
+  possible: readonly Cell[],
+  common: Omit<PreparedFleet, "known" | "replaced">,
+  workspace: Awaited<ReturnType<typeof openWorkspace>>,
+): Promise<Shard> {
+  const { matrix } = common.plan;
+  let prepared: PreparedFleet | null = null;
+  const stack = await workspace.open(name, async () => {
+    if (prepared === null) return {};
+    const fleet: PreparedFleet = prepared;
+    const { references } = new FleetImages(matrix.name, { prepare: async () => fleet });
+    return { references };
+  });
+  const { images, urns } = await withStackLock(stack, () => readState(stack));
+  const parts = common.cells.map((planned) => {
+    const known = images.get(resourceName(matrix.name, planned.cell.id)) ?? null;
+    const imageName = `${matrix.repository}:${planned.tag}`;
+    const { push, published } = common;
+    const found = published.get(planned.cell.id) ?? null;
+    return { planned, part: partOf({ planned, imageName, published: found, known, push }) };
+  });
+  const lost = parts.filter(({ part }) => part === "lost").map(({ planned }) => planned.cell.id);
+  prepared = { ...common, known: images, replaced: new Set(lost) };
+  const chosen = new Set(common.cells.map(({ cell }) => cell.id));
+  const urnOf = (cell: string) => {
+    const resource = resourceName(matrix.name, cell);
+    const made = `urn:pulumi:${name}::${workspace.project}::imgmatch:index:ImageFleet$docker:index/image:Image::${resource}`;
+    return urns.get(resource) ?? made;
+  };
+  // Of cells that are left out now the stack keeps what it has.
+  const isPartial = possible.some(({ id }) => !chosen.has(id) && urns.has(resourceName(matrix.name, id)));
+  return {
+    stack,
+    name,
+    prepared,
+    replace: lost.map(urnOf),
+    target: isPartial ? [...chosen].map(urnOf) : null,
+    adopted: parts
+      .filter(({ planned, part }) => planned.action === "build" && (part === "adopt" || part === "keep"))
+      .filter(({ planned }) => common.published.has(planned.cell.id))
+      .map(({ planned }) => planned),
+  };
+}
+
+function updateOptions({ replace, target }: Shard, { concurrency }: Common) {
+  return {
+    parallel: Math.max(1, concurrency),
+    color: "never" as const,
+    suppressOutputs: true,
+    ...(replace.length > 0 ? { replace: [...replace] } : {}),
+    ...(target === null ? {} : { target: [...target] }),
+  };
+}
+
+async function update(
+  shard: Shard,
+  options: BuildPlanOptions,
+  take: (planned: ReadyCell, event: ImageEvent) => void,
+): Promise<void> {
+  const { stack, prepared } = shard;
+  const { name } = prepared.plan.matrix;
+  const cells = new Map(
+    prepared.cells
+      .filter(({ action }) => action === "build")
+      .map((planned) => [resourceName(name, planned.cell.id), planned]),
+  );
+  await told(shard.name, () =>
+    withStackLock(stack, () =>
+      stack.up({
+        ...updateOptions(shard, options),
+        // One failing cell does not stop the others.
+        continueOnError: true,
+        ...(options.drain === undefined ? {} : { signal: options.drain }),
+        onEvent: (event) => {
+          const image = readEvent(event);
+          const planned = image === null ? undefined : cells.get(image.name);
+          if (image !== null && planned !== undefined) take(planned, image);
+        },
+      }),
+    ),
+  );
+}
+
+/** Pulumi's own failures as one problem. */
+async function told<T>(name: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof ImgmatchError || !(error instanceof Error) || error.name !== "CommandError")
+      throw error;
+    throw new ImgmatchError(
+      {
+        code: "ENGINE_FAILED",
+        message: `pulumi failed on the stack ${name}:\n    ${lastWords(error)}`,
+        ...(/passphrase must be set|incorrect passphrase/.test(error.message)
+          ? { fix: "set PULUMI_CONFIG_PASSPHRASE to the passphrase of your project's stacks" }
+          : {}),
+      },
+      { cause: error },
+    );
+  }
+}

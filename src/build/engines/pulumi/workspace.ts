@@ -1,0 +1,208 @@
+/** A stack through the Automation API: with an embedded back end where there is no project and no back end of the user's. */
+
+import { randomBytes } from "node:crypto";
+import { access, mkdir, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as automation from "@pulumi/pulumi/automation/index.js";
+import { ImgmatchError } from "../../../errors.ts";
+import { errnoMessage, isErrno } from "../../../io/files.ts";
+import type { Environment } from "../docker/endpoint.ts";
+import { imageType, type StackImage, stackImages } from "./cells.ts";
+
+export interface WorkspaceOptions {
+  /** Folder of the matrix. */
+  readonly root: string;
+  readonly env: Environment;
+  /** Folder with `bin/pulumi`, or null for the one in PATH. */
+  readonly pulumiRoot: string | null;
+}
+
+export interface Workspace {
+  /** Folder with Pulumi.yaml, where the provider runs. */
+  readonly workDir: string;
+  readonly project: string;
+  readonly open: (stack: string, program: automation.PulumiFn) => Promise<automation.Stack>;
+}
+
+/** The name of a project that is imgmatch's own. */
+const ownProject = "imgmatch";
+
+/** Pulumi.yaml beside the matrix is the user's project; else imgmatch has one of its own below `.imgmatch/pulumi`. */
+export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions): Promise<Workspace> {
+  const own = resolve(root, ".imgmatch", "pulumi");
+  await prepareFolder(own);
+  const isUsers = await exists(join(root, "Pulumi.yaml"));
+  const workDir = isUsers ? resolve(root) : own;
+  const pulumiCommand = await automation.PulumiCommand.get(pulumiRoot === null ? {} : { root: pulumiRoot });
+  const envVars = {
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    ...defined(env),
+    ...(isUsers || env.PULUMI_BACKEND_URL ? {} : await embedded(own, env)),
+  };
+  const projectSettings: automation.ProjectSettings = { name: ownProject, runtime: "nodejs" };
+  const settings = { workDir, pulumiCommand, envVars };
+  const project = isUsers
+    ? (await (await automation.LocalWorkspace.create(settings)).projectSettings()).name
+    : ownProject;
+  return {
+    workDir,
+    project,
+    open: (stackName, program) =>
+      automation.LocalWorkspace.createOrSelectStack(
+        { stackName, projectName: project, program },
+        { ...settings, ...(isUsers ? {} : { projectSettings }) },
+      ),
+  };
+}
+
+async function prepareFolder(own: string): Promise<void> {
+  try {
+    await mkdir(join(own, "state"), { recursive: true });
+    await writeFile(join(own, ".gitignore"), "*\n");
+  } catch (error) {
+    const message = `cannot be written: ${errnoMessage(error)}`;
+    throw new ImgmatchError({ code: "WRITE_FAILED", message, at: { file: own } }, { cause: error });
+  }
+}
+
+/** A state in files, encrypted with a passphrase that is made once. */
+async function embedded(own: string, env: Environment): Promise<Record<string, string>> {
+  const backend = { PULUMI_BACKEND_URL: `file://${join(own, "state").replaceAll("\\", "/")}` };
+  if (env.PULUMI_CONFIG_PASSPHRASE !== undefined || env.PULUMI_CONFIG_PASSPHRASE_FILE) return backend;
+  const file = join(own, "passphrase");
+  try {
+    await writeFile(file, `${randomBytes(24).toString("base64url")}\n`, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (!isErrno(error, "EEXIST")) throw error;
+  }
+  return { ...backend, PULUMI_CONFIG_PASSPHRASE_FILE: file };
+}
+
+export interface StackState {
+  /** By resource name. */
+  readonly images: ReadonlyMap<string, StackImage>;
+  /** By resource name. */
+  readonly urns: ReadonlyMap<string, string>;
+}
+
+interface Resource {
+  readonly urn: string;
+  readonly type: string;
+  readonly outputs?: Readonly<Record<string, unknown>>;
+  readonly delete?: boolean;
+}
+
+interface DeploymentState {
+  readonly resources?: readonly Resource[];
+  readonly pending_operations?: readonly unknown[];
+}
+
+const ownTypes: readonly string[] = [
+  "pulumi:pulumi:Stack",
+  "pulumi:providers:docker",
+  "imgmatch:index:ImageFleet",
+];
+
+/**
+ * What the stack has. Operations that a killed update has left pending are dropped: what became of an image, the registry
+ * says. Throws `USAGE` for a stack with resources of another program, which an update would remove.
+ */
+export async function readState(stack: automation.Stack): Promise<StackState> {
+  const exported = await stack.exportStack();
+  const state = (exported.deployment ?? {}) as DeploymentState;
+  const resources = (state.resources ?? []).filter((resource) => resource.delete !== true);
+  const foreign = resources.filter(({ type }) => type !== imageType && !ownTypes.includes(type));
+  const images = resources.filter(({ type }) => type === imageType);
+  if (foreign.length > 0) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: `the stack ${stack.name} has ${foreign.length} resources of another program, the first being ${foreign[0]?.urn}: an update would remove them`,
+      fix: "name another stack with --stack, or put ImageFleet of imgmatch/pulumi into that program",
+    });
+  }
+  if ((state.pending_operations ?? []).length > 0) {
+    await stack.importStack({ ...exported, deployment: { ...state, pending_operations: [] } });
+  }
+  return {
+    images: stackImages(Object.fromEntries(images.map(({ urn, outputs }) => [urn, outputs]))),
+    urns: new Map(images.map(({ urn }) => [urn.split("::").slice(3).join("::"), urn])),
+  };
+}
+
+/** How long the rest of a killed update gets to end by itself. */
+const patienceMs = 60_000;
+
+/**
+ * Runs an update of a stack. The file back end's lock stays when `pulumi` is killed: one whose process on this machine is
+ * gone is removed, one whose process lives is waited for, at most a minute. Throws `ENGINE_FAILED` for a lock of others.
+ */
+export async function withStackLock<T>(stack: automation.Stack, run: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof automation.ConcurrentUpdateError)) throw error;
+      const holders = lockHolders(error.message);
+      if (holders.length > 0 && holders.every(isGone)) await stack.cancel();
+      else if (performance.now() > deadline || holders.some(({ host }) => host !== hostname())) {
+        throw new ImgmatchError(
+          {
+            code: "ENGINE_FAILED",
+            message: `the stack ${stack.name} is locked by ${holders.map(({ pid, host }) => `process ${pid} on ${host}`).join(", ") || "another update"}`,
+            fix: `wait for it; if there is none: pulumi cancel --stack ${stack.name}`,
+          },
+          { cause: error },
+        );
+      } else await sleep(500);
+    }
+  }
+}
+
+export interface LockHolder {
+  readonly host: string;
+  readonly pid: number;
+}
+
+/** `…/locks/…/<id>.json: created by user@host (pid 123) at 2026-…` */
+export function lockHolders(message: string): readonly LockHolder[] {
+  return [...message.matchAll(/created by \S*@(\S+) \(pid (\d+)\)/g)].map(([, host = "", pid]) => ({
+    host,
+    pid: Number(pid),
+  }));
+}
+
+function isGone({ host, pid }: LockHolder): boolean {
+  if (host !== hostname()) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return isErrno(error, "ESRCH");
+  }
+}
+
+/** The end of what `pulumi` has said, without the colours and the empty lines. */
+export function lastWords(error: unknown, count = 12): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(-count)
+    .join("\n    ");
+}
+
+function defined(env: Environment): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

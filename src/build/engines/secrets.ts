@@ -1,0 +1,63 @@
+/** Build secrets: given to the steps that mount them (`RUN --mount=type=secret`), and to no image, log or digest. */
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { ImgmatchError } from "../../errors.ts";
+import { errnoMessage } from "../../io/files.ts";
+
+export interface BuildSecret {
+  readonly id: string;
+  /** As `docker buildx build` and `podman build` take it: `id=token,src=/path` or `id=token,env=NAME`. */
+  readonly flag: string;
+  /** Throws `FILE_UNREADABLE`. */
+  read(): Promise<Uint8Array>;
+}
+
+/**
+ * Parses the values of `--secret`: `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. Throws `USAGE`, also for a variable that is
+ * not set: a step would see an empty secret and fail much later. Never shows a value.
+ */
+export function parseSecrets(
+  texts: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): readonly BuildSecret[] {
+  const secrets = texts.map((text): BuildSecret => {
+    const [, id, kind, source] = /^id=([A-Za-z0-9_.-]+),(env|src)=(.+)$/.exec(text) ?? [];
+    if (id === undefined || source === undefined)
+      throw usage(`--secret ${JSON.stringify(text)} is not id=NAME,env=VARIABLE or id=NAME,src=FILE`);
+    if (kind === "src") {
+      const path = resolve(source);
+      return { id, flag: `id=${id},src=${path}`, read: () => readSecret(path) };
+    }
+    const value = env[source];
+    if (value === undefined) throw usage(`--secret ${id}: the environment has no ${source}`);
+    return { id, flag: `id=${id},env=${source}`, read: async () => Buffer.from(value) };
+  });
+  const twice = secrets.find(({ id }, index) => secrets.findIndex((other) => other.id === id) !== index);
+  if (twice !== undefined) throw usage(`--secret ${twice.id} is given twice`);
+  return secrets;
+}
+
+/** For `docker buildx build` and `podman build`. */
+export function secretFlags(secrets: readonly BuildSecret[]): string[] {
+  return secrets.flatMap(({ flag }) => ["--secret", flag]);
+}
+
+async function readSecret(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new ImgmatchError(
+      {
+        code: "FILE_UNREADABLE",
+        message: `the secret cannot be read: ${errnoMessage(error)}`,
+        at: { file: path },
+      },
+      { cause: error },
+    );
+  }
+}
+
+function usage(message: string): ImgmatchError {
+  return new ImgmatchError({ code: "USAGE", message, fix: "write --secret id=token,env=NPM_TOKEN" });
+}

@@ -1,0 +1,56 @@
+/**
+ * A folder with exactly the files of a build context, for engines that take a folder: what `.dockerignore` and imgmatch
+ * leave out must not reach an image, and modes and times must be the same on every machine.
+ */
+
+import { constants, rmSync } from "node:fs";
+import { chmod, copyFile, lutimes, mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { BuildRequest } from "../engine.ts";
+import { type ContextItem, readContextItems } from "./docker/context-items.ts";
+
+export type StageContext = (
+  request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">,
+) => Promise<string>;
+
+/** One copy for all cells with the same context; removed when the process ends. */
+export function createStaging(mtime: number): StageContext {
+  const staged = new Map<string, Promise<string>>();
+  return ({ contextDir, contextFiles, contextDigest }) => {
+    const key = contextDigest ?? JSON.stringify([contextDir, contextFiles]);
+    const known = staged.get(key);
+    if (known !== undefined) return known;
+    const made = stage(contextDir, contextFiles, mtime);
+    staged.set(key, made);
+    made.catch(() => staged.delete(key));
+    return made;
+  };
+}
+
+async function stage(contextDir: string, contextFiles: readonly string[], mtime: number): Promise<string> {
+  const items = await readContextItems(contextDir, contextFiles, mtime);
+  const root = await mkdtemp(join(tmpdir(), "imgmatch-context-"));
+  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, "context");
+  await mkdir(folder);
+  await writeContextItems(folder, items);
+  // What a folder holds changes its time, so from the end.
+  for (const { path } of [...items].reverse()) await lutimes(join(folder, path), mtime, mtime);
+  return folder;
+}
+
+/** Writes files, links and folders with their modes; the times are the caller's to set, from the end. */
+export async function writeContextItems(folder: string, items: readonly ContextItem[]): Promise<void> {
+  for (const { path, type, mode, target, content } of items) {
+    const to = join(folder, path);
+    await mkdir(dirname(to), { recursive: true });
+    if (type === "folder") await mkdir(to, { recursive: true });
+    else if (type === "link") await symlink(target ?? "", to);
+    else {
+      if (typeof content === "string") await copyFile(content, to, constants.COPYFILE_FICLONE);
+      else await writeFile(to, content ?? "");
+      await chmod(to, mode);
+    }
+  }
+}

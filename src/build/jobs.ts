@@ -1,0 +1,134 @@
+/** Planned cells → build jobs, and what they make → entries of the lock. */
+
+import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
+import type { BuildContext } from "../io/context.ts";
+import { type Digest, type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { PlannedCell } from "../plan/plan.ts";
+import { type ImageReference, parseImageReference, withTag } from "../registry/reference.ts";
+import { type BaseOptions, pinBases } from "../render/bases.ts";
+import { describingArgs, inputsLabel } from "../render/metadata.ts";
+import type { RenderedFile } from "../render/render.ts";
+import { runBaseOf } from "../render/run-base.ts";
+import type { BuildJob, BuiltCell } from "./schedule.ts";
+
+export interface JobOptions {
+  readonly matrix: Matrix;
+  readonly contextDir: string;
+  readonly context: BuildContext;
+  readonly render: (cell: PlannedCell["cell"]) => RenderedFile;
+  /** Commit of the sources, or empty where there is none. */
+  readonly revision: string;
+  readonly push: boolean;
+}
+
+/** A planned cell whose inputs are all known. */
+export type ReadyCell = PlannedCell & { readonly inputDigest: Digest; readonly tag: string };
+
+/** Whether everything that goes into the image is known; if not, the bases whose digests are missing. */
+export function isReady(planned: PlannedCell): planned is ReadyCell {
+  return planned.inputDigest !== null && planned.tag !== null;
+}
+
+export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
+  const missing = bases.filter(({ digest }) => digest === null).map(({ used }) => used);
+  return {
+    code: "BASE_UNRESOLVED",
+    message: `${cell.id} cannot be built: the digest of ${missing.join(", ")} is not known`,
+    fix: "see the messages about base images above",
+  };
+}
+
+export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
+  const { cell, tag, inputDigest, bases } = planned;
+  const { matrix, push } = options;
+  const digests = new Map(bases.map(({ ref, digest }) => [ref, required(digest)]));
+  const replacements = new Map(
+    bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
+  );
+  const file = options.render(cell);
+  const runBase = runBaseOf(file.text, matrix.target);
+  const run = bases.find(({ ref }) => ref === runBase);
+  return {
+    cell: cell.id,
+    inputDigest,
+    reference: push ? tagged(matrix, tag) : null,
+    request: {
+      cell: cell.id,
+      dockerfile: pinned(file, digests, replacements, { args: matrix.args, platform: cell.platform }),
+      contextDir: options.contextDir,
+      contextFiles: options.context.entries.map(({ path }) => path),
+      contextDigest: options.context.digest,
+      platform: cell.platform,
+      target: matrix.target,
+      args: {
+        ...matrix.args,
+        [describingArgs.revision]: options.revision,
+        [describingArgs.baseName]: run?.used ?? runBase,
+        [describingArgs.baseDigest]: run?.digest ?? "",
+      },
+      labels: { [inputsLabel]: inputDigest },
+      tags: [`${matrix.repository}:${tag}`],
+    },
+  };
+}
+
+function pinned(
+  file: RenderedFile,
+  digests: ReadonlyMap<string, Digest>,
+  replacements: ReadonlyMap<string, string>,
+  options: BaseOptions,
+): string {
+  try {
+    return pinBases(file.text, digests, replacements, options);
+  } catch (error) {
+    if (error instanceof ImgmatchError)
+      throw new InternalError(`bases of ${file.path} changed`, { cause: error });
+    throw error;
+  }
+}
+
+function tagged(matrix: Matrix, tag: string): ImageReference {
+  return withTag(parseImageReference(matrix.repository), tag);
+}
+
+function required(digest: Digest | null): Digest {
+  if (digest === null) throw new InternalError("a ready cell has a base without digest");
+  return digest;
+}
+
+/** What the lock says of a cell that was just built. `created` is RFC 3339. */
+export function lockedImageOf(
+  planned: ReadyCell,
+  built: Pick<BuiltCell, "digest" | "image">,
+  builder: string,
+  created: string,
+): LockedImage {
+  const { cell, tag, inputDigest, bases, inputs } = planned;
+  return {
+    axes: cell.axes,
+    platform: cell.platform,
+    tag,
+    inputDigest,
+    digest: built.digest,
+    requires: cell.requires,
+    bases: bases.map(({ used, digest }) => ({ ref: used, digest: required(digest) })),
+    ...(inputs === null ? {} : { inputs }),
+    builder,
+    created,
+    size: built.image?.size ?? null,
+  };
+}
+
+/** A lock of these images, with what the matrix says of all of them. */
+export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
+  return {
+    schemaVersion: lockSchemaVersion,
+    name: matrix.name,
+    version: matrix.version,
+    repository: matrix.repository,
+    matrixDigest: matrix.digest,
+    ...(matrix.prefer.length === 0 ? {} : { prefer: matrix.prefer }),
+    images,
+  };
+}

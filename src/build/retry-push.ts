@@ -1,0 +1,47 @@
+/** Engines give up a push at the first answer that is no success: what may work the next time is tried again here. */
+
+import { setTimeout as sleepFor } from "node:timers/promises";
+import { ImgmatchError } from "../errors.ts";
+import type { Engine } from "./engine.ts";
+
+export interface PushRetries {
+  /** Tries after the first. Default: 3. */
+  readonly retries?: number;
+  /** For tests. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  readonly random?: () => number;
+}
+
+const firstDelayMs = 1000;
+// The words of Go's HTTP client and of distribution's errors, in which every engine tells what happened.
+const temporary =
+  /HTTP status:? (408|429|5\d\d)|status code (408|429|5\d\d)|toomanyrequests|too many requests|connection (reset|refused)|broken pipe|\bEOF\b|i\/o timeout|TLS handshake timeout/i;
+
+/** Only the layers that the registry does not have yet travel again. A login that is refused stays refused. */
+export function withPushRetries(
+  engine: Pick<Engine, "push">,
+  options: PushRetries = {},
+): Pick<Engine, "push"> {
+  const { retries = 3, random = Math.random } = options;
+  const sleep = options.sleep ?? ((ms, signal) => sleepFor(ms, undefined, { signal }));
+  return {
+    async push(image, to, watch) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await engine.push(image, to, watch);
+        } catch (error) {
+          if (attempt > retries || !mayPass(error)) throw error;
+          const waitMs = firstDelayMs * 2 ** (attempt - 1) * (0.5 + random() / 2);
+          watch.onLog(
+            `${(error as Error).message}; try ${attempt + 1} of ${retries + 1} in ${(waitMs / 1000).toFixed(1)} s`,
+          );
+          await sleep(waitMs, watch.signal);
+        }
+      }
+    },
+  };
+}
+
+function mayPass(error: unknown): boolean {
+  return error instanceof ImgmatchError && error.code === "REGISTRY_FAILED" && temporary.test(error.message);
+}

@@ -1,0 +1,225 @@
+/** Building many cells at once: bounded, each by itself, nothing lost when it is interrupted. */
+
+import { setMaxListeners } from "node:events";
+import pLimit from "p-limit";
+import { ImgmatchError, type Problem } from "../errors.ts";
+import type { Digest } from "../lock/lock.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import type { ImageReference } from "../registry/reference.ts";
+import { type CellLog, openCellLog } from "./cell-log.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
+import { findExisting } from "./find-existing.ts";
+import { publishImage } from "./publish.ts";
+import { withPushRetries } from "./retry-push.ts";
+
+/** One cell to build. */
+export interface BuildJob {
+  /** Cell id. */
+  readonly cell: string;
+  readonly request: BuildRequest;
+  /** Where to push it, with tag; null to leave it in the engine. */
+  readonly reference: ImageReference | null;
+  readonly inputDigest: Digest;
+}
+
+export interface BuiltCell {
+  readonly status: "built";
+  readonly cell: string;
+  readonly inputDigest: Digest;
+  /** `built` in the engine only; `pushed`; `adopted`: the registry already had an image of the same inputs. */
+  readonly how: "built" | "pushed" | "adopted";
+  /** Built here and adopted, though what was built here has other bytes: the build is not reproducible. */
+  readonly differs: boolean;
+  /** The manifest in the registry; null when it was not pushed. */
+  readonly digest: Digest | null;
+  /** null when it was adopted without being built. */
+  readonly image: BuiltImage | null;
+  /** The log file; null when there is none or it is not whole. */
+  readonly log: string | null;
+  readonly durationMs: number;
+}
+
+export interface FailedCell {
+  readonly status: "failed";
+  readonly cell: string;
+  readonly problems: readonly [Problem, ...Problem[]];
+  readonly log: string | null;
+  readonly durationMs: number;
+}
+
+/** Not started, or stopped on the way. */
+export interface InterruptedCell {
+  readonly status: "interrupted";
+  readonly cell: string;
+}
+
+export type CellResult = BuiltCell | FailedCell | InterruptedCell;
+
+export interface BuildReport {
+  /** In the order of the jobs. */
+  readonly cells: readonly CellResult[];
+  readonly interrupted: boolean;
+}
+
+/** In the order of one cell: `start`, any `log` and `push`, then one of `done`, `failed`, `interrupted`. */
+export type BuildEvent =
+  | { readonly type: "start"; readonly cell: string; readonly log: string }
+  | { readonly type: "log"; readonly cell: string; readonly line: string }
+  | { readonly type: "push"; readonly cell: string; readonly reference: ImageReference }
+  | { readonly type: "done"; readonly cell: string; readonly result: BuiltCell }
+  | { readonly type: "failed"; readonly cell: string; readonly result: FailedCell }
+  | { readonly type: "interrupted"; readonly cell: string };
+
+export interface BuildFleetOptions {
+  readonly engine: Engine;
+  /** Needed when a job has a reference. */
+  readonly registry: RegistryClient | null;
+  /** Cells at the same time, at least 1. */
+  readonly concurrency: number;
+  /** Folder of the log files, one for each cell. */
+  readonly logFolder: string;
+  readonly onEvent?: (event: BuildEvent) => void;
+  /** Called for one cell after the other as they finish; the next waits. What it throws ends the build. */
+  readonly onBuilt?: (job: BuildJob, built: BuiltCell) => Promise<void>;
+  /** First interruption: nothing new starts, builds end, pushes are finished. */
+  readonly drain?: AbortSignal;
+  /** Second interruption: pushes end too. */
+  readonly stop?: AbortSignal;
+  /** See {@link publishImage}. */
+  readonly settleMs?: number;
+}
+
+/**
+ * Builds all jobs; a failing one does not stop the others. Where a job has a reference and the registry already holds an
+ * image of the same inputs under it, that one is adopted and nothing is built.
+ * Throws only what `onBuilt` throws, and bugs; everything else is in the report.
+ */
+export async function buildFleet(
+  jobs: readonly BuildJob[],
+  options: BuildFleetOptions,
+): Promise<BuildReport> {
+  const { concurrency, onBuilt } = options;
+  const fatal = new AbortController();
+  const stop = anySignal(options.stop);
+  const drain = anySignal(options.drain, options.stop, fatal.signal);
+  const limit = pLimit(Math.max(1, concurrency));
+  let recording: Promise<void> = Promise.resolve();
+
+  // One after the other, so that the caller may rewrite one file. One that failed does not keep the next from being tried.
+  function record(job: BuildJob, built: BuiltCell): Promise<void> {
+    recording = recording.catch(() => {}).then(() => onBuilt?.(job, built));
+    return recording;
+  }
+
+  async function buildOne(job: BuildJob): Promise<CellResult> {
+    try {
+      return await buildCell(job, { ...options, drain, stop, record });
+    } catch (error) {
+      // Not this cell's fault: going on would lose results. What is pushing still ends and is recorded.
+      fatal.abort(error);
+      return { status: "interrupted", cell: job.cell };
+    }
+  }
+
+  const cells = await Promise.all(jobs.map((job) => limit(buildOne, job)));
+  if (fatal.signal.aborted) throw fatal.signal.reason;
+  return { cells, interrupted: cells.some(({ status }) => status === "interrupted") };
+}
+
+type CellContext = BuildFleetOptions & {
+  readonly drain: AbortSignal;
+  readonly stop: AbortSignal;
+  readonly record: (job: BuildJob, built: BuiltCell) => Promise<void>;
+};
+
+async function buildCell(job: BuildJob, context: CellContext): Promise<CellResult> {
+  const { cell, inputDigest } = job;
+  const { drain, stop, logFolder, record, onEvent = () => {} } = context;
+  const interrupted = (): InterruptedCell => {
+    onEvent({ type: "interrupted", cell });
+    return { status: "interrupted", cell };
+  };
+  if (drain.aborted) return interrupted();
+  const started = performance.now();
+  let log: CellLog | null = null;
+  let built: Omit<BuiltCell, "log" | "durationMs">;
+  try {
+    log = await openCellLog(logFolder, cell);
+    onEvent({ type: "start", cell, log: log.path });
+    built = { status: "built", cell, inputDigest, ...(await makeImage(job, log, context)) };
+  } catch (error) {
+    const path = await finish(log, error);
+    if (drain.aborted && isAbort(error, drain, stop)) return interrupted();
+    if (!(error instanceof ImgmatchError)) throw error;
+    const durationMs = performance.now() - started;
+    const result: FailedCell = { status: "failed", cell, problems: error.problems, log: path, durationMs };
+    onEvent({ type: "failed", cell, result });
+    return result;
+  }
+  const result: BuiltCell = {
+    ...built,
+    log: await finish(log, null),
+    durationMs: performance.now() - started,
+  };
+  await record(job, result);
+  onEvent({ type: "done", cell, result });
+  return result;
+}
+
+async function makeImage(
+  { cell, request, reference, inputDigest }: BuildJob,
+  log: CellLog,
+  { engine, registry, drain, stop, onEvent = () => {}, settleMs }: CellContext,
+): Promise<Pick<BuiltCell, "how" | "differs" | "digest" | "image">> {
+  const onLog = (line: string) => {
+    log.write(line);
+    onEvent({ type: "log", cell, line });
+  };
+  const { platform } = request;
+  if (reference !== null && registry !== null) {
+    const digest = await findExisting({ registry, reference, platform, inputDigest });
+    if (digest !== null) {
+      onLog(`adopted ${digest}: the registry already has an image of the same inputs`);
+      return { how: "adopted", differs: false, digest, image: null };
+    }
+  }
+  const image = await engine.build(request, { signal: drain, onLog });
+  if (reference === null) return { how: "built", differs: false, digest: null, image };
+  if (registry === null) throw new TypeError("a job with a reference needs a registry");
+  drain.throwIfAborted();
+  onEvent({ type: "push", cell, reference });
+  const watch: BuildWatch = { signal: stop, onLog };
+  const published = await publishImage({
+    engine: withPushRetries(engine),
+    registry,
+    image,
+    reference,
+    platform,
+    inputDigest,
+    watch,
+    settleMs,
+  });
+  return { ...published, image };
+}
+
+async function finish(log: CellLog | null, error: unknown): Promise<string | null> {
+  if (log === null) return null;
+  if (error instanceof Error) log.write(error.message);
+  return (await log.close()) ? log.path : null;
+}
+
+// An engine may wrap the abort in an error of its own; a cell that fails for another reason still counts as failed.
+function isAbort(error: unknown, ...signals: readonly AbortSignal[]): boolean {
+  if (error instanceof ImgmatchError)
+    return error.cause instanceof Error && error.cause.name === "AbortError";
+  return (
+    signals.some(({ reason }) => error === reason) || (error instanceof Error && error.name === "AbortError")
+  );
+}
+
+function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+  // Each running cell listens; Node takes more than ten listeners for a leak.
+  setMaxListeners(0, signal);
+  return signal;
+}
