@@ -1,0 +1,32 @@
+/** The lock on disk: read whole or refused, replaced in one step. */
+
+import { ImgmatchError } from "../errors.ts";
+import { readTextFile, writeFileAtomic } from "../io/files.ts";
+import { formatLock } from "./format-lock.ts";
+import type { Lock } from "./lock.ts";
+import { parseLock } from "./parse-lock.ts";
+
+/** Throws `LOCK_NOT_FOUND` when there is none. */
+export async function readLock(path: string, shown = path): Promise<Lock> {
+  const text = await readTextFile(path, {
+    missingCode: "LOCK_NOT_FOUND",
+    shown,
+    fix: "run imgmatch build --push to make one, or name another with --lock",
+  });
+  return parseLock(text, shown);
+}
+
+/** null when there is none; a lock that cannot be read still throws. */
+export async function readLockIfPresent(path: string, shown = path): Promise<Lock | null> {
+  try {
+    return await readLock(path, shown);
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "LOCK_NOT_FOUND") return null;
+    throw error;
+  }
+}
+
+/** Throws `WRITE_FAILED` and leaves the old lock when the disk is full. */
+export async function writeLock(path: string, lock: Lock): Promise<void> {
+  await writeFileAtomic(path, formatLock(lock));
+}

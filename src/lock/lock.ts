@@ -1,0 +1,98 @@
+/** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
+
+export const lockSchemaVersion = 1;
+export const lockPath = "images/imgmatch.lock.json";
+
+/** `sha256:` and 64 lower-case hexadecimal digits. */
+export type Digest = `sha256:${string}`;
+
+/** Cells by id, in the order of their ids. */
+export interface Lock {
+  readonly schemaVersion: typeof lockSchemaVersion;
+  readonly name: string;
+  readonly version: string;
+  /** Registry and path without tag, for example `registry.example.com/team/cv-tf`. */
+  readonly repository: string;
+  readonly matrixDigest: Digest;
+  /** What resolve looks at first among images that fit; absent where the matrix says nothing. */
+  readonly prefer?: readonly string[];
+  readonly images: Readonly<Record<string, LockedImage>>;
+}
+
+export interface LockedImage {
+  readonly axes: Readonly<Record<string, string>>;
+  /** `os/architecture`, for example `linux/amd64`. */
+  readonly platform: string;
+  readonly tag: string;
+  readonly inputDigest: Digest;
+  /** The manifest's digest; null until the image is built. Such an image never resolves. */
+  readonly digest: Digest | null;
+  readonly requires: Requirement;
+  /** What it was built on. */
+  readonly bases: readonly LockedBase[];
+  /** What the next build is to use in their place, since `lock --update-bases`. */
+  readonly nextBases?: readonly LockedBase[];
+  /** The parts of the input digest that stand nowhere else in the entry. Absent in locks of before they were recorded. */
+  readonly inputs?: LockedInputs;
+  /** What built it, for people: `docker 28.2.2`. */
+  readonly builder: string;
+  /** RFC 3339, or null until built. */
+  readonly created: string | null;
+  /** Size in bytes as the engine reports it, or null where it is not known. */
+  readonly size: number | null;
+}
+
+/** With `platform` and `bases`, all that the input digest is made of: for saying what has changed since. */
+export interface LockedInputs {
+  /** sha256 of the rendered Dockerfile. */
+  readonly dockerfile: Digest;
+  readonly context: Digest;
+  readonly args: Readonly<Record<string, string>>;
+  readonly target: string | null;
+  /** The Dockerfile frontend. */
+  readonly builder: string;
+}
+
+export interface LockedBase {
+  readonly ref: string;
+  readonly digest: Digest;
+}
+
+/** What an image needs from a host. */
+export interface Requirement {
+  readonly cpu: CpuRequirement;
+  /** null for an image without GPU code. */
+  readonly cuda: CudaRequirement | null;
+  /** Oldest kernel on which the image's libc runs, for example `3.2.0`. */
+  readonly kernel?: string;
+}
+
+export interface CpuRequirement {
+  /** The compiler's name, for example `x86-64-v3` or `neoverse-n1`. */
+  readonly march: string;
+  /** Linux names as in `/proc/cpuinfo`, sorted: the march less its `without`, plus the floor of the base image. */
+  readonly features: readonly string[];
+}
+
+export interface CudaRequirement {
+  /** Full version, for example `12.8.1`. */
+  readonly toolkit: string;
+  /** Code in the image: SASS as `sm_90a`, PTX as `compute_90`. */
+  readonly code: readonly string[];
+  readonly driver: DriverRequirement;
+  /** `NVIDIA_REQUIRE_CUDA` expression of the base image. */
+  readonly require?: string;
+}
+
+export type DriverRequirement =
+  /** Injected by the container runtime: the kernel driver must be at least `minimum`. */
+  | { readonly mode: "host"; readonly minimum: string }
+  /** User-space driver inside the image: the kernel module must be exactly `version`. */
+  | { readonly mode: "bundled"; readonly version: string }
+  /** NVIDIA's forward-compatibility package inside the image. `branches` are kernel driver branches such as `535`. */
+  | {
+      readonly mode: "compat";
+      readonly package: string;
+      readonly cuda: string;
+      readonly branches: readonly string[];
+    };

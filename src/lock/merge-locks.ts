@@ -1,0 +1,116 @@
+/** Joining the locks of builds that ran side by side, each of which built some of the cells. */
+
+import { type Problem, throwProblems } from "../errors.ts";
+import { formatLock } from "./format-lock.ts";
+import type { Lock, LockedImage } from "./lock.ts";
+
+export interface NamedLock {
+  /** For messages. */
+  readonly file: string;
+  readonly lock: Lock;
+}
+
+/**
+ * The lock with every image that any of the locks has. `base` is what they all began with: an entry that is still as it
+ * stands there says nothing, so that a shard does not contradict the one that built the cell anew.
+ *
+ * Throws `LOCK_MERGE_CONFLICT`: locks of different repositories, fleets or matrices; two digests for one cell. All at once.
+ */
+export function mergeLocks(locks: readonly [NamedLock, ...NamedLock[]], base: Lock | null): Lock {
+  const before = base !== null && base.repository === locks[0].lock.repository ? base : null;
+  const changes = locks.map((named) => ({ ...named, images: changedImages(named.lock, before) }));
+  // A shard that built nothing has the lock of before, made of the matrix of before.
+  const active = changes.filter(
+    ({ images, lock }) => before === null || images.size > 0 || isNewer(lock, before),
+  );
+  const [first = changes[0]] = active;
+  const problems = [
+    ...headProblems(changes, ["repository", "name"]),
+    ...headProblems(active, ["version", "matrixDigest"]),
+  ];
+  const merged: Record<string, LockedImage> = { ...before?.images };
+  for (const cell of new Set(active.flatMap(({ images }) => [...images.keys()]))) {
+    const claims = active.flatMap(({ file, images }) => {
+      const image = images.get(cell);
+      return image === undefined ? [] : [{ file, image }];
+    });
+    const chosen = choose(claims);
+    if (chosen === null) problems.push(contradiction(cell, claims));
+    else merged[cell] = chosen;
+  }
+  throwProblems(problems);
+  return { ...(first?.lock ?? locks[0].lock), images: merged };
+}
+
+interface Claim {
+  readonly file: string;
+  readonly image: LockedImage;
+}
+
+function changedImages(lock: Lock, before: Lock | null): ReadonlyMap<string, LockedImage> {
+  const entries = Object.entries(lock.images);
+  return new Map(
+    entries.filter(([cell, image]) => {
+      const old = before?.images[cell];
+      return old === undefined || textOf(old) !== textOf(image);
+    }),
+  );
+}
+
+function isNewer({ version, matrixDigest }: Lock, before: Lock): boolean {
+  return version !== before.version || matrixDigest !== before.matrixDigest;
+}
+
+/** The one image that the claims agree on, or null. The order of the locks does not matter. */
+function choose(claims: readonly Claim[]): LockedImage | null {
+  const sorted = claims.map(({ image }) => image).sort(byAge);
+  const [first] = sorted;
+  if (first === undefined || new Set(sorted.map(({ inputDigest }) => inputDigest)).size > 1) return null;
+  const pushed = sorted.filter(({ digest }) => digest !== null);
+  if (new Set(pushed.map(({ digest }) => digest)).size > 1) return null;
+  // Built here and pushed there: what is in the registry counts.
+  return pushed[0] ?? first;
+}
+
+function byAge(one: LockedImage, other: LockedImage): number {
+  return compare(one.created ?? "", other.created ?? "") || compare(textOf(one), textOf(other));
+}
+
+function contradiction(cell: string, claims: readonly Claim[]): Problem {
+  const each = claims.map(
+    ({ file, image }) =>
+      `${image.digest ?? "an image that was not pushed"} (inputs ${image.inputDigest}) in ${file}`,
+  );
+  return {
+    code: "LOCK_MERGE_CONFLICT",
+    message: `two images for ${cell}: ${each.join(", ")}`,
+    fix: "let one job build each cell; to settle it now, remove the cell from all locks but one",
+  };
+}
+
+function headProblems(
+  locks: readonly NamedLock[],
+  keys: readonly ("repository" | "name" | "version" | "matrixDigest")[],
+): Problem[] {
+  return keys.flatMap((key) => {
+    const [first] = locks;
+    const other = locks.find(({ lock }) => lock[key] !== first?.lock[key]);
+    if (first === undefined || other === undefined) return [];
+    return [
+      {
+        code: "LOCK_MERGE_CONFLICT",
+        message: `the locks are of different fleets: ${key} is ${first.lock[key]} in ${first.file}, ${other.lock[key]} in ${other.file}`,
+        fix: "merge only locks that were written from one checkout with the same --registry",
+      },
+    ];
+  });
+}
+
+/** Sorted keys: equal images are equal texts. */
+function textOf(image: LockedImage): string {
+  return formatLock({ images: { image } } as unknown as Lock);
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
