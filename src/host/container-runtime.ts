@@ -1,0 +1,64 @@
+/** How containers on this host get the GPU: a CDI specification, the NVIDIA runtime (legacy hook), or not at all. */
+
+import { type HostIo, textOf } from "./io.ts";
+
+const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
+
+const programs = [
+  "/usr/bin/nvidia-container-runtime",
+  "/usr/bin/nvidia-container-cli",
+  "/usr/local/nvidia/toolkit/nvidia-container-runtime",
+  "/usr/local/bin/nvidia-container-runtime",
+  "/run/current-system/sw/bin/nvidia-container-runtime",
+] as const;
+
+const engines = [
+  "/usr/bin/docker",
+  "/usr/bin/dockerd",
+  "/usr/local/bin/docker",
+  "/usr/bin/podman",
+  "/usr/bin/containerd",
+  "/usr/local/bin/containerd",
+  "/usr/bin/crio",
+  "/usr/local/bin/k3s",
+  "/var/run/docker.sock",
+  "/run/containerd/containerd.sock",
+] as const;
+
+export interface RuntimeReading {
+  readonly nvidia: "cdi" | "legacy" | "none" | null;
+  readonly source: string | null;
+}
+
+/** `cdi` before `legacy`; `none` when there is an engine and neither; null when there is no engine to be seen. */
+export function readContainerRuntime(io: HostIo): RuntimeReading {
+  for (const folder of cdiFolders) {
+    const spec = io.list(folder).find((name) => isNvidiaSpec(io, folder, name));
+    if (spec !== undefined) return { nvidia: "cdi", source: `${folder}/${spec}` };
+  }
+  const program = programs.find((path) => io.exists(path));
+  if (program !== undefined) return { nvidia: "legacy", source: program };
+  if (hasNvidiaRuntime(textOf(io, "/etc/docker/daemon.json") ?? "")) {
+    return { nvidia: "legacy", source: "/etc/docker/daemon.json" };
+  }
+  const engine = engines.find((path) => io.exists(path));
+  return engine === undefined ? { nvidia: null, source: null } : { nvidia: "none", source: engine };
+}
+
+function isNvidiaSpec(io: HostIo, folder: string, name: string): boolean {
+  if (!/\.(?:ya?ml|json)$/.test(name)) return false;
+  // The kind of the specification decides, its file name is free.
+  return /["']?kind["']?\s*:\s*["']?(?:[\w.-]+\.)?nvidia\.com\//.test(textOf(io, `${folder}/${name}`) ?? "");
+}
+
+/** Whether a `daemon.json` names a runtime called nvidia. Docker refuses a broken file, so it counts as none here. */
+export function hasNvidiaRuntime(text: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null || !("runtimes" in parsed)) return false;
+    const { runtimes } = parsed;
+    return typeof runtimes === "object" && runtimes !== null && Object.hasOwn(runtimes, "nvidia");
+  } catch {
+    return false;
+  }
+}

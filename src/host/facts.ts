@@ -1,0 +1,78 @@
+/** Host facts: what the probe read from a machine. Unknown is null, never a guess, and never the same as "no". */
+
+import type { Problem } from "../errors.ts";
+import type { GpuClass } from "../hardware/gpu-class.ts";
+
+export type { GpuClass };
+
+export const factsSchemaVersion = 1;
+
+export interface HostFacts {
+  readonly schemaVersion: typeof factsSchemaVersion;
+  /** `os/architecture` in OCI words, for example `linux/arm64`. */
+  readonly platform: string;
+  /** Kernel release reduced to its number, for example `6.8.0`. */
+  readonly kernel: string | null;
+  readonly cpu: CpuFacts;
+  /** null when there is neither an NVIDIA device nor a driver. */
+  readonly nvidia: NvidiaFacts | null;
+  readonly runtime: { readonly nvidia: "cdi" | "legacy" | "none" | null };
+  readonly problems: readonly HostProblem[];
+  /** Dotted path of a fact → where it was read, for example `cpu.features` → `/proc/cpuinfo`. */
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+export interface CpuFacts {
+  /** `GenuineIntel`, `AuthenticAMD`, `ARM`, `IBM`, … */
+  readonly vendor: string | null;
+  readonly model: string | null;
+  /** Linux names, sorted, present on every processor; null where the system does not tell. */
+  readonly features: readonly string[] | null;
+  /**
+   * Linux names, sorted, of features that the source cannot tell: neither present nor absent. Only where `features` is known
+   * in part, as from the labels of a Kubernetes node.
+   */
+  readonly unknown?: readonly string[];
+  /** Highest generic level that `features` prove: `x86-64-v3`, `armv8.2-a`, `power9`. */
+  readonly level: string | null;
+}
+
+export interface NvidiaFacts {
+  /**
+   * Version of the loaded kernel module; null for a device without a driver, and for a driver that names no version.
+   * On WSL2 the version of the Linux libraries, whose branch is that of the Windows driver; `sources` then says `WSL2`.
+   */
+  readonly driver: string | null;
+  readonly module: "open" | "proprietary" | null;
+  /** Version of the user-space driver library. */
+  readonly library: string | null;
+  /** Highest CUDA version that the driver offers, for example `12.4`. */
+  readonly cuda: string | null;
+  readonly gpus: readonly GpuFacts[];
+}
+
+export interface GpuFacts {
+  readonly index: number;
+  readonly uuid: string | null;
+  readonly name: string | null;
+  /** Compute capability, for example `9.0`. */
+  readonly compute: string | null;
+  /** `vendor:device` in hexadecimal, for example `10de:2330`. */
+  readonly pci: string | null;
+  /** PCI address with an eight-digit domain, for example `00000000:17:00.0`. */
+  readonly bus: string | null;
+  readonly memoryMiB: number | null;
+  readonly class: GpuClass;
+  readonly integrated: boolean | null;
+  readonly mig: readonly MigInstance[];
+  readonly use: { readonly processes: number | null; readonly memoryMiB: number | null };
+}
+
+export interface MigInstance {
+  readonly uuid: string;
+  /** For example `3g.40gb`. */
+  readonly profile: string;
+}
+
+/** A {@link Problem} whose code begins with `HOST_`, without a place. */
+export type HostProblem = Pick<Problem, "code" | "message" | "fix">;

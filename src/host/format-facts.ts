@@ -1,0 +1,119 @@
+/** Host facts as canonical JSON, and as lines for a person. */
+
+import type { GpuFacts, HostFacts } from "./facts.ts";
+
+/** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */
+export function formatHostFacts(facts: HostFacts): string {
+  return `${JSON.stringify(canonical(facts), null, 2)}\n`;
+}
+
+function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, problems, sources }: HostFacts) {
+  return {
+    schemaVersion,
+    platform,
+    kernel,
+    cpu: {
+      vendor: cpu.vendor,
+      model: cpu.model,
+      features: cpu.features,
+      ...(cpu.unknown === undefined ? {} : { unknown: cpu.unknown }),
+      level: cpu.level,
+    },
+    nvidia:
+      nvidia === null
+        ? null
+        : {
+            driver: nvidia.driver,
+            module: nvidia.module,
+            library: nvidia.library,
+            cuda: nvidia.cuda,
+            gpus: nvidia.gpus.map(canonicalGpu),
+          },
+    runtime: { nvidia: runtime.nvidia },
+    problems: problems.map(({ code, message, fix }) => ({
+      code,
+      message,
+      ...(fix === undefined ? {} : { fix }),
+    })),
+    sources: Object.fromEntries(Object.entries(sources).sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+function canonicalGpu(gpu: GpuFacts) {
+  return {
+    index: gpu.index,
+    uuid: gpu.uuid,
+    name: gpu.name,
+    compute: gpu.compute,
+    pci: gpu.pci,
+    bus: gpu.bus,
+    memoryMiB: gpu.memoryMiB,
+    class: gpu.class,
+    integrated: gpu.integrated,
+    mig: gpu.mig.map(({ uuid, profile }) => ({ uuid, profile })),
+    use: { processes: gpu.use.processes, memoryMiB: gpu.use.memoryMiB },
+  };
+}
+
+const unknown = "unknown";
+
+/** Lines for a terminal: platform, CPU, driver, each GPU, then each problem with its cure. */
+export function describeHostFacts(facts: HostFacts): string[] {
+  const { platform, kernel, cpu, nvidia, runtime, problems } = facts;
+  return [
+    row("platform", `${platform}${kernel === null ? "" : `, kernel ${kernel}`}`),
+    row("cpu", [cpu.vendor, cpu.model].filter((part) => part !== null).join(" ") || unknown),
+    row(
+      "level",
+      `${cpu.level ?? unknown}, ${cpu.features === null ? "features unknown" : `${cpu.features.length} features`}`,
+    ),
+    ...(nvidia === null ? [row("nvidia", "no device and no driver")] : describeNvidia(nvidia)),
+    row("containers", runtimes[runtime.nvidia ?? "null"]),
+    ...problems.flatMap(({ code, message, fix }) => [
+      row("problem", `${code}: ${message}`),
+      ...(fix === undefined ? [] : [row("", `fix: ${fix}`)]),
+    ]),
+  ].map(printable);
+}
+
+const runtimes = {
+  cdi: "NVIDIA GPUs through CDI",
+  legacy: "NVIDIA GPUs through the NVIDIA runtime",
+  none: "an engine without NVIDIA support",
+  null: "no container engine seen",
+} as const;
+
+function describeNvidia({ driver, module, library, cuda, gpus }: NonNullable<HostFacts["nvidia"]>): string[] {
+  const details = [
+    module === null ? null : `${module} module`,
+    cuda === null ? null : `CUDA up to ${cuda}`,
+    library === null || library === driver ? null : `library ${library}`,
+  ].filter((part) => part !== null);
+  return [
+    row("driver", [driver ?? "none", ...details].join(", ")),
+    ...(gpus.length === 0 ? [row("gpus", "none visible")] : gpus.flatMap(describeGpu)),
+  ];
+}
+
+function describeGpu(gpu: GpuFacts): string[] {
+  const details = [
+    `compute ${gpu.compute ?? unknown}`,
+    gpu.memoryMiB === null ? null : `${gpu.memoryMiB} MiB`,
+    gpu.class === "unknown" ? null : gpu.class,
+    gpu.use.processes === null ? null : `${gpu.use.processes} processes`,
+    gpu.bus,
+  ].filter((part) => part !== null);
+  return [
+    row(`gpu ${gpu.index}`, `${gpu.name ?? gpu.pci ?? unknown}: ${details.join(", ")}`),
+    ...gpu.mig.map(({ profile, uuid }) => row("", `MIG ${profile} ${uuid}`)),
+  ];
+}
+
+function row(label: string, text: string): string {
+  return `${label.padEnd(11)}${text}`;
+}
+
+/** Names come from hardware and from files: none may move the cursor or colour the terminal. */
+function printable(line: string): string {
+  return line.replace(/\p{Cc}/gu, "?");
+}

@@ -1,0 +1,69 @@
+/** Host facts from a Kubernetes node, as Node Feature Discovery and GPU Feature Discovery label it. */
+
+import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
+import { cpuFromLabels } from "./kubernetes-cpu.ts";
+import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
+import type { KubernetesNode } from "./kubernetes-object.ts";
+import { kernelNumber } from "./probe.ts";
+import { labelsOpen } from "./problems.ts";
+
+/**
+ * What the node's labels prove. What they leave open stays unknown and is named in `problems`, as `HOST_LABELS_INCOMPLETE`:
+ * a feature without a label is absent only where every release of Node Feature Discovery would have labelled it.
+ */
+export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
+  const { labels, info } = node;
+  const architecture = word(
+    info.architecture ?? labels["kubernetes.io/arch"] ?? labels["beta.kubernetes.io/arch"],
+  );
+  const system =
+    word(info.system ?? labels["kubernetes.io/os"] ?? labels["beta.kubernetes.io/os"]) ?? "linux";
+  const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
+  const cpu = cpuFromLabels(labels, architecture ?? "unknown");
+  const nvidia = await nvidiaFromLabels(node);
+  return {
+    schemaVersion: factsSchemaVersion,
+    platform: `${system}/${architecture ?? "unknown"}`,
+    kernel: kernelNumber(kernel),
+    cpu: cpu.facts,
+    nvidia: nvidia.facts,
+    runtime: { nvidia: null },
+    problems: [
+      ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
+      ...cpuProblems(cpu.facts),
+      ...nvidia.open.map((what) => labelsOpen(what, nvidia.facts?.driver == null ? gpuFix : probeFix)),
+      ...(nvidia.facts === null ? [] : [labelsOpen(neverLabelled, probeFix)]),
+    ],
+    sources: {
+      ...(cpu.source === null ? {} : { "cpu.features": cpu.source }),
+      ...(nvidia.facts === null ? {} : { "nvidia.driver": "node labels", "nvidia.gpus": "node labels" }),
+    },
+  };
+}
+
+/** GOOS and GOARCH are such words; anything else is not known. */
+function word(text: string | undefined): string | null {
+  return text !== undefined && /^[a-z0-9]+$/.test(text) ? text : null;
+}
+
+const architectureFix =
+  "pass the whole Node (kubectl get node NAME -o json), or add the label kubernetes.io/arch";
+const probeFix = "run imgmatch probe --json on the node and pass what it prints";
+const gpuFix = `run GPU Feature Discovery on the node, or ${probeFix}`;
+const neverLabelled =
+  "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support";
+
+function cpuProblems({ features, unknown = [] }: HostFacts["cpu"]): readonly HostProblem[] {
+  if (features === null) {
+    return [
+      labelsOpen("no label names CPU features", `run Node Feature Discovery on the node, or ${probeFix}`),
+    ];
+  }
+  if (unknown.length === 0) return [];
+  return [
+    labelsOpen(
+      `${unknown.length} CPU features cannot be proved: ${unknown.join(", ")}`,
+      `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`,
+    ),
+  ];
+}

@@ -1,0 +1,79 @@
+/** What `kubectl get node NAME -o json` prints, as far as the facts need it. */
+
+import { ImgmatchError } from "../errors.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface KubernetesNode {
+  readonly name: string | null;
+  readonly labels: Labels;
+  /** `status.nodeInfo`, which labels alone do not have. */
+  readonly info: { readonly architecture?: string; readonly system?: string; readonly kernel?: string };
+  /** GPUs that a device plugin offers; null when the object does not tell. */
+  readonly gpuCapacity: number | null;
+}
+
+/**
+ * Reads a Node, a List with one Node, or a bare map of labels; null for any other value, such as host facts.
+ * Throws `FACTS_SCHEMA` for a list of none or many nodes, and for a Node without labels.
+ */
+export function readKubernetesNode(value: unknown, file: string): KubernetesNode | null {
+  if (!isRecord(value)) return null;
+  if (value.kind === "Node") return readNode(value, file);
+  if (value.kind === "List" || value.kind === "NodeList") return readNode(onlyItem(value.items, file), file);
+  return isLabels(value) ? { name: null, labels: value, info: {}, gpuCapacity: null } : null;
+}
+
+function readNode(node: Readonly<Record<string, unknown>>, file: string): KubernetesNode {
+  const metadata = isRecord(node.metadata) ? node.metadata : {};
+  const status = isRecord(node.status) ? node.status : {};
+  const info = isRecord(status.nodeInfo) ? status.nodeInfo : {};
+  if (!isRecord(metadata.labels)) throw refuse("the Node has no metadata.labels", file);
+  const labels = Object.entries(metadata.labels).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return {
+    name: typeof metadata.name === "string" ? metadata.name : null,
+    labels: Object.fromEntries(labels),
+    info: {
+      ...(typeof info.architecture === "string" ? { architecture: info.architecture } : {}),
+      ...(typeof info.operatingSystem === "string" ? { system: info.operatingSystem } : {}),
+      ...(typeof info.kernelVersion === "string" ? { kernel: info.kernelVersion } : {}),
+    },
+    gpuCapacity: readCapacity(status.capacity),
+  };
+}
+
+function readCapacity(capacity: unknown): number | null {
+  const gpus = isRecord(capacity) ? capacity["nvidia.com/gpu"] : undefined;
+  return typeof gpus === "string" && /^\d{1,4}$/.test(gpus) ? Number(gpus) : null;
+}
+
+function onlyItem(items: unknown, file: string): Readonly<Record<string, unknown>> {
+  const nodes = (Array.isArray(items) ? items : []).filter(isRecord);
+  const [only] = nodes;
+  if (only !== undefined && nodes.length === 1 && only.kind === "Node") return only;
+  throw refuse(`a list of ${nodes.length} objects, and an image is for one node`, file);
+}
+
+/** Keys of labels have a prefix that is a domain; host facts have none such. */
+function isLabels(value: Readonly<Record<string, unknown>>): value is Labels {
+  const entries = Object.entries(value);
+  return (
+    entries.every(([, text]) => typeof text === "string") &&
+    entries.some(([key]) => /^([a-z0-9-]+\.)*(kubernetes\.io|nvidia\.com)\//.test(key))
+  );
+}
+
+function refuse(message: string, file: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "FACTS_SCHEMA",
+    message,
+    fix: "pass one node: kubectl get node NAME -o json",
+    at: { file },
+  });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,58 @@
+/** This machine, as the probe asks for it. */
+
+import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { endianness } from "node:os";
+import { isErrno } from "../io/files.ts";
+import { type Denied, denied, type HostIo } from "./io.ts";
+import { runCommand } from "./run-command.ts";
+
+/** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
+export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
+  return {
+    platform: process.platform,
+    arch: process.arch,
+    endianness: endianness(),
+    env,
+    readText,
+    list,
+    exists: existsSync,
+    mayOpen,
+    readLink,
+    run: (command, args, limits) => runCommand(command, args, limits, env),
+    readNvml: async (libraries) => (await import("./nvml-koffi.ts")).readNvmlWithKoffi(libraries),
+    readInventory: async () => (await import("./inventory.ts")).readInventory(),
+  };
+}
+
+function readText(path: string): string | null | Denied {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    return isErrno(error, "EACCES") || isErrno(error, "EPERM") ? denied : null;
+  }
+}
+
+function list(path: string): readonly string[] {
+  try {
+    return readdirSync(path).sort();
+  } catch {
+    return [];
+  }
+}
+
+function mayOpen(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}

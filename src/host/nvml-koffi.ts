@@ -1,0 +1,179 @@
+/** NVML called in this process through koffi. Sources of every signature and struct: nvml.h of CUDA 13.0. */
+
+import { type NvmlAnswer, type NvmlDevice, type NvmlReading, nvmlCode, nvmlCodes } from "./nvml-reading.ts";
+
+type Koffi = Pick<typeof import("koffi"), "load">;
+type Library = ReturnType<Koffi["load"]>;
+/** A function of the library; `functionNotFound` when this version of it has none of that name. */
+type Call = (...args: readonly (Buffer | bigint | number | null)[]) => number;
+
+/** Buffer sizes: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE, both 96; versions take 80. */
+const textBytes = 96;
+/** More GPUs than any machine has: a wild count must not become a long loop. */
+const maxDevices = 256;
+
+/** Loads the first library that can be loaded, asks everything and shuts NVML down; null without koffi or library. */
+export async function readNvmlWithKoffi(libraries: readonly string[]): Promise<NvmlReading | null> {
+  const koffi = await import("koffi").catch(() => null);
+  if (koffi === null) return null;
+  for (const path of libraries) {
+    const library = load(koffi, path);
+    if (library !== null) return ask(library, path);
+  }
+  return null;
+}
+
+function load(koffi: Koffi, path: string): Library | null {
+  try {
+    return koffi.load(path);
+  } catch {
+    return null;
+  }
+}
+
+function ask(library: Library, path: string): NvmlReading {
+  const init = bind(library, "nvmlInit_v2", [])();
+  const failed = { code: nvmlCodes.uninitialized };
+  if (init !== nvmlCodes.success) {
+    const nothing = { driverVersion: failed, nvmlVersion: failed, cudaVersion: failed, deviceCount: failed };
+    return { library: path, init, ...nothing, devices: [] };
+  }
+  const deviceCount = readNumber(bind(library, "nvmlDeviceGetCount_v2", ["void *"]));
+  const count = "value" in deviceCount ? Math.min(deviceCount.value, maxDevices) : 0;
+  const reading: NvmlReading = {
+    library: path,
+    init,
+    driverVersion: readString(bind(library, "nvmlSystemGetDriverVersion", ["void *", "uint"])),
+    nvmlVersion: readString(bind(library, "nvmlSystemGetNVMLVersion", ["void *", "uint"])),
+    cudaVersion: readNumber(bind(library, "nvmlSystemGetCudaDriverVersion_v2", ["void *"])),
+    deviceCount,
+    devices: Array.from({ length: count }, (_, index) => readDevice(library, index)),
+  };
+  bind(library, "nvmlShutdown", [])();
+  return reading;
+}
+
+function readDevice(library: Library, index: number): NvmlDevice {
+  const handle = readHandle(bind(library, "nvmlDeviceGetHandleByIndex_v2", ["uint", "void *"]), index);
+  const device = "value" in handle ? handle.value : 0n;
+  // An absent handle would be dereferenced by the library: every answer then is the handle's own code.
+  const on = (name: string, types: readonly string[]): Call =>
+    "value" in handle
+      ? (...args) => bind(library, name, ["uintptr_t", ...types])(device, ...args)
+      : () => handle.code;
+  return {
+    handle: nvmlCode(handle),
+    uuid: readString(on("nvmlDeviceGetUUID", ["void *", "uint"])),
+    name: readString(on("nvmlDeviceGetName", ["void *", "uint"])),
+    compute: readPair(on("nvmlDeviceGetCudaComputeCapability", ["void *", "void *"])),
+    pci: readPci(on("nvmlDeviceGetPciInfo_v3", ["void *"])),
+    memory: readMemory(
+      on("nvmlDeviceGetMemoryInfo_v2", ["void *"]),
+      on("nvmlDeviceGetMemoryInfo", ["void *"]),
+    ),
+    processes: readProcessCount(on),
+    mig: readMig(library, on),
+  };
+}
+
+function bind(library: Library, name: string, types: readonly string[]): Call {
+  try {
+    return library.func(name, "int", [...types]) as Call;
+  } catch {
+    return () => nvmlCodes.functionNotFound;
+  }
+}
+
+function answer<T>(code: number, value: () => T): NvmlAnswer<T> {
+  return code === nvmlCodes.success ? { value: value() } : { code };
+}
+
+function readString(call: Call): NvmlAnswer<string> {
+  const buffer = Buffer.alloc(textBytes);
+  return answer(call(buffer, textBytes), () => cString(buffer));
+}
+
+function readNumber(call: Call): NvmlAnswer<number> {
+  const buffer = Buffer.alloc(4);
+  return answer(call(buffer), () => new Int32Array(buffer.buffer, buffer.byteOffset, 1)[0] ?? 0);
+}
+
+function readPair(call: Call): NvmlAnswer<readonly [number, number]> {
+  const [major, minor] = [Buffer.alloc(4), Buffer.alloc(4)];
+  return answer(call(major, minor), () => [uint(major, 0), uint(minor, 0)] as const);
+}
+
+/** Opaque pointers travel as numbers of pointer size: nothing here ever looks behind one. */
+function readHandle(call: Call, ...before: readonly (bigint | number)[]): NvmlAnswer<bigint> {
+  const buffer = Buffer.alloc(8);
+  return answer(call(...before, buffer), () => new BigUint64Array(copy(buffer))[0] ?? 0n);
+}
+
+/** nvmlPciInfo_t: char[16] legacy bus id, uint domain, bus, device, pciDeviceId, pciSubSystemId, char[32] bus id. */
+function readPci(call: Call): NvmlAnswer<{ id: number; bus: string }> {
+  const info = Buffer.alloc(128);
+  return answer(call(info), () => ({ id: uint(info, 28), bus: cString(info.subarray(36, 68)) }));
+}
+
+/** nvmlMemory_v2_t: uint version, then u64 total, reserved, free, used; nvmlMemory_t: u64 total, free, used. */
+function readMemory(second: Call, first: Call): NvmlAnswer<{ totalBytes: number; usedBytes: number }> {
+  const v2 = Buffer.alloc(40);
+  new Uint32Array(v2.buffer, v2.byteOffset, 1)[0] = 40 | (2 << 24);
+  const code = second(v2);
+  if (code === nvmlCodes.success) return { value: { totalBytes: wide(v2, 8), usedBytes: wide(v2, 32) } };
+  const v1 = Buffer.alloc(24);
+  return answer(first(v1), () => ({ totalBytes: wide(v1, 0), usedBytes: wide(v1, 16) }));
+}
+
+/** Asked with room for none, NVML answers with the number alone: 0, or "insufficient size" and how many there are. */
+function readProcessCount(on: (name: string, types: readonly string[]) => Call): NvmlAnswer<number> {
+  for (const version of ["_v3", "_v2", ""]) {
+    const count = Buffer.alloc(4);
+    const code = on(`nvmlDeviceGetComputeRunningProcesses${version}`, ["void *", "void *"])(count, null);
+    if (code === nvmlCodes.functionNotFound) continue;
+    return code === nvmlCodes.insufficientSize
+      ? { value: uint(count, 0) }
+      : answer(code, () => uint(count, 0));
+  }
+  return { code: nvmlCodes.functionNotFound };
+}
+
+type MigDevices = NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[]>;
+
+function readMig(library: Library, on: (name: string, types: readonly string[]) => Call): MigDevices {
+  const mode = readPair(on("nvmlDeviceGetMigMode", ["void *", "void *"]));
+  if (!("value" in mode)) return mode;
+  const count = readNumber(on("nvmlDeviceGetMaxMigDeviceCount", ["void *"]));
+  if (mode.value[0] !== 1 || !("value" in count)) return { value: [] };
+  const handleOf = on("nvmlDeviceGetMigDeviceHandleByIndex", ["uint", "void *"]);
+  const devices = Array.from({ length: Math.min(count.value, 64) }, (_, index) => {
+    const handle = readHandle(handleOf, index);
+    if (!("value" in handle)) return [];
+    const get = (name: string): Call => {
+      const call = bind(library, name, ["uintptr_t", "void *", "uint"]);
+      return (...args) => call(handle.value, ...args);
+    };
+    const [uuid, name] = [readString(get("nvmlDeviceGetUUID")), readString(get("nvmlDeviceGetName"))];
+    return "value" in uuid ? [{ uuid: uuid.value, name: "value" in name ? name.value : "" }] : [];
+  });
+  return { value: devices.flat() };
+}
+
+function cString(buffer: Buffer): string {
+  const end = buffer.indexOf(0);
+  return buffer.toString("utf8", 0, end < 0 ? buffer.length : end);
+}
+
+function copy(buffer: Buffer): ArrayBuffer {
+  return new Uint8Array(buffer).buffer;
+}
+
+function uint(buffer: Buffer, offset: number): number {
+  return new DataView(copy(buffer)).getUint32(offset, littleEndian);
+}
+
+function wide(buffer: Buffer, offset: number): number {
+  return Number(new DataView(copy(buffer)).getBigUint64(offset, littleEndian));
+}
+
+const littleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;

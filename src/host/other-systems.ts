@@ -1,0 +1,90 @@
+/** macOS, Windows and the rest: honest partial facts from `systeminformation`. */
+
+import { cpuLevel } from "../hardware/cpu-marches.ts";
+import { factsSchemaVersion, type GpuFacts, type HostFacts, type NvidiaFacts } from "./facts.ts";
+import type { HostIo, Inventory } from "./io.ts";
+import { kernelNumber } from "./probe.ts";
+import { foreignDriver, unreadable } from "./problems.ts";
+import { emptyUse } from "./raw-gpu.ts";
+
+const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
+
+const source = "systeminformation";
+
+/** Facts without what only Linux tells: no features that the system does not list, no driver number of another kind. */
+export async function probeOtherSystem(io: HostIo, architecture: string): Promise<HostFacts> {
+  const inventory = await io.readInventory();
+  const features = inventory === null ? null : linuxFlags(inventory.flags, architecture);
+  const nvidia = inventory === null ? null : nvidiaOf(inventory);
+  return {
+    schemaVersion: factsSchemaVersion,
+    platform: `${systems[io.platform] ?? io.platform}/${architecture}`,
+    kernel: kernelNumber(inventory?.kernel ?? ""),
+    cpu: {
+      vendor: inventory?.vendor ?? null,
+      model: inventory?.model ?? null,
+      features,
+      level: features === null ? null : cpuLevel(architecture, features),
+    },
+    nvidia,
+    runtime: { nvidia: null },
+    problems: [
+      ...(inventory === null
+        ? [unreadable("the system", "gives no inventory: systeminformation failed")]
+        : []),
+      ...(nvidia === null ? [] : [foreignDriver(io.platform === "win32" ? "Windows" : io.platform)]),
+    ],
+    sources: {
+      ...(inventory === null ? {} : { "cpu.model": source }),
+      ...(features === null ? {} : { "cpu.features": source }),
+      ...(nvidia === null ? {} : { "nvidia.gpus": source }),
+    },
+  };
+}
+
+/** macOS names → Linux names, where they differ (sysctl machdep.cpu.features, leaf7_features). */
+const renamed: Readonly<Record<string, string>> = {
+  sse3: "pni",
+  "sse4.1": "sse4_1",
+  "sse4.2": "sse4_2",
+  "avx1.0": "avx",
+  lzcnt: "abm",
+  lahf: "lahf_lm",
+  rdrand: "rdrand",
+  em64t: "lm",
+};
+
+/** Windows lists no flags, and Apple silicon none under Linux names: null, not an empty set. */
+function linuxFlags(flags: string, architecture: string): readonly string[] | null {
+  const words = flags
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (architecture !== "amd64" || !words.includes("fpu")) return null;
+  return [
+    ...new Set(words.map((word) => (Object.hasOwn(renamed, word) ? (renamed[word] ?? word) : word))),
+  ].sort();
+}
+
+/** The names are all that is certain: driver numbers of Windows are no Linux driver numbers. */
+function nvidiaOf({ gpus }: Inventory): NvidiaFacts | null {
+  const ours = gpus.filter(({ vendor, name }) => /nvidia/i.test(`${vendor} ${name}`));
+  if (ours.length === 0) return null;
+  return { driver: null, module: null, library: null, cuda: null, gpus: ours.map(namedGpu) };
+}
+
+function namedGpu({ name }: { readonly name: string }, index: number): GpuFacts {
+  return {
+    index,
+    uuid: null,
+    name: name === "" ? null : name,
+    compute: null,
+    pci: null,
+    bus: null,
+    memoryMiB: null,
+    class: "unknown",
+    integrated: null,
+    mig: [],
+    use: emptyUse,
+  };
+}

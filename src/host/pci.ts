@@ -1,0 +1,60 @@
+/** `/sys/bus/pci/devices`: NVIDIA GPUs, also those without a driver or with another one. */
+
+import { type HostIo, textOf } from "./io.ts";
+
+export interface PciGpu {
+  /** PCI address with an eight-digit domain: `00000000:17:00.0`. */
+  readonly bus: string;
+  /** `10de:2330`. */
+  readonly id: string;
+  /** Name of the kernel driver that holds the device (`nvidia`, `nouveau`, `vfio-pci`), null when none does. */
+  readonly driver: string | null;
+}
+
+export const pciPath = "/sys/bus/pci/devices";
+const nvidiaVendor = "10de";
+
+/** All NVIDIA display controllers by PCI address. */
+export function readPciGpus(io: HostIo): readonly PciGpu[] {
+  return io
+    .list(pciPath)
+    .flatMap((address) => readPciGpu(io, address))
+    .sort((a, b) => (a.bus < b.bus ? -1 : 1));
+}
+
+function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {
+  const read = (name: string) => textOf(io, `${pciPath}/${address}/${name}`) ?? "";
+  if (hex(read("vendor"), 4) !== nvidiaVendor) return [];
+  const bus = formatBus(address);
+  const device = hex(read("device"), 4);
+  if (bus === null || device === null || !isGpuClass(read("class"))) return [];
+  const driver = io.readLink(`${pciPath}/${address}/driver`)?.split("/").at(-1);
+  return [
+    { bus, id: `${nvidiaVendor}:${device}`, driver: driver === undefined || driver === "" ? null : driver },
+  ];
+}
+
+/** VGA (0x0300) and 3D controllers (0x0302); not NVSwitch (0x0680), audio (0x0403) or USB (0x0c03) of the same vendor. */
+export function isGpuClass(text: string): boolean {
+  return /^\s*0x030[02]/i.test(text);
+}
+
+/** A PCI address in any spelling (`0000:17:00.0`, `00000000:17:00.0`, `17:00.0`) with an eight-digit domain and capitals, as NVIDIA prints it. */
+export function formatBus(text: string): string | null {
+  const match = /^\s*(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])\s*$/i.exec(text);
+  if (match === null) return null;
+  const [, domain = "0", bus, device, part] = match;
+  return `${domain.padStart(8, "0")}:${bus}:${device}.${part}`.toUpperCase();
+}
+
+/** NVML and nvidia-smi join both halves: `device << 16 | vendor`, so that `0x233010DE` is `10de:2330`. */
+export function formatPciId(joined: number): string | null {
+  if (!Number.isInteger(joined) || joined <= 0 || joined > 0xffffffff) return null;
+  const digits = joined.toString(16).padStart(8, "0");
+  return `${digits.slice(4)}:${digits.slice(0, 4)}`;
+}
+
+function hex(text: string, digits: number): string | null {
+  const match = new RegExp(`^\\s*0x([0-9a-f]{${digits}})\\s*$`, "i").exec(text);
+  return match?.[1]?.toLowerCase() ?? null;
+}

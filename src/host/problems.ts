@@ -1,0 +1,172 @@
+/** The states that real machines are in: one function per code, each with what happened and the cure. */
+
+import type { HostProblem } from "./facts.ts";
+
+export function noDriver(devices: readonly string[]): HostProblem {
+  return {
+    code: "HOST_NO_DRIVER",
+    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded`,
+    fix: "install the NVIDIA driver, or load it: modprobe nvidia",
+  };
+}
+
+export function nouveau(devices: readonly string[]): HostProblem {
+  return {
+    code: "HOST_NOUVEAU",
+    message: `nouveau holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
+    fix: "blacklist nouveau (blacklist nouveau, options nouveau modeset=0), install the NVIDIA driver, reboot",
+  };
+}
+
+export function otherDriver(devices: readonly string[], driver: string): HostProblem {
+  return {
+    code: "HOST_GPU_TAKEN",
+    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}), which this system therefore cannot use`,
+    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside the virtual machine that has it`,
+  };
+}
+
+export function libraryMismatch(driver: string | null, library: string | null): HostProblem {
+  return {
+    code: "HOST_DRIVER_LIBRARY_MISMATCH",
+    message: `kernel module ${driver ?? "of unknown version"} and driver library ${library ?? "of another version"} are loaded together`,
+    fix: "reboot (or unload and load the nvidia modules), so that the installed driver's module is the loaded one",
+  };
+}
+
+export function noDevices(driver: string | null, devices: readonly string[]): HostProblem {
+  const known = devices.length === 0 ? "" : `, although the PCI bus has ${devices.join(", ")}`;
+  return {
+    code: "HOST_NO_DEVICES",
+    message: `driver ${driver ?? "(unknown version)"} is loaded and lists no GPU${known}`,
+    fix: "see dmesg for NVRM lines (RmInitAdapter failed, GSP firmware, power cables), then power-cycle the machine",
+  };
+}
+
+export function missingDevices(listed: number, missing: readonly string[]): HostProblem {
+  return {
+    code: "HOST_NO_DEVICES",
+    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too`,
+    fix: "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
+  };
+}
+
+export function gpuLost(where: string): HostProblem {
+  return {
+    code: "HOST_GPU_LOST",
+    message: `GPU ${where} has fallen off the bus`,
+    fix: "see dmesg for Xid 79, power-cycle the machine; if it comes back, check power, cooling and the PCIe slot",
+  };
+}
+
+export function gpuUnreadable(where: string, reason: string): HostProblem {
+  return {
+    code: "HOST_NVML_FAILED",
+    message: `GPU ${where} does not answer: ${reason}`,
+    fix: "see dmesg for NVRM and Xid lines, then reset the GPU (nvidia-smi --gpu-reset) or reboot",
+  };
+}
+
+export function nvmlFailed(what: string, container: boolean): HostProblem {
+  return {
+    code: "HOST_NVML_FAILED",
+    message: `NVML cannot be used: ${what}`,
+    // A container loses its devices when systemd reloads and rewrites the device cgroup (NVIDIA/nvidia-container-toolkit#48).
+    fix: container
+      ? "restart the container: its access to the devices was lost or never given"
+      : "run nvidia-smi and see dmesg for NVRM lines; reload the nvidia modules or reboot",
+  };
+}
+
+export function fieldUnknown(gpu: string, fields: readonly string[]): HostProblem {
+  return {
+    code: "HOST_GPU_FIELD_UNKNOWN",
+    message: `GPU ${gpu} does not tell: ${fields.join(", ")}`,
+    fix: "update the NVIDIA driver; if the GPU is new, its compute capability can be given in a facts file (--host)",
+  };
+}
+
+export function unsupported(gpu: string, reason: string, fix: string): HostProblem {
+  return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
+}
+
+export function containerWithoutDevices(driver: string | null): HostProblem {
+  return {
+    code: "HOST_CONTAINER_WITHOUT_DEVICES",
+    message: `inside a container without /dev/nvidiactl; the host's driver is ${driver ?? "of unknown version"}`,
+    fix: "start the container with its GPUs: docker run --gpus all (or --device nvidia.com/gpu=all)",
+  };
+}
+
+export function noPermission(what: string): HostProblem {
+  return {
+    code: "HOST_NO_PERMISSION",
+    message: `no permission for ${what}`,
+    fix: "run as a user that may open /dev/nvidia* (groups video or render), or as root",
+  };
+}
+
+export function smiTimeout(seconds: number): HostProblem {
+  return {
+    code: "HOST_SMI_TIMEOUT",
+    message: `nvidia-smi gave no answer in ${seconds} s and was killed`,
+    fix: "see dmesg for NVRM and Xid lines; a driver that hangs needs a reboot",
+  };
+}
+
+export function smiFailed(status: number | null, output: string): HostProblem {
+  return {
+    code: "HOST_SMI_FAILED",
+    message: `nvidia-smi ended with ${status === null ? "a signal" : `status ${status}`}${quote(output)}`,
+    fix: "run nvidia-smi by hand; reinstall the driver's user-space part if it crashes",
+  };
+}
+
+export function smiGarbage(output: string): HostProblem {
+  return {
+    code: "HOST_SMI_GARBAGE",
+    message: `nvidia-smi printed something else than its table${quote(output)}`,
+    fix: "run nvidia-smi by hand, and check that the one in PATH is NVIDIA's",
+  };
+}
+
+export function l4tNumber(l4t: string): HostProblem {
+  return {
+    code: "HOST_UNSUPPORTED",
+    message: `this Jetson's driver names the L4T release ${l4t} and no driver version`,
+    fix: "upgrade to JetPack 6 or newer, whose driver has a version",
+  };
+}
+
+export function foreignDriver(system: string): HostProblem {
+  return {
+    code: "HOST_UNSUPPORTED",
+    message: `the NVIDIA driver of ${system} has no Linux version number, so its images cannot be judged`,
+    fix: "on Windows run imgmatch inside WSL2; elsewhere on a Linux host",
+  };
+}
+
+/** Facts that the labels of a Kubernetes node do not prove. */
+export function labelsOpen(message: string, fix: string): HostProblem {
+  return { code: "HOST_LABELS_INCOMPLETE", message, fix };
+}
+
+export function unreadable(path: string, why: string): HostProblem {
+  return {
+    code: "HOST_UNREADABLE",
+    message: `${path} ${why}`,
+    fix: "mount /proc into this container or sandbox, or give the facts in a file (--host)",
+  };
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/** The first line of an output, printable and short. */
+function quote(output: string): string {
+  const line = output.split("\n").find((each) => each.trim() !== "");
+  if (line === undefined) return " and no text";
+  const clean = line.replace(/[^\x20-\x7e]/g, "?").trim();
+  return `: "${clean.length > 100 ? `${clean.slice(0, 100)}…` : clean}"`;
+}

@@ -1,0 +1,31 @@
+/** Facts that somebody passes: what `imgmatch probe --json` prints, or a Kubernetes node. */
+
+import type { HostFacts } from "./facts.ts";
+import { parseHostFacts } from "./parse-facts.ts";
+
+/**
+ * Reads host facts, a Kubernetes Node, a List with one Node, or a map of its labels. Throws `FACTS_SYNTAX` and `FACTS_SCHEMA`.
+ *
+ * @param file the name to show
+ * @example
+ * await readHost(await readFile("node.json", "utf8"), "node.json");
+ */
+export async function readHost(text: string, file: string): Promise<HostFacts> {
+  const value = parse(text);
+  // Host facts are the common case, and what follows need not be loaded for them.
+  if (value !== null && typeof value === "object" && !("schemaVersion" in value)) {
+    const { readKubernetesNode } = await import("./kubernetes-object.ts");
+    const node = readKubernetesNode(value, file);
+    if (node !== null) return (await import("./kubernetes-node.ts")).factsOfNode(node);
+  }
+  return parseHostFacts(text, file);
+}
+
+/** null for no JSON, which `parseHostFacts` reports with its place. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
+  } catch {
+    return null;
+  }
+}

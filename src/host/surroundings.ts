@@ -1,0 +1,48 @@
+/** What a machine shows before anything is asked of the NVIDIA driver. */
+
+import { isContainer } from "./container.ts";
+import { type LibraryReading, readDriverLibraries } from "./driver-library.ts";
+import type { HostProblem } from "./facts.ts";
+import { denied, type HostIo } from "./io.ts";
+import { type PciGpu, readPciGpus } from "./pci.ts";
+import { noPermission } from "./problems.ts";
+import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-driver.ts";
+import { readTegra, type Tegra } from "./tegra.ts";
+import { isWsl } from "./wsl.ts";
+
+export interface Surroundings {
+  readonly module: KernelModuleReading | null;
+  /** Whether a driver is there at all: a loaded module, its control device, or WSL2. */
+  readonly driver: boolean;
+  /** Whether `/dev/nvidiactl` is there, without which no program reaches the driver. */
+  readonly control: boolean;
+  readonly pci: readonly PciGpu[];
+  readonly tegra: Tegra | null;
+  readonly wsl: boolean;
+  readonly container: boolean;
+  readonly libraries: readonly LibraryReading[];
+  /** Problems of reading the surroundings themselves. */
+  readonly problems: readonly HostProblem[];
+}
+
+/** null when there is neither an NVIDIA device nor a driver. */
+export function readSurroundings(io: HostIo): Surroundings | null {
+  const module = readKernelModule(io);
+  const pci = readPciGpus(io);
+  const tegra = io.arch === "arm64" ? readTegra(io) : null;
+  const wsl = isWsl(io);
+  const control = io.exists("/dev/nvidiactl");
+  const driver = module !== null || wsl || control;
+  if (!driver && pci.length === 0 && tegra === null) return null;
+  return {
+    module: module === denied ? null : module,
+    driver,
+    control,
+    pci,
+    tegra,
+    wsl,
+    container: isContainer(io),
+    libraries: readDriverLibraries(io),
+    problems: module === denied ? [noPermission(procVersionPath)] : [],
+  };
+}
