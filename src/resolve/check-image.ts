@@ -1,0 +1,147 @@
+/** One image on one host, judged by what the image says about itself. */
+
+import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
+import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
+import { driverBranch } from "../hardware/version.ts";
+import type { HostFacts } from "../host/facts.ts";
+import type { CudaRequirement, Requirement } from "../lock/lock.ts";
+import { parseRequirement } from "../lock/parse-requirement.ts";
+import { type HostView, viewHost } from "./host-view.ts";
+import { findMisfits, judgeView } from "./judge.ts";
+import { checkBrokenHost } from "./rules/broken-host.ts";
+import { checkDriver } from "./rules/driver.ts";
+import { checkGpuPresence } from "./rules/gpu-presence.ts";
+import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
+import { checkPlatform } from "./rules/platform.ts";
+import type { CodeFit, Misfit, Tier } from "./verdict.ts";
+
+/** What an image's configuration tells. */
+export interface DescribedImage {
+  /** `os/architecture`, with the variant where there is one. */
+  readonly platform: string;
+  /** The value of the label `dev.imgmatch.requires`; null for an image without it. */
+  readonly requires: string | null;
+  /** `NAME=value` */
+  readonly env: readonly string[];
+}
+
+export interface ImageCheck {
+  /** null when what the image tells proves neither: never read it as a yes. */
+  readonly fits: boolean | null;
+  /** Why it does not fit; empty unless `fits` is false. */
+  readonly reasons: readonly Misfit[];
+  /** What cannot be known from this image, in words; empty unless `fits` is null or false. */
+  readonly unknown: readonly string[];
+  /** From the label; null without a readable one. */
+  readonly requires: Requirement | null;
+  /** Only for an image that fits. */
+  readonly tier: Tier | null;
+  readonly code: readonly CodeFit[];
+}
+
+/**
+ * Whether an image runs on a host. With imgmatch's label by all rules; without it by architecture, `NVIDIA_REQUIRE_CUDA` and
+ * `CUDA_VERSION` alone, which can prove that it does not run, never that it does.
+ */
+export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
+  const view = viewHost(host);
+  if (image.requires === null) return withoutLabel(image, view, []);
+  const parsed = parseRequirement(image.requires);
+  if (!parsed.ok)
+    return withoutLabel(image, view, [
+      `its label dev.imgmatch.requires cannot be read: ${parsed.mistakes.join("; ")}`,
+    ]);
+  const { requires } = parsed;
+  const judged = { platform: image.platform, requires, axes: {}, digest: builtDigest };
+  // Who names a CPU image has chosen it: broken GPUs are no reason against it.
+  const options = { cpuOnly: requires.cuda === null };
+  const verdict = judgeView(judged, view, options);
+  if (verdict.ok)
+    return { fits: true, reasons: [], unknown: [], requires, tier: verdict.tier, code: verdict.code };
+  const reasons = findMisfits(judged, view, options);
+  return { fits: false, reasons, unknown: [], requires, tier: null, code: [] };
+}
+
+/** It lies in a registry or an engine, so it was built. */
+const builtDigest = `sha256:${"0".repeat(64)}` as const;
+
+function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
+  const platform = checkPlatform(image.platform, view);
+  const cuda = platform === null ? judgeCuda(readCuda(image.env), view) : { reasons: [], unknown: [] };
+  const reasons = [...(platform === null ? [] : [platform]), ...cuda.reasons];
+  const unknown = [
+    ...first,
+    "which CPU features its programs use",
+    "the oldest kernel they run on",
+    ...cuda.unknown,
+  ];
+  return { fits: reasons.length > 0 ? false : null, reasons, unknown, requires: null, tier: null, code: [] };
+}
+
+interface CudaHints {
+  /** The toolkit's version, as NVIDIA's images and those made from them carry it. */
+  readonly version: string | null;
+  readonly require: string | null;
+  /** The image asks the NVIDIA runtime for no GPU. */
+  readonly withoutGpu: boolean;
+}
+
+function readCuda(env: readonly string[]): CudaHints {
+  // The last one counts, as in a process's environment.
+  const values = new Map(env.map((pair) => [pair.split("=", 1)[0] ?? "", pair.slice(pair.indexOf("=") + 1)]));
+  const version = values.get("CUDA_VERSION") || null;
+  const disabled = /^(1|t|true)$/i.test(values.get("NVIDIA_DISABLE_REQUIRE") ?? "");
+  return {
+    version,
+    require: disabled ? null : values.get("NVIDIA_REQUIRE_CUDA") || null,
+    withoutGpu: /^(void|none)?$/.test(values.get("NVIDIA_VISIBLE_DEVICES") ?? "all"),
+  };
+}
+
+function judgeCuda(
+  { version, require, withoutGpu }: CudaHints,
+  view: HostView,
+): { readonly reasons: readonly Misfit[]; readonly unknown: readonly string[] } {
+  if (version === null && require === null)
+    return { reasons: [], unknown: ["whether its programs need a GPU"] };
+  if (withoutGpu)
+    return { reasons: [], unknown: ["whether its programs need a GPU: it has CUDA, and asks for no device"] };
+  const unknown = ["for which GPUs its CUDA code was compiled"];
+  const toolkit = version === null ? null : findToolkit(version);
+  const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
+  const presence = checkBrokenHost(true, false, view) ?? checkGpuPresence(view);
+  if (presence !== null || view.nvidia === null)
+    return { reasons: presence === null ? [] : [presence], unknown };
+  if (toolkit === null || minimum === null) {
+    const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
+    unknown.unshift(what);
+  }
+  const requirement: CudaRequirement = {
+    toolkit: toolkit?.release ?? "0.0",
+    code: [],
+    driver: { mode: "host", minimum: minimum ?? "0" },
+    ...(require === null ? {} : { require }),
+  };
+  const refused = checkNvidiaRequire(requirement, view);
+  const service = minimum === null ? null : checkDriver(requirement, view.nvidia);
+  const tooOld = service === null || service.ok ? null : service;
+  if (tooOld !== null && version !== null && mayBringDriver(version, view)) {
+    unknown.unshift(
+      `whether it brings NVIDIA's forward-compatibility package, without which: ${tooOld.message}`,
+    );
+    return { reasons: refused === null ? [] : [refused], unknown };
+  }
+  return { reasons: [refused, tooOld].filter((found) => found !== null), unknown };
+}
+
+/** NVIDIA's own images hold the package and do not always say so. */
+function mayBringDriver(version: string, { nvidia }: HostView): boolean {
+  const compat = findCompatPackage(version);
+  if (compat === null || nvidia === null || nvidia.driver === null || nvidia.scale !== "linux") return false;
+  // The published lists disagree: one of them is enough to doubt a no.
+  const branches = [...compat.branches, ...compat.images, ...(compat.enforced ?? [])];
+  return (
+    branches.includes(String(driverBranch(nvidia.driver))) &&
+    nvidia.gpus.every((gpu) => compatAllowsClass(gpu.class) !== false)
+  );
+}

@@ -1,0 +1,162 @@
+/** The long answer: why the winner won, and what would make each other image fit. */
+
+import type { HostFacts, HostProblem } from "../host/facts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { findCell } from "./find-cell.ts";
+import { type HostView, viewHost } from "./host-view.ts";
+import { findMisfits } from "./judge.ts";
+import { listSome, printable } from "./misfit.ts";
+import { plainPins } from "./pins.ts";
+import { comparators, decisiveStep, explainOrder } from "./rank.ts";
+import { type Ranking, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
+import { suggestCell } from "./suggest-cell.ts";
+import type { Misfit } from "./verdict.ts";
+
+/**
+ * Lines for `resolve --explain`, without colour. Images that fail for the same reasons share an entry, so that a lock of
+ * thousands stays readable. Throws as `resolveImage` does.
+ *
+ * @example
+ * for (const line of explainResolution(lock, facts)) process.stderr.write(`${line}\n`);
+ */
+export function explainResolution(lock: Lock, host: HostFacts, options: ResolveOptions = {}): string[] {
+  const view = viewHost(host);
+  const ranking = rankImages(lock, host, options);
+  return [
+    ...describeHost(view),
+    ...explainWinner(lock, ranking),
+    ...explainOthers(ranking),
+    ...explainRejected(lock, view, ranking, options),
+    ...explainGap(view, ranking),
+  ].map(printable);
+}
+
+/**
+ * All reasons why one image, named by cell or tag, does not fit, each with its fix; empty when it fits. For `why-not`.
+ * Throws `CELL_NOT_FOUND`, and `USAGE` for a pin that is a range.
+ */
+export function explainImage(
+  lock: Lock,
+  name: string,
+  host: HostFacts,
+  options: ResolveOptions = {},
+): readonly Misfit[] {
+  return findMisfits(findCell(lock, name).image, viewHost(host), {
+    pins: plainPins(options.pins ?? {}),
+    cpuOnly: options.cpuOnly ?? false,
+  });
+}
+
+function describeHost({ platform, cpu, nvidia, broken, others }: HostView): string[] {
+  const lines = [
+    `host: ${platform}, CPU ${cpu.level ?? "level unknown"}${cpu.model === null ? "" : ` (${cpu.model})`}`,
+  ];
+  if (nvidia !== null) {
+    lines.push(
+      nvidia.driverText === null
+        ? "      an NVIDIA device and no NVIDIA driver"
+        : `      NVIDIA driver ${nvidia.driverText}, CUDA ${nvidia.cuda?.text ?? "unknown"}`,
+    );
+    for (const { label, compute } of nvidia.gpus) {
+      lines.push(
+        `      ${label}, compute capability ${compute === null ? "unknown" : `${compute.major}.${compute.minor}`}`,
+      );
+    }
+  }
+  const told = (word: string, { code, message, fix }: HostProblem) => [
+    `      ${word}: ${code}: ${message}`,
+    ...(fix === undefined ? [] : [`        fix: ${fix}`]),
+  ];
+  return [
+    ...lines,
+    ...broken.flatMap((problem) => told("broken", problem)),
+    ...others.flatMap((problem) => told("problem", problem)),
+  ];
+}
+
+function explainWinner(lock: Lock, { ranked, order }: Ranking): string[] {
+  const [winner, next] = ranked;
+  if (winner === undefined) return ["match: none"];
+  const codes = winner.fit.code.map(({ target }, index) => `GPU ${index} runs ${target}`);
+  const lines = [
+    `match: ${winner.cell}`,
+    `  ${referenceOf(lock, winner.image)}`,
+    `  tier ${winner.fit.tier}${codes.map((text) => `, ${text}`).join("")}`,
+  ];
+  if (next === undefined) return [...lines, "  the only image that fits"];
+  const reason = explainOrder(order, winner, next);
+  lines.push(`  beats ${next.cell} by ${reason}`);
+  // A tag says nothing about hardware: the user has left an axis open that no host decides.
+  const open = Object.keys(winner.image.axes).filter(
+    (axis) => winner.image.axes[axis] !== next.image.axes[axis],
+  );
+  if (reason.startsWith("tag:") && open.length > 0)
+    lines.push(`  nothing but the tag tells them apart: pin ${open.join(" or ")} to choose`);
+  return lines;
+}
+
+function explainOthers({ ranked, order }: Ranking): string[] {
+  const [winner, ...others] = ranked;
+  if (winner === undefined || others.length === 0) return [];
+  // Tags are all different: for them the first of the group speaks for all.
+  const groups = groupBy(others, (other) =>
+    decisiveStep(order, winner, other) === comparators.tag ? "tag" : explainOrder(order, winner, other),
+  );
+  return [
+    `fit too, and lost: ${others.length}`,
+    ...[...groups.values()].map(
+      (group) =>
+        `  ${countCells(group.map(({ cell }) => cell))}: ${explainOrder(order, winner, group[0] ?? winner)}`,
+    ),
+  ];
+}
+
+function explainRejected(
+  lock: Lock,
+  view: HostView,
+  { rejected }: Ranking,
+  options: ResolveOptions,
+): string[] {
+  if (rejected.length === 0) return [];
+  const judge = { pins: plainPins(options.pins ?? {}), cpuOnly: options.cpuOnly ?? false };
+  const entries = rejected.flatMap(({ cell }) => {
+    const image = lock.images[cell];
+    return image === undefined ? [] : [{ cell, misfits: findMisfits(image, view, judge) }];
+  });
+  const groups = groupBy(entries, ({ misfits }) =>
+    misfits.map(({ code, message }) => `${code} ${message}`).join("\n"),
+  );
+  const lines = [`do not fit: ${rejected.length}`];
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (first === undefined) continue;
+    lines.push(`  ${countCells(group.map(({ cell }) => cell))}`);
+    for (const { code, message, fix } of first.misfits)
+      lines.push(`    ${code}: ${message}`, `      fix: ${fix}`);
+  }
+  return lines;
+}
+
+/** When a host with GPUs finds no GPU image, or any host none at all, the fleet has a gap. */
+function explainGap(view: HostView, { ranked }: Ranking): string[] {
+  const [winner] = ranked;
+  const gpus = view.nvidia?.driver != null && view.nvidia.gpus.length > 0;
+  if (winner !== undefined && (!gpus || winner.image.requires.cuda !== null)) return [];
+  const suggestion = view.broken.length > 0 ? null : suggestCell(view);
+  return suggestion === null ? [] : [`to serve this host: ${suggestion}`];
+}
+
+function countCells(cells: readonly string[]): string {
+  return cells.length === 1 ? (cells[0] ?? "") : `${cells.length} images: ${listSome(cells, 3)}`;
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}

@@ -1,0 +1,127 @@
+/** Host facts read once into the values that the rules compare, so that no rule parses text. */
+
+import { type ComputeCapability, parseComputeCapability } from "../hardware/compute-capability.ts";
+import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
+import type { GpuClass } from "../hardware/gpu-class.ts";
+import {
+  type CudaVersion,
+  type DriverVersion,
+  parseCudaVersion,
+  parseDriverVersion,
+  parseVersion,
+  type VersionParts,
+} from "../hardware/version.ts";
+import type { HostFacts, HostProblem } from "../host/facts.ts";
+import { brandOf } from "./gpu-brand.ts";
+
+export interface HostView {
+  /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
+  readonly platform: string;
+  readonly kernel: { readonly text: string; readonly parts: VersionParts } | null;
+  readonly cpu: { readonly model: string | null; readonly level: string | null };
+  /** null where the system does not tell. */
+  readonly features: ReadonlySet<string> | null;
+  /** Features that the facts leave open. */
+  readonly unknown: ReadonlySet<string>;
+  readonly nvidia: NvidiaView | null;
+  readonly runtime: HostFacts["runtime"]["nvidia"];
+  /** Problems that make every answer about this host's GPUs worthless. */
+  readonly broken: readonly HostProblem[];
+  /** What else the probe found wrong. */
+  readonly others: readonly HostProblem[];
+}
+
+export interface NvidiaView {
+  /** null for a device without a driver, and for a version that cannot be read. */
+  readonly driver: DriverVersion | null;
+  /** What the facts said about the driver, for messages. */
+  readonly driverText: string | null;
+  readonly module: "open" | "proprietary" | null;
+  /** The driver's CUDA version, as it reports it or by its branch; null when neither is known. */
+  readonly cuda: CudaVersion | null;
+  /**
+   * How the driver's version is counted. WSL has a Windows driver with Windows numbers, and a Linux library whose number may
+   * stand for it; Jetson's comes with L4T. Neither is the Linux driver: there only the CUDA version compares.
+   */
+  readonly scale: "linux" | "wsl" | "l4t";
+  readonly gpus: readonly GpuView[];
+}
+
+export interface GpuView {
+  /** `GPU 0 (NVIDIA H100 80GB HBM3)` */
+  readonly label: string;
+  readonly compute: ComputeCapability | null;
+  readonly class: GpuClass;
+  /** As `NVIDIA_REQUIRE_CUDA` names it; null when the facts do not prove it. */
+  readonly brand: string | null;
+}
+
+export function viewHost(facts: HostFacts): HostView {
+  const features = facts.cpu.features;
+  const kernel = facts.kernel === null ? null : parseVersion(facts.kernel);
+  return {
+    platform: normalizePlatform(facts.platform),
+    kernel: facts.kernel === null || kernel === null ? null : { text: facts.kernel, parts: kernel },
+    cpu: { model: facts.cpu.model, level: facts.cpu.level },
+    features: features === null ? null : new Set(features),
+    unknown: new Set(facts.cpu.unknown ?? []),
+    nvidia: viewNvidia(facts),
+    runtime: facts.runtime.nvidia,
+    broken: facts.problems.filter(isBroken),
+    others: facts.problems.filter((problem) => !isBroken(problem)),
+  };
+}
+
+/**
+ * States in which the host's GPUs may come back, so that "it has none" would be a wrong answer and not a small host.
+ * A device without a driver, or a container without devices, is a host without usable GPUs: those do not count.
+ */
+export const brokenStates = {
+  HOST_DRIVER_LIBRARY_MISMATCH: "kernel module and user-space library differ until the next reboot",
+  HOST_GPU_LOST: "a GPU fell off the bus",
+  HOST_NVML_FAILED: "the driver answers with an error",
+  // The kernel module stays loaded only where it found a card, so "No devices were found" is a card that failed to start.
+  HOST_NO_DEVICES: "the driver is loaded and finds no device",
+  // nvidia-smi is NVML too, and is asked only where nothing else could answer.
+  HOST_SMI_TIMEOUT: "the driver hangs",
+  HOST_SMI_FAILED: "nvidia-smi ends with an error that it does not explain",
+} as const satisfies Partial<Record<HostProblem["code"], string>>;
+
+export function isBroken({ code }: HostProblem): boolean {
+  return Object.hasOwn(brokenStates, code);
+}
+
+/** `linux/arm64/v8` is what some tools call `linux/arm64`. Source: containerd's platforms.Normalize. */
+export function normalizePlatform(platform: string): string {
+  return platform.endsWith("/arm64/v8") || platform.endsWith("/amd64/v1") ? platform.slice(0, -3) : platform;
+}
+
+function viewNvidia(facts: HostFacts): NvidiaView | null {
+  const { nvidia } = facts;
+  if (nvidia === null) return null;
+  const scale = scaleOf(facts, nvidia.gpus);
+  const driver = nvidia.driver === null ? null : parseDriverVersion(nvidia.driver);
+  const reported = nvidia.cuda === null ? null : parseCudaVersion(nvidia.cuda);
+  const byBranch = driver === null || scale !== "linux" ? null : cudaOfDriver(driver.text);
+  return {
+    driver,
+    driverText: nvidia.driver,
+    module: nvidia.module,
+    cuda: reported ?? (byBranch === null ? null : parseCudaVersion(byBranch)),
+    scale,
+    gpus: nvidia.gpus.map((gpu) => ({
+      label: gpu.name === null ? `GPU ${gpu.index}` : `GPU ${gpu.index} (${gpu.name})`,
+      compute: gpu.compute === null ? null : parseComputeCapability(gpu.compute),
+      class: gpu.class,
+      brand: brandOf(gpu, scale === "linux" ? driver : null),
+    })),
+  };
+}
+
+function scaleOf(facts: HostFacts, gpus: readonly { readonly class: GpuClass }[]): NvidiaView["scale"] {
+  const wsl = Object.entries(facts.sources).some(
+    ([fact, source]) => fact.startsWith("nvidia") && /\b(wsl2?|dxg)\b/i.test(source),
+  );
+  if (wsl) return "wsl";
+  return gpus.length > 0 && gpus.every((gpu) => gpu.class === "tegra") ? "l4t" : "linux";
+}

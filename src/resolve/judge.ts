@@ -1,0 +1,115 @@
+/** The verdict on one image: the rules, in the order in which a person would ask them. */
+
+import type { HostFacts } from "../host/facts.ts";
+import type { LockedImage } from "../lock/lock.ts";
+import { type HostView, viewHost } from "./host-view.ts";
+import { misfit } from "./misfit.ts";
+import { checkPins, type Pins } from "./pins.ts";
+import { checkBrokenHost } from "./rules/broken-host.ts";
+import { checkCpu } from "./rules/cpu.ts";
+import { checkDriver } from "./rules/driver.ts";
+import { checkGpuCode } from "./rules/gpu-code.ts";
+import { checkGpuPresence } from "./rules/gpu-presence.ts";
+import { checkKernel } from "./rules/kernel.ts";
+import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
+import { checkPlatform } from "./rules/platform.ts";
+import type { Fit, Misfit, Verdict } from "./verdict.ts";
+
+/** What of a locked image the rules ask. */
+export type JudgedImage = Pick<LockedImage, "platform" | "requires" | "digest" | "axes">;
+
+export interface JudgeOptions {
+  readonly pins?: Pins;
+  /** The user asks for an image without GPU code, also on a broken host. */
+  readonly cpuOnly?: boolean;
+}
+
+/**
+ * Whether this image runs on this host, and if not, the first reason why.
+ *
+ * @example
+ * const verdict = judgeImage(lock.images[cell], facts);
+ * if (!verdict.ok) console.error(`${verdict.code}: ${verdict.message} (${verdict.fix})`);
+ */
+export function judgeImage(image: JudgedImage, host: HostFacts, options: JudgeOptions = {}): Verdict {
+  return judgeView(image, viewHost(host), options);
+}
+
+/** {@link judgeImage} for a host that was read once for many images. */
+export function judgeView(image: JudgedImage, host: HostView, options: JudgeOptions = {}): Verdict {
+  for (const rule of rules) {
+    const found = rule(image, host, options);
+    if (found !== null) return found;
+  }
+  return fitOf(image, host);
+}
+
+/** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
+export function findMisfits(
+  image: JudgedImage,
+  host: HostView,
+  options: JudgeOptions = {},
+): readonly Misfit[] {
+  return rules.map((rule) => rule(image, host, options)).filter((found) => found !== null);
+}
+
+type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
+
+/** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers. */
+const rules: readonly Rule[] = [
+  ({ axes }, _host, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
+  ({ requires }, _host, { cpuOnly }) => (cpuOnly === true ? checkCpuOnly(requires.cuda !== null) : null),
+  ({ digest }) => checkBuilt(digest),
+  ({ platform }, host) => checkPlatform(platform, host),
+  ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
+  // Features of another architecture are no lack of this CPU.
+  ({ platform, requires }, host) => (sameArchitecture(platform, host) ? checkCpu(requires.cpu, host) : null),
+  ({ requires }, host) => checkKernel(requires.kernel, host),
+  ({ requires }, host) => (requires.cuda === null ? null : checkGpuPresence(host)),
+  ({ requires }, host) => checkDriverOf(requires, host),
+  ({ requires }, host) => checkCodeOf(requires, host),
+  ({ requires }, host) => (requires.cuda === null ? null : checkNvidiaRequire(requires.cuda, host)),
+];
+
+function sameArchitecture(platform: string, host: HostView): boolean {
+  return platform.split("/")[1] === host.platform.split("/")[1];
+}
+
+function checkBuilt(digest: string | null): Misfit | null {
+  return digest === null
+    ? misfit("NOT_BUILT", "has no digest in the lock: it was never built", "run imgmatch build")
+    : null;
+}
+
+function checkCpuOnly(needsGpu: boolean): Misfit | null {
+  return needsGpu
+    ? misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", "leave --cpu out")
+    : null;
+}
+
+/** `--pin cuda=none` asks for a CPU image as clearly as `--cpu` does. */
+function wantsCpu({ cpuOnly, pins }: JudgeOptions): boolean {
+  return cpuOnly === true || pins?.cuda?.text === "none";
+}
+
+// Without a driver or a GPU the presence rule has spoken; these two add what else would be wrong.
+function checkDriverOf({ cuda }: JudgedImage["requires"], { nvidia }: HostView): Misfit | null {
+  if (cuda === null || nvidia === null || nvidia.driver === null) return null;
+  const service = checkDriver(cuda, nvidia);
+  return service.ok ? null : service;
+}
+
+function checkCodeOf({ cuda }: JudgedImage["requires"], { nvidia }: HostView): Misfit | null {
+  if (cuda === null || nvidia === null) return null;
+  const service = nvidia.driver === null ? null : checkDriver(cuda, nvidia);
+  const code = checkGpuCode(cuda, nvidia.gpus, service?.ok === true ? service : null);
+  return "ok" in code ? code : null;
+}
+
+function fitOf({ requires: { cuda } }: JudgedImage, { nvidia }: HostView): Fit {
+  if (cuda === null || nvidia === null) return { ok: true, tier: "native", code: [] };
+  const service = checkDriver(cuda, nvidia);
+  if (!service.ok) return { ok: true, tier: "native", code: [] };
+  const code = checkGpuCode(cuda, nvidia.gpus, service);
+  return { ok: true, tier: service.tier, code: "ok" in code ? [] : code };
+}

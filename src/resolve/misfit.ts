@@ -1,0 +1,19 @@
+/** How a rule says no. */
+
+import type { Misfit, ReasonCode } from "./verdict.ts";
+
+/** `message` holds both numbers that clash, `fix` the smallest change that would make the image fit. */
+export function misfit(code: ReasonCode, message: string, fix: string): Misfit {
+  return { ok: false, code, message: printable(message), fix: printable(fix) };
+}
+
+/** Facts and locks come from other machines: what they hold must not move a terminal's cursor. */
+export function printable(line: string): string {
+  return line.replace(/\p{Cc}/gu, "?");
+}
+
+/** `a, b, c and 4 more` */
+export function listSome(names: readonly string[], most = 12): string {
+  if (names.length <= most) return names.join(", ");
+  return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
+}

@@ -1,0 +1,117 @@
+/** Pins: what the user fixes by hand, `axis=value`. A value is exact text, a glob, a version prefix or a semver range. */
+
+import { ImgmatchError } from "../errors.ts";
+import type { Lock } from "../lock/lock.ts";
+import { misfit } from "./misfit.ts";
+import type { Misfit } from "./verdict.ts";
+
+/** Axis → what its value must be. */
+export type Pins = Readonly<Record<string, Pin>>;
+
+export interface Pin {
+  readonly text: string;
+  readonly matches: (value: string) => boolean;
+}
+
+/**
+ * Makes matchers of pins. Only a range (`>=12 <13`, `~1.12`, `^2`, `1 || 2`) loads the semver package.
+ * Throws `USAGE` for a range that cannot be read.
+ *
+ * @example
+ * const pins = await compilePins({ python: "3.12", cuda: ">=12.4", march: "x86-64-*" });
+ */
+export async function compilePins(pairs: Readonly<Record<string, string>>): Promise<Pins> {
+  const pins: Record<string, Pin> = {};
+  for (const [axis, text] of Object.entries(pairs)) {
+    pins[axis] = isRange(text) ? await compileRange(axis, text) : plainPin(text);
+  }
+  return pins;
+}
+
+/** Pins given as text, for callers that stay synchronous: everything but ranges. Throws `USAGE` for a range. */
+export function plainPins(pairs: Readonly<Record<string, string | Pin>>): Pins {
+  return Object.fromEntries(
+    Object.entries(pairs).map(([axis, pin]) => {
+      if (typeof pin !== "string") return [axis, pin];
+      if (isRange(pin)) {
+        throw new ImgmatchError({
+          code: "USAGE",
+          message: `pin ${axis}=${pin} is a range`,
+          fix: "make matchers of ranges first: compilePins",
+        });
+      }
+      return [axis, plainPin(pin)];
+    }),
+  );
+}
+
+export function checkPins(axes: Readonly<Record<string, string>>, pins: Pins): Misfit | null {
+  for (const [axis, pin] of Object.entries(pins)) {
+    const value = Object.hasOwn(axes, axis) ? axes[axis] : undefined;
+    if (value !== undefined && pin.matches(value)) continue;
+    const actual = value === undefined ? `it has no ${axis}` : `it is ${axis}=${value}`;
+    return misfit(
+      "PIN_MISMATCH",
+      `${axis}=${pin.text} is asked for, ${actual}`,
+      `pin ${axis}=${value ?? "…"} or leave the pin out`,
+    );
+  }
+  return null;
+}
+
+/** Throws `PIN_UNKNOWN` for a pin on an axis that no image has. */
+export function requireKnownAxes(pins: Pins, images: Lock["images"]): void {
+  if (Object.keys(pins).length === 0) return;
+  const axes = new Set(Object.values(images).flatMap((image) => Object.keys(image.axes)));
+  const unknown = Object.keys(pins).filter((axis) => !axes.has(axis));
+  if (unknown.length === 0) return;
+  throw new ImgmatchError({
+    code: "PIN_UNKNOWN",
+    message: `no image has the axis ${unknown.join(", ")}`,
+    fix: `pin one of: ${[...axes].sort().join(", ")}`,
+  });
+}
+
+function plainPin(text: string): Pin {
+  if (text.includes("*")) {
+    const pattern = new RegExp(`^${text.split("*").map(escapeRegExp).join(".*")}$`, "s");
+    return { text, matches: (value) => pattern.test(value) };
+  }
+  // 12.8 means 12.8.1 too: people write versions as short as they can.
+  const prefix = /^\d+(\.\d+)*$/.test(text) ? `${text}.` : null;
+  return { text, matches: (value) => value === text || (prefix !== null && value.startsWith(prefix)) };
+}
+
+async function compileRange(axis: string, text: string): Promise<Pin> {
+  const { default: semver } = await import("semver");
+  const range = semver.validRange(text, { loose: true });
+  if (range === null) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: `pin ${axis}=${text} is neither a value, a pattern with * nor a version range`,
+      fix: `for example ${axis}=12.8, ${axis}=12.* or "${axis}=>=12.4 <13"`,
+    });
+  }
+  return {
+    text,
+    matches: (value) => {
+      if (value === text) return true;
+      const version = asSemver(value);
+      return version !== null && semver.satisfies(version, range);
+    },
+  };
+}
+
+/** `12.8` and `570.124.06` are no semantic versions: missing parts become 0, leading zeros go. */
+function asSemver(value: string): string | null {
+  const match = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$/.exec(value);
+  return match === null ? null : [match[1], match[2] ?? "0", match[3] ?? "0"].map(Number).join(".");
+}
+
+function isRange(text: string): boolean {
+  return !text.includes("*") && /[<>=~^| ]/.test(text);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

@@ -1,0 +1,50 @@
+/** Rule: every feature that the image's code may use is present on every processor of the host. */
+
+import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
+import type { CpuRequirement } from "../../lock/lock.ts";
+import type { HostView } from "../host-view.ts";
+import { listSome, misfit } from "../misfit.ts";
+import type { Misfit } from "../verdict.ts";
+
+export function checkCpu({ march, features }: CpuRequirement, host: HostView): Misfit | null {
+  const present = host.features;
+  if (features.length === 0) return null;
+  if (present === null) {
+    return misfit(
+      "CPU_FEATURES_MISSING",
+      `needs ${features.length} CPU features (${march}), this host's CPU features are unknown`,
+      "run imgmatch probe on the host itself, where the system tells them",
+    );
+  }
+  const missing = features.filter((feature) => !present.has(feature));
+  if (missing.length === 0) return null;
+  // Names of x86: an Arm kernel does print its sha512, sm3 and sm4.
+  const x86 = host.platform === "linux/amd64";
+  const open = missing.filter((feature) => host.unknown.has(feature));
+  const hidden = missing.filter(
+    (feature) => x86 && hiddenFeatures.has(feature) && !host.unknown.has(feature),
+  );
+  return misfit(
+    "CPU_FEATURES_MISSING",
+    `needs ${listSome(missing)} (${march}), ${describeLack(missing, hidden, open)}`,
+    open.length === missing.length
+      ? "run imgmatch probe on the host itself, where the kernel tells them"
+      : `add a cell with ${host.cpu.level === null ? "a march that this host runs" : `march=${host.cpu.level}`}, or, in a virtual machine, expose ${listSome(missing, 4)} to the guest`,
+  );
+}
+
+function describeLack(
+  missing: readonly string[],
+  hidden: readonly string[],
+  open: readonly string[],
+): string {
+  const silent = [
+    ...(open.length === 0 ? [] : [`${listSome(open, 6)} cannot be proved: these facts do not tell`]),
+    ...(hidden.length === 0
+      ? []
+      : [`${hidden.join(", ")} cannot be proved: no kernel prints ${hidden.length === 1 ? "it" : "them"}`]),
+  ];
+  if (silent.length === 0) return "which this host's CPU does not have";
+  const known = missing.length - hidden.length - open.length;
+  return known === 0 ? silent.join("; ") : ["which this host does not show", ...silent].join("; ");
+}

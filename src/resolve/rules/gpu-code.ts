@@ -1,0 +1,103 @@
+/** Rule: every visible GPU finds code that it runs, machine code or PTX that the driver understands. */
+
+import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
+import type { CudaRequirement } from "../../lock/lock.ts";
+import type { GpuView } from "../host-view.ts";
+import { misfit } from "../misfit.ts";
+import type { CodeFit, Misfit } from "../verdict.ts";
+import type { DriverService } from "./driver.ts";
+
+/** Best first. Machine code made for this device beats that of its family, of its major, and what the driver compiles. */
+export const codeKinds = ["specific", "family", "sass", "ptx"] as const satisfies readonly CodeFit["kind"][];
+
+/** One code per GPU, in the order of the GPUs, or why there is none. */
+export function checkGpuCode(
+  { code, toolkit }: CudaRequirement,
+  gpus: readonly GpuView[],
+  service: DriverService | null,
+): readonly CodeFit[] | Misfit {
+  const targets = code.map(parseGpuTarget).filter((target) => target !== null);
+  const fits: CodeFit[] = [];
+  let ptxTooNew: Misfit | null = null;
+  for (const gpu of gpus) {
+    const runnable = runnableCode(targets, gpu);
+    const usable = runnable.filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
+    const best = usable[0];
+    if (best !== undefined) fits.push(best);
+    else if (runnable[0] === undefined) return noCode(code, gpu, gpus);
+    else ptxTooNew ??= tooNew(runnable[0], toolkit, gpu, service);
+  }
+  return ptxTooNew ?? fits;
+}
+
+export function compareCodeFits(a: CodeFit, b: CodeFit): number {
+  return (
+    codeKinds.indexOf(a.kind) - codeKinds.indexOf(b.kind) ||
+    a.distance - b.distance ||
+    compareText(a.target, b.target)
+  );
+}
+
+function runnableCode(targets: readonly GpuTarget[], { compute }: GpuView): readonly CodeFit[] {
+  if (compute === null) return [];
+  return targets
+    .filter((target) => targetRunsOn(target, compute))
+    .map((target): CodeFit => {
+      const major = compute.major - target.compute.major;
+      const minor = compute.minor - target.compute.minor;
+      return {
+        target: formatGpuTarget(target),
+        kind: target.kind === "ptx" ? "ptx" : kinds[target.suffix],
+        distance: 10 * major + minor,
+      };
+    })
+    .sort(compareCodeFits);
+}
+
+const kinds = { a: "specific", f: "family", "": "sass" } as const satisfies Record<
+  GpuTarget["suffix"],
+  CodeFit["kind"]
+>;
+
+function noCode(code: readonly string[], { label, compute }: GpuView, gpus: readonly GpuView[]): Misfit {
+  const has = code.length === 0 ? "no GPU code" : code.join(", ");
+  if (compute === null) {
+    return misfit(
+      "NO_GPU_CODE",
+      `has ${has}, the compute capability of ${label} is unknown`,
+      "probe the host with a driver that tells it, or write gpus[].compute into its facts",
+    );
+  }
+  const number = formatComputeCapability(compute);
+  // Hiding one of several equal GPUs leaves the others.
+  const others = gpus.some((gpu) => gpu.compute !== null && formatComputeCapability(gpu.compute) !== number);
+  return misfit(
+    "NO_GPU_CODE",
+    `has ${has}, none of which runs on ${label}, compute capability ${number}`,
+    `add compute=${number} to the image's cell${others ? ", or hide this GPU" : ""}`,
+  );
+}
+
+function tooNew(
+  best: CodeFit,
+  toolkit: string,
+  { label, compute }: GpuView,
+  service: DriverService | null,
+): Misfit {
+  const offered = service?.cuda?.text ?? "an unknown version";
+  const number = compute === null ? "unknown" : formatComputeCapability(compute);
+  return misfit(
+    "PTX_TOO_NEW",
+    `${label}, compute capability ${number}, would run ${best.target} of CUDA ${toolkit}, this host's driver understands PTX up to CUDA ${offered}`,
+    `update the driver to one that offers CUDA: ${offered} → >= ${majorMinor(toolkit)}, or add compute=${number} to the image's cell`,
+  );
+}
+
+function majorMinor(toolkit: string): string {
+  return toolkit.split(".").slice(0, 2).join(".");
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,114 @@
+/** Rule: a GPU image needs at least one visible GPU, a driver, and a driver that still drives every visible card. */
+
+import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
+import { findArchitecture } from "../../hardware/gpu-architectures.ts";
+import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/version.ts";
+import type { HostProblem } from "../../host/facts.ts";
+import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
+import { misfit } from "../misfit.ts";
+import type { Misfit } from "../verdict.ts";
+
+const withoutGpu = "run it on a host with an NVIDIA GPU, or add a cell with cuda=none";
+
+export function checkGpuPresence({ nvidia, broken, others }: HostView): Misfit | null {
+  if (nvidia === null) {
+    return misfit(
+      "NO_GPU",
+      "needs an NVIDIA GPU, this host has neither an NVIDIA device nor a driver",
+      withoutGpu,
+    );
+  }
+  if (nvidia.driver === null) return because(withoutDriver(nvidia), [...broken, ...others]);
+  if (nvidia.gpus.length === 0) {
+    const found = misfit(
+      "NO_GPU",
+      `needs an NVIDIA GPU, this host has driver ${nvidia.driver.text} and no visible GPU`,
+      "make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus), or add a cell with cuda=none",
+    );
+    return because(found, [...broken, ...others]);
+  }
+  for (const gpu of nvidia.gpus) {
+    const found = checkDriven(gpu, nvidia);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The probe has seen why: its words and its cure say more than the rule can. */
+function because(found: Misfit, problems: readonly HostProblem[]): Misfit {
+  const cause = problems.find(({ code }) => Object.hasOwn(causes, code));
+  return cause === undefined
+    ? found
+    : misfit(found.code, `${found.message}: ${cause.message}`, cause.fix ?? found.fix);
+}
+
+const causes = {
+  HOST_CONTAINER_WITHOUT_DEVICES: true,
+  HOST_GPU_TAKEN: true,
+  HOST_GPU_UNSUPPORTED_BY_DRIVER: true,
+  HOST_NO_DEVICES: true,
+  HOST_NOUVEAU: true,
+  HOST_NO_DRIVER: true,
+  HOST_NO_PERMISSION: true,
+  HOST_NVML_FAILED: true,
+  HOST_SMI_FAILED: true,
+  HOST_SMI_TIMEOUT: true,
+  HOST_VISIBLE_DEVICES_UNCLEAR: true,
+} as const satisfies Partial<Record<HostProblem["code"], true>>;
+
+function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
+  if (driverText !== null) {
+    return misfit(
+      "NO_NVIDIA_DRIVER",
+      `needs an NVIDIA driver, this host's driver version "${driverText}" cannot be read`,
+      "probe the host again, or correct nvidia.driver in its facts",
+    );
+  }
+  if (scale === "l4t") {
+    return misfit(
+      "NO_NVIDIA_DRIVER",
+      "needs an NVIDIA driver with a version, this Jetson's driver tells none",
+      "upgrade to JetPack 6 or newer, whose driver has a version",
+    );
+  }
+  const device = gpus[0]?.label ?? "an NVIDIA device";
+  return misfit(
+    "NO_NVIDIA_DRIVER",
+    `needs an NVIDIA driver, this host has ${device} without one`,
+    "install the NVIDIA kernel driver",
+  );
+}
+
+/**
+ * NVIDIA drops architectures: R580 is the last branch for Volta and older, R470 for Kepler. A newer driver does not see
+ * the card at all. The open kernel modules need the GSP of Turing.
+ * Sources: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix" and "Kernel Modules".
+ */
+function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
+  const { driver, module } = nvidia;
+  if (gpu.compute === null || driver === null) return null;
+  const name = `${gpu.label}, compute capability ${formatComputeCapability(gpu.compute)}`;
+  const architecture = findArchitecture(gpu.compute);
+  if (module === "open" && architecture?.openModule === "unsupported") {
+    return misfit(
+      "NO_GPU",
+      `the open kernel modules of driver ${driver.text} do not drive ${name}: they need 7.5 or newer`,
+      "install the proprietary kernel modules of branch 580 or older",
+    );
+  }
+  const last = architecture?.lastDriverBranch ?? null;
+  if (last === null || !isNewerThanBranch(nvidia, last)) return null;
+  return misfit(
+    "NO_GPU",
+    `driver ${driver.text} no longer drives ${name}: ${last} is the last branch that does`,
+    `install the driver's branch ${last}: ${driver.text} → ${last}.x, or hide this GPU`,
+  );
+}
+
+function isNewerThanBranch({ driver, cuda, scale }: NvidiaView, branch: number): boolean {
+  if (driver === null || scale === "l4t") return false;
+  if (scale === "linux") return driverBranch(driver) > branch;
+  const lastCuda = parseCudaVersion(cudaOfDriver(String(branch)) ?? "");
+  return cuda !== null && lastCuda !== null && compareCudaVersions(cuda, lastCuda) > 0;
+}

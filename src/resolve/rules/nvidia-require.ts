@@ -1,0 +1,63 @@
+/** Rule: the `NVIDIA_REQUIRE_CUDA` expression of the base image holds, where the host's container runtime enforces it. */
+
+import type { CudaRequirement } from "../../lock/lock.ts";
+import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
+import { misfit } from "../misfit.ts";
+import { evaluateRequire, parseRequire, type RequireSubject } from "../nvidia-require.ts";
+import type { Misfit } from "../verdict.ts";
+
+export function checkNvidiaRequire(requirement: CudaRequirement, host: HostView): Misfit | null {
+  return isEnforced(requirement, host) ? findUnsatisfied(requirement, host) : null;
+}
+
+/** The same finding where nothing enforces it: worth a line, no reason to refuse. */
+export function noteNvidiaRequire(requirement: CudaRequirement, host: HostView): Misfit | null {
+  return isEnforced(requirement, host) ? null : findUnsatisfied(requirement, host);
+}
+
+/**
+ * The legacy runtime checks the expression before it starts the container; with CDI there is no such check, and a bundled
+ * driver does not go through the runtime. An unknown runtime may be the legacy one.
+ */
+function isEnforced({ driver }: CudaRequirement, { runtime }: HostView): boolean {
+  return driver.mode !== "bundled" && (runtime === "legacy" || runtime === null);
+}
+
+function findUnsatisfied({ require }: CudaRequirement, { nvidia }: HostView): Misfit | null {
+  if (require === undefined || nvidia === null) return null;
+  const expression = parseRequire(require);
+  if (expression === null) {
+    return misfit(
+      "NVIDIA_REQUIRE_UNSATISFIED",
+      `NVIDIA_REQUIRE_CUDA "${shorten(require)}" is not an expression that the container runtime reads`,
+      "correct NVIDIA_REQUIRE_CUDA in the base image, or set NVIDIA_DISABLE_REQUIRE=true",
+    );
+  }
+  for (const gpu of nvidia.gpus) {
+    const holds = evaluateRequire(expression, subjectOf(gpu, nvidia));
+    if (holds === true) continue;
+    const cuda = nvidia.cuda?.text ?? "unknown";
+    const offer = `cuda=${cuda} driver=${nvidia.driverText ?? "unknown"} arch=${gpu.compute === null ? "unknown" : `${gpu.compute.major}.${gpu.compute.minor}`} brand=${gpu.brand ?? "unknown"}`;
+    const verb = holds === false ? "does not hold" : "cannot be proved";
+    return misfit(
+      "NVIDIA_REQUIRE_UNSATISFIED",
+      `NVIDIA_REQUIRE_CUDA "${shorten(require)}" ${verb} for ${gpu.label}: ${offer}`,
+      `update the driver so that ${shorten(require.split(" ")[0] ?? require)} holds (CUDA ${cuda} here), or set NVIDIA_DISABLE_REQUIRE=true if you know better`,
+    );
+  }
+  return null;
+}
+
+function subjectOf(gpu: GpuView, { cuda, driver, scale }: NvidiaView): RequireSubject {
+  return {
+    cuda: cuda?.parts ?? null,
+    driver: scale === "linux" ? (driver?.parts ?? null) : null,
+    arch: gpu.compute === null ? null : [gpu.compute.major, gpu.compute.minor],
+    brand: gpu.brand,
+  };
+}
+
+/** Expressions of NVIDIA's images run to a thousand characters. */
+function shorten(text: string): string {
+  return text.length <= 60 ? text : `${text.slice(0, 57)}…`;
+}

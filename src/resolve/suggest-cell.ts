@@ -1,0 +1,40 @@
+/** The cell that a fleet would have to gain so that a host finds an image of its own. */
+
+import { formatComputeCapability } from "../hardware/compute-capability.ts";
+import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
+import { compareVersions, parseVersion } from "../hardware/version.ts";
+import type { HostView, NvidiaView } from "./host-view.ts";
+
+/**
+ * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`; null when the facts do not say enough. The toolkit is the newest
+ * that this driver serves natively and that compiles for every visible GPU.
+ */
+export function suggestCell(host: HostView): string | null {
+  const march = host.cpu.level;
+  if (march === null) return null;
+  const { nvidia } = host;
+  if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
+    return `add a cell cuda=none march=${march}`;
+  const computes = nvidia.gpus.map(({ compute }) => compute);
+  const known = computes.filter((compute) => compute !== null);
+  const toolkit = newestToolkit(nvidia);
+  if (known.length < computes.length || toolkit === null) return null;
+  const values = [...new Set(known.map(formatComputeCapability))].sort();
+  return `add a cell cuda=${toolkit} compute=${values.length === 1 ? values[0] : `[${values.join(", ")}]`} march=${march}`;
+}
+
+function newestToolkit({ cuda, driver, scale, gpus }: NvidiaView): string | null {
+  if (cuda === null || driver === null) return null;
+  const usable = cudaToolkits.filter((toolkit) => {
+    const minor = parseVersion(toolkit.minor);
+    if (minor === null || compareVersions(minor, cuda.parts.slice(0, 2)) > 0) return false;
+    const floor = parseVersion(driverFloor(toolkit)?.minimum ?? "");
+    if (scale === "linux" && (floor === null || compareVersions(driver.parts, floor) < 0)) return false;
+    return gpus.every(
+      ({ compute }) =>
+        compute !== null && toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === true,
+    );
+  });
+  // Oldest first in the table.
+  return usable.at(-1)?.minor ?? null;
+}

@@ -1,0 +1,74 @@
+/** The answer for one image on one host, and for a whole lock. */
+
+export const reasonCodes = [
+  "ARCH_MISMATCH",
+  "CPU_FEATURES_MISSING",
+  "NO_NVIDIA_DRIVER",
+  "NO_GPU",
+  "DRIVER_TOO_OLD",
+  "DRIVER_NOT_EXACT",
+  "NO_GPU_CODE",
+  "PTX_TOO_NEW",
+  "COMPAT_NOT_SUPPORTED",
+  "NVIDIA_REQUIRE_UNSATISFIED",
+  "KERNEL_TOO_OLD",
+  "PIN_MISMATCH",
+  "NOT_BUILT",
+  "HOST_BROKEN",
+] as const;
+
+export type ReasonCode = (typeof reasonCodes)[number];
+
+/** How the driver serves the image, best first. CPU images are `native`. */
+export const tiers = ["native", "minor", "forward"] as const;
+export type Tier = (typeof tiers)[number];
+
+export type Verdict = Fit | Misfit;
+
+export interface Fit {
+  readonly ok: true;
+  readonly tier: Tier;
+  /** One entry per visible GPU, in the order of the facts; empty for a CPU image. */
+  readonly code: readonly CodeFit[];
+}
+
+/** Which code of the image a GPU runs. `distance` is in minors for SASS, in tenths of a compute capability for PTX. */
+export interface CodeFit {
+  readonly target: string;
+  readonly kind: "specific" | "family" | "sass" | "ptx";
+  readonly distance: number;
+}
+
+export interface Misfit {
+  readonly ok: false;
+  readonly code: ReasonCode;
+  /** What clashes, with both numbers. */
+  readonly message: string;
+  /** The smallest change that would make it fit. */
+  readonly fix: string;
+}
+
+export const resolutionSchemaVersion = 1;
+
+export interface Resolution {
+  readonly schemaVersion: typeof resolutionSchemaVersion;
+  readonly match: Match | null;
+  readonly rejected: readonly Rejection[];
+  readonly problems: readonly { readonly code: string; readonly message: string; readonly fix?: string }[];
+}
+
+export interface Match {
+  readonly cell: string;
+  /** `repo:tag@sha256:…` */
+  readonly reference: string;
+  readonly tier: Tier;
+  /** Why it beat the next one, in words. */
+  readonly reasons: readonly string[];
+}
+
+export interface Rejection {
+  readonly cell: string;
+  readonly code: ReasonCode;
+  readonly message: string;
+  readonly fix: string;
+}

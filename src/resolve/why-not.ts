@@ -1,0 +1,98 @@
+/** One image on one host: every reason against it, or its place among those that fit. */
+
+import type { HostFacts } from "../host/facts.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import { explainImage } from "./explain.ts";
+import { findCell } from "./find-cell.ts";
+import { explainOrder } from "./rank.ts";
+import { type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
+import type { Misfit, Resolution, Tier } from "./verdict.ts";
+
+export const whyNotSchemaVersion = 1;
+
+export interface WhyNot {
+  readonly schemaVersion: typeof whyNotSchemaVersion;
+  readonly cell: string;
+  /** `repo:tag@sha256:…`, without the digest for an image that was never built. */
+  readonly reference: string;
+  readonly fits: boolean;
+  /** In the order of the rules; empty when it fits. */
+  readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
+  /** null when it does not fit. */
+  readonly rank: Rank | null;
+  readonly problems: Resolution["problems"];
+}
+
+export interface Rank {
+  /** 1 for the match. */
+  readonly place: number;
+  /** How many images fit. */
+  readonly of: number;
+  readonly tier: Tier;
+  /** The match that `resolve` prints instead, and the step of the order that decided; null when this one is the match. */
+  readonly beatenBy: Victor | null;
+  /** Why it beats the next one; null when it is not the match or nothing else fits. */
+  readonly beats: { readonly cell: string; readonly reason: string } | null;
+}
+
+export interface Victor {
+  readonly cell: string;
+  readonly reference: string;
+  readonly reason: string;
+  /** The axes in which the beaten image differs, with its values: pinning them rules the victor out. */
+  readonly pins: Readonly<Record<string, string>>;
+}
+
+/**
+ * Why `resolve` does not choose an image, named by cell, tag or reference. Throws `CELL_NOT_FOUND`, and what `resolveImage` throws.
+ *
+ * @example
+ * const { fits, reasons, rank } = whyNot(lock, "12.8.1_9.0_x86-64-v4", facts);
+ */
+export function whyNot(lock: Lock, name: string, host: HostFacts, options: ResolveOptions = {}): WhyNot {
+  const { cell, image } = findCell(lock, name);
+  const { ranked, order, problems } = rankImages(lock, host, options);
+  const reasons = explainImage(lock, cell, host, options).map(({ code, message, fix }) => ({
+    code,
+    message,
+    fix,
+  }));
+  const answer = {
+    schemaVersion: whyNotSchemaVersion,
+    cell,
+    reference: referenceOf(lock, image),
+  } as const;
+  const index = ranked.findIndex((candidate) => candidate.cell === cell);
+  const [winner, next] = ranked;
+  const own = ranked[index];
+  if (own === undefined || winner === undefined)
+    return { ...answer, fits: false, reasons, rank: null, problems };
+  return {
+    ...answer,
+    fits: true,
+    reasons,
+    rank: {
+      place: index + 1,
+      of: ranked.length,
+      tier: own.fit.tier,
+      beatenBy:
+        own === winner
+          ? null
+          : {
+              cell: winner.cell,
+              reference: referenceOf(lock, winner.image),
+              reason: explainOrder(order, winner, own),
+              pins: differences(image, winner.image),
+            },
+      beats:
+        own === winner && next !== undefined
+          ? { cell: next.cell, reason: explainOrder(order, winner, next) }
+          : null,
+    },
+    problems,
+  };
+}
+
+function differences({ axes }: LockedImage, other: LockedImage): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(axes).filter(([axis, value]) => other.axes[axis] !== value));
+}
