@@ -1,0 +1,41 @@
+/** Terms of a fleet as node affinity. Source: Kubernetes API reference, NodeSelectorTerm and NodeSelectorRequirement. */
+
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
+import { keys, knownComputes } from "../labels/vocabulary.ts";
+import { labelNames } from "../node-labels.ts";
+import type { Term } from "./fleet.ts";
+
+/** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
+export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
+  return terms.map((term) => ({ matchExpressions: [describedNode, ...expressionsOf(term)] }));
+}
+
+/** A node of newer words, or of none, may be anything: nothing is scheduled to it on a guess. */
+const describedNode: NodeSelectorRequirement = {
+  key: labelNames.kubernetes(keys.vocabulary),
+  operator: "In",
+  values: knownComputes.map((_, index) => String(index + 1)),
+};
+
+function expressionsOf(term: Term): readonly NodeSelectorRequirement[] {
+  const byKey = new Map<string, Term>();
+  for (const each of term) byKey.set(each.word.key, [...(byKey.get(each.word.key) ?? []), each]);
+  return [...byKey].flatMap(([key, parts]) => forKey(labelNames.kubernetes(key), parts));
+}
+
+function forKey(key: string, parts: Term): readonly NodeSelectorRequirement[] {
+  const present = parts.filter(({ word }) => word.kind === "exists");
+  const values = (holds: boolean) =>
+    parts.flatMap((each) => (each.word.kind === "is" && each.holds === holds ? [each.word.value] : []));
+  const numbers = (holds: boolean) =>
+    parts.flatMap((each) => (each.word.kind === "atLeast" && each.holds === holds ? [each.word.number] : []));
+  const [is, isNot, atLeast, below] = [values(true), values(false), numbers(true), numbers(false)];
+  return [
+    ...present.map(({ holds }) => ({ key, operator: holds ? "Exists" : "DoesNotExist" })),
+    ...(is.length === 0 ? [] : [{ key, operator: "In", values: is }]),
+    ...(isNot.length === 0 ? [] : [{ key, operator: "NotIn", values: isNot }]),
+    // Gt and Lt leave the number itself out.
+    ...(atLeast.length === 0 ? [] : [{ key, operator: "Gt", values: [String(Math.max(...atLeast) - 1)] }]),
+    ...(below.length === 0 ? [] : [{ key, operator: "Lt", values: [String(Math.min(...below))] }]),
+  ];
+}

@@ -1,0 +1,181 @@
+/**
+ * Which drivers serve an image, and how, as a function of a node's labels. The rule itself is asked, once for each stretch
+ * of versions between the numbers at which its answer can change: nothing of it is said here a second time.
+ */
+
+import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { parseDriverVersion, parseVersion } from "../../hardware/version.ts";
+import type { CudaRequirement } from "../../lock/lock.ts";
+import type { NvidiaView } from "../../resolve/host-view.ts";
+import { evaluateRequire, parseRequire } from "../../resolve/nvidia-require.ts";
+import { checkDriver } from "../../resolve/rules/driver.ts";
+import type { Tier } from "../../resolve/verdict.ts";
+import { isExact, versionNumber, versionText } from "../labels/version-number.ts";
+import { keys } from "../labels/vocabulary.ts";
+import { unsupported } from "../unsupported.ts";
+import { always, type Node, never } from "./bdd.ts";
+import { type Word, type Words, word } from "./words.ts";
+
+/** How the driver serves: on which nodes, in which tier, and whether it compiles the image's PTX. */
+export interface DriverMode {
+  readonly tier: Tier;
+  readonly ptx: boolean;
+  readonly when: Node;
+}
+
+/** Numbers at which an answer can change, ascending. 0 stands for "not known", so every number is above it. */
+export interface Steps {
+  readonly driver: readonly number[];
+  readonly cuda: readonly number[];
+}
+
+export function driverSteps(cuda: CudaRequirement): Steps {
+  const { driver } = cuda;
+  const toolkit = findToolkit(cuda.toolkit);
+  const floor = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
+  const drivers = [toolkit?.minimumDriver ?? null, floor];
+  const cudas = [cuda.toolkit, floor === null ? null : cudaOfDriver(floor)];
+  const exact: string[] = [];
+  switch (driver.mode) {
+    case "host":
+      drivers.push(driver.minimum);
+      cudas.push(cudaOfDriver(driver.minimum));
+      break;
+    case "bundled":
+      exact.push(driver.version);
+      break;
+    case "compat":
+      drivers.push(driver.package);
+      cudas.push(driver.cuda, cudaOfDriver(driver.package));
+      for (const branch of driver.branches)
+        if (/^\d{1,4}$/.test(branch)) drivers.push(branch, String(Number(branch) + 1));
+  }
+  return {
+    driver: stepsAt([
+      ...drivers.flatMap((text) => numberOf(text)),
+      ...exact.flatMap((text) => numberOf(text)).flatMap((number) => [number, number + 1]),
+    ]),
+    // A toolkit's third part is no driver's business: the rule compares major and minor.
+    cuda: stepsAt([1, ...cudas.flatMap((text) => numberOf(text, 2))]),
+  };
+}
+
+export function requireSteps(expression: string): Steps {
+  const conditions = parseRequire(expression)?.alternatives.flat() ?? [];
+  const around = (property: string) =>
+    stepsAt(
+      conditions
+        .filter((condition) => condition.property === property)
+        .flatMap(({ value }) => numberOf(value).flatMap((number) => [number, number + 1])),
+    );
+  return { driver: around("driver"), cuda: stepsAt([1, ...around("cuda")]) };
+}
+
+export function stepWords({ driver, cuda }: Steps): readonly Word[] {
+  return [
+    ...driver.map((number) => word.atLeast(keys.driverNumber, number)),
+    ...cuda.map((number) => word.atLeast(keys.cudaNumber, number)),
+    ...scales.map((scale) => word.is(keys.driverScale, scale)),
+    word.exists(keys.forwardCompat),
+  ];
+}
+
+export function driverModes(cuda: CudaRequirement, words: Words): readonly DriverMode[] {
+  const steps = driverSteps(cuda);
+  const modes = new Map<string, { readonly tier: Tier; readonly ptx: boolean }>();
+  const answers = new Map<string, string>();
+  const ask = (where: Where): string => {
+    const key = JSON.stringify(where);
+    const known = answers.get(key);
+    if (known !== undefined) return known;
+    const service = checkDriver(cuda, viewOf(where));
+    const mode = service.ok ? { tier: service.tier, ptx: service.ptx } : null;
+    const name = JSON.stringify(mode);
+    if (mode !== null) modes.set(name, mode);
+    answers.set(key, name);
+    return name;
+  };
+  // Asked everywhere first, so that every mode is known.
+  overWhere(words, steps, (where) => (ask(where) === "" ? always : never));
+  return [...modes].map(([name, mode]) => ({
+    ...mode,
+    when: overWhere(words, steps, (where) => (ask(where) === name ? always : never)),
+  }));
+}
+
+/** Where an `NVIDIA_REQUIRE_CUDA` expression holds for a GPU of this architecture and brand. */
+export function requireHolds(
+  expression: string,
+  gpu: { readonly arch: string | null; readonly brand: string | null },
+  words: Words,
+): Node {
+  const parsed = parseRequire(expression);
+  if (parsed === null) return never;
+  const arch = gpu.arch === null ? null : parseVersion(gpu.arch);
+  return overWhere(words, requireSteps(expression), (where) => {
+    const { cuda, driver, scale } = viewOf(where);
+    const subject = {
+      cuda: cuda?.parts ?? null,
+      driver: scale === "linux" ? (driver?.parts ?? null) : null,
+      arch,
+      brand: gpu.brand,
+    };
+    return evaluateRequire(parsed, subject) === true ? always : never;
+  });
+}
+
+const scales = ["wsl", "l4t"] as const;
+
+/** One stretch of versions, by its lowest. */
+interface Where {
+  readonly scale: NvidiaView["scale"];
+  readonly compat: boolean;
+  readonly driver: number;
+  readonly cuda: number;
+}
+
+function overWhere({ bdd, of }: Words, steps: Steps, leaf: (where: Where) => Node): Node {
+  /** The value of the highest step that is reached. */
+  const along = (key: string, numbers: readonly number[], value: (number: number) => Node): Node =>
+    numbers.reduce((below, number) => bdd.ite(of(word.atLeast(key, number)), value(number), below), value(0));
+  const byScale = (scale: NvidiaView["scale"]): Node => {
+    const byCompat = (compat: boolean): Node =>
+      along(keys.driverNumber, steps.driver, (driver) =>
+        along(keys.cudaNumber, steps.cuda, (cuda) => leaf({ scale, compat, driver, cuda })),
+      );
+    return bdd.ite(of(word.exists(keys.forwardCompat)), byCompat(true), byCompat(false));
+  };
+  return scales.reduce(
+    (others, scale) => bdd.ite(of(word.is(keys.driverScale, scale)), byScale(scale), others),
+    byScale("linux"),
+  );
+}
+
+function viewOf({ scale, compat, driver, cuda }: Where): NvidiaView {
+  const text = versionText(driver);
+  return {
+    driver: parseDriverVersion(text),
+    driverText: text,
+    module: null,
+    cuda: cuda === 0 ? null : { text: versionText(cuda), parts: parseVersion(versionText(cuda)) ?? [] },
+    scale,
+    gpus: [{ label: "GPU", compute: null, class: compat ? "datacenter" : "geforce", brand: null }],
+  };
+}
+
+function stepsAt(numbers: readonly number[]): readonly number[] {
+  return [...new Set(numbers)].filter((number) => number > 0).sort((a, b) => a - b);
+}
+
+/** `parts`: how many of the version's parts count. */
+function numberOf(text: string | null, parts = 4): readonly number[] {
+  const version = text === null ? null : parseVersion(text);
+  if (version === null) return [];
+  if (!isExact(version))
+    throw unsupported(
+      "a fleet",
+      `compare the version ${text}: its numbers are too large`,
+      "leave that image out with --pin",
+    );
+  return [versionNumber(version.slice(0, parts))];
+}

@@ -1,0 +1,108 @@
+/** What the GPUs of a node run of an image. */
+
+import { parseComputeCapability } from "../../hardware/compute-capability.ts";
+import type { CudaRequirement } from "../../lock/lock.ts";
+import { parseRequire } from "../../resolve/nvidia-require.ts";
+import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
+import type { CodeFit } from "../../resolve/verdict.ts";
+import { keys, knownBrands, knownComputes, unknownWord } from "../labels/vocabulary.ts";
+import { always, type Node, never } from "./bdd.ts";
+import { requireHolds } from "./driver-conditions.ts";
+import { type Word, type Words, word } from "./words.ts";
+
+export const allComputes: readonly string[] = knownComputes.flat();
+
+/** Compute capability → the code that such a GPU picks of the image. Those that it has none for are absent. */
+export type CodeByCompute = ReadonlyMap<string, CodeFit>;
+
+export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByCompute {
+  const service = { ok: true, tier: "native", ptx, cuda: null } as const;
+  return new Map(
+    allComputes.flatMap((compute) => {
+      const gpu = {
+        label: "GPU",
+        compute: parseComputeCapability(compute),
+        class: "unknown",
+        brand: null,
+      } as const;
+      const code = checkGpuCode(cuda, [gpu], service);
+      return "ok" in code || code[0] === undefined ? [] : [[compute, code[0]] as const];
+    }),
+  );
+}
+
+export function computeWords(): readonly Word[] {
+  return [...allComputes, unknownWord].map((compute) => word.exists(keys.compute(compute)));
+}
+
+/** No GPU that the image has no code for. */
+export function everyGpuRuns(code: CodeByCompute, { bdd, of }: Words): Node {
+  return [...allComputes, unknownWord]
+    .filter((compute) => !code.has(compute))
+    .reduce((all, compute) => bdd.and(all, bdd.not(of(word.exists(keys.compute(compute))))), always);
+}
+
+/** The words that {@link requireCondition} may use. */
+export function requireWords(cuda: CudaRequirement): readonly Word[] {
+  const { require, driver } = cuda;
+  if (require === undefined || driver.mode === "bundled") return [];
+  const computes = [...codeByCompute(cuda, true).keys()];
+  return [
+    ...runtimes.map((name) => word.is(keys.runtime, name)),
+    ...brandWords.map(([name]) => word.exists(keys.brand(name))),
+    ...computes.flatMap((compute) => brandWords.map(([name]) => word.exists(keys.kind(compute, name)))),
+  ];
+}
+
+/**
+ * The expression holds for every GPU, or the node's runtime does not check it: the rule of resolve, which see for who
+ * checks it. A runtime that is not known may. GPUs that the image has no code for are out of the question already.
+ */
+export function requireCondition(cuda: CudaRequirement, words: Words): Node {
+  const { bdd, of } = words;
+  const { require, driver } = cuda;
+  if (require === undefined || driver.mode === "bundled") return always;
+  const computes = [...codeByCompute(cuda, true).keys()];
+  const unchecked = runtimes.map((name) => of(word.is(keys.runtime, name)));
+  return bdd.or(...unchecked, holdsForAll(require, computes, words));
+}
+
+/** Runtimes that do not look at the expression. */
+const runtimes = ["cdi", "none"] as const;
+
+/** Word and brand; a brand that is not known is null to an expression. */
+const brandWords = knownBrands.map((name) => [name, name === unknownWord ? null : name] as const);
+
+function holdsForAll(expression: string, computes: readonly string[], words: Words): Node {
+  const { bdd, of } = words;
+  const properties = new Set(
+    (parseRequire(expression)?.alternatives.flat() ?? []).map(({ property }) => property),
+  );
+  const archs = properties.has("arch") ? computes : [null];
+  const brands = properties.has("brand") ? brandWords : ([[unknownWord, null]] as const);
+  const table = archs.map((arch) =>
+    brands.map(([, brand]) => requireHolds(expression, { arch, brand }, words)),
+  );
+  const unless = (key: string, holds: Node) => bdd.or(bdd.not(of(word.exists(key))), holds);
+  // Mostly the expression is a condition on the one and a condition on the other. Then neither has to know of the other.
+  const byArch = table.map((row) => bdd.or(...row));
+  const byBrand = brands.map((_, column) => bdd.or(...table.map((row) => row[column] ?? never)));
+  const splits = table.every((row, index) =>
+    row.every((node, column) => node === bdd.and(byArch[index] ?? never, byBrand[column] ?? never)),
+  );
+  if (!splits) {
+    return bdd.and(
+      ...computes.flatMap((compute, index) =>
+        brands.map(([name], column) => unless(keys.kind(compute, name), table[index]?.[column] ?? never)),
+      ),
+    );
+  }
+  return bdd.and(
+    ...(properties.has("arch")
+      ? computes.map((compute, index) => unless(keys.compute(compute), byArch[index] ?? never))
+      : byArch),
+    ...(properties.has("brand")
+      ? brands.map(([name], column) => unless(keys.brand(name), byBrand[column] ?? never))
+      : byBrand),
+  );
+}

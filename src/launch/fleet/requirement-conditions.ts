@@ -1,0 +1,116 @@
+/** Where an image fits, as a function of a node's labels: the rules of resolve, one after the other. */
+
+import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { parseVersion } from "../../hardware/version.ts";
+import type { CpuRequirement, LockedImage } from "../../lock/lock.ts";
+import { normalizePlatform } from "../../resolve/host-view.ts";
+import type { Tier } from "../../resolve/verdict.ts";
+import { isExact, versionNumber } from "../labels/version-number.ts";
+import { featureWords, keys, platformWord } from "../labels/vocabulary.ts";
+import { unsupported } from "../unsupported.ts";
+import { always, type Node, never } from "./bdd.ts";
+import { driverModes, driverSteps, requireSteps, stepWords } from "./driver-conditions.ts";
+import {
+  type CodeByCompute,
+  codeByCompute,
+  computeWords,
+  everyGpuRuns,
+  requireCondition,
+  requireWords,
+} from "./gpu-conditions.ts";
+import { type Word, type Words, word } from "./words.ts";
+
+/** One way in which an image fits: where, in which tier, with which code. */
+export interface FitMode {
+  readonly when: Node;
+  readonly tier: Tier;
+  /** Empty for an image without GPU code. */
+  readonly code: CodeByCompute;
+}
+
+export type FleetImage = Pick<LockedImage, "platform" | "requires">;
+
+/** Every word that {@link fitModes} uses for the image. */
+export function wordsOf({ platform, requires: { cpu, cuda, kernel } }: FleetImage): readonly Word[] {
+  return [
+    word.is(keys.platform, platformWord(normalizePlatform(platform))),
+    word.exists(keys.broken),
+    ...cpuWords(normalizePlatform(platform), cpu),
+    ...kernelWords(kernel),
+    ...(cuda === null
+      ? []
+      : [
+          word.exists(keys.gpuUsable),
+          ...computeWords(),
+          ...stepWords(driverSteps(cuda)),
+          ...(cuda.require === undefined ? [] : stepWords(requireSteps(cuda.require))),
+          ...requireWords(cuda),
+        ]),
+  ];
+}
+
+/** `cpuWanted`: the user asks for an image without GPU code, also where the GPUs are broken. */
+export function fitModes(image: FleetImage, words: Words, cpuWanted: boolean): readonly FitMode[] {
+  const { bdd, of } = words;
+  const { cuda, cpu, kernel } = image.requires;
+  const platform = normalizePlatform(image.platform);
+  const broken = of(word.exists(keys.broken));
+  const base = bdd.and(
+    of(word.is(keys.platform, platformWord(platform))),
+    cuda === null && cpuWanted ? always : bdd.not(broken),
+    ...cpuWords(platform, cpu).map(of),
+    kernelCondition(kernel, words),
+  );
+  if (cuda === null) return [{ when: base, tier: "native", code: new Map() }];
+  const usable = bdd.and(base, of(word.exists(keys.gpuUsable)), requireCondition(cuda, words));
+  return driverModes(cuda, words).map(({ tier, ptx, when }) => {
+    const code = codeByCompute(cuda, ptx);
+    return { tier, code, when: bdd.and(usable, when, everyGpuRuns(code, words)) };
+  });
+}
+
+/** A march where one needs exactly these features; else the largest that needs no others, and the rest one by one. */
+function cpuWords(platform: string, { march: own, features }: CpuRequirement): readonly Word[] {
+  const wanted = new Set(features);
+  let best: { readonly name: string; readonly features: readonly string[] } | null = null;
+  // Marches of equal features are one: the image's own name comes first.
+  for (const name of [own, ...marchNames()]) {
+    const march = findMarch(name);
+    if (march === null || march.features.length === 0 || marchPlatform(march) !== platform) continue;
+    const within = march.features.every((feature) => wanted.has(feature));
+    if (within && march.features.length > (best?.features.length ?? 0))
+      best = { name, features: march.features };
+  }
+  const covered = new Set(best?.features ?? []);
+  const rest = [...wanted].filter((feature) => !covered.has(feature));
+  for (const feature of rest) {
+    if (featureWords().has(feature)) continue;
+    throw unsupported(
+      "a fleet",
+      `ask a node for the CPU feature ${feature}: no march needs it, so nodes do not advertise it`,
+      "leave that image out with --pin",
+    );
+  }
+  return [
+    ...(best === null ? [] : [word.exists(keys.march(best.name))]),
+    ...rest.map((feature) => word.exists(keys.feature(feature))),
+  ];
+}
+
+function kernelWords(minimum: string | undefined): readonly Word[] {
+  const parts = minimum === undefined ? null : parseVersion(minimum);
+  if (parts === null) return [];
+  if (!isExact(parts))
+    throw unsupported(
+      "a fleet",
+      `compare the kernel ${minimum}: its numbers are too large`,
+      "leave that image out with --pin",
+    );
+  return [word.atLeast(keys.kernelNumber, Math.max(1, versionNumber(parts)))];
+}
+
+function kernelCondition(minimum: string | undefined, { bdd, of }: Words): Node {
+  if (minimum === undefined) return always;
+  const [needed] = kernelWords(minimum);
+  return needed === undefined ? never : bdd.and(of(needed));
+}

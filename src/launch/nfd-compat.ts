@@ -1,0 +1,81 @@
+/**
+ * Node Feature Discovery's image-compatibility specification: what an image needs, to be attached to it in the registry.
+ * NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`.
+ *
+ * Source: kubernetes-sigs/node-feature-discovery, docs/usage/image-compatibility.md and custom-resources.md (NodeFeatureRule).
+ */
+
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import { splitNodes, type Term } from "./fleet/fleet.ts";
+import { keys, knownComputes } from "./labels/vocabulary.ts";
+import { labelNames } from "./node-labels.ts";
+import type { Json } from "./target.ts";
+
+/** For `oras attach --artifact-type`. */
+export const nfdCompatArtifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
+
+/** null for an image that was never built, and for one that no node can run. */
+export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Json | null {
+  const cpuOnly = image.requires.cuda === null;
+  const [member] = splitNodes({ ...lock, images: { [cell]: image } }, { cpuOnly }).members;
+  if (member === undefined) return null;
+  return {
+    version: "v1alpha1",
+    compatibilities: [
+      {
+        description: `${lock.name} ${cell}`,
+        tag: image.tag,
+        rules: [{ name: "imgmatch", matchAny: member.terms.flatMap(alternatives).map(matcher) }],
+      },
+    ],
+  };
+}
+
+interface Expression {
+  readonly op: string;
+  readonly value?: readonly string[];
+}
+
+/** An absent feature matches nothing but DoesNotExist there, so "none of these" is "another" or "absent". */
+function alternatives(term: Term): readonly (readonly [string, Expression][])[] {
+  const byKey = new Map<string, Term>();
+  for (const each of term) byKey.set(each.word.key, [...(byKey.get(each.word.key) ?? []), each]);
+  const described: [string, Expression] = [
+    keys.vocabulary,
+    { op: "In", value: knownComputes.map((_, index) => String(index + 1)) },
+  ];
+  let all: (readonly [string, Expression][])[] = [[described]];
+  for (const [key, parts] of byKey) {
+    const choices = expressions(parts);
+    all = all.flatMap((before) =>
+      choices.map((choice) => [...before, [key, choice] as [string, Expression]]),
+    );
+  }
+  return all;
+}
+
+function expressions(parts: Term): readonly Expression[] {
+  const is = parts.filter(({ word, holds }) => word.kind === "is" && holds);
+  const values = (list: Term) => list.flatMap(({ word }) => (word.kind === "is" ? [word.value] : []));
+  if (is.length > 0) return [{ op: "In", value: values(is) }];
+  const isNot = values(parts.filter(({ word }) => word.kind === "is"));
+  if (isNot.length > 0) return [{ op: "NotIn", value: isNot }, { op: "DoesNotExist" }];
+  const numbers = (holds: boolean) =>
+    parts.flatMap((each) => (each.word.kind === "atLeast" && each.holds === holds ? [each.word.number] : []));
+  const [low, high] = [Math.max(...numbers(true)) - 1, Math.min(...numbers(false))];
+  if (Number.isFinite(low) && Number.isFinite(high))
+    return [{ op: "GtLt", value: [String(low), String(high)] }];
+  if (Number.isFinite(low)) return [{ op: "Gt", value: [String(low)] }];
+  if (Number.isFinite(high)) return [{ op: "Lt", value: [String(high)] }];
+  return [{ op: parts.every(({ holds }) => holds) ? "Exists" : "DoesNotExist" }];
+}
+
+function matcher(expressionsOfAll: readonly (readonly [string, Expression])[]): Json {
+  const matchExpressions = Object.fromEntries(
+    expressionsOfAll.map(([key, { op, value }]) => [
+      labelNames.kubernetes(key),
+      value === undefined ? { op } : { op, value },
+    ]),
+  );
+  return { matchFeatures: [{ feature: "local.label", matchExpressions }] };
+}

@@ -1,0 +1,72 @@
+/** `apptainer run --nv`. Source: Apptainer User Guide, "GPU Support" and "Bind Paths and Mounts". */
+
+import { csvField } from "../container-options.ts";
+import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
+import { unitId } from "../gpu-units.ts";
+import { byDigest } from "../image-name.ts";
+import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+
+export const apptainer: LocalTarget = {
+  name: "apptainer",
+  description: "apptainer run on this machine",
+  gpus: "imgmatch",
+  formats: ["shell", "json"],
+  command,
+  launch: (request) => ({ form: "command", command: command(request) }),
+};
+
+function command(request: LaunchRequest): LaunchCommand {
+  const { reference, args, program, cpus, memoryMiB, mounts = [], options = [] } = request;
+  const words = [
+    ...gpuOptions(request),
+    ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
+    // Both need cgroups v2 (User Guide, "Limiting Container Resources").
+    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+    ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}M`]),
+    ...options,
+    `docker://${byDigest(reference)}`,
+  ];
+  const env = variables(request);
+  if (request.task === "service")
+    return { argv: ["apptainer", "instance", "run", ...words, instanceName(request), ...args], env };
+  if (request.name !== undefined)
+    throw unsupported(
+      "apptainer",
+      "name a container that is no service",
+      "leave --name out, or add --task service",
+    );
+  return program === undefined
+    ? { argv: ["apptainer", "run", ...words, ...args], env }
+    : { argv: ["apptainer", "exec", ...words, program, ...args], env };
+}
+
+function instanceName({ name, program }: LaunchRequest): string {
+  if (program !== undefined)
+    throw unsupported("apptainer", "run another program as a service", "leave --command out");
+  return name ?? "imgmatch";
+}
+
+/** Without `--nv` the host's devices are there all the same: `/dev` is the host's unless `--contain` says otherwise. */
+function gpuOptions(request: LaunchRequest): readonly string[] {
+  const units = neededUnits(request);
+  if (units.length === 0) return [];
+  if (!isBundled(request)) return ["--nv"];
+  deviceNodes("apptainer", units);
+  return [];
+}
+
+/** `--env` splits at commas; a variable with this prefix is handed over as it is (User Guide, "Environment and Metadata"). */
+function variables(request: LaunchRequest): Readonly<Record<string, string>> {
+  const units = neededUnits(request);
+  // `--nv` shows every GPU of the host, so CUDA is told which ones are meant.
+  const gpus = units.length === 0 ? {} : { CUDA_VISIBLE_DEVICES: units.map(unitId).join(",") };
+  const env = { ...gpus, ...request.env };
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [`APPTAINERENV_${name}`, value]));
+}
+
+function mountOption({ source, target, readOnly }: Mount): string {
+  return ["type=bind", `source=${source}`, `destination=${target}`, ...(readOnly ? ["ro"] : [])]
+    .map(csvField)
+    .join(",");
+}

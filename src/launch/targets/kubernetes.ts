@@ -1,0 +1,200 @@
+/** Pod, Job, Deployment or DaemonSet. Fields: Kubernetes API reference v1.30, by the official types. */
+
+import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
+import type { Job } from "kubernetes-types/batch/v1.js";
+import type { Container, NodeSelectorTerm, Pod, PodSpec, PodTemplateSpec } from "kubernetes-types/core/v1.js";
+import { nodeSelectorTerms } from "../fleet/affinity.ts";
+import { neededUnits } from "../gpu-needs.ts";
+import { baseName, byDigest, dnsName, splitReference } from "../image-name.ts";
+import { labelNames } from "../node-labels.ts";
+import type { FleetLaunch, FleetTarget, Json, LaunchRequest } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+
+const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
+type KubernetesKind = (typeof kubernetesKinds)[number];
+type KubernetesObject = Pod | Job | Deployment | DaemonSet;
+
+export const kubernetes: FleetTarget = {
+  name: "kubernetes",
+  description: "a Job (batch) or a Deployment (service); --set kind=pod or daemonset for others",
+  gpus: "scheduler",
+  formats: ["yaml", "json"],
+  settings: { kind: `one of ${kubernetesKinds.join(", ")}`, namespace: "metadata.namespace" },
+  launch: (request) => ({
+    form: "documents",
+    documents: [kubernetesObject(request) as unknown as Json],
+  }),
+  fleetNote: () =>
+    "node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing",
+  fleet: (launches) => launches.map((launch) => fleetObject(launch) as unknown as Json),
+};
+
+/** A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. */
+function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
+  const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : "daemonset");
+  const object = kubernetesObject(
+    { ...request, settings: { ...request.settings, kind } },
+    nodeSelectorTerms(member.terms),
+  );
+  const bytes = JSON.stringify(object).length;
+  if (bytes <= mostBytes) return object;
+  throw unsupported(
+    "kubernetes",
+    `take an object of ${bytes} bytes for ${member.cell}: ${member.terms.length} alternatives`,
+    "make the fleet smaller with --pin, or its images more alike",
+  );
+}
+
+/** etcd refuses requests beyond 1.5 MiB (etcd, "System limits"); the API server adds fields of its own. */
+const mostBytes = 1_400_000;
+
+/** `terms` are alternatives of a required node affinity, in place of the request's node label. */
+function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): KubernetesObject {
+  const name = objectName(request);
+  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
+  const { namespace } = request.settings ?? {};
+  const { tag } = splitReference(request.reference);
+  const metadata = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    labels,
+    ...(tag === null ? {} : { annotations: { "imgmatch.dev/tag": tag } }),
+  };
+  const kind = kindOf(request);
+  const restartPolicy = kind === "pod" || kind === "job" ? batchRestart(request) : "Always";
+  const spec = podSpec(request, restartPolicy, terms);
+  const template: PodTemplateSpec = { metadata: { labels }, spec };
+  const selector = { matchLabels: labels };
+  switch (kind) {
+    case "pod":
+      return { apiVersion: "v1", kind: "Pod", metadata, spec };
+    case "job":
+      return { apiVersion: "batch/v1", kind: "Job", metadata, spec: { backoffLimit: 0, template } };
+    case "deployment":
+      return {
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata,
+        spec: { replicas: 1, selector, template },
+      };
+    case "daemonset":
+      return { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec: { selector, template } };
+  }
+}
+
+function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
+  const wanted = settings?.kind?.toLowerCase();
+  if (wanted === undefined) return task === "service" ? "deployment" : "job";
+  const kind = kubernetesKinds.find((each) => each === wanted);
+  if (kind === undefined)
+    throw unsupported("kubernetes", `write a ${wanted}`, `use one of ${kubernetesKinds.join(", ")}`);
+  const service = kind === "deployment" || kind === "daemonset";
+  // A Deployment starts again what has ended: a batch would run for ever.
+  if (service && task === "batch")
+    throw unsupported("kubernetes", `run a batch as a ${kind}`, "use --set kind=job");
+  if (kind === "job" && task === "service")
+    throw unsupported("kubernetes", "keep a service running as a job", "use --set kind=deployment");
+  return kind;
+}
+
+function batchRestart({ task = "batch" }: LaunchRequest): "Never" | "Always" {
+  return task === "batch" ? "Never" : "Always";
+}
+
+function podSpec(
+  request: LaunchRequest,
+  restartPolicy: "Never" | "Always",
+  terms?: readonly NodeSelectorTerm[],
+): PodSpec {
+  const { mounts = [], node } = request;
+  return {
+    restartPolicy,
+    ...(node == null || terms !== undefined
+      ? {}
+      : { nodeSelector: { [labelNames.kubernetes(node.key)]: node.value } }),
+    ...(terms === undefined
+      ? {}
+      : {
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...terms] },
+            },
+          },
+        }),
+    containers: [container(request)],
+    ...(mounts.length === 0
+      ? {}
+      : {
+          volumes: mounts.map(({ source }, index) => ({
+            name: `mount-${index}`,
+            hostPath: { path: source },
+          })),
+        }),
+  };
+}
+
+function container(request: LaunchRequest): Container {
+  const { args, program, env = {}, mounts = [] } = request;
+  const limits = resourceLimits(request);
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value: literal(value) }));
+  return {
+    name: "main",
+    image: byDigest(request.reference),
+    ...(program === undefined ? {} : { command: [literal(program)] }),
+    ...(args.length === 0 ? {} : { args: args.map(literal) }),
+    ...(variables.length === 0 ? {} : { env: variables }),
+    ...(Object.keys(limits).length === 0 ? {} : { resources: { limits } }),
+    ...(mounts.length === 0
+      ? {}
+      : {
+          volumeMounts: mounts.map(({ target, readOnly }, index) => ({
+            name: `mount-${index}`,
+            mountPath: mountPath(target),
+            ...(readOnly ? { readOnly: true } : {}),
+          })),
+        }),
+  };
+}
+
+/** The device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies"). */
+function resourceLimits(request: LaunchRequest): Record<string, string> {
+  const { cpus, memoryMiB } = request;
+  const units = neededUnits(request);
+  const names = new Set(
+    units.map(({ mig }) => (mig === null ? "nvidia.com/gpu" : `nvidia.com/mig-${mig.profile}`)),
+  );
+  if (names.size > 1) {
+    throw unsupported(
+      "kubernetes",
+      `ask for GPUs of different kinds for one container: ${[...names].sort().join(", ")}`,
+      "name how many of one kind: --gpus 1 on a host of one kind",
+    );
+  }
+  return {
+    ...(cpus === undefined ? {} : { cpu: String(cpus) }),
+    ...(memoryMiB === undefined ? {} : { memory: `${memoryMiB}Mi` }),
+    ...Object.fromEntries([...names].map((name) => [name, String(units.length)])),
+  };
+}
+
+function objectName({ name, reference }: LaunchRequest): string {
+  if (name === undefined) return dnsName(baseName(reference));
+  if (name === dnsName(name)) return name;
+  throw unsupported(
+    "kubernetes",
+    `name an object ${JSON.stringify(name)}: names are lower case letters, digits and hyphens, at most 63`,
+    `use --name ${dnsName(name)}`,
+  );
+}
+
+/** `$(NAME)` is a reference to a variable, `$$` the sign itself (API reference, Container.args). */
+function literal(text: string): string {
+  return text.replaceAll("$", "$$$$");
+}
+
+/** The API refuses a colon here (validation of VolumeMount.mountPath). */
+function mountPath(target: string): string {
+  if (target.includes(":"))
+    throw unsupported("kubernetes", "mount to a path with a colon", "use another --mount target");
+  return target;
+}

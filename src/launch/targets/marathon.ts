@@ -1,0 +1,73 @@
+/**
+ * An app of Marathon: what keeps running on Mesos. Sources: mesosphere/marathon, docs/docs/rest-api/public/api/v2 (app and
+ * container types), docs/docs/constraints.md, docs/docs/preferential-gpu-scheduling.md.
+ */
+
+import { wholeGpus } from "../gpu-needs.ts";
+import { baseName, byDigest, dnsName } from "../image-name.ts";
+import { labelNames } from "../node-labels.ts";
+import { shellWords } from "../shell.ts";
+import type { FleetTarget, Json, LaunchRequest } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+
+export const marathon: FleetTarget = {
+  name: "marathon",
+  description: "an app for Marathon on Mesos",
+  gpus: "scheduler",
+  formats: ["json", "yaml"],
+  settings: { instances: "how many (default: 1)" },
+  launch: (request) => ({ form: "documents", documents: [marathonApp(request)] }),
+  fleetNote: () =>
+    "Marathon's constraints know neither alternatives nor numbers, so they ask for what an agent says that resolve picks there; it cannot run one task on every such agent: --set instances says how many, each on its own",
+  fleet: (launches) => launches.map(({ request }) => marathonApp(request, [["hostname", "UNIQUE"]])),
+};
+
+function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
+  const { reference, args, program, env = {}, mounts = [], cpus = 1, memoryMiB = 1024, name } = request;
+  if (request.task === "batch")
+    throw unsupported("marathon", "run a batch: it starts again what has ended", "launch it with chronos");
+  const count = wholeGpus("marathon", request);
+  return {
+    // Path segments of lower case letters, digits, dots and hyphens (Marathon, application basics).
+    id: `/${dnsName(name ?? baseName(reference))}`,
+    instances: instancesOf(request),
+    cpus,
+    mem: memoryMiB,
+    // A whole number, and only the Mesos containerizer hands them out.
+    ...(count === 0 ? {} : { gpus: count }),
+    container: {
+      type: "MESOS",
+      docker: { image: byDigest(reference) },
+      ...(mounts.length === 0
+        ? {}
+        : {
+            volumes: mounts.map(({ source, target, readOnly }) => ({
+              containerPath: target,
+              hostPath: source,
+              mode: readOnly ? "RO" : "RW",
+            })),
+          }),
+    },
+    // `cmd` goes to a shell, `args` to the image's entrypoint; an app has one of them or none.
+    ...(program === undefined
+      ? args.length === 0
+        ? {}
+        : { args }
+      : { cmd: shellWords([program, ...args]) }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+    ...constraintsOf(request, more),
+  };
+}
+
+function instancesOf({ settings }: LaunchRequest): number {
+  const text = settings?.instances ?? "1";
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw unsupported("marathon", `run ${JSON.stringify(text)} instances`, "use --set instances=2");
+}
+
+/** CLUSTER with a value: only agents whose attribute is exactly this. An agent without the attribute is refused. */
+function constraintsOf({ node }: LaunchRequest, more: readonly Json[]): { readonly [key: string]: Json } {
+  const own: readonly Json[] = node == null ? [] : [[labelNames.mesos(node.key), "CLUSTER", node.value]];
+  const constraints = [...own, ...more];
+  return constraints.length === 0 ? {} : { constraints };
+}

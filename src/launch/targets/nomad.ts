@@ -1,0 +1,170 @@
+/**
+ * A job of Nomad in the form of its API, for `nomad job run -json FILE`. Sources: Nomad, "JSON job specification",
+ * "device block", "constraint block", "Docker driver", NVIDIA device plugin (attributes).
+ */
+
+import { metaOf, type NomadConstraint, nodeConstraints } from "../fleet/nomad-constraints.ts";
+import { neededUnits } from "../gpu-needs.ts";
+import { baseName, byDigest, dnsName } from "../image-name.ts";
+import { keys } from "../labels/vocabulary.ts";
+import { labelNames } from "../node-labels.ts";
+import type { FleetLaunch, FleetTarget, Json, LaunchRequest } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+
+export const nomad: FleetTarget = {
+  name: "nomad",
+  description: "a Nomad job, for nomad job run -json",
+  gpus: "scheduler",
+  formats: ["json", "yaml"],
+  settings: { datacenters: "comma separated (default: *)" },
+  launch: (request) => ({ form: "documents", documents: [{ Job: nomadJob(request) }] }),
+  fleetNote: (documents) =>
+    JSON.stringify(documents).includes(`meta.${labelNames.nomad(keys.vocabulary)}`)
+      ? "one group per alternative of an image, constrained by the words of imgmatch labels --format nomad"
+      : `alternatives would take more than ${mostGroups} groups, so the groups ask for what a node says that resolve picks there: set its metadata again when the lock changes`,
+  fleet: (launches, name) => [{ Job: fleetJob(launches, name) }],
+};
+
+/** Nomad evaluates every group on every node, and a person has to read them. */
+const mostGroups = 200;
+
+/**
+ * A system job runs each group on every node that its constraints leave. Constraints know no alternatives, groups do: two of
+ * one image must then never hold on one node, or it would run there twice.
+ */
+function fleetJob(launches: readonly FleetLaunch[], name: string): Json {
+  const split = splitGroups(launches);
+  const groups =
+    split ?? launches.map(({ request }) => ({ request, index: 0, constraints: constraintsOf(request) }));
+  const [first] = launches;
+  if (first === undefined) throw unsupported("nomad", "write a job without groups", "build images first");
+  const type = first.request.task === "batch" ? "sysbatch" : "system";
+  return job(
+    { ...first.request, name },
+    type,
+    groups.map(({ request, index, constraints }) => {
+      const label = `${request.name ?? "main"}${index === 0 ? "" : `-${index + 1}`}`;
+      return taskGroup(request, label, constraints, false);
+    }),
+  );
+}
+
+/** null when it takes too many groups. */
+function splitGroups(launches: readonly FleetLaunch[]) {
+  let left = mostGroups;
+  const groups = launches.map(({ request, member }) => {
+    const terms = member.disjointTerms(Math.max(left, 0));
+    left -= terms?.length ?? mostGroups + 1;
+    return (terms ?? []).map((term, index) => ({ request, index, constraints: nodeConstraints(term) }));
+  });
+  return left < 0 ? null : groups.flat();
+}
+
+function nomadJob(request: LaunchRequest): Json {
+  const type = (request.task ?? "batch") === "batch" ? "batch" : "service";
+  return job(request, type, [taskGroup(request, "main", constraintsOf(request))]);
+}
+
+function job(request: LaunchRequest, type: string, groups: readonly Json[]): Json {
+  const name = request.name ?? dnsName(baseName(request.reference));
+  return {
+    ID: name,
+    Name: name,
+    Type: type,
+    Datacenters: (request.settings?.datacenters ?? "*").split(","),
+    TaskGroups: groups,
+  };
+}
+
+function taskGroup(
+  request: LaunchRequest,
+  name: string,
+  constraints: readonly NomadConstraint[],
+  policies = true,
+): Json {
+  const batch = (request.task ?? "batch") === "batch";
+  return {
+    Name: name,
+    Count: 1,
+    ...(constraints.length === 0 ? {} : { Constraints: constraints }),
+    // A batch that fails is not tried again by itself.
+    // System jobs have no rescheduling.
+    ...(batch && policies
+      ? { RestartPolicy: { Attempts: 0, Mode: "fail" }, ReschedulePolicy: { Attempts: 0, Unlimited: false } }
+      : {}),
+    Tasks: [task(request)],
+  };
+}
+
+function task(request: LaunchRequest): Json {
+  const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
+  return {
+    Name: "main",
+    Driver: "docker",
+    Config: {
+      image: byDigest(reference),
+      ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
+      ...(args.length === 0 ? {} : { args: args.map(literal) }),
+      ...(mounts.length === 0
+        ? {}
+        : {
+            mount: mounts.map(({ source, target, readOnly }) => ({
+              type: "bind",
+              source,
+              target,
+              readonly: readOnly,
+            })),
+          }),
+    },
+    ...(Object.keys(env).length === 0
+      ? {}
+      : { Env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, literal(value)])) }),
+    Resources: {
+      // Cores are whole and reserved; a share of one is counted in MHz, which differ from node to node.
+      ...(cpus === undefined
+        ? {}
+        : Number.isInteger(cpus)
+          ? { Cores: cpus }
+          : { CPU: Math.ceil(cpus * 1000) }),
+      ...(memoryMiB === undefined ? {} : { MemoryMB: memoryMiB }),
+      ...devices(request),
+    },
+  };
+}
+
+/** The plugin fingerprints MIG instances as GPUs of their own. Of what an image needs it tells the driver's version alone. */
+function devices(request: LaunchRequest): { readonly [key: string]: Json } {
+  const count = neededUnits(request).length;
+  const driver = request.requires.cuda?.driver;
+  if (count === 0 || driver === undefined) return {};
+  const wanted =
+    driver.mode === "host"
+      ? `>= ${driver.minimum}`
+      : driver.mode === "bundled"
+        ? `= ${driver.version}`
+        : null;
+  const constraints =
+    wanted === null
+      ? []
+      : // biome-ignore lint/suspicious/noTemplateCurlyInString: Nomad's own interpolation
+        [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: wanted }];
+  return {
+    Devices: [
+      { Name: "nvidia/gpu", Count: count, ...(constraints.length === 0 ? {} : { Constraints: constraints }) },
+    ],
+  };
+}
+
+function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {
+  return node == null ? [] : [{ LTarget: metaOf(node.key), Operand: "=", RTarget: node.value }];
+}
+
+/** The client replaces `${NAME}` in arguments and variables, and jobs in this form have no way to write the text itself. */
+function literal(text: string): string {
+  if (!/\$\{[A-Za-z0-9_.-]+\}/.test(text)) return text;
+  throw unsupported(
+    "nomad",
+    `pass on the text ${JSON.stringify(text)}: it would put a variable's value in its place`,
+    "write it without a dollar before the brace",
+  );
+}

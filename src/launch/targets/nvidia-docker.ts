@@ -1,0 +1,91 @@
+/**
+ * nvidia-docker version 1: a wrapper of docker that mounts the host's driver as a volume of its plugin.
+ * Source: NVIDIA/nvidia-docker 1.0, wiki, "nvidia-docker" (NV_GPU) and "nvidia-docker-plugin" (volume and devices).
+ */
+
+import { ImgmatchError } from "../../errors.ts";
+import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
+import { type GpuUnit, unitId } from "../gpu-units.ts";
+import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+
+export const nvidiaDocker: LocalTarget = {
+  name: "nvidia-docker",
+  description: "nvidia-docker 1 on this machine",
+  gpus: "imgmatch",
+  formats: ["shell", "json"],
+  settings: { wrapper: "yes: through nvidia-docker; no: docker with the plugin's volume and the devices" },
+  command,
+  launch: (request) => ({ form: "command", command: command(request) }),
+};
+
+function command(request: LaunchRequest): LaunchCommand {
+  const { reference, args, task = "batch", interactive = false, tty = false, settings = {} } = request;
+  const units = neededUnits(request);
+  if (units.length > 0) refuse(request, units);
+  const mode = task === "service" ? ["--detach", "--restart", "unless-stopped"] : ["--rm"];
+  const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
+  const words = [...mode, ...terminal, ...plainOptions(request)];
+  const image = [...(request.options ?? []), reference, ...args];
+  if (units.length === 0) return { argv: ["docker", "run", ...words, ...image], env: {} };
+  if (settings.wrapper === "no") {
+    const gpus = spelledOut(request.host.nvidia?.driver ?? null, units);
+    return { argv: ["docker", "run", ...words, ...gpus, ...image], env: {} };
+  }
+  return {
+    argv: ["nvidia-docker", "run", ...words, ...image],
+    env: { NV_GPU: units.map(unitId).join(",") },
+  };
+}
+
+function spelledOut(driver: string | null, units: readonly GpuUnit[]): readonly string[] {
+  if (driver === null) {
+    throw new ImgmatchError({
+      code: "LAUNCH_FAILED",
+      message: "the plugin's volume is named after the driver's version, which is unknown here",
+      fix: "leave --set wrapper=no out, so that nvidia-docker asks the driver itself",
+    });
+  }
+  return [
+    "--volume-driver=nvidia-docker",
+    `--volume=nvidia_driver_${driver}:/usr/local/nvidia:ro`,
+    ...deviceNodes("nvidia-docker", units).map((node) => `--device=${node}`),
+  ];
+}
+
+function refuse(request: LaunchRequest, units: readonly GpuUnit[]): void {
+  if (isBundled(request)) {
+    throw unsupported(
+      "nvidia-docker",
+      "run an image that bundles its driver: it mounts the host's driver over it",
+      "launch it with docker, which hands over the devices alone",
+    );
+  }
+  if (units.some(({ mig }) => mig !== null))
+    throw unsupported("nvidia-docker", "name a MIG instance", "launch it with docker and a newer toolkit");
+}
+
+/** Docker of that time has no --mount (17.06) for containers: `--volume`, in which a colon separates. */
+function plainOptions({
+  name,
+  env = {},
+  mounts = [],
+  cpus,
+  memoryMiB,
+  program,
+}: LaunchRequest): readonly string[] {
+  return [
+    ...(name === undefined ? [] : ["--name", name]),
+    ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
+    ...mounts.flatMap((mount) => ["--volume", volumeOf(mount)]),
+    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+    ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}m`]),
+    ...(program === undefined ? [] : ["--entrypoint", program]),
+  ];
+}
+
+function volumeOf({ source, target, readOnly }: Mount): string {
+  if (`${source}${target}`.includes(":"))
+    throw unsupported("nvidia-docker", "mount a path with a colon", "mount its parent folder");
+  return `${source}:${target}${readOnly ? ":ro" : ""}`;
+}

@@ -1,0 +1,142 @@
+/**
+ * A service of a Docker swarm. GPUs are generic resources of the nodes; the node's NVIDIA runtime turns what it is given
+ * (`DOCKER_RESOURCE_NVIDIA-GPU`) into devices. Sources: docker service create and dockerd references ("generic resources"),
+ * Compose file version 3, "deploy".
+ */
+
+import { mountOption } from "../container-options.ts";
+import { isBundled, wholeGpus } from "../gpu-needs.ts";
+import { baseName, dnsName } from "../image-name.ts";
+import { labelNames } from "../node-labels.ts";
+import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+
+/** As in Docker's own examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
+const resourceKind = "NVIDIA-GPU";
+
+export const swarm: FleetTarget = {
+  name: "swarm",
+  description: "docker service create, or a stack file, for a Docker swarm",
+  gpus: "scheduler",
+  formats: ["shell", "yaml", "json"],
+  launch: (request, format) =>
+    format === "yaml"
+      ? { form: "documents", documents: [stackFile([request])] }
+      : { form: "command", command: serviceCreate(request) },
+  fleetNote: () =>
+    "a swarm's constraints know neither alternatives nor numbers, so they ask for what a node says that resolve picks there: label nodes again when the lock changes",
+  // Global: one task on every node that the constraints leave.
+  fleet: (launches) => [
+    stackFile(
+      launches.map(({ request }) => request),
+      "global",
+    ),
+  ],
+};
+
+function serviceCreate(request: LaunchRequest): LaunchCommand {
+  const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB, options = [] } = request;
+  const batch = (request.task ?? "batch") === "batch";
+  const count = gpuCount(request);
+  return {
+    argv: [
+      ...(["docker", "service", "create"] as const),
+      ...["--name", serviceName(request), "--detach"],
+      // A job runs to its end and is not started again (docker service create, "Running as a job").
+      ...(batch ? ["--mode", "replicated-job", "--restart-condition", "none"] : ["--mode", "replicated"]),
+      ...(count === 0 ? [] : ["--generic-resource", `${resourceKind}=${count}`]),
+      ...constraints(request).flatMap((constraint) => ["--constraint", constraint]),
+      ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
+      ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
+      ...(cpus === undefined ? [] : ["--limit-cpu", String(cpus)]),
+      ...(memoryMiB === undefined ? [] : ["--limit-memory", `${memoryMiB}m`]),
+      ...(program === undefined ? [] : ["--entrypoint", entrypoint(program)]),
+      ...options,
+      reference,
+      ...args,
+    ],
+    env: {},
+  };
+}
+
+function stackFile(requests: readonly LaunchRequest[], spread: "replicated" | "global" = "replicated"): Json {
+  return {
+    // docker stack reads version 3 files; discrete_resource_spec came with 3.5.
+    version: "3.9",
+    services: Object.fromEntries(
+      requests.map((request) => [serviceName(request), stackService(request, spread)]),
+    ),
+    ...(requests.some((request) => gpuCount(request) > 0) ? { networks: nodesOwnNetwork } : {}),
+  };
+}
+
+/**
+ * A stack would make an overlay network, joining it changes the node, and a changed node loses every task that holds generic
+ * resources: "assigned node no longer meets constraints" (swarmkit, constraintenforcer). docker service create makes none.
+ */
+const nodesOwnNetwork = { default: { external: true, name: "bridge" } } as const;
+
+function stackService(request: LaunchRequest, spread: "replicated" | "global"): Json {
+  const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
+  const batch = (request.task ?? "batch") === "batch";
+  const count = gpuCount(request);
+  const placement = constraints(request);
+  const limits = {
+    ...(cpus === undefined ? {} : { cpus: String(cpus) }),
+    ...(memoryMiB === undefined ? {} : { memory: `${memoryMiB}M` }),
+  };
+  const gpus = { discrete_resource_spec: { kind: resourceKind, value: count } };
+  const resources = {
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(count === 0 ? {} : { reservations: { generic_resources: [gpus] } }),
+  };
+  const variables = Object.entries(env).map(([key, value]) => [key, literal(value)] as const);
+  const volumes = mounts.map(({ source, target, readOnly }) => ({
+    type: "bind",
+    source: literal(source),
+    target: literal(target),
+    ...(readOnly ? { read_only: true } : {}),
+  }));
+  return {
+    image: reference,
+    ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
+    ...(args.length === 0 ? {} : { command: args.map(literal) }),
+    ...(variables.length === 0 ? {} : { environment: Object.fromEntries(variables) }),
+    ...(volumes.length === 0 ? {} : { volumes }),
+    deploy: {
+      mode: batch ? `${spread}-job` : spread,
+      ...(batch ? { restart_policy: { condition: "none" } } : {}),
+      ...(placement.length === 0 ? {} : { placement: { constraints: placement } }),
+      ...(Object.keys(resources).length === 0 ? {} : { resources }),
+    },
+  };
+}
+
+function gpuCount(request: LaunchRequest): number {
+  const count = wholeGpus("swarm", request);
+  if (count > 0 && isBundled(request)) {
+    throw unsupported(
+      "swarm",
+      "give a service the devices that an image with a bundled driver needs",
+      "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
+    );
+  }
+  return count;
+}
+
+function constraints({ node }: LaunchRequest): readonly string[] {
+  return node == null ? [] : [`node.labels.${labelNames.docker(node.key)}==${node.value}`];
+}
+
+function serviceName({ name, reference }: LaunchRequest): string {
+  return dnsName(name ?? baseName(reference));
+}
+
+/** The option takes a shell-like line and splits it, so a blank or a quote would fall apart (docker/cli, ShlexOpt). */
+function entrypoint(program: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(program) ? program : `'${program.replaceAll("'", "'\\''")}'`;
+}
+
+function literal(text: string): string {
+  return text.replaceAll("$", "$$$$");
+}
