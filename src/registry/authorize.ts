@@ -1,0 +1,88 @@
+/** Answers the challenges of a registry: token, basic or no login, asked for only when the registry wants one. */
+
+import { basicHeader } from "./basic.ts";
+import { parseChallenge } from "./challenge.ts";
+import type { CredentialStore } from "./credentials.ts";
+import { authFailed } from "./failure.ts";
+import { requestToken } from "./token.ts";
+import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
+
+export interface AuthorizationOptions {
+  readonly credentials: CredentialStore;
+  readonly plainHttp: (host: string) => boolean;
+}
+
+interface Authorization {
+  /** The header that the registry refused and that this one replaces; null when none was sent. */
+  readonly replaces: string | null;
+  readonly header: Promise<string>;
+}
+
+// A shared token can be out of date when it arrives, so one more is fetched before the registry's no is believed.
+const mostRenewals = 2;
+
+/**
+ * Sends with the authorization that fits the request's host and scope, and obtains it when the registry answers 401. One
+ * token serves all requests of its scope until it is refused: no clock takes part.
+ *
+ * @param send for the registry itself, redirects followed
+ * @param sendToken for token servers, without redirects: they are given the login
+ */
+export function withAuthorization(send: Send, sendToken: Send, options: AuthorizationOptions): Send {
+  const known = new Map<string, Authorization>();
+
+  function renew(key: string, refused: string | null, obtain: () => Promise<string>): Promise<string> {
+    const current = known.get(key);
+    if (current?.replaces === refused) return current.header;
+    const next = { replaces: refused, header: obtain() };
+    known.set(key, next);
+    next.header.catch(() => {
+      if (known.get(key) === next) known.delete(key);
+    });
+    return next.header;
+  }
+
+  return async (request) => {
+    const key = `${request.url.origin} ${request.scope ?? ""}`;
+    let header: string | null = (await known.get(key)?.header) ?? null;
+    for (let renewals = 0; ; renewals++) {
+      const response = await send(authorized(request, header));
+      // Only the registry may ask for a login, not the storage that it redirects to.
+      const asks = response.status === 401 && response.url.origin === request.url.origin;
+      if (!asks || renewals === mostRenewals) return response;
+      const refused = header;
+      header = await renew(key, refused, () => obtainHeader(request, response, sendToken, options));
+      // A name and password that were refused stay refused.
+      if (header === refused) return response;
+    }
+  };
+}
+
+async function obtainHeader(
+  request: HttpRequest,
+  response: HttpResponse,
+  sendToken: Send,
+  { credentials, plainHttp }: AuthorizationOptions,
+): Promise<string> {
+  const challenge = parseChallenge(response.headers["www-authenticate"]);
+  const { host } = request.url;
+  if (challenge === null)
+    throw authFailed(request, "401, but the registry does not say which login it wants");
+  const credential = await credentials.find(host);
+  if (credential?.kind === "bearer") return `Bearer ${credential.token}`;
+  if (challenge.scheme === "bearer") {
+    return `Bearer ${await requestToken(request, challenge, credential, { send: sendToken, plainHttp })}`;
+  }
+  if (credential === null) throw authFailed(request, `401, and there is no login for ${host}`);
+  if (credential.kind === "identity") {
+    throw authFailed(
+      request,
+      `401, and ${host} takes a name and password, not the identity token that is stored for it`,
+    );
+  }
+  return basicHeader(credential.username, credential.password);
+}
+
+function authorized(request: HttpRequest, header: string | null): HttpRequest {
+  return header === null ? request : { ...request, headers: { ...request.headers, authorization: header } };
+}

@@ -1,0 +1,30 @@
+/** What imgmatch asks of an OCI registry. Only 404 means absent; everything else that is not success throws. */
+
+import type { Digest } from "../lock/lock.ts";
+import type { ImageReference } from "./reference.ts";
+
+export interface RegistryClient {
+  /** Digest of a manifest by tag or digest, or null when the registry says 404. */
+  findManifest(reference: ImageReference): Promise<ManifestDescriptor | null>;
+  /** The manifest's bytes, its digest checked, or null when the registry says 404. */
+  readManifest(reference: ImageReference): Promise<Manifest | null>;
+  /** Puts exactly these bytes under the reference's tag or digest and answers their digest. */
+  writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest>;
+  /** Removes one tag, leaving the manifest. False where the registry does not offer that. */
+  removeTag(reference: ImageReference): Promise<boolean>;
+  /** A blob's bytes, digest checked. Throws when absent. */
+  readBlob(repository: ImageReference, digest: Digest): Promise<Uint8Array>;
+  /** All tags of a repository, by page; empty when the registry has no such repository. */
+  listTags(repository: ImageReference): AsyncIterable<string>;
+}
+
+export interface ManifestDescriptor {
+  readonly digest: Digest;
+  readonly mediaType: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+export interface Manifest extends ManifestDescriptor {
+  readonly bytes: Uint8Array;
+}

@@ -1,0 +1,91 @@
+/** Docker's credential helpers: `docker-credential-NAME get`, the server on standard input (docker/docker-credential-helpers). */
+
+import { spawn } from "node:child_process";
+import { ImgmatchError } from "../errors.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
+import type { Credential } from "./credentials.ts";
+import { isRecord, parseJson, text } from "./json.ts";
+
+export interface HelperOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The configuration that names the helper, for messages. */
+  readonly path: string;
+  readonly timeoutMs?: number;
+}
+
+// A helper may have to ask a cloud's metadata service, but never a person.
+const helperTimeoutMs = 30_000;
+const longestAnswer = 1024 * 1024;
+
+/** null when the helper says that it has no login for this server. Throws `REGISTRY_AUTH` for anything else but a login. */
+export async function askCredentialHelper(
+  name: string,
+  server: string,
+  options: HelperOptions,
+): Promise<Credential | null> {
+  const program = `docker-credential-${name}`;
+  const failed = (what: string, cause?: unknown): ImgmatchError =>
+    new ImgmatchError(
+      {
+        code: "REGISTRY_AUTH",
+        message: `${program}, asked for the login of ${server}, ${what}`,
+        fix: `install or repair ${program}, or take it out of ${options.path}`,
+      },
+      { cause },
+    );
+  // The name becomes part of a program's name and must not lead to another folder.
+  if (!/^[\w.-]+$/.test(name)) throw failed("has no valid name");
+
+  const { status, output } = await run(program, server, options).catch((error) => {
+    throw failed(isErrno(error, "ENOENT") ? "is not installed" : errnoMessage(error), error);
+  });
+  if (status !== 0) {
+    // The helpers' library prints exactly this (errors.go, errCredentialsNotFoundMessage); the exit status is 1 for every failure.
+    if (output.includes("credentials not found")) return null;
+    throw failed(`failed with status ${status}: ${output.trim().slice(0, 300)}`);
+  }
+  const json = parseJson(output);
+  const username = isRecord(json) ? text(json.Username) : null;
+  const secret = isRecord(json) ? text(json.Secret) : null;
+  if (username === null || secret === null) throw failed("answered something else than a login");
+  if (secret === "") return null;
+  return username === "<token>"
+    ? { kind: "identity", token: secret }
+    : { kind: "password", username, password: secret };
+}
+
+function run(
+  program: string,
+  input: string,
+  options: HelperOptions,
+): Promise<{ status: number | null; output: string }> {
+  const { env, timeoutMs = helperTimeoutMs } = options;
+  return new Promise((resolve, reject) => {
+    // Its standard error goes nowhere: helpers print warnings there that are none of the caller's business.
+    const child = spawn(program, ["get"], {
+      env: { ...env },
+      stdio: ["pipe", "pipe", "ignore"],
+      windowsHide: true,
+    });
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      child.stdout.destroy();
+      reject(new Error(`gave no answer in ${timeoutMs} ms`));
+    }, timeoutMs);
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      if (output.length < longestAnswer) output += chunk;
+    });
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.on("close", (status) => {
+      clearTimeout(timer);
+      resolve({ status, output });
+    });
+    // A helper that does not read its input ends the pipe; its exit status says more.
+    child.stdin.on("error", () => {});
+    child.stdin.end(`${input}\n`);
+  });
+}

@@ -1,0 +1,111 @@
+/** Logins, where `docker login` keeps them. */
+
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
+import { askCredentialHelper } from "./credential-helper.ts";
+import {
+  type DockerConfig,
+  findDockerAuth,
+  findHelper,
+  parseDockerConfig,
+  serverAddress,
+} from "./docker-config.ts";
+
+export type Credential =
+  | { readonly kind: "password"; readonly username: string; readonly password: string }
+  /** Exchanged for a token at the registry's token server (OAuth 2 refresh token). */
+  | { readonly kind: "identity"; readonly token: string }
+  /** Sent to the registry as it is. */
+  | { readonly kind: "bearer"; readonly token: string };
+
+export interface CredentialStore {
+  /** The login for a registry's host, or null where there is none. Throws `REGISTRY_AUTH` when that cannot be told. */
+  find(registry: string): Promise<Credential | null>;
+}
+
+/** `config.json` in `DOCKER_CONFIG`, else in `~/.docker`. */
+export function dockerConfigPath(env: Readonly<Record<string, string | undefined>>): string {
+  const folder = env.DOCKER_CONFIG || join(env.HOME || env.USERPROFILE || homedir(), ".docker");
+  return join(folder, "config.json");
+}
+
+export const noCredentials: CredentialStore = { find: async () => null };
+
+/**
+ * Reads `config.json` in `DOCKER_CONFIG`, else in `~/.docker`, and asks the credential helpers that it names: first the one
+ * for this registry (`credHelpers`), then the general one (`credsStore`), then the file itself (`auths`). Reads the file
+ * once, and asks once per registry.
+ */
+export function dockerCredentials(env: Readonly<Record<string, string | undefined>>): CredentialStore {
+  const path = dockerConfigPath(env);
+  let config: Promise<DockerConfig | null> | undefined;
+  const found = new Map<string, Promise<Credential | null>>();
+
+  async function find(registry: string): Promise<Credential | null> {
+    config ??= readConfig(path);
+    const read = await config;
+    if (read === null) return null;
+    const helper = findHelper(read, registry);
+    const stored =
+      helper === null ? null : await askCredentialHelper(helper, serverAddress(registry), { env, path });
+    return stored ?? findDockerAuth(read, registry);
+  }
+
+  return {
+    find(registry) {
+      const before = found.get(registry);
+      if (before !== undefined) return before;
+      const asked = find(registry);
+      found.set(registry, asked);
+      // A helper that failed once may work the next time.
+      asked.catch(() => found.delete(registry));
+      return asked;
+    },
+  };
+}
+
+/**
+ * The Docker Engine's `X-Registry-Auth` header: base64url, padded as Go wants it (moby, `api/types/registry/authconfig.go`).
+ *
+ * @param registry named in the header for engines that ask; not needed for one registry's push or pull
+ */
+export function registryAuthHeader(credential: Credential | null, registry?: string): string {
+  const json = JSON.stringify(engineAuthConfig(credential, registry));
+  return Buffer.from(json, "utf8").toString("base64").replaceAll("+", "-").replaceAll("/", "_");
+}
+
+/** One entry of the Docker Engine's `X-Registry-Config`, and the content of {@link registryAuthHeader}. */
+export function engineAuthConfig(credential: Credential | null, registry?: string): Record<string, string> {
+  const server = registry === undefined ? {} : { serveraddress: serverAddress(registry) };
+  switch (credential?.kind) {
+    case "password":
+      return { username: credential.username, password: credential.password, ...server };
+    case "identity":
+      return { identitytoken: credential.token, ...server };
+    case "bearer":
+      return { registrytoken: credential.token, ...server };
+    case undefined:
+      return {};
+  }
+}
+
+async function readConfig(path: string): Promise<DockerConfig | null> {
+  try {
+    return parseDockerConfig(await readFile(path, "utf8"), path);
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+    if (error instanceof ImgmatchError) throw error;
+    throw new ImgmatchError(
+      {
+        code: "REGISTRY_AUTH",
+        message: `Docker's configuration cannot be read: ${errnoMessage(error)}`,
+        fix: "correct its permissions, or set DOCKER_CONFIG to another folder",
+        at: { file: path },
+      },
+      { cause: error },
+    );
+  }
+}

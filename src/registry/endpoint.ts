@@ -1,0 +1,26 @@
+/** Where a registry is: the API's address for a reference. */
+
+import type { ImageReference } from "./reference.ts";
+
+/** `kind` and `name` are the last two parts of the path: `manifests/1.0`, `blobs/sha256:…`, `tags/list`. */
+export function registryUrl(
+  { registry, repository }: ImageReference,
+  kind: "manifests" | "blobs" | "tags",
+  name: string,
+  plainHttp: (host: string) => boolean,
+): URL {
+  // Docker Hub's images are named after one host and served by another.
+  const host = registry === "docker.io" ? "registry-1.docker.io" : registry;
+  return new URL(`${plainHttp(host) ? "http" : "https"}://${host}/v2/${repository}/${kind}/${name}`);
+}
+
+/** Whether a host, with or without port, is this machine: the only one that plain http is safe for. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/:\d+$/, "").toLowerCase();
+  return (
+    name === "localhost" ||
+    name.endsWith(".localhost") ||
+    name === "[::1]" ||
+    /^127(\.\d{1,3}){3}$/.test(name)
+  );
+}

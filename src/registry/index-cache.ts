@@ -1,0 +1,93 @@
+/** The last good index of a reference on disk, for machines that may be offline when they have to choose an image. */
+
+import { stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import { readTextFile, writeFileAtomic } from "../io/files.ts";
+import type { Manifest } from "./client.ts";
+import { digestOf, isDigest } from "./digest.ts";
+import { isRecord, parseJson, text } from "./json.ts";
+import type { StoredIndex } from "./read-fleet-index.ts";
+import { formatImageReference, type ImageReference } from "./reference.ts";
+
+const cacheVersion = 1;
+
+export interface CachedIndex {
+  readonly stored: StoredIndex;
+  /** When the registry last said that this is the index: the file's time of change, in milliseconds since 1970. */
+  readonly confirmedAt: number;
+}
+
+/** `registry.example.com_team_app_1.12.0-<hash>.json` below the folder. */
+export function cachePath(folder: string, reference: ImageReference): string {
+  const name = formatImageReference(reference);
+  const readable = name.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
+  return join(folder, `${readable}-${digestOf(Buffer.from(name)).slice("sha256:".length, 23)}.json`);
+}
+
+/** null when there is none, or none that can be trusted: every digest is checked again. */
+export async function readCachedIndex(
+  folder: string,
+  reference: ImageReference,
+): Promise<CachedIndex | null> {
+  const path = cachePath(folder, reference);
+  try {
+    const [content, { mtimeMs }] = await Promise.all([readTextFile(path), stat(path)]);
+    const stored = parseCached(content, reference);
+    return stored === null ? null : { stored, confirmedAt: mtimeMs };
+  } catch {
+    // Absent, unreadable or removed meanwhile: the registry is asked as if there were no cache.
+    return null;
+  }
+}
+
+function parseCached(content: string, reference: ImageReference): StoredIndex | null {
+  const json = parseJson(content);
+  if (!isRecord(json) || json.schemaVersion !== cacheVersion) return null;
+  if (json.reference !== formatImageReference(reference) || !Array.isArray(json.manifests)) return null;
+  const manifests = json.manifests.map(manifestOf);
+  const [top, ...parts] = manifests;
+  return top === null || top === undefined || parts.some((part) => part === null)
+    ? null
+    : { top, parts: parts as Manifest[] };
+}
+
+function manifestOf(item: unknown): Manifest | null {
+  const mediaType = isRecord(item) ? text(item.mediaType) : null;
+  const content = isRecord(item) ? text(item.content) : null;
+  if (!isRecord(item) || mediaType === null || content === null || !isDigest(item.digest)) return null;
+  const bytes = Buffer.from(content);
+  return digestOf(bytes) === item.digest
+    ? { mediaType, digest: item.digest, size: bytes.byteLength, bytes }
+    : null;
+}
+
+/** Throws `WRITE_FAILED`. */
+export async function writeCachedIndex(
+  folder: string,
+  reference: ImageReference,
+  { top, parts }: StoredIndex,
+): Promise<void> {
+  const manifests = [top, ...parts].map(({ mediaType, digest, bytes }) => ({
+    mediaType,
+    digest,
+    content: Buffer.from(bytes).toString("utf8"),
+  }));
+  const content = { schemaVersion: cacheVersion, reference: formatImageReference(reference), manifests };
+  await writeFileAtomic(cachePath(folder, reference), `${JSON.stringify(content)}\n`);
+}
+
+/** The registry has just said that the cached index is still the one. Throws `WRITE_FAILED`. */
+export async function confirmCachedIndex(
+  folder: string,
+  reference: ImageReference,
+  now: Date,
+): Promise<void> {
+  const path = cachePath(folder, reference);
+  await utimes(path, now, now).catch((error: unknown) => {
+    throw new ImgmatchError(
+      { code: "WRITE_FAILED", message: "its time cannot be set", at: { file: path } },
+      { cause: error },
+    );
+  });
+}

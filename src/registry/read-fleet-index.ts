@@ -1,0 +1,174 @@
+/** A fleet's index from a registry, or from the bytes that a registry gave: bytes → entries → lock. */
+
+import { ImgmatchError } from "../errors.ts";
+import { type Digest, type Lock, lockSchemaVersion } from "../lock/lock.ts";
+import { checkLockData } from "../lock/parse-lock.ts";
+import type { Manifest, RegistryClient } from "./client.ts";
+import { isDigest } from "./digest.ts";
+import {
+  annotations,
+  type Descriptor,
+  type FleetIndex,
+  type IndexEntry,
+  indexFormat,
+} from "./fleet-index.ts";
+import { isRecord, parseJson, text } from "./json.ts";
+import { isIndexType } from "./media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "./reference.ts";
+
+/** An index with its parts, as the registry has them. */
+export interface StoredIndex {
+  readonly top: Manifest;
+  readonly parts: readonly Manifest[];
+}
+
+/**
+ * Reads an index and its parts: one request, unless the fleet is too large for one manifest. null when the registry has no
+ * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written.
+ */
+export async function readFleetIndex(
+  registry: Pick<RegistryClient, "readManifest">,
+  reference: ImageReference,
+): Promise<StoredIndex | null> {
+  const top = await registry.readManifest(reference);
+  return top === null ? null : { top, parts: await readParts(registry, reference, top) };
+}
+
+async function readParts(
+  registry: Pick<RegistryClient, "readManifest">,
+  reference: ImageReference,
+  top: Manifest,
+): Promise<Manifest[]> {
+  const { parts } = entriesOf(top, reference);
+  return Promise.all(
+    parts.map(async (digest) => {
+      const part = await registry.readManifest(withDigest(reference, digest));
+      if (part === null) throw invalid(reference, `its part ${digest} is not in the registry`);
+      return part;
+    }),
+  );
+}
+
+/** Checks every entry as a lock's. Throws `INDEX_INVALID`. */
+export function parseFleetIndex({ top, parts }: StoredIndex, reference: ImageReference): FleetIndex {
+  const { head, entries } = entriesOf(top, reference);
+  const all = [...entries, ...parts.flatMap((part) => entriesOf(part, reference).entries)];
+  const found = new Map(all);
+  if (found.size !== all.length) throw invalid(reference, "it has two entries for one cell");
+  const index = { ...head, entries: found };
+  checked(lockData(index, reference, top.digest), reference);
+  return index;
+}
+
+/**
+ * The lock that an index stands for, with the images in the repository that was asked: a mirror's answer names the mirror.
+ * What an index does not carry is empty: bases, builder, times. Its own digest stands in the place of the matrix's.
+ */
+export function lockOfIndex(index: FleetIndex, reference: ImageReference, digest: Digest): Lock {
+  return lockData(index, reference, digest);
+}
+
+function lockData(
+  { name, version, prefer, entries }: FleetIndex,
+  reference: ImageReference,
+  digest: Digest,
+): Lock {
+  const unknown = { bases: [], builder: "unknown", created: null, size: null };
+  const images = [...entries].map(([cell, { image }]) => [cell, { ...image, ...unknown }] as const);
+  return {
+    schemaVersion: lockSchemaVersion,
+    name,
+    version,
+    repository: formatImageReference({ ...reference, tag: null, digest: null }),
+    matrixDigest: digest,
+    ...(prefer.length === 0 ? {} : { prefer }),
+    images: Object.fromEntries(images),
+  };
+}
+
+function checked(lock: Lock, reference: ImageReference): void {
+  try {
+    checkLockData(lock, formatImageReference(reference));
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    throw invalid(reference, error.problems.map(({ message }) => message).join("; "));
+  }
+}
+
+interface Read {
+  readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
+  readonly entries: readonly (readonly [string, IndexEntry])[];
+  readonly parts: readonly Digest[];
+}
+
+function entriesOf(manifest: Manifest, reference: ImageReference): Read {
+  const json = isIndexType(manifest.mediaType) ? parseJson(manifest.bytes) : undefined;
+  const notes = isRecord(json) && isRecord(json.annotations) ? json.annotations : {};
+  const format = text(notes[annotations.format]);
+  if (!isRecord(json) || !Array.isArray(json.manifests) || format === null)
+    throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
+  if (format !== indexFormat) {
+    throw new ImgmatchError({
+      code: "INDEX_INVALID",
+      message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${indexFormat}`,
+      fix: "update imgmatch",
+    });
+  }
+  const entries: (readonly [string, IndexEntry])[] = [];
+  const parts: Digest[] = [];
+  for (const item of json.manifests) {
+    const own = isRecord(item) && isRecord(item.annotations) ? item.annotations : {};
+    const descriptor = descriptorOf(item);
+    if (descriptor === null) throw invalid(reference, "it has an entry without digest, size or media type");
+    if (own[annotations.part] !== undefined) parts.push(descriptor.digest);
+    // Somebody may have added attestations or the like.
+    else if (own[annotations.cell] !== undefined) entries.push(entryOf(item, own, descriptor, reference));
+  }
+  const name = text(notes[annotations.title]) ?? "";
+  const version = text(notes[annotations.version]) ?? "";
+  const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]");
+  if (!Array.isArray(prefer) || prefer.some((step) => typeof step !== "string"))
+    throw invalid(reference, `${annotations.prefer} is not a list of texts`);
+  return { head: { name, version, prefer: prefer as string[] }, entries, parts };
+}
+
+function descriptorOf(item: unknown): Descriptor | null {
+  if (!isRecord(item)) return null;
+  const { mediaType, digest, size } = item;
+  return typeof mediaType === "string" && isDigest(digest) && typeof size === "number"
+    ? { mediaType, digest, size }
+    : null;
+}
+
+/** Not checked yet: `parseFleetIndex` checks all of them together, as a lock. */
+function entryOf(
+  item: unknown,
+  notes: Readonly<Record<string, unknown>>,
+  descriptor: Descriptor,
+  reference: ImageReference,
+): readonly [string, IndexEntry] {
+  const cell = text(notes[annotations.cell]) ?? "";
+  const platform = isRecord(item) && isRecord(item.platform) ? item.platform : {};
+  const json = (key: string): unknown => {
+    const value = parseJson(text(notes[key]) ?? "");
+    if (value === undefined) throw invalid(reference, `${key} of ${cell} is not JSON`);
+    return value;
+  };
+  const image = {
+    axes: json(annotations.axes),
+    platform: [platform.os, platform.architecture, platform.variant].filter((part) => text(part)).join("/"),
+    tag: notes[annotations.tag],
+    inputDigest: notes[annotations.inputs],
+    digest: notes[annotations.digest] ?? descriptor.digest,
+    requires: json(annotations.requires),
+  } as unknown as IndexEntry["image"];
+  return [cell, { image, descriptor }];
+}
+
+function invalid(reference: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_INVALID",
+    message: `${formatImageReference(reference)} is not the index of a fleet: ${what}`,
+    fix: "name the version that imgmatch publish wrote, for example registry.example.com/team/app:1.12.0",
+  });
+}

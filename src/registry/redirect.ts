@@ -1,0 +1,40 @@
+/** Follows redirects of reads. Registries send a blob's reader to their storage, with a signed address. */
+
+import { malformed } from "./failure.ts";
+import type { HttpRequest, Send } from "./transport.ts";
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+const mostRedirects = 5;
+
+/** Authorization goes to the host that it was made for and to no other, also when the way leads back. */
+export function withRedirects(send: Send, plainHttp: (host: string) => boolean): Send {
+  return async (request) => {
+    let current = request;
+    for (let count = 0; ; count++) {
+      const response = await send(current);
+      if (!redirects.has(response.status)) return response;
+      if (request.method !== "GET" && request.method !== "HEAD") return response;
+      if (count === mostRedirects) throw malformed(request, `more than ${mostRedirects} redirects`);
+      current = redirected(current, response.headers.location, plainHttp);
+    }
+  };
+}
+
+function redirected(
+  from: HttpRequest,
+  location: string | undefined,
+  plainHttp: (host: string) => boolean,
+): HttpRequest {
+  const to =
+    location !== undefined && URL.canParse(location, from.url.href) ? new URL(location, from.url) : null;
+  if (to === null)
+    throw malformed(from, `redirects to ${JSON.stringify(location ?? "")}, which is no address`);
+  const plainAllowed =
+    from.url.protocol === "http:" && (to.hostname === from.url.hostname || plainHttp(to.host));
+  if (to.protocol !== "https:" && !(to.protocol === "http:" && plainAllowed)) {
+    throw malformed(from, `redirects to ${to.origin}, which is not https`);
+  }
+  if (to.origin === from.url.origin) return { ...from, url: to };
+  const headers = Object.entries(from.headers).filter(([name]) => name.toLowerCase() !== "authorization");
+  return { ...from, url: to, headers: Object.fromEntries(headers) };
+}
