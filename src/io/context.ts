@@ -1,0 +1,140 @@
+/** The build context: which files are sent, and one digest over them. */
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { lstat, readdir, readlink, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { default as dockerignore } from "@balena/dockerignore";
+import { ImgmatchError, type Place } from "../errors.ts";
+import type { Digest } from "../lock/lock.ts";
+import { errnoMessage, isErrno, readTextFile } from "./files.ts";
+
+export interface ContextEntry {
+  /** Inside the context, with forward slashes. */
+  readonly path: string;
+  readonly kind: "file" | "symlink" | "folder";
+  /** 0o755 or 0o644: only the owner's executable bit counts, as in git, so that a umask changes nothing. */
+  readonly mode: number;
+  /** sha256 of a file's content, or a link's target; empty for a folder. */
+  readonly content: string;
+}
+
+export interface BuildContext {
+  /** Sorted by path. */
+  readonly entries: readonly ContextEntry[];
+  readonly digest: Digest;
+}
+
+/**
+ * Reads a build context less what its `.dockerignore` hides and less the paths of `isOwn`. A missing folder, and a file
+ * that vanishes or cannot be read while it is hashed, are errors and never skipped.
+ *
+ * @param isOwn what imgmatch itself reads and writes: no image is made of it, so it must not change what an image is
+ */
+export async function readContext(
+  folder: string,
+  at: Place,
+  isOwn: (path: string) => boolean = () => false,
+): Promise<BuildContext> {
+  await requireFolder(folder, at);
+  const keep = dockerignore
+    .default()
+    .add((await readIgnoreFile(folder)).split("\n"))
+    .createFilter();
+  const entries: ContextEntry[] = [];
+  try {
+    await walk(folder, "", { isOwn, keep }, entries);
+  } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
+    const message = `the build context cannot be read: ${errnoMessage(error)}`;
+    const fix = "correct its permissions, or hide it with .dockerignore";
+    throw new ImgmatchError(
+      { code: "FILE_UNREADABLE", message, fix, at: { file: folder } },
+      { cause: error },
+    );
+  }
+  entries.sort((one, other) => (one.path < other.path ? -1 : 1));
+  const canonical = entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]);
+  return {
+    entries,
+    digest: `sha256:${createHash("sha256").update(JSON.stringify(canonical)).digest("hex")}`,
+  };
+}
+
+async function requireFolder(folder: string, at: Place): Promise<void> {
+  const found = await stat(folder).catch((error: unknown) => {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+    throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at }, { cause: error });
+  });
+  if (found?.isDirectory()) return;
+  throw new ImgmatchError({
+    code: "CONTEXT_NOT_FOUND",
+    message: found === null ? "the build context does not exist" : "the build context is not a folder",
+    fix: "create it, or correct context: in the matrix",
+    at,
+  });
+}
+
+async function readIgnoreFile(folder: string): Promise<string> {
+  try {
+    return await readTextFile(join(folder, ".dockerignore"));
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "FILE_NOT_FOUND") return "";
+    throw error;
+  }
+}
+
+interface Filter {
+  readonly isOwn: (path: string) => boolean;
+  readonly keep: (path: string) => boolean;
+}
+
+/** Answers whether the folder counts: one that holds nothing but imgmatch's own files comes and goes with them. */
+async function walk(
+  folder: string,
+  prefix: string,
+  filter: Filter,
+  entries: ContextEntry[],
+): Promise<boolean> {
+  const items = await readdir(join(folder, prefix), { withFileTypes: true });
+  let others = 0;
+  for (const item of items) {
+    const path = prefix === "" ? item.name : `${prefix}/${item.name}`;
+    if (filter.isOwn(path)) continue;
+    const full = join(folder, path);
+    if (item.isDirectory()) {
+      // A hidden folder may still hold files that a later `!` line shows again, so it is walked all the same.
+      const counts = await walk(folder, path, filter, entries);
+      if (counts) others++;
+      if (counts && filter.keep(path)) entries.push({ path, kind: "folder", mode: 0o755, content: "" });
+      continue;
+    }
+    others++;
+    if (filter.keep(path)) {
+      if (item.isSymbolicLink())
+        entries.push({ path, kind: "symlink", mode: 0o777, content: await readlink(full) });
+      else if (item.isFile()) {
+        const { mode } = await lstat(full);
+        entries.push({
+          path,
+          kind: "file",
+          mode: (mode & 0o100) === 0 ? 0o644 : 0o755,
+          content: await hashFile(full),
+        });
+      }
+    }
+  }
+  return items.length === 0 || others > 0;
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  } catch (error) {
+    const fix = "correct its permissions, or hide it with .dockerignore";
+    const message = `cannot be read: ${errnoMessage(error)}`;
+    throw new ImgmatchError({ code: "FILE_UNREADABLE", message, fix, at: { file: path } }, { cause: error });
+  }
+  return hash.digest("hex");
+}
