@@ -1,0 +1,67 @@
+/** The fleet as a `docker-bake.json`: what `docker buildx bake` needs to build the same images without imgmatch. */
+
+import type { BuildRequest } from "../build/engine.ts";
+
+/** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
+export interface BakeTarget {
+  readonly context: string;
+  readonly "dockerfile-inline": string;
+  readonly args: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly tags: readonly string[];
+  readonly platforms: readonly [string];
+  readonly target?: string;
+  readonly attest: readonly string[];
+}
+
+export interface BakeFile {
+  readonly group: { readonly default: { readonly targets: readonly string[] } };
+  readonly target: Readonly<Record<string, BakeTarget>>;
+}
+
+/** @param context the build context as bake is to find it, relative to where it runs */
+export function bakeFile(requests: readonly BuildRequest[], context: string): BakeFile {
+  const names = targetNames(requests.map(({ cell }) => cell));
+  const entries = requests.map((request, index): [string, BakeTarget] => [
+    names[index] ?? "",
+    bakeTarget(request, context),
+  ]);
+  return { group: { default: { targets: names } }, target: Object.fromEntries(entries) };
+}
+
+function bakeTarget(
+  { dockerfile, args, labels, tags, platform, target }: BuildRequest,
+  context: string,
+): BakeTarget {
+  return {
+    context: literal(context),
+    "dockerfile-inline": literal(dockerfile),
+    args: literals(args),
+    labels: literals(labels),
+    tags: tags.map(literal),
+    platforms: [platform],
+    ...(target === null ? {} : { target: literal(target) }),
+    // Attestations would make an index of every image.
+    attest: ["type=provenance,disabled=true"],
+  };
+}
+
+/** Bake takes every text of the file for an HCL template (hashicorp/hcl, "Quoted Literals"). */
+function literal(text: string): string {
+  return text.replace(/[$%](?=\{)/g, "$&$&");
+}
+
+function literals(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, literal(text)]));
+}
+
+/** Bake allows `[a-zA-Z0-9_-]` only. Cells whose names would then be the same get a number. */
+function targetNames(cells: readonly string[]): string[] {
+  const seen = new Map<string, number>();
+  return cells.map((cell) => {
+    const plain = cell.replace(/[^A-Za-z0-9_-]/g, "-");
+    const count = (seen.get(plain) ?? 0) + 1;
+    seen.set(plain, count);
+    return count === 1 ? plain : `${plain}--${count}`;
+  });
+}
