@@ -1,0 +1,188 @@
+/** A build as it goes: one reporter per kind of reader, each a function from events to text. */
+
+import type { BuildSummary } from "../build/build-plan.ts";
+import type { BuildEvent, CellResult } from "../build/schedule.ts";
+import { assertNever, type Problem } from "../errors.ts";
+import { formatImageReference } from "../registry/reference.ts";
+import { reportProblem } from "./problems.ts";
+import { progressLine } from "./progress.ts";
+import type { Style } from "./style.ts";
+import { count } from "./table.ts";
+
+export interface BuildReporter {
+  onEvent(event: BuildEvent): void;
+  /** Called once, after the last event. */
+  end(summary: BuildSummary): void;
+}
+
+export interface ReporterOptions {
+  readonly write: (text: string) => void;
+  readonly style: Style;
+  /** Cells to build. */
+  readonly total: number;
+  readonly columns: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export const buildReporters = {
+  tty: ttyReporter,
+  plain: plainReporter,
+  json: jsonReporter,
+  github: githubReporter,
+} as const satisfies Record<string, (options: ReporterOptions) => BuildReporter>;
+
+export type ReporterName = keyof typeof buildReporters;
+
+/** One line per step: for logs. */
+function plainReporter({ write, style, total }: ReporterOptions): BuildReporter {
+  let finished = 0;
+  return {
+    onEvent(event) {
+      if (event.type === "done" || event.type === "failed") finished++;
+      const line = eventLine(event, style);
+      if (line !== null) write(`[${finished}/${total}] ${line}\n`);
+    },
+    end: (summary) => write(`${summaryLines(summary, style).join("\n")}\n`),
+  };
+}
+
+/** Finished cells as lines, and below them one line that is redrawn: done, running, failed, elapsed. */
+function ttyReporter(options: ReporterOptions): BuildReporter {
+  const { write, style, total, columns, clock } = options;
+  const started = clock();
+  const running = new Map<string, number>();
+  let done = 0;
+  let failed = 0;
+  const clear = "\r\u001b[K";
+  const draw = () =>
+    write(clear + progressLine({ total, done, failed, running, now: clock(), started, columns }));
+  const timer = setInterval(draw, 200);
+  timer.unref();
+  return {
+    onEvent(event) {
+      if (event.type === "start") running.set(event.cell, clock());
+      if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
+        running.delete(event.cell);
+      if (event.type === "done") done++;
+      if (event.type === "failed") failed++;
+      const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
+      if (line !== null) write(`${clear}${line}\n`);
+      if (event.type !== "log") draw();
+    },
+    end(summary) {
+      clearInterval(timer);
+      write(`${clear}${summaryLines(summary, style).join("\n")}\n`);
+    },
+  };
+}
+
+/** One JSON object per line, the summary last. */
+function jsonReporter({ write }: ReporterOptions): BuildReporter {
+  const line = (value: object) => write(`${JSON.stringify(value)}\n`);
+  return {
+    onEvent(event) {
+      switch (event.type) {
+        case "push":
+          return line({ ...event, reference: formatImageReference(event.reference) });
+        case "done":
+        case "failed":
+          return line({ type: event.type, ...event.result });
+        case "start":
+        case "log":
+        case "interrupted":
+          return line(event);
+        default:
+          return assertNever(event);
+      }
+    },
+    end: (summary) =>
+      line({ type: "summary", schemaVersion: 1, ...countResults(summary), results: summary.results }),
+  };
+}
+
+/** Plain lines, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
+function githubReporter(options: ReporterOptions): BuildReporter {
+  const plain = plainReporter(options);
+  return {
+    onEvent(event) {
+      plain.onEvent(event);
+      if (event.type !== "failed") return;
+      for (const { code, message } of event.result.problems) {
+        options.write(`::error title=${escapeProperty(`${event.cell}: ${code}`)}::${escapeData(message)}\n`);
+      }
+    },
+    end: plain.end,
+  };
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+function eventLine(event: BuildEvent, style: Style): string | null {
+  switch (event.type) {
+    case "start":
+      return `build  ${event.cell}`;
+    case "push":
+      return `push   ${event.cell}`;
+    case "done":
+      return `${style.good("done")}   ${event.cell}  ${event.result.how}${event.result.differs ? ` (${style.warn("not reproducible")}: built here were other bytes)` : ""}${event.result.digest === null ? "" : ` ${event.result.digest}`}  ${seconds(event.result.durationMs)}`;
+    case "failed":
+      return `${style.bad("failed")} ${event.cell}  ${event.result.problems[0].code}  ${seconds(event.result.durationMs)}`;
+    case "log":
+    case "interrupted":
+      return null;
+    default:
+      return assertNever(event);
+  }
+}
+
+/** What came of it, and for every failed cell why, and where its log is. */
+export function summaryLines(summary: BuildSummary, style: Style): string[] {
+  const { built, adopted, failed, interrupted, kept } = countResults(summary);
+  const parts = [
+    ...(built > 0 ? [style.good(`${built} built`)] : []),
+    ...(adopted > 0 ? [`${adopted} adopted`] : []),
+    ...(failed > 0 ? [style.bad(`${failed} failed`)] : []),
+    ...(interrupted > 0 ? [style.warn(`${interrupted} not done`)] : []),
+    ...(kept > 0 ? [`${kept} kept`] : []),
+  ];
+  const failures = summary.results.flatMap((result) =>
+    result.status === "failed" ? failureLines(result, style) : [],
+  );
+  return [...failures, parts.length === 0 ? "nothing to build" : parts.join(", ")];
+}
+
+function failureLines(result: Extract<CellResult, { status: "failed" }>, style: Style): string[] {
+  const problems = result.problems.map((problem: Problem) => reportProblem(problem, style));
+  return [
+    `${style.strong(result.cell)}:`,
+    ...problems,
+    ...(result.log === null ? [] : [`  log: ${result.log}`]),
+  ];
+}
+
+export function countResults({ results, kept }: BuildSummary) {
+  const how = (name: string) =>
+    results.filter((result) => result.status === "built" && result.how === name).length;
+  return {
+    built: how("built") + how("pushed"),
+    adopted: how("adopted"),
+    failed: results.filter(({ status }) => status === "failed").length,
+    interrupted: results.filter(({ status }) => status === "interrupted").length,
+    kept,
+  };
+}
+
+export function describeNothing(kept: number): string {
+  return `nothing to build: ${count(kept, "image")} in the lock`;
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,38 @@
+/** One cell of a plan with its inputs, one by one. */
+
+import type { InputComparison } from "../plan/changes.ts";
+import type { PlannedCell } from "../plan/plan.ts";
+import type { Style } from "./style.ts";
+import { formatTable } from "./table.ts";
+
+export function reportCell(planned: PlannedCell, inputs: readonly InputComparison[], style: Style): string {
+  const { cell, action, reason, tag, locked, moved } = planned;
+  const rows = inputs.map((input) => [word(input, planned), nameOf(input), detail(input)]);
+  const lines = formatTable(rows).map((line, index) =>
+    inputs[index]?.changed === false ? style.dim(line) : line,
+  );
+  return [
+    `${style.strong(cell.id)}  ${cell.platform}  ${action}${reason === null ? "" : `: ${reason}`}`,
+    `tag ${tag ?? "not known yet"}`,
+    `in the lock: ${locked === null ? "no" : `${locked.tag} ${locked.digest ?? "(not pushed)"}`}`,
+    ...lines,
+    ...moved.map(({ ref, from, to }) => `moved  ${ref}  ${from} → ${to}`),
+    ...(moved.length === 0
+      ? []
+      : ["the lock pins the old one; imgmatch lock --update-bases takes the new one"]),
+    "",
+  ].join("\n");
+}
+
+function word({ changed }: InputComparison, { locked }: PlannedCell): string {
+  if (changed === null) return locked === null ? "new" : "unknown";
+  return changed ? "changed" : "same";
+}
+
+function nameOf({ input, name }: InputComparison): string {
+  return name === null ? input : `${input} ${name}`;
+}
+
+function detail({ was, is, changed }: InputComparison): string {
+  return changed === true ? `${was ?? "none"} → ${is ?? "none"}` : (is ?? "none");
+}

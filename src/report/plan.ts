@@ -1,0 +1,70 @@
+/** A plan for people. */
+
+import { type Action, actions, type Plan, type PlannedCell } from "../plan/plan.ts";
+import { countActions, retiredReason } from "../plan/plan-json.ts";
+import type { Style } from "./style.ts";
+import { count, formatTable } from "./table.ts";
+
+const words: Record<Action, string> = {
+  build: "to build",
+  adopt: "to adopt",
+  keep: "to keep",
+  stale: "stale",
+  conflict: "in conflict",
+  retired: "retired",
+  impossible: "impossible",
+  excluded: "excluded",
+};
+
+export function reportPlan(plan: Plan, style: Style): string {
+  const { matrix, cells, retired } = plan;
+  const colour: Record<Action, (text: string) => string> = {
+    build: style.good,
+    adopt: style.good,
+    keep: style.dim,
+    stale: style.warn,
+    conflict: style.bad,
+    retired: style.warn,
+    impossible: style.warn,
+    excluded: style.dim,
+  };
+  const entries: (readonly [Action, string, string, string])[] = [
+    ...cells.map(
+      (planned) => [planned.action, planned.cell.id, planned.cell.platform, detail(planned)] as const,
+    ),
+    ...retired.map(({ cell, image }) => ["retired", cell, image.platform, retiredReason] as const),
+  ];
+  const lines = formatTable(entries).map((row, index) => {
+    const action = entries[index]?.[0] ?? "keep";
+    return colour[action](row.slice(0, action.length)) + row.slice(action.length);
+  });
+  return [
+    style.strong(`${matrix.name} ${matrix.version} → ${matrix.repository}`),
+    ...lines,
+    summarise(plan),
+    "",
+  ].join("\n");
+}
+
+/** `12 cells: 8 to build, 4 impossible`. */
+export function summarise(plan: Plan): string {
+  const counts = countActions(plan);
+  const parts = actions
+    .filter((action) => counts[action] > 0)
+    .map((action) => `${counts[action]} ${words[action]}`);
+  return `${count(plan.cells.length + plan.retired.length, "cell")}: ${parts.join(", ")}`;
+}
+
+function detail({ action, tag, reason }: PlannedCell): string {
+  switch (action) {
+    case "build":
+    case "adopt":
+    case "conflict":
+    case "stale":
+      return `${tag ?? "(tag follows from the base image's digest)"}  ${reason ?? ""}`.trimEnd();
+    case "keep":
+      return tag ?? "";
+    default:
+      return reason ?? "";
+  }
+}

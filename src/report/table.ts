@@ -1,0 +1,18 @@
+/** Rows → lines with aligned columns; the last column is as long as it is. */
+export function formatTable(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, text.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((text, column) => (column === row.length - 1 ? text : text.padEnd(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** `1 cell`, `2 cells`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
