@@ -1,0 +1,158 @@
+import { dirname, join } from "node:path";
+import { type BuildSummary, buildPlan } from "../build/build-plan.ts";
+import type { EnginePreview } from "../build/engine.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
+import { type Fleet, planOpenFleet } from "../fleet.ts";
+import { readRevision } from "../io/revision.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
+import type { Plan } from "../plan/plan.ts";
+import { planToJson } from "../plan/plan-json.ts";
+import type { Selection } from "../plan/select.ts";
+import { buildReporters, describeNothing, type ReporterName } from "../report/build.ts";
+import { reportPlan, summarise } from "../report/plan.ts";
+import { reportProblem } from "../report/problems.ts";
+import { styleFor } from "../report/style.ts";
+import type { CommandContext } from "./context.ts";
+import { type EngineFlags, engineFor, requirePush } from "./engine-options.ts";
+import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
+import { registryFor } from "./registry-options.ts";
+
+export interface BuildFlags extends FleetFlags, EngineFlags {
+  readonly push?: boolean;
+  readonly concurrency: number;
+  readonly dryRun?: boolean;
+  /** Write the index of the version too. */
+  readonly index?: boolean;
+  readonly json?: boolean;
+}
+
+/** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
+export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  if (!flags.dryRun) requirePush(flags, flags.push ?? false);
+  const { fleet, only } = await openFleetFor(flags);
+  const style = styleFor(context.terminal.color.err);
+  const tell = (problem: Problem) => context.err(`${reportProblem(problem, style)}\n`);
+  const plan = await planOpenFleet(fleet, {
+    lock: await readLockIfPresent(lockFileOf(flags)),
+    only,
+    published: flags.push ?? false,
+    replaceBases: parseReplacements(flags.replaceBase),
+    findBaseDigest: await baseLookup(flags, context.env, tell),
+  });
+  if (flags.index && !flags.push) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: "--index names images in the registry, and without --push there are none",
+      fix: "add --push",
+    });
+  }
+  if (flags.dryRun) {
+    const stacks = await previewFor(plan, fleet, flags, context);
+    const style = styleFor(context.terminal.color.out);
+    context.out(
+      flags.json
+        ? `${JSON.stringify({ ...planToJson(plan), ...(stacks === null ? {} : { stacks }) }, null, 2)}\n`
+        : `${reportPlan(plan, style)}${(stacks ?? []).map(describePreview).join("")}`,
+    );
+    return exitCodes.ok;
+  }
+  if (plan.cells.every(({ action }) => action !== "build")) {
+    const kept = plan.cells.filter(({ action }) => action === "keep").length;
+    if (flags.json) reporterFor("json", plan, context).end({ results: [], kept, interrupted: false });
+    else context.err(`${describeNothing(kept)}\n`);
+    return flags.index ? withIndex(exitCodes.ok, fleet, only, flags, context) : exitCodes.ok;
+  }
+  if (!flags.json) context.err(`${summarise(plan)}\n`);
+  const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
+  if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
+  return withIndex(exitCode, fleet, only, flags, context);
+}
+
+/** null for engines that keep no state to compare with. */
+async function previewFor(
+  plan: Plan,
+  fleet: Fleet,
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<readonly EnginePreview[] | null> {
+  // The other engines need not be there for a dry run.
+  if (flags.engine !== "pulumi") return null;
+  const engine = await engineFor(flags, context);
+  const push = flags.push ?? false;
+  const preview = await engine.previewPlan?.(plan, fleet, {
+    push,
+    registry: push ? await registryFor(flags, { env: context.env }) : null,
+    concurrency: flags.concurrency,
+    revision: await readRevision(fleet.root, context.env),
+  });
+  return preview ?? null;
+}
+
+function describePreview({ stack, changes }: EnginePreview): string {
+  const parts = Object.entries(changes).map(([operation, count]) => `${count} ${operation}`);
+  return `stack ${stack}: ${parts.join(", ") || "nothing"}\n`;
+}
+
+/** Writes the index of what is published now, also where some cells failed. The first failure is the one to tell. */
+async function withIndex(
+  exitCode: ExitCode,
+  fleet: Fleet,
+  only: readonly Selection[],
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { planPublished, writeIndex } = await import("./publish.ts");
+  const written = await writeIndex(await planPublished(fleet, only, flags), flags, context);
+  return exitCode === exitCodes.ok ? written : exitCode;
+}
+
+/** Builds what the plan says, with a reporter for this terminal. */
+export async function runBuild(
+  plan: Plan,
+  fleet: Fleet,
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<BuildSummary> {
+  const engine = await engineFor(flags, context);
+  const reporter = reporterFor(reporterName(flags, context), plan, context);
+  const epoch = context.env.SOURCE_DATE_EPOCH;
+  const summary = await buildPlan(plan, fleet, {
+    engine,
+    registry: flags.push ? await registryFor(flags, { env: context.env }) : null,
+    push: flags.push ?? false,
+    lockFile: lockFileOf(flags),
+    logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),
+    concurrency: flags.concurrency,
+    revision: await readRevision(fleet.root, context.env),
+    now: () => (epoch !== undefined && /^\d+$/.test(epoch) ? new Date(Number(epoch) * 1000) : new Date()),
+    onEvent: reporter.onEvent,
+    drain: context.signal,
+  });
+  reporter.end(summary);
+  return summary;
+}
+
+function reporterName({ json }: BuildFlags, { terminal, env }: CommandContext): ReporterName {
+  if (json) return "json";
+  if (env.GITHUB_ACTIONS === "true") return "github";
+  return terminal.animated ? "tty" : "plain";
+}
+
+function reporterFor(name: ReporterName, { cells }: Plan, { out, err, terminal }: CommandContext) {
+  return buildReporters[name]({
+    write: name === "json" ? out : err,
+    style: styleFor(terminal.color.err),
+    total: cells.filter(({ action }) => action === "build").length,
+    columns: terminal.columns,
+    clock: () => performance.now(),
+  });
+}
+
+/** Where all that failed did so in the same way, that way's code; a failed step among them is the plain failure. */
+function exitCodeOf({ interrupted, results }: BuildSummary): ExitCode {
+  if (interrupted) return exitCodes.interrupted;
+  const failed = results.flatMap((result) => (result.status === "failed" ? [result.problems[0].code] : []));
+  const codes = [...new Set(failed.map((code) => problemCodes[code]))];
+  if (codes.length === 0) return exitCodes.ok;
+  return codes.length === 1 ? (codes[0] ?? exitCodes.failed) : exitCodes.failed;
+}

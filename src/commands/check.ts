@@ -1,0 +1,74 @@
+import type { ExitCode } from "../errors.ts";
+import { type InspectedImage, inspectImage } from "../inspect-image.ts";
+import { createRegistryClient } from "../registry/create-client.ts";
+import { dockerCredentials } from "../registry/credentials.ts";
+import { proxyFromEnv } from "../registry/proxy.ts";
+import { requiresLabel } from "../render/metadata.ts";
+import { type Style, styleFor } from "../report/style.ts";
+import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
+import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
+import type { CommandContext } from "./context.ts";
+import { type HostFlags, hostFor, tellProblems } from "./host-options.ts";
+import { exitCodeOf } from "./why-not.ts";
+
+export interface CheckFlags extends HostFlags {
+  /** Image id or reference. */
+  readonly image: string;
+  readonly json?: boolean;
+}
+
+/** `imgmatch check IMAGE|REFERENCE`: will this one image run here, by what it says about itself. Exits 3 unless that is proved. */
+export async function check(flags: CheckFlags, context: CommandContext): Promise<ExitCode> {
+  const host = await hostFor(flags, context);
+  tellProblems(host, context);
+  const image = await inspectImage(flags.image, {
+    env: context.env,
+    registry: createRegistryClient({
+      credentials: dockerCredentials(context.env),
+      proxy: proxyFromEnv(context.env),
+      signal: context.signal,
+    }),
+    platform: host.platform,
+    // What this machine's engine has is what it would run; about another machine it knows nothing.
+    first: flags.host === undefined ? "engine" : "registry",
+  });
+  const requires = image.labels[requiresLabel] ?? null;
+  const verdict = checkImage({ platform: image.platform, requires, env: image.env }, host);
+  if (flags.json) context.out(`${JSON.stringify(toJson(image, verdict, host.problems), null, 2)}\n`);
+  else context.out(`${describe(image, verdict, styleFor(context.terminal.color.out)).join("\n")}\n`);
+  return exitCodeOf(verdict);
+}
+
+function toJson(image: InspectedImage, verdict: ImageCheck, problems: readonly object[]) {
+  return {
+    schemaVersion: 1,
+    image: image.reference,
+    source: image.source,
+    digest: image.digest,
+    platform: image.platform,
+    fits: verdict.fits,
+    tier: verdict.tier,
+    reasons: verdict.reasons.map(({ code, message, fix }) => ({ code, message, fix })),
+    unknown: verdict.unknown,
+    requires: verdict.requires,
+    problems,
+  };
+}
+
+function describe(image: InspectedImage, verdict: ImageCheck, style: Style): readonly string[] {
+  const { fits, tier, code, reasons, unknown } = verdict;
+  const by = verdict.requires === null ? "its environment, it has no readable imgmatch label" : "its label";
+  const origin = `  judged by ${by}, read from the ${image.source}`;
+  if (fits === true) {
+    const codes = code.map(({ target }, gpu) => `, GPU ${gpu} runs ${target}`).join("");
+    return [fitLine(style, image.reference), `  tier ${tier}${codes}`, origin];
+  }
+  const head = fits === false ? misfitLine(style, image.reference) : unknownLine(style, image.reference);
+  return [
+    head,
+    ...reasonLines(reasons, style),
+    ...unknown.map((what) => `  unknown: ${what}`),
+    origin,
+    ...(fits === null ? ["  nothing speaks against it, and nothing proves that it runs"] : []),
+  ];
+}

@@ -1,0 +1,24 @@
+/** What a command gets of the world besides its flags. Tests pass their own. */
+
+export interface CommandContext {
+  /** The answer. */
+  readonly out: (text: string) => void;
+  /** Everything else. */
+  readonly err: (text: string) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Reads standard input to its end. */
+  readonly readStdin: () => Promise<string>;
+  readonly terminal: TerminalFacts;
+  /** Aborted by the first Ctrl-C; the second ends the process. */
+  readonly signal: AbortSignal;
+}
+
+export interface TerminalFacts {
+  /** Standard error is a terminal that can redraw lines. */
+  readonly animated: boolean;
+  /** Standard input and output are a terminal: somebody can type. */
+  readonly interactive: boolean;
+  readonly columns: number;
+  readonly color: { readonly out: boolean; readonly err: boolean };
+}

@@ -1,0 +1,49 @@
+import { relative, resolve } from "node:path";
+import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
+import { type ExitCode, exitCodes, throwProblems } from "../errors.ts";
+import { bakeFile } from "../export/bake.ts";
+import type { Fleet } from "../fleet.ts";
+import { readContext } from "../io/context.ts";
+import { readRevision } from "../io/revision.ts";
+import { reportProblem } from "../report/problems.ts";
+import { styleFor } from "../report/style.ts";
+import { count } from "../report/table.ts";
+import type { CommandContext } from "./context.ts";
+import { type ExportFlags, planForExport } from "./export.ts";
+
+/** `imgmatch export bake`: every cell of the fleet, also those that are built already. */
+export async function exportBake(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
+  const { fleet, plan } = await planForExport(flags, context);
+  const built = plan.cells.filter(({ inputs }) => inputs !== null);
+  throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
+  const revision = await readRevision(fleet.root, context.env);
+  const { matrix } = plan;
+  const jobs = built
+    .filter(isReady)
+    .map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
+  const folder = relative(context.cwd, resolve(context.cwd, fleet.contextDir)).replaceAll("\\", "/");
+  const file = bakeFile(
+    jobs.map(({ request }) => request),
+    folder === "" ? "." : folder,
+  );
+  context.out(`${JSON.stringify(file, null, 2)}\n`);
+  await warnOfOwnFiles(fleet, context);
+  return exitCodes.ok;
+}
+
+/** imgmatch keeps its own files out of images; bake sends everything that `.dockerignore` does not hide. */
+async function warnOfOwnFiles(fleet: Fleet, { err, terminal }: CommandContext): Promise<void> {
+  const sent = new Set(fleet.context.entries.map(({ path }) => path));
+  const { entries } = await readContext(fleet.contextDir, fleet.matrix.context.at);
+  const more = entries
+    .filter(({ path, kind }) => kind !== "folder" && !sent.has(path))
+    .map(({ path }) => path);
+  if (more.length === 0) return;
+  const tops = [...new Set(more.map((path) => path.replace(/\/.*/, "")))];
+  const problem = {
+    code: "CONTEXT_NOT_FOUND",
+    message: `bake would send ${count(more.length, "file")} more than imgmatch: ${tops.slice(0, 8).join(", ")}`,
+    fix: `where the Dockerfile copies whole folders, hide them in ${fleet.contextDir}/.dockerignore`,
+  } as const;
+  err(`${reportProblem(problem, styleFor(terminal.color.err))}\n`);
+}

@@ -1,0 +1,49 @@
+import { type ExitCode, exitCodes } from "../errors.ts";
+import { nfdCompatArtifactType, nfdCompatSpec } from "../launch/nfd-compat.ts";
+import type { LockedImage } from "../lock/lock.ts";
+import { readLock } from "../lock/lock-file.ts";
+import { matchesLabel } from "../plan/match.ts";
+import { parseSelections, type Selection } from "../plan/select.ts";
+import { referenceOf } from "../resolve/resolve.ts";
+import type { CommandContext } from "./context.ts";
+import type { ExportFlags } from "./export.ts";
+import { lockFileOf } from "./fleet-options.ts";
+import { yamlOptions } from "./launch-output.ts";
+
+/** `imgmatch export nfd-compat`: Node Feature Discovery's image-compatibility specification of each image of the lock. */
+export async function exportNfdCompat(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
+  const lock = await readLock(lockFileOf(flags));
+  const axes = [...new Set(Object.values(lock.images).flatMap((image) => Object.keys(image.axes)))].sort();
+  const selections = parseSelections(flags.only ?? [], axes);
+  const specs = Object.entries(lock.images)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .filter(
+      ([cell, image]) => selections.length === 0 || selections.some((each) => selects(each, cell, image)),
+    )
+    .flatMap(([cell, image]) => {
+      const spec = nfdCompatSpec(lock, cell, image);
+      return spec === null ? [] : [{ reference: referenceOf(lock, image), spec }];
+    });
+  if (flags.json) {
+    const images = specs.map(({ reference, spec }) => ({
+      reference,
+      artifactType: nfdCompatArtifactType,
+      spec,
+    }));
+    context.out(`${JSON.stringify({ schemaVersion: 1, images }, null, 2)}\n`);
+    return exitCodes.ok;
+  }
+  const { stringify } = await import("yaml");
+  const texts = specs.map(({ reference, spec }) => `# ${reference}\n${stringify(spec, yamlOptions)}`);
+  context.out(texts.join("---\n"));
+  return exitCodes.ok;
+}
+
+/** As for cells of a matrix, by what the lock keeps of them. */
+function selects(selection: Selection, cell: string, { axes, platform }: LockedImage): boolean {
+  if (typeof selection.cell === "string") return matchesLabel(selection.cell, cell);
+  const values: Readonly<Record<string, string>> = { ...axes, platform };
+  return Object.entries(selection as Readonly<Record<string, readonly string[]>>).every(([axis, patterns]) =>
+    patterns.some((pattern) => matchesLabel(pattern, values[axis] ?? "")),
+  );
+}

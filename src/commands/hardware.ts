@@ -1,0 +1,65 @@
+import { assertNever, type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { formatComputeCapability } from "../hardware/compute-capability.ts";
+import { marchNames } from "../hardware/cpu-marches.ts";
+import { cudaToolkits } from "../hardware/cuda-toolkits.ts";
+import { describeHardware, type HardwareKind, hardwareKinds } from "../hardware/describe-hardware.ts";
+import { gpuArchitectures } from "../hardware/gpu-architectures.ts";
+import { suggest } from "../matrix/suggest.ts";
+import { reportHardware } from "../report/hardware.ts";
+import { styleFor } from "../report/style.ts";
+import type { CommandContext } from "./context.ts";
+
+export interface HardwareFlags {
+  readonly args: readonly string[];
+  readonly json?: boolean;
+}
+
+/** `imgmatch hardware [cuda|gpu|cpu] [name]`: what the tables say, which is what every check goes by. */
+export async function hardware({ args, json }: HardwareFlags, context: CommandContext): Promise<ExitCode> {
+  const [kind, name] = args;
+  if (kind !== undefined && !isKind(kind)) {
+    const near = suggest(kind, hardwareKinds);
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: `${JSON.stringify(kind)} is no kind of hardware`,
+      fix: `${near === null ? "" : `did you mean ${near}? `}write one of ${hardwareKinds.join(", ")}`,
+    });
+  }
+  const report = await describeHardware(kind, name);
+  if (report === null) throw unknownName(kind ?? "cpu", name ?? "");
+  const { color, columns } = context.terminal;
+  context.out(
+    json ? `${JSON.stringify(report, null, 2)}\n` : reportHardware(report, styleFor(color.out), columns),
+  );
+  return exitCodes.ok;
+}
+
+function isKind(text: string): text is HardwareKind {
+  return (hardwareKinds as readonly string[]).includes(text);
+}
+
+function unknownName(kind: HardwareKind, name: string): ImgmatchError {
+  const near = suggest(name, knownNames(kind));
+  return new ImgmatchError({
+    code: "USAGE",
+    message: `nothing is known about ${kind} ${JSON.stringify(name)}`,
+    fix: `${near === null ? "" : `did you mean ${near}? `}imgmatch hardware ${kind} lists what is known`,
+  });
+}
+
+/** Products are too many, and too much alike, to guess among. */
+function knownNames(kind: HardwareKind): readonly string[] {
+  switch (kind) {
+    case "cpu":
+      return marchNames();
+    case "cuda":
+      return cudaToolkits.flatMap(({ release, minor }) => [minor, release]);
+    case "gpu":
+      return gpuArchitectures.flatMap(({ compute }) => {
+        const text = formatComputeCapability(compute);
+        return [text, `sm_${text.replace(".", "")}`];
+      });
+    default:
+      return assertNever(kind);
+  }
+}

@@ -1,0 +1,99 @@
+import type { BuildSummary } from "../build/build-plan.ts";
+import { type ExitCode, exitCodes, type Problem } from "../errors.ts";
+import { type Fleet, planOpenFleet } from "../fleet.ts";
+import { readLock } from "../lock/lock-file.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { Selection } from "../plan/select.ts";
+import { formatImageReference } from "../registry/reference.ts";
+import { reportProblem } from "../report/problems.ts";
+import { styleFor } from "../report/style.ts";
+import { count } from "../report/table.ts";
+import { type BuildFlags, runBuild } from "./build.ts";
+import type { CommandContext } from "./context.ts";
+import { type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
+import { registryFor } from "./registry-options.ts";
+
+export interface PublishFlags extends BuildFlags {
+  readonly replaceIndex?: boolean;
+}
+
+/** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
+export async function publish(flags: PublishFlags, context: CommandContext): Promise<ExitCode> {
+  const { fleet, only } = await openFleetFor(flags);
+  const before = await planPublished(fleet, only, flags);
+  const pushed = await pushBuilt(before, fleet, flags, context);
+  if (pushed?.interrupted) return exitCodes.interrupted;
+  const plan = pushed === null ? before : await planPublished(fleet, only, flags);
+  const done = await writeIndex(plan, flags, context);
+  return pushed?.results.some(({ status }) => status === "failed") ? exitCodes.failed : done;
+}
+
+/** What the lock on disk says now. Asks no registry: only what the lock pins can have been built. */
+export async function planPublished(
+  fleet: Fleet,
+  only: readonly Selection[],
+  flags: FleetFlags,
+): Promise<Plan> {
+  return planOpenFleet(fleet, {
+    lock: await readLock(lockFileOf(flags)),
+    only,
+    published: true,
+    replaceBases: parseReplacements(flags.replaceBase),
+    findBaseDigest: async () => null,
+  });
+}
+
+/**
+ * Images that are in the engine and not in the registry: the engine still has their steps, so that building them again for
+ * the push costs next to nothing, and what it has lost meanwhile is built again. null when there are none.
+ */
+async function pushBuilt(
+  plan: Plan,
+  fleet: Fleet,
+  flags: PublishFlags,
+  context: CommandContext,
+): Promise<BuildSummary | null> {
+  const waiting = plan.cells.filter(({ action, locked, inputDigest }) =>
+    Boolean(
+      action === "build" && locked?.created && locked.digest === null && locked.inputDigest === inputDigest,
+    ),
+  );
+  if (waiting.length === 0) return null;
+  return runBuild({ ...plan, cells: waiting }, fleet, { ...flags, push: true }, context);
+}
+
+/** Writes the index of all that the plan keeps. Shared with `build --index`. */
+export async function writeIndex(
+  plan: Plan,
+  flags: PublishFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const [{ publishPlanIndex }, registry] = await Promise.all([
+    import("../build/publish-plan-index.ts"),
+    // Not ended by an interruption: what is announced must be taken back.
+    registryFor(flags, { env: context.env }),
+  ]);
+  const { reference, missing, published } = await publishPlanIndex(plan, {
+    registry,
+    replace: flags.replaceIndex ?? false,
+    signal: context.signal,
+  });
+  const name = formatImageReference(reference);
+  if (flags.json) {
+    const answer = { schemaVersion: 1, type: "index", reference: `${name}@${published.digest}` };
+    context.out(`${JSON.stringify({ ...answer, ...published, missing })}\n`);
+  } else {
+    context.out(`${name}@${published.digest}\n`);
+    context.err(
+      `index ${published.how}: ${count(published.cells, "image")}, ${published.added.length} added\n`,
+    );
+  }
+  if (missing.length === 0) return exitCodes.ok;
+  const problem: Problem = {
+    code: "INDEX_INCOMPLETE",
+    message: `${count(missing.length, "cell")} not in the index, because the registry does not have them as the matrix says: ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`,
+    fix: "run imgmatch build --push, or name with --only what is to be published",
+  };
+  if (!flags.json) context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
+  return exitCodes.failed;
+}

@@ -1,0 +1,93 @@
+/** The question to the resolver that several commands ask, and the refusal when nothing fits. */
+
+import { ImgmatchError } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
+import { readLock } from "../lock/lock-file.ts";
+import { compilePins, type Pins } from "../resolve/pins.ts";
+import type { ResolveOptions } from "../resolve/resolve.ts";
+import type { Resolution } from "../resolve/verdict.ts";
+import type { CommandContext } from "./context.ts";
+import { type HostFlags, hostFor, tellProblems } from "./host-options.ts";
+import type { RegistryFleetFlags } from "./registry-fleet.ts";
+
+export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
+  readonly lock?: string;
+  readonly pin?: readonly string[];
+  readonly cpu?: boolean;
+  /** The explanation names the host's problems itself. */
+  readonly explain?: boolean;
+}
+
+/** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
+export async function readQuestion(
+  flags: QuestionFlags,
+  context: CommandContext,
+): Promise<{ lock: Lock; host: HostFacts; options: ResolveOptions }> {
+  const { lock, options } = await readFleetQuestion(flags, context);
+  const host = await hostFor(flags, context);
+  if (!flags.explain) tellProblems(host, context);
+  return { lock, host, options };
+}
+
+/** The part of a question that is about no host. */
+export async function readFleetQuestion(
+  flags: QuestionFlags,
+  context: CommandContext,
+): Promise<{ lock: Lock; options: ResolveOptions }> {
+  const lock = await readFleet(flags, context);
+  const pins = await parsePins(flags.pin ?? []);
+  return { lock, options: { pins, cpuOnly: flags.cpu ?? false } };
+}
+
+async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {
+  if (flags.from === undefined) return readLock(flags.lock ?? lockPath);
+  // A node with a lock should not wait for the registry client to load.
+  const { readRegistryFleet } = await import("./registry-fleet.ts");
+  return readRegistryFleet(flags.from, flags, context);
+}
+
+async function parsePins(texts: readonly string[]): Promise<Pins> {
+  const pairs: Record<string, string> = {};
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at < 1 || at === text.length - 1) {
+      throw new ImgmatchError({
+        code: "USAGE",
+        message: `--pin ${text} is not axis=value`,
+        fix: "write --pin python=3.12",
+      });
+    }
+    pairs[text.slice(0, at)] = text.slice(at + 1);
+  }
+  return compilePins(pairs);
+}
+
+export function noMatch(
+  resolution: Resolution,
+  { explain = false }: { readonly explain?: boolean } = {},
+): ImgmatchError {
+  const broken = resolution.rejected.find(({ code }) => code === "HOST_BROKEN");
+  if (broken !== undefined) {
+    return new ImgmatchError({ code: "HOST_BROKEN", message: broken.message, fix: broken.fix });
+  }
+  const counts = new Map<string, { count: number; message: string; fix: string }>();
+  for (const { code, message, fix } of resolution.rejected) {
+    const known = counts.get(code);
+    if (known === undefined) counts.set(code, { count: 1, message, fix });
+    else known.count++;
+  }
+  const lines = [...counts].map(
+    ([code, { count, message }]) => `${count} × ${code}, for example: ${message}`,
+  );
+  const [only] = counts.size === 1 ? [...counts.values()] : [];
+  return new ImgmatchError({
+    code: "NO_MATCH",
+    message: ["no image of the lock fits this host", ...lines.map((line) => `  ${line}`)].join("\n"),
+    fix:
+      only?.fix ??
+      (explain
+        ? "see the smallest change for each image above"
+        : "run it again with --explain for the smallest change"),
+  });
+}

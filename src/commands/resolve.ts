@@ -1,0 +1,34 @@
+import { type ExitCode, exitCodes } from "../errors.ts";
+import { resolveImage } from "../resolve/resolve.ts";
+import type { Resolution } from "../resolve/verdict.ts";
+import type { CommandContext } from "./context.ts";
+import { noMatch, type QuestionFlags, readQuestion } from "./question.ts";
+
+export interface ResolveFlags extends QuestionFlags {
+  readonly json?: boolean;
+}
+
+/** `imgmatch resolve`: one line, the image that was built for this host. */
+export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
+  const { lock, host, options } = await readQuestion(flags, context);
+  const resolution = resolveImage(lock, host, options);
+  if (flags.explain) {
+    const { explainResolution } = await import("../resolve/explain.ts");
+    context.err(`${explainResolution(lock, host, options).join("\n")}\n`);
+  }
+  if (flags.json) {
+    context.out(`${JSON.stringify(resolution, null, 2)}\n`);
+    return exitCodeOf(resolution);
+  }
+  if (resolution.match !== null) {
+    context.out(`${resolution.match.reference}\n`);
+    return exitCodes.ok;
+  }
+  throw noMatch(resolution, flags);
+}
+
+/** A host that is broken is not a host that is too small: its exit code says so. */
+function exitCodeOf({ match, rejected }: Resolution): ExitCode {
+  if (match !== null) return exitCodes.ok;
+  return rejected.some(({ code }) => code === "HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
+}
