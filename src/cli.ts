@@ -1,0 +1,88 @@
+/** The program: its commands and flags, and errors → exit codes. Every command's code is loaded only when it runs. */
+
+import { Command, CommanderError } from "commander";
+import type { CommandContext } from "./commands/context.ts";
+import { type Action, commandTable, isCommand, type Run } from "./commands/table.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "./errors.ts";
+import { styleFor } from "./report/style.ts";
+import { version } from "./version.ts";
+
+/**
+ * Runs the command line and answers the exit code.
+ *
+ * @example
+ * process.exitCode = await runCli(["plan", "--json"], context);
+ */
+export async function runCli(args: readonly string[], context: CommandContext): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.ok;
+  const run =
+    <Flags>(load: () => Promise<Action<Flags>>) =>
+    async (flags: Flags) => {
+      const action = await load();
+      exitCode = await action(flags, context);
+    };
+  const program = createProgram(args, run, context);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return reportError(error, args, context);
+  }
+}
+
+function createProgram(args: readonly string[], run: Run, context: CommandContext): Command {
+  const program = new Command("imgmatch")
+    .description(
+      "Builds a fleet of container images from a matrix, and finds the one that was built for a host.",
+    )
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: context.out, writeErr: context.err })
+    .addHelpText("after", helpFooter);
+  // A node that resolves should not wait for the flags of commands that it does not run.
+  const [first] = args;
+  const names = isCommand(first) ? [first] : Object.keys(commandTable).filter(isCommand);
+  for (const name of names) commandTable[name](program.command(name), run);
+  return program;
+}
+
+async function reportError(
+  error: unknown,
+  args: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (error instanceof CommanderError) {
+    // Help and version end here too, with exit code 0; commander has printed what there is to say.
+    if (error.exitCode === 0) return exitCodes.ok;
+    if (wantsJson(args)) {
+      const { problemsToJson } = await import("./report/problems.ts");
+      const message = error.message.replace(/^error: /, "").replaceAll("\n", " ");
+      context.out(problemsToJson([{ code: "USAGE", message, fix: "see imgmatch --help" }]));
+    }
+    return exitCodes.usage;
+  }
+  if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
+  const problems: readonly Problem[] | null = error instanceof ImgmatchError ? error.problems : null;
+  if (problems === null) {
+    const { bugReport } = await import("./report/bug.ts");
+    context.err(bugReport(error, version));
+    return exitCodes.failed;
+  }
+  const { problemsToJson, reportProblem } = await import("./report/problems.ts");
+  if (wantsJson(args)) context.out(problemsToJson(problems));
+  else {
+    for (const problem of problems)
+      context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
+  }
+  return error instanceof ImgmatchError ? error.exitCode : exitCodes.failed;
+}
+
+/** What stands after `--` is for the container. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).includes("--json");
+}
+
+const helpFooter = `
+Exit codes: 0 ok, 1 failed or drift found, 2 usage or matrix, 3 no image fits, 4 host broken or unreadable,
+5 container engine or registry, 6 a tag holds something else, 130 interrupted.`;

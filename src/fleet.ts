@@ -1,0 +1,224 @@
+/** The build pipeline up to the plan, joined: matrix.yaml → matrix → cells → Dockerfiles → plan. */
+
+import { basename, dirname, join, relative } from "node:path";
+import { type Place, type Problem, throwProblems } from "./errors.ts";
+import { type BuildContext, readContext } from "./io/context.ts";
+import { readTextFile } from "./io/files.ts";
+import { type Digest, type Lock, lockPath } from "./lock/lock.ts";
+import type { Matrix } from "./matrix/matrix.ts";
+import { parseMatrix } from "./matrix/parse-matrix.ts";
+import { referenceProblems } from "./matrix/references.ts";
+import type { Cell } from "./plan/cell.ts";
+import { type ExpandedCell, expandMatrix } from "./plan/expand.ts";
+import { type Plan, type PlannedBase, planFleet, selectCells } from "./plan/plan.ts";
+import type { Selection } from "./plan/select.ts";
+import { parseImageReference } from "./registry/reference.ts";
+import { type Base, findBases } from "./render/bases.ts";
+import { missingSources } from "./render/copy-sources.ts";
+import { type RenderedFile, renderCell } from "./render/render.ts";
+import { compileTemplate } from "./render/template.ts";
+
+/** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
+export const builderName = "dockerfile.v0";
+
+/** A matrix with all that belongs to it, read and checked. */
+export interface Fleet {
+  /** Folder of the matrix file; every relative path starts here. */
+  readonly root: string;
+  readonly matrix: Matrix;
+  readonly cells: readonly ExpandedCell[];
+  readonly contextDir: string;
+  readonly context: BuildContext;
+  /** Renders a cell once and remembers it. */
+  render(cell: Cell): RenderedFile;
+  /** Base images of a cell's Dockerfile, as it names them. */
+  basesOf(cell: Cell): readonly Base[];
+}
+
+export interface OpenOptions {
+  /** `host/path` to publish to in place of the matrix's registry. */
+  readonly registry?: string;
+}
+
+/**
+ * Opens a fleet: reads matrix, template and build context.
+ *
+ * Throws `ImgmatchError`: every mistake of the matrix at once; `TEMPLATE_…`; `CONTEXT_NOT_FOUND`.
+ */
+export async function openFleet(matrixFile: string, options: OpenOptions = {}): Promise<Fleet> {
+  const text = await readTextFile(matrixFile, {
+    missingCode: "MATRIX_NOT_FOUND",
+    fix: "run imgmatch init to write one, or name another with --matrix",
+  });
+  return openFleetText(text, matrixFile, options);
+}
+
+/** The same for a matrix whose text is already there; `matrixFile` need not exist: its folder is where paths start. */
+export async function openFleetText(
+  text: string,
+  matrixFile: string,
+  options: OpenOptions = {},
+): Promise<Fleet> {
+  const parsed = parseMatrix(text, matrixFile);
+  const registry = options.registry?.replace(/\/+$/, "");
+  const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
+  parseImageReference(matrix.repository);
+  const root = dirname(matrixFile);
+  const template = compileTemplate(
+    await readReferenced(root, matrix.template.value, matrix.template.at),
+    join(root, matrix.template.value),
+  );
+  const contextDir = join(root, matrix.context.value);
+  const context = await readContext(contextDir, matrix.context.at, ownFiles(matrixFile, matrix, contextDir));
+  const findMissing = sourceCheck(new Set(context.entries.map(({ path }) => path)));
+  const files = new Map<string, CheckedFile>();
+  const check = (cell: Cell) =>
+    remember(files, cell.id, () => checkFile(renderCell(cell, matrix, template), cell, matrix, findMissing));
+  return {
+    root,
+    matrix,
+    cells: expandMatrix(matrix),
+    contextDir,
+    context,
+    render: (cell) => check(cell).file,
+    basesOf: (cell) => check(cell).bases,
+  };
+}
+
+interface CheckedFile {
+  readonly file: RenderedFile;
+  readonly bases: readonly Base[];
+}
+
+/** Throws all that is wrong with one Dockerfile: bases that cannot be decided or named, files that are not there. */
+function checkFile(
+  file: RenderedFile,
+  cell: Cell,
+  { args }: Matrix,
+  findMissing: (file: RenderedFile) => readonly Problem[],
+): CheckedFile {
+  const bases = findBases(file.text, file.path, { args, platform: cell.platform });
+  const problems = bases.flatMap(({ ref, line }) => referenceProblems(ref, { file: file.path, line }));
+  throwProblems([...problems, ...findMissing(file)]);
+  return { file, bases: uniqueByRef(bases) };
+}
+
+/** Thousands of cells copy the same files: equal COPY and ADD lines are looked into once. */
+function sourceCheck(context: ReadonlySet<string>): (file: RenderedFile) => readonly Problem[] {
+  const whole = new Set<string>();
+  return ({ text, path }) => {
+    const lines = text.match(/^[ \t]*(?:COPY|ADD)[ \t].*(?:\\[ \t]*\n.*)*$/gim)?.join("\n") ?? "";
+    if (whole.has(lines)) return [];
+    const problems = missingSources(text, path, context);
+    if (problems.length === 0) whole.add(lines);
+    return problems;
+  };
+}
+
+/** What of the build context is imgmatch's own: matrix, template, Dockerfiles, lock, logs; and git's. */
+function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string): (path: string) => boolean {
+  const root = dirname(matrixFile);
+  const inContext = (path: string) => relative(contextDir, path).replaceAll("\\", "/");
+  const files = new Set([matrixFile, join(root, template.value), join(root, ".imgmatch")].map(inContext));
+  const images = inContext(join(root, "images"));
+  const isWritten = (name: string) => name.endsWith(".Dockerfile") || name.startsWith(basename(lockPath));
+  return (path) =>
+    path === ".git" ||
+    files.has(path) ||
+    (path.startsWith(`${images}/`) && isWritten(path.slice(images.length + 1)));
+}
+
+/** Digest of a base image's manifest or index, or null where nobody can tell. */
+export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
+
+export interface FleetPlanOptions {
+  readonly lock: Lock | null;
+  readonly only?: readonly Selection[];
+  readonly published?: boolean;
+  /** Base reference → the one to build with instead. */
+  readonly replaceBases?: ReadonlyMap<string, string>;
+  /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
+  readonly findBaseDigest: FindBaseDigest;
+}
+
+/** Plans a fleet. A base whose digest is found nowhere leaves its cells without input digest. */
+export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
+  const replace = options.replaceBases ?? new Map<string, string>();
+  const chosen = selectCells(fleet.cells, options.only ?? []).filter(({ skipped }) => skipped === null);
+  const pins = lockedPins(options.lock);
+  const unknown = new Set<string>();
+  for (const { cell } of chosen) {
+    for (const { ref } of fleet.basesOf(cell)) {
+      const used = replace.get(ref) ?? ref;
+      if (ownDigest(used) === null && pinOf(used, cell, options.lock, pins) === null) unknown.add(used);
+    }
+  }
+  const found = new Map(
+    await Promise.all([...unknown].map(async (ref) => [ref, await options.findBaseDigest(ref)] as const)),
+  );
+  const digestOf = (used: string, cell: Cell): Digest | null =>
+    ownDigest(used) ?? pinOf(used, cell, options.lock, pins) ?? found.get(used) ?? null;
+  return planFleet(fleet.matrix, fleet.cells, {
+    lock: options.lock,
+    ...(options.only === undefined ? {} : { only: options.only }),
+    ...(options.published === undefined ? {} : { published: options.published }),
+    inputsOf: (cell) => ({
+      dockerfile: fleet.render(cell).text,
+      context: fleet.context.digest,
+      args: fleet.matrix.args,
+      target: fleet.matrix.target,
+      builder: builderName,
+      bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
+        const used = replace.get(ref) ?? ref;
+        return { ref, used, digest: digestOf(used, cell) };
+      }),
+    }),
+  });
+}
+
+/** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
+function lockedPins(lock: Lock | null): ReadonlyMap<string, Digest> {
+  const pins = new Map<string, Digest>();
+  const images = Object.values(lock?.images ?? {});
+  // What somebody has asked for goes before what images were built on.
+  for (const { ref, digest } of [
+    ...images.flatMap(({ nextBases = [] }) => nextBases),
+    ...images.flatMap(({ bases }) => bases),
+  ]) {
+    if (!pins.has(ref)) pins.set(ref, digest);
+  }
+  return pins;
+}
+
+function pinOf(ref: string, cell: Cell, lock: Lock | null, pins: ReadonlyMap<string, Digest>): Digest | null {
+  const image = lock?.images[cell.id];
+  const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
+  return own?.digest ?? pins.get(ref) ?? null;
+}
+
+function ownDigest(ref: string): Digest | null {
+  return parseImageReference(ref).digest;
+}
+
+async function readReferenced(root: string, path: string, at: Place): Promise<string> {
+  try {
+    return await readTextFile(join(root, path), { missingCode: "TEMPLATE_NOT_FOUND" });
+  } catch (error) {
+    const fix = "create it, or correct template: in the matrix";
+    throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
+    throw error;
+  }
+}
+
+/** A base that several instructions name is pulled once. */
+function uniqueByRef(bases: readonly Base[]): readonly Base[] {
+  return [...new Map(bases.map((base) => [base.ref, base])).values()];
+}
+
+function remember<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const value = make();
+  known.set(key, value);
+  return value;
+}

@@ -1,0 +1,166 @@
+/**
+ * A fleet of images for a Pulumi program. Needs `@pulumi/pulumi` and `@pulumi/docker` beside imgmatch.
+ *
+ * @example
+ * import { ImageFleet } from "imgmatch/pulumi";
+ *
+ * const fleet = new ImageFleet("vision", { matrix: "matrix.yaml", only: ["cuda=none"] });
+ * export const references = fleet.references;
+ *
+ * @packageDocumentation
+ */
+
+import { dirname, join, resolve as resolvePath } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { FleetImages, type RegistryLogin } from "./build/engines/pulumi/component.ts";
+import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
+import { type Problem, throwProblems } from "./errors.ts";
+import { type Fleet, openFleet, openFleetText, planOpenFleet } from "./fleet.ts";
+import type { HostFacts } from "./host/facts.ts";
+import { readRevision } from "./io/revision.ts";
+import { lockPath } from "./lock/lock.ts";
+import { readLockIfPresent } from "./lock/lock-file.ts";
+import { parseSelections } from "./plan/select.ts";
+import { createBaseLookup } from "./registry/base-lookup.ts";
+import type { RegistryClient } from "./registry/client.ts";
+import { createRegistryClient } from "./registry/create-client.ts";
+import { type CredentialStore, dockerCredentials } from "./registry/credentials.ts";
+import { isLoopback } from "./registry/endpoint.ts";
+import { proxyFromEnv } from "./registry/proxy.ts";
+import { parseImageReference } from "./registry/reference.ts";
+import { type ResolveOptions, resolveImage } from "./resolve/resolve.ts";
+import type { Resolution } from "./resolve/verdict.ts";
+
+export type { RegistryLogin } from "./build/engines/pulumi/component.ts";
+export type { HostFacts } from "./host/facts.ts";
+export type { Lock, LockedImage } from "./lock/lock.ts";
+export type { ResolveOptions } from "./resolve/resolve.ts";
+export type { Resolution } from "./resolve/verdict.ts";
+
+export interface ImageFleetArgs {
+  /** Path of `matrix.yaml`, from the folder of the Pulumi program, or what would stand in that file. */
+  readonly matrix: string | Readonly<Record<string, unknown>>;
+  /** Where the paths of a matrix that is given as an object start. Default: the folder of the Pulumi program. */
+  readonly folder?: string;
+  /** Only these cells: `axis=value,…` or a cell's id. Default: all. */
+  readonly only?: readonly string[];
+  /** Login for the registry that the images go to. Default: that of `docker login`. */
+  readonly registry?: RegistryLogin;
+  /** `host/path` to publish to in place of the matrix's registry. */
+  readonly publishTo?: string;
+  /** False leaves the images in the engine; then there are no references. Default: true. */
+  readonly push?: boolean;
+  /** Base reference → the one to build with instead. */
+  readonly replaceBases?: Readonly<Record<string, string>>;
+  /** Lock that pins base images, where it is there. Default: `images/imgmatch.lock.json` beside the matrix. */
+  readonly lock?: string;
+  /** Registry hosts that are asked without TLS, beside this machine. */
+  readonly plainHttp?: readonly string[];
+}
+
+/**
+ * The images of a matrix as resources: one `docker.Image` for each cell, named `<name>-<cell>`.
+ *
+ * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up: one with other
+ * inputs is `TAG_CONFLICT` and nothing is built; one with the same inputs that this stack has not pushed is taken as it is,
+ * without a resource. After each push the registry's digest is read back.
+ *
+ * The program fails with an `ImgmatchError` that names every problem.
+ */
+export class ImageFleet extends FleetImages {
+  constructor(name: string, args: ImageFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
+    super(name, { prepare: () => prepare(args), registry: args.registry }, options);
+  }
+
+  /**
+   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does.
+   *
+   * @param host what `imgmatch probe --json` prints on that host
+   */
+  resolve(host: pulumi.Input<HostFacts>, options: ResolveOptions = {}): pulumi.Output<Resolution> {
+    return pulumi
+      .all([this.lock, pulumi.output(host as pulumi.Input<unknown>)])
+      .apply(([lock, facts]) => resolveImage(lock, facts as HostFacts, options));
+  }
+}
+
+async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
+  const push = args.push ?? true;
+  const baseDir = process.cwd();
+  const [fleet, root] = await open(args, baseDir);
+  const { env } = process;
+  const plainHttp = (host: string) => isLoopback(host) || (args.plainHttp ?? []).includes(host);
+  const problems: Problem[] = [];
+  const lookUp = createBaseLookup(env, (problem) => problems.push(problem), { plainHttp });
+  const plan = await planOpenFleet(fleet, {
+    lock: await readLockIfPresent(args.lock ?? join(root, lockPath)),
+    only: parseSelections(
+      args.only ?? [],
+      fleet.matrix.axes.map(({ name }) => name),
+    ),
+    published: push,
+    replaceBases: new Map(Object.entries(args.replaceBases ?? {})),
+    findBaseDigest: lookUp,
+  });
+  throwProblems(problems);
+  const cells = readyCells(plan);
+  const { repository } = fleet.matrix;
+  const registry = push ? await registryFor(args, repository, plainHttp) : null;
+  return {
+    plan,
+    fleet,
+    cells,
+    push,
+    registry,
+    published: registry === null ? new Map() : await findPublished(cells, repository, registry),
+    revision: await readRevision(fleet.root, env),
+    baseDir,
+    workDir: join(root, ".imgmatch", "pulumi"),
+    known: null,
+    replaced: new Set(),
+  };
+}
+
+async function open(args: ImageFleetArgs, baseDir: string): Promise<readonly [Fleet, string]> {
+  const { matrix, folder = ".", publishTo } = args;
+  const options = publishTo === undefined ? {} : { registry: publishTo };
+  if (typeof matrix === "string") {
+    const file = resolvePath(baseDir, matrix);
+    return [await openFleet(file, options), dirname(file)];
+  }
+  const root = resolvePath(baseDir, folder);
+  // JSON is YAML: problems are told with lines of this text.
+  const text = `${JSON.stringify(matrix, null, 2)}\n`;
+  return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
+}
+
+/** null while the login is not known: in a preview it may come from a resource that is yet to be made. */
+async function registryFor(
+  { registry: login }: ImageFleetArgs,
+  repository: string,
+  plainHttp: (host: string) => boolean,
+): Promise<RegistryClient | null> {
+  const { env } = process;
+  let credentials: CredentialStore = dockerCredentials(env);
+  if (login !== undefined) {
+    const known = await plainValueOf({ username: login.username, password: login.password });
+    if (known === null) return null;
+    const own = parseImageReference(repository).registry;
+    const others = credentials;
+    credentials = {
+      find: async (host) => (host === own ? { kind: "password", ...known } : others.find(host)),
+    };
+  }
+  return createRegistryClient({ credentials, proxy: proxyFromEnv(env), plainHttp });
+}
+
+/** The plain value of inputs, secrets included, which is never given to an output; null when it is not known yet. */
+async function plainValueOf<T extends Record<string, pulumi.Input<string>>>(
+  inputs: T,
+): Promise<{ [Key in keyof T]: string } | null> {
+  const output = pulumi.output(inputs) as unknown as {
+    readonly isKnown: Promise<boolean>;
+    promise(): Promise<{ [Key in keyof T]: string }>;
+  };
+  return (await output.isKnown) ? output.promise() : null;
+}
