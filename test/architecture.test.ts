@@ -1,0 +1,190 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  /** Types are gone when the program runs. */
+  readonly isType: boolean;
+  /** `await import()`: loaded only where it is reached. */
+  readonly isLazy: boolean;
+}
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .map((path) => path.replaceAll("\\", "/"))
+  .filter((path) => path.endsWith(".ts"))
+  .sort();
+const sources = new Map(files.map((path) => [path, readFileSync(join("src", path), "utf8")]));
+const imports = files.flatMap(importsOf);
+
+/** Without comments, whose examples import too. */
+function code(path: string): string {
+  return (sources.get(path) ?? "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}
+
+function importsOf(path: string): Import[] {
+  const statement = /^(?:import|export)\s+(type\s+)?(?:([^"';]*?)\s+from\s+)?"([^"]+)"/gm;
+  const found: Import[] = [];
+  for (const [, type, names = "", specifier = ""] of code(path).matchAll(statement)) {
+    const list =
+      /\{([^}]*)\}/
+        .exec(names)?.[1]
+        ?.split(",")
+        .map((name) => name.trim())
+        .filter(Boolean) ?? [];
+    const onlyTypes =
+      list.length > 0 && !/^\w+\s*,/.test(names) && list.every((name) => name.startsWith("type "));
+    found.push({
+      from: path,
+      to: target(path, specifier),
+      isType: type !== undefined || onlyTypes,
+      isLazy: false,
+    });
+  }
+  for (const [, specifier = ""] of code(path).matchAll(/\bimport\(\s*"([^"]+)"\s*\)/g)) {
+    found.push({ from: path, to: target(path, specifier), isType: false, isLazy: true });
+  }
+  return found;
+}
+
+/** A path below `src/`, or a package's name. */
+function target(from: string, specifier: string): string {
+  return specifier.startsWith(".")
+    ? normalize(join(dirname(from), specifier)).replaceAll("\\", "/")
+    : specifier;
+}
+
+const folderOf = (path: string) =>
+  path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
+
+/** Which folders (and files beside them) each stage may import. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  hardware: ["errors"],
+  io: ["errors", "lock"],
+  lock: ["errors", "io"],
+  registry: ["errors", "io", "lock"],
+  matrix: ["errors", "hardware", "lock", "registry"],
+  plan: ["errors", "hardware", "lock", "matrix"],
+  render: ["errors", "hardware", "lock", "matrix", "plan"],
+  build: ["errors", "fleet", "hardware", "io", "lock", "matrix", "plan", "registry", "render"],
+  host: ["errors", "hardware", "io"],
+  resolve: ["errors", "hardware", "host", "lock"],
+  export: ["build", "errors"],
+  launch: ["errors", "hardware", "host", "lock", "resolve"],
+};
+
+describe("imports point one way", () => {
+  test.each(Object.entries(allowed))("%s imports only %j", (stage, others) => {
+    const wrong = imports
+      .filter(({ from, to }) => folderOf(from) === stage && sources.has(to))
+      .filter(({ to }) => folderOf(to) !== stage && !others.includes(folderOf(to)));
+    expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+
+  test("nothing but the program imports commands and cli", () => {
+    const wrong = imports.filter(
+      ({ from, to }) =>
+        (folderOf(to) === "commands" && !["cli", "bin", "commands"].includes(folderOf(from))) ||
+        (to === "cli.ts" && from !== "bin.ts"),
+    );
+    expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+
+  test("every import leads to a file", () => {
+    const lost = imports.filter(
+      ({ from, to }) =>
+        !sources.has(to) && (to.startsWith(".") || existsSync(join("src", dirname(from), to))),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test("no module loads itself by a way round", () => {
+    const cycles = files.filter((path) => {
+      const direct = imports.filter(({ from, isType, isLazy }) => from === path && !isType && !isLazy);
+      return direct.some(({ to }) => reachable([to]).has(path));
+    });
+    expect(cycles).toEqual([]);
+  });
+});
+
+/** Everything that is loaded with these files before any `await import()`. */
+function reachable(roots: readonly string[]): Set<string> {
+  const seen = new Set<string>();
+  const open = [...roots];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    for (const { from, to, isType, isLazy } of imports)
+      if (from === path && !isType && !isLazy) open.push(to);
+  }
+  return seen;
+}
+
+describe("the path of resolve", () => {
+  const packages = [...reachable(["bin.ts", "commands/resolve.ts", "commands/probe.ts"])].filter(
+    (path) => !sources.has(path) && !path.startsWith("node:"),
+  );
+
+  test("loads no npm package but the argument parser", () => expect(packages).toEqual(["commander"]));
+
+  test("loads nothing that builds", () => {
+    const folders = new Set(
+      [...reachable(["bin.ts", "commands/resolve.ts", "commands/probe.ts"])].map(folderOf),
+    );
+    for (const folder of ["matrix", "plan", "render", "build", "fleet", "launch"])
+      expect(folders).not.toContain(folder);
+  });
+
+  test("and the walk would find one: plan needs the YAML reader", () => {
+    expect(reachable(["commands/plan.ts"])).toContain("yaml");
+  });
+});
+
+describe("Pulumi", () => {
+  const isPulumi = (name: string) => name.startsWith("@pulumi/");
+  const isOwn = (path: string) => path === "pulumi.ts" || path.startsWith("build/engines/pulumi/");
+
+  test("is imported by its engine and its component only", () => {
+    const users = imports.filter(({ to, isType }) => isPulumi(to) && !isType).map(({ from }) => from);
+    expect(users.length).toBeGreaterThan(0);
+    expect(users.filter((path) => !isOwn(path))).toEqual([]);
+  });
+
+  test("is loaded with nothing but the component, before somebody asks for that engine", () => {
+    const roots = files.filter((path) => !isOwn(path));
+    expect([...reachable(roots)].filter(isPulumi)).toEqual([]);
+    expect([...reachable(["pulumi.ts"])].filter(isPulumi).length).toBeGreaterThan(0);
+  });
+});
+
+describe("effects stay at the edge", () => {
+  const isProgram = (path: string) => path === "bin.ts" || folderOf(path) === "commands";
+  const lines = (pattern: RegExp, given: readonly string[]) =>
+    given.filter((path) => pattern.test(code(path)));
+
+  test("no stage prints", () => {
+    const stages = files.filter((path) => !isProgram(path));
+    expect(lines(/\bconsole\.|process\.std(out|err)\b/, stages)).toEqual([]);
+  });
+
+  test("plan, resolve and the parsers touch no file and no process", () => {
+    const pure = files.filter(
+      (path) =>
+        ["plan", "resolve", "matrix", "render", "hardware"].includes(folderOf(path)) ||
+        /\/parse-[\w-]+\.ts$/.test(path),
+    );
+    const effects = imports.filter(
+      ({ from, to }) => pure.includes(from) && /^node:(fs|child_process|net|http|os|process|worker)/.test(to),
+    );
+    expect(effects.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+    expect(lines(/\bprocess\.|\bfetch\(|Date\.now\(|Math\.random\(|new Date\(\)/, pure)).toEqual([]);
+  });
+});
+
+test("no file is a grab bag, and file names are kebab-case", () => {
+  const names = files.map((path) => path.split("/").at(-1) ?? "");
+  expect(names.filter((name) => /^(utils?|helpers?|misc|common)\.ts$/.test(name))).toEqual([]);
+  expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(name))).toEqual([]);
+});

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type IndexRequest, publishIndex } from "../../src/build/publish-index.ts";
+import type { Digest } from "../../src/lock/lock.ts";
+import type { IndexedImage } from "../../src/registry/fleet-index.ts";
+import { parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
+import { parseImageReference } from "../../src/registry/reference.ts";
+import { image } from "../resolve/support/locks.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
+
+const reference = parseImageReference("registry.example.com/team/app:1.0");
+
+function push(registry: MemoryRegistry, cell: string, content = cell): [string, IndexedImage] {
+  const digest = registry.pushImage(`1.0-${cell}`, {}, content);
+  const { axes, platform, inputDigest, requires } = image();
+  return [cell, { axes, platform, inputDigest, requires, tag: `1.0-${cell}`, digest }];
+}
+
+function request(
+  registry: MemoryRegistry,
+  images: readonly [string, IndexedImage][],
+  more: Partial<IndexRequest> = {},
+): IndexRequest {
+  return {
+    registry,
+    reference,
+    name: "app",
+    version: "1.0",
+    images: new Map(images),
+    settleMs: 2000,
+    ...more,
+  };
+}
+
+async function cellsIn(registry: MemoryRegistry): Promise<string[]> {
+  const stored = await readFleetIndex(registry, reference);
+  return stored === null ? [] : [...parseFleetIndex(stored, reference).entries.keys()].sort();
+}
+
+describe("publishIndex", () => {
+  it("writes an index, and nothing the second time", async () => {
+    const registry = createMemoryRegistry();
+    const images = [push(registry, "a"), push(registry, "b")];
+    const first = await publishIndex(request(registry, images));
+    expect(first).toMatchObject({ how: "written", cells: 2, added: ["a", "b"] });
+    expect(registry.tags.get("1.0")).toBe(first.digest);
+    const writes: string[] = [];
+    const watched: MemoryRegistry = {
+      ...registry,
+      writeManifest: (to, manifest) => {
+        writes.push(to.tag ?? "");
+        return registry.writeManifest(to, manifest);
+      },
+    };
+    const again = await publishIndex(request(watched, images));
+    expect(again).toEqual({ digest: first.digest, how: "unchanged", cells: 2, added: [] });
+    expect(writes).toEqual([]);
+    expect([...registry.tags.keys()].sort()).toEqual(["1.0", "1.0-a", "1.0-b"]);
+  });
+
+  it("adds to what others have published, and does not ask again for what is known", async () => {
+    const registry = createMemoryRegistry();
+    await publishIndex(request(registry, [push(registry, "a")]));
+    const asked: (Digest | null)[] = [];
+    const watched: MemoryRegistry = {
+      ...registry,
+      findManifest: (to) => {
+        asked.push(to.digest);
+        return registry.findManifest(to);
+      },
+    };
+    const [a, b] = [push(registry, "a"), push(registry, "b")];
+    const grown = await publishIndex(request(watched, [a, b]));
+    expect(grown).toMatchObject({ how: "written", cells: 2, added: ["b"] });
+    expect(asked).toContain(b[1].digest);
+    expect(asked).not.toContain(a[1].digest);
+  });
+
+  it("divides a large fleet, and reads it again", async () => {
+    const registry = createMemoryRegistry();
+    const images = ["a", "b", "c", "d"].map((cell) => push(registry, cell));
+    await publishIndex(request(registry, images, { maxBytes: 1500 }));
+    expect((await readFleetIndex(registry, reference))?.parts.length).toBeGreaterThan(0);
+    expect(await cellsIn(registry)).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("refuses to say something else of a cell, unless the index is to be replaced", async () => {
+    const registry = createMemoryRegistry();
+    const [was, now] = [push(registry, "a", "then"), push(registry, "a", "now")];
+    const before = await publishIndex(request(registry, [was, push(registry, "b")]));
+    const refused = publishIndex(request(registry, [now]));
+    await expect(refused).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
+    await expect(refused).rejects.toThrow(new RegExp(`${was[1].digest}.*${now[1].digest}`));
+    expect(registry.tags.get("1.0")).toBe(before.digest);
+    expect(await publishIndex(request(registry, [now], { replace: true }))).toMatchObject({
+      how: "replaced",
+    });
+    expect(await cellsIn(registry)).toEqual(["a"]);
+    expect([...registry.tags.keys()].filter((tag) => tag.startsWith("imgmatch-"))).toEqual([]);
+  });
+
+  it("refuses other requirements of the same image", async () => {
+    const registry = createMemoryRegistry();
+    const [cell, indexed] = push(registry, "a");
+    await publishIndex(request(registry, [[cell, indexed]]));
+    const changed = { ...indexed, requires: { ...indexed.requires, kernel: "4.4" } };
+    await expect(publishIndex(request(registry, [[cell, changed]]))).rejects.toThrow(/other requirements/);
+  });
+
+  it("never overwrites what imgmatch has not written, also not on demand", async () => {
+    const registry = createMemoryRegistry();
+    const theirs = registry.pushImage("1.0", {}, "theirs");
+    for (const replace of [false, true]) {
+      const refused = publishIndex(request(registry, [push(registry, "a")], { replace }));
+      await expect(refused).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
+    }
+    expect(registry.tags.get("1.0")).toBe(theirs);
+  });
+
+  it("names every image that the registry does not have, and writes nothing", async () => {
+    const registry = createMemoryRegistry();
+    const [cell, indexed] = push(registry, "a");
+    const lost = { ...indexed, digest: `sha256:${"0".repeat(64)}` as Digest };
+    const failing = publishIndex(request(registry, [push(registry, "b"), [cell, lost], ["c", lost]]));
+    await expect(failing).rejects.toMatchObject({
+      code: "REGISTRY_FAILED",
+      problems: [expect.anything(), expect.anything()],
+    });
+    expect(registry.tags.has("1.0")).toBe(false);
+  });
+
+  it("waits for a killed publisher no longer than it may", async () => {
+    const registry = createMemoryRegistry();
+    let tag = "";
+    const killed: MemoryRegistry = {
+      ...registry,
+      writeManifest: async (to, manifest) => {
+        if (to.tag === "1.0") throw new Error("killed");
+        tag = to.tag ?? "";
+        return registry.writeManifest(to, manifest);
+      },
+      removeTag: async () => {
+        throw new Error("killed");
+      },
+    };
+    await expect(publishIndex(request(killed, [push(registry, "a")]))).rejects.toThrow("killed");
+    expect(registry.tags.has(tag)).toBe(true);
+    const started = performance.now();
+    await publishIndex(request(registry, [push(registry, "a")], { settleMs: 300 }));
+    expect(performance.now() - started).toBeGreaterThan(290);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it.each([true, false])(
+    "loses no cell of publishers that write at once (registry removes tags: %s)",
+    { timeout: 120_000 },
+    async (removesTags) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.infiniteStream(fc.integer({ min: 0, max: 8 })),
+          fc.integer({ min: 2, max: 8 }),
+          async (delays, count) => {
+            const registry = createMemoryRegistry({
+              removesTags,
+              delay: async () => sleep(delays.next().value),
+            });
+            const mine = Array.from({ length: count }, (_, index) => [push(registry, `cell-${index}`)]);
+            const published = await Promise.all(
+              mine.map(async (images) => {
+                await sleep(delays.next().value * 6);
+                const result = await publishIndex(request(registry, images, { settleMs: 30_000 }));
+                // Also right after leaving, whatever the others are still doing.
+                expect(await cellsIn(registry)).toContain(images[0]?.[0]);
+                return result;
+              }),
+            );
+            expect(await cellsIn(registry)).toHaveLength(count);
+            expect(published.at(-1)?.cells).toBeGreaterThan(0);
+            const standing = [...registry.tags].filter(([tag]) => tag.startsWith("imgmatch-index-"));
+            if (removesTags) expect(standing).toEqual([]);
+            else expect(new Set(standing.map(([, digest]) => digest)).size).toBe(1);
+          },
+        ),
+        { numRuns: 15 },
+      );
+    },
+  );
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import {
+  dockerfileName,
+  partOf,
+  resourceName,
+  stackImages,
+} from "../../../src/build/engines/pulumi/cells.ts";
+import type { ReadyCell } from "../../../src/build/jobs.ts";
+
+const inputs = `sha256:${"ab".repeat(32)}` as const;
+const others = `sha256:${"cd".repeat(32)}` as const;
+const published = `sha256:${"ef".repeat(32)}` as const;
+const planned = { cell: { id: "12.8.1_9.0" }, inputDigest: inputs, tag: "t" } as unknown as ReadyCell;
+const imageName = "registry.example.com/fleet:t";
+const pushed = {
+  imageName,
+  dockerfile: `.imgmatch/${dockerfileName("12.8.1_9.0", inputs)}`,
+  repoDigest: `r@${published}`,
+};
+const part = (views: Partial<Parameters<typeof partOf>[0]>) =>
+  partOf({ planned, imageName, published: null, known: null, push: true, ...views });
+
+describe("What becomes of a cell", () => {
+  it.each([
+    ["is built when nobody has it", {}, "register"],
+    ["stays when stack and registry have it", { published, known: pushed }, "keep"],
+    ["is adopted when only the registry has it", { published }, "adopt"],
+    [
+      "is adopted when the stack has other inputs of it",
+      { published, known: { ...pushed, dockerfile: `.imgmatch/${dockerfileName("12.8.1_9.0", others)}` } },
+      "adopt",
+    ],
+    ["is lost when the registry does not have it any more", { known: pushed }, "lost"],
+    ["is pushed when it was built without", { known: { ...pushed, repoDigest: published } }, "register"],
+    [
+      "stays when nothing is to be pushed",
+      { known: { ...pushed, repoDigest: published }, push: false },
+      "keep",
+    ],
+    ["is built under another tag", { known: { ...pushed, imageName: `${imageName}2` } }, "register"],
+  ] as const)("%s", (_, views, expected) => expect(part(views)).toBe(expected));
+});
+
+describe("The stack's images", () => {
+  it("are found by their resource's name, whatever component is above them", () => {
+    const urn =
+      "urn:pulumi:dev::platform::a:b:C$imgmatch:index:ImageFleet$docker:index/image:Image::fleet-a::b";
+    const outputs = { imageName, dockerfile: "d", repoDigest: "r", __inputs: {} };
+    expect([...stackImages({ [urn]: outputs })]).toEqual([
+      ["fleet-a::b", { imageName, dockerfile: "d", repoDigest: "r" }],
+    ]);
+  });
+
+  it("are nothing else that a stack holds, and none that was never finished", () => {
+    const other = "urn:pulumi:dev::platform::docker:index/remoteImage:RemoteImage::x";
+    const unfinished = "urn:pulumi:dev::platform::docker:index/image:Image::x";
+    expect(stackImages({ [other]: { imageName }, [unfinished]: undefined }).size).toBe(0);
+  });
+});
+
+it("names are stable and tell the inputs", () => {
+  expect(resourceName("fleet", "12.8.1_9.0+ptx")).toBe("fleet-12.8.1_9.0+ptx");
+  expect(dockerfileName("a/b c", inputs)).toBe("a_b_c-abababababababab.Dockerfile");
+});

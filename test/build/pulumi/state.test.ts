@@ -1,0 +1,44 @@
+import type { automation } from "@pulumi/pulumi";
+import { expect, it } from "vitest";
+import { readState } from "../../../src/build/engines/pulumi/workspace.ts";
+
+const image = {
+  urn: "urn:pulumi:dev::p::imgmatch:index:ImageFleet$docker:index/image:Image::fleet-a",
+  type: "docker:index/image:Image",
+  outputs: { imageName: "r/fleet:t", dockerfile: "d", repoDigest: "r/fleet@sha256:1" },
+};
+
+function stackOf(resources: readonly object[], pending: readonly object[] = []) {
+  const imported: unknown[] = [];
+  const stack = {
+    name: "dev",
+    exportStack: async () => ({ version: 3, deployment: { resources, pending_operations: pending } }),
+    importStack: async (state: unknown) => {
+      imported.push(state);
+    },
+  } as unknown as automation.Stack;
+  return { stack, imported };
+}
+
+it("a stack's images are those that are not about to be deleted", async () => {
+  const { stack, imported } = stackOf([image, { ...image, delete: true, outputs: { imageName: "old" } }]);
+  const { images, urns } = await readState(stack);
+  expect([...images]).toEqual([["fleet-a", image.outputs]]);
+  expect(urns.get("fleet-a")).toBe(image.urn);
+  expect(imported).toEqual([]);
+});
+
+it("what a killed update has left pending is dropped, and nothing else", async () => {
+  const { stack, imported } = stackOf([image], [{ resource: image, type: "creating" }]);
+  await readState(stack);
+  expect(imported).toEqual([{ version: 3, deployment: { resources: [image], pending_operations: [] } }]);
+});
+
+it("a stack with resources of another program is refused before anything changes", async () => {
+  const bucket = { urn: "urn:pulumi:dev::p::aws:s3/bucket:Bucket::logs", type: "aws:s3/bucket:Bucket" };
+  const { stack, imported } = stackOf([image, bucket], [{}]);
+  await expect(readState(stack)).rejects.toThrow(
+    /USAGE: the stack dev has 1 resources of another program.*Bucket::logs/,
+  );
+  expect(imported).toEqual([]);
+});

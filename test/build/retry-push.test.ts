@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { withPushRetries } from "../../src/build/retry-push.ts";
+import { ImgmatchError } from "../../src/errors.ts";
+import { parseImageReference } from "../../src/registry/reference.ts";
+
+const to = parseImageReference("registry.example.com/app:1");
+const image = { id: "sha256:1", size: null };
+const digest = `sha256:${"ab".repeat(32)}` as const;
+
+function pushing(words: string, failures: number) {
+  const waits: number[] = [];
+  const lines: string[] = [];
+  let pushes = 0;
+  const engine = withPushRetries(
+    {
+      push: async () => {
+        if (pushes++ < failures) throw new ImgmatchError({ code: "REGISTRY_FAILED", message: words });
+        return digest;
+      },
+    },
+    { sleep: async (ms) => waits.push(ms), random: () => 0 },
+  );
+  const watch = { signal: new AbortController().signal, onLog: (line: string) => lines.push(line) };
+  return { result: engine.push(image, to, watch), waits, lines, pushes: () => pushes };
+}
+
+describe("a push that fails", () => {
+  it.each([
+    "pushing r/a:1 failed: received unexpected HTTP status: 500 Internal Server Error",
+    "pushing r/a:1 failed: toomanyrequests: slow down",
+    'pushing r/a:1 failed: Put "http://r/v2/a/manifests/1": EOF',
+    "pushing r/a:1 failed: read tcp 1.2.3.4: connection reset by peer",
+  ])("is tried again after: %s", async (words) => {
+    const { result, waits, lines } = pushing(words, 2);
+    expect(await result).toBe(digest);
+    expect(waits).toEqual([500, 1000]);
+    expect(lines[0]).toContain("try 2 of 4");
+  });
+
+  it("is given up after four tries, with the last words", async () => {
+    const { result, pushes } = pushing("received unexpected HTTP status: 503", 9);
+    await expect(result).rejects.toThrow("503");
+    expect(pushes()).toBe(4);
+  });
+
+  it("is not tried again where it would fail again", async () => {
+    const { result, pushes } = pushing("denied: quota exceeded", 1);
+    await expect(result).rejects.toThrow("quota");
+    expect(pushes()).toBe(1);
+  });
+});

@@ -1,0 +1,277 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cellLogPath } from "../../src/build/cell-log.ts";
+import type { BuildWatch, Engine } from "../../src/build/engine.ts";
+import {
+  type BuildEvent,
+  type BuildFleetOptions,
+  type BuildJob,
+  buildFleet,
+} from "../../src/build/schedule.ts";
+import { ImgmatchError } from "../../src/errors.ts";
+import { digestOf } from "../../src/registry/digest.ts";
+import { parseImageReference } from "../../src/registry/reference.ts";
+import { createMemoryRegistry } from "./support/memory-registry.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "imgmatch-schedule-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const inputsOf = (cell: string) => digestOf(Buffer.from(cell));
+
+function job(cell: string, push = false): BuildJob {
+  const request = {
+    cell,
+    dockerfile: "",
+    contextDir: "/",
+    contextFiles: [],
+    platform: "linux/amd64",
+    target: null,
+    args: {},
+    labels: {},
+    tags: [],
+  };
+  const reference = push ? parseImageReference(`registry.example.com/app:${cell}`) : null;
+  return { cell, request, reference, inputDigest: inputsOf(cell) };
+}
+
+interface Steps {
+  readonly build?: (cell: string, watch: BuildWatch) => Promise<void>;
+  readonly push?: (tag: string, watch: BuildWatch) => Promise<void>;
+}
+
+function fleet({ build = async () => {}, push = async () => {} }: Steps = {}) {
+  const registry = createMemoryRegistry();
+  const events: BuildEvent[] = [];
+  const engine: Engine = {
+    name: "fake",
+    describe: async () => "fake 1",
+    layers: async () => [],
+    platforms: async () => ["linux/amd64"],
+    async build({ cell }, watch) {
+      await build(cell, watch);
+      return { id: cell, size: cell.length };
+    },
+    async push({ id }, to, watch) {
+      await push(id, watch);
+      return registry.pushImage(to.tag ?? "", { "dev.imgmatch.inputs": inputsOf(id) }, id);
+    },
+  };
+  const run = (jobs: readonly BuildJob[], options: Partial<BuildFleetOptions> = {}) =>
+    buildFleet(jobs, {
+      engine,
+      registry,
+      concurrency: 4,
+      logFolder: folder,
+      onEvent: (event) => events.push(event),
+      ...options,
+    });
+  return { registry, events, run };
+}
+
+/** As an engine ends when it is told to: with the signal's reason. */
+function untilAborted({ signal }: BuildWatch): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+const statuses = (cells: readonly { readonly cell: string; readonly status: string }[]) =>
+  cells.map(({ cell, status }) => `${cell} ${status}`);
+
+describe("buildFleet", () => {
+  it("builds at most as many at once as it may, and as many as it may", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 0, max: 15 }),
+        async (concurrency, count) => {
+          let [running, most] = [0, 0];
+          const { run } = fleet({
+            build: async () => {
+              most = Math.max(most, ++running);
+              await sleep(1);
+              running--;
+            },
+          });
+          const jobs = Array.from({ length: count }, (_, index) => job(`c${index}`));
+          const { cells } = await run(jobs, { concurrency });
+          expect(most).toBe(Math.min(concurrency, count));
+          expect(statuses(cells)).toEqual(jobs.map(({ cell }) => `${cell} built`));
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it("goes on when a cell fails, and says which, why and where its log is", async () => {
+    const { run, events } = fleet({
+      build: async (cell, { onLog }) => {
+        onLog(`compiling ${cell}`);
+        if (cell === "b")
+          throw new ImgmatchError({ code: "BUILD_FAILED", message: "step 3 failed: exit code 1" });
+      },
+    });
+    const { cells, interrupted } = await run([job("a"), job("b"), job("c")]);
+    expect(statuses(cells)).toEqual(["a built", "b failed", "c built"]);
+    expect(interrupted).toBe(false);
+    const failed = cells[1];
+    expect(failed).toMatchObject({ problems: [{ code: "BUILD_FAILED" }], log: join(folder, "b.log") });
+    expect(await readFile(join(folder, "b.log"), "utf8")).toBe(
+      "compiling b\nBUILD_FAILED: step 3 failed: exit code 1\n",
+    );
+    const ofB = events.filter(({ cell }) => cell === "b").map(({ type }) => type);
+    expect(ofB).toEqual(["start", "log", "failed"]);
+  });
+
+  it("writes the log while it builds", async () => {
+    const { run } = fleet({
+      build: async (_, { onLog }) => {
+        onLog("first line");
+        await sleep(50);
+        expect(await readFile(join(folder, "streaming.log"), "utf8")).toBe("first line\n");
+      },
+    });
+    expect(statuses((await run([job("streaming")])).cells)).toEqual(["streaming built"]);
+  });
+
+  it("records one cell after the other, and before it says done", async () => {
+    const { run, events } = fleet();
+    const order: string[] = [];
+    const jobs = ["a", "b", "c", "d"].map((cell) => job(cell, true));
+    await run(jobs, {
+      onBuilt: async ({ cell }, { digest, how }) => {
+        expect(events.some((event) => event.type === "done" && event.cell === cell)).toBe(false);
+        order.push(`+${cell}`);
+        await sleep(5);
+        order.push(`-${cell}`);
+        expect({ digest: digest?.slice(0, 7), how }).toEqual({ digest: "sha256:", how: "pushed" });
+      },
+    });
+    expect(order.filter((_, index) => index % 2 === 0).map((one) => one.replace("+", "-"))).toEqual(
+      order.filter((_, index) => index % 2 === 1),
+    );
+    expect(order).toHaveLength(8);
+  });
+
+  it("adopts what the registry has, without building", async () => {
+    const { run, registry } = fleet({ build: () => expect.unreachable() });
+    const theirs = registry.pushImage("a", { "dev.imgmatch.inputs": inputsOf("a") }, "theirs");
+    const { cells } = await run([job("a", true)]);
+    expect(cells).toMatchObject([{ status: "built", how: "adopted", digest: theirs, image: null }]);
+  });
+
+  it("fails a cell before it is built when its tag holds something else", async () => {
+    const { run, registry } = fleet({ build: () => expect.unreachable() });
+    registry.pushImage("a", {}, "foreign");
+    expect((await run([job("a", true)])).cells).toMatchObject([
+      { status: "failed", problems: [{ code: "TAG_CONFLICT" }] },
+    ]);
+  });
+
+  it("at the first interruption starts nothing, ends builds and finishes pushes", async () => {
+    const drain = new AbortController();
+    const recorded: string[] = [];
+    const { run, events } = fleet({
+      build: (cell, watch) => (cell === "building" ? untilAborted(watch) : Promise.resolve()),
+      push: async (_, { signal }) => {
+        drain.abort();
+        await sleep(20);
+        signal.throwIfAborted();
+      },
+    });
+    const report = await run([job("pushing", true), job("building"), job("waiting")], {
+      concurrency: 2,
+      drain: drain.signal,
+      onBuilt: async ({ cell }) => void recorded.push(cell),
+    });
+    expect(statuses(report.cells)).toEqual(["pushing built", "building interrupted", "waiting interrupted"]);
+    expect(report.interrupted).toBe(true);
+    expect(recorded).toEqual(["pushing"]);
+    expect(
+      events
+        .filter(({ type }) => type === "interrupted")
+        .map(({ cell }) => cell)
+        .sort(),
+    ).toEqual(["building", "waiting"]);
+  });
+
+  it("at the second interruption ends pushes too", async () => {
+    const [drain, stop] = [new AbortController(), new AbortController()];
+    const { run, registry } = fleet({
+      push: async (_, watch) => {
+        drain.abort();
+        setTimeout(() => stop.abort(), 10);
+        await untilAborted(watch);
+      },
+    });
+    const { cells } = await run([job("a", true), job("b", true)], {
+      concurrency: 1,
+      drain: drain.signal,
+      stop: stop.signal,
+    });
+    expect(statuses(cells)).toEqual(["a interrupted", "b interrupted"]);
+    expect(registry.tags.size).toBe(0);
+  });
+
+  it("calls a cell failed that failed by itself while the others are interrupted", async () => {
+    const drain = new AbortController();
+    const { run } = fleet({
+      build: async () => {
+        drain.abort();
+        throw new ImgmatchError({ code: "BUILD_FAILED", message: "exit code 1" });
+      },
+    });
+    expect(statuses((await run([job("a")], { drain: drain.signal })).cells)).toEqual(["a failed"]);
+  });
+
+  it("stops when a result cannot be recorded, but still tries to record what is under way", async () => {
+    const tried: string[] = [];
+    const { run } = fleet({ build: (cell) => sleep(cell === "a" ? 1 : 20).then(() => {}) });
+    const running = run([job("a"), job("b"), job("c")], {
+      concurrency: 2,
+      onBuilt: async ({ cell }) => {
+        tried.push(cell);
+        if (cell === "a") throw new ImgmatchError({ code: "WRITE_FAILED", message: "disk full" });
+      },
+    });
+    await expect(running).rejects.toMatchObject({ code: "WRITE_FAILED" });
+    expect(tried).toEqual(["a", "b"]);
+  });
+
+  it("throws a bug of an engine instead of calling it a failed cell", async () => {
+    const { run } = fleet({ build: () => Promise.reject(new TypeError("x is not a function")) });
+    await expect(run([job("a")])).rejects.toThrow(TypeError);
+  });
+
+  it("fails a cell whose log cannot be opened", async () => {
+    await writeFile(join(folder, "a-file"), "");
+    const { run } = fleet();
+    const { cells } = await run([job("a")], { logFolder: join(folder, "a-file") });
+    expect(cells).toMatchObject([{ status: "failed", problems: [{ code: "WRITE_FAILED" }], log: null }]);
+  });
+});
+
+describe("cellLogPath", () => {
+  it("keeps plain ids", () => {
+    expect(cellLogPath("logs", "9.0+ptx-x86-64-v3")).toBe(join("logs", "9.0+ptx-x86-64-v3.log"));
+  });
+
+  it("is one file directly in the folder for any id, and a different one for each", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
+        const path = cellLogPath("/logs", one);
+        expect(path).toBe(`/logs/${basename(path)}`);
+        expect(basename(path)).toMatch(/^[a-zA-Z0-9_+-][a-zA-Z0-9._+-]*\.log$/);
+        expect(path === cellLogPath("/logs", other)).toBe(one === other);
+      }),
+    );
+  });
+});

@@ -1,0 +1,203 @@
+/** What the pages claim beyond their commands: links lead somewhere, and tables name what there is, all of it and no more. */
+
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { problemCodes } from "../../src/errors.ts";
+import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { expandMatrix } from "../../src/plan/expand.ts";
+import { viewOf } from "../../src/render/view.ts";
+import { reasonCodes } from "../../src/resolve/verdict.ts";
+import {
+  describeCommands,
+  flagsIn,
+  sectionsOf,
+  withEveryCommand,
+  withEveryCommandListed,
+} from "./support/commands.ts";
+import { blocksOf, proseOf, readPages, root } from "./support/markdown.ts";
+
+const pages = readPages();
+const textOf = (path: string) => pages.find((page) => page.path === path)?.text ?? "";
+
+describe("links", () => {
+  test.each(pages)("of $path", (page) => {
+    const targets = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+    const broken = targets
+      .filter((target) => !/^https:/.test(target))
+      .filter((target) => {
+        const [path = "", anchor] = target.split("#");
+        const file = path === "" ? page.path : join(dirname(page.path), path);
+        if (!existsSync(join(root, file))) return true;
+        return anchor !== undefined && !anchorsOf(readFileSync(join(root, file), "utf8")).has(anchor);
+      });
+    expect(broken).toEqual([]);
+  });
+
+  test("pages that templates and demo name exist", () => {
+    const files = ["templates", "demo"].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
+        join(folder, name),
+      ),
+    );
+    const texts = ["matrix.yaml", ...files.filter((name) => /\.\w+$/.test(name))].map((name) =>
+      readFileSync(join(root, name), "utf8"),
+    );
+    const named = texts.flatMap((text) => text.match(/(?<![\w/])docs\/[\w-]+\.md\b/g) ?? []);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test("every page of docs/ is linked from the README", () => {
+    const missing = pages.filter(
+      ({ path }) => path.startsWith("docs/") && !textOf("README.md").includes(path),
+    );
+    expect(missing.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe("codes", () => {
+  test("every problem code stands in docs/errors.md with its exit code", () => {
+    const rows = rowsOf(textOf("docs/errors.md")).filter(([code]) => code?.startsWith("`"));
+    const table = rows.map(([code = "", exit = ""]) => [code, exit]);
+    const states = Object.entries(problemCodes).filter(([code]) => isState(code));
+    const others = Object.entries(problemCodes).filter(([code]) => !isState(code));
+    expect(Object.fromEntries(table)).toEqual(
+      Object.fromEntries(others.map(([code, exit]) => [`\`${code}\``, String(exit)])),
+    );
+    for (const [code] of states) expect(textOf("docs/errors.md")).toContain(`\`${code}\``);
+  });
+
+  test("every reason and every state of a host stands in docs/compatibility.md", () => {
+    const codes = rowsOf(textOf("docs/compatibility.md"))
+      .map(([first = ""]) => first.replaceAll("`", ""))
+      .filter((first) => /^[A-Z_]+$/.test(first));
+    const expected = [...reasonCodes, ...Object.keys(problemCodes).filter(isState)];
+    expect([...codes].sort()).toEqual([...expected].sort());
+  });
+
+  test("the exit codes of the README are those of the code", () => {
+    const codes = rowsOf(textOf("README.md"))
+      .map(([first = ""]) => first)
+      .filter((first) => /^\d+$/.test(first));
+    expect(codes.map(Number)).toEqual(
+      [...new Set([0, ...Object.values(problemCodes), 3, 4, 5])].sort((a, b) => a - b),
+    );
+  });
+});
+
+describe("docs/commands.md", () => {
+  const commands = describeCommands();
+  const path = join(root, "docs/commands.md");
+  // Adds what is missing; then somebody can describe it better.
+  if (process.env.UPDATE_DOCS) {
+    const readme = join(root, "README.md");
+    writeFileSync(path, withEveryCommand(readFileSync(path, "utf8")));
+    writeFileSync(readme, withEveryCommandListed(readFileSync(readme, "utf8")));
+  }
+  const sections = sectionsOf(readFileSync(path, "utf8"));
+
+  test("has a section for every command, in the order of the help text", () => {
+    expect([...sections.keys()]).toEqual(commands.map(({ name }) => name));
+  });
+
+  test.each(commands)("has every flag of $name, and no other", ({ name, flags }) => {
+    const described = flagsIn(sections.get(name) ?? "");
+    expect([...described].sort()).toEqual(flags.map((flag) => flag.flags).sort());
+  });
+
+  test("the README lists every command", () => {
+    const listed = rowsOf(textOf("README.md")).map(
+      ([first = ""]) => /^`imgmatch ([\w -]+)`$/.exec(first)?.[1],
+    );
+    const names = commands.map(({ name }) => name).filter((name) => !name.includes(" "));
+    expect(listed.filter((name) => name !== undefined)).toEqual(names);
+  });
+
+  test("no page uses a flag that its command does not have", () => {
+    const uses = pages.flatMap(({ path: page, text }) =>
+      [...text.replaceAll("\\\n> ", " ").matchAll(/\bimgmatch ([a-z-]+)((?: [^\s`|&)]+)*)/g)].flatMap(
+        ([, name = "", rest = ""]) =>
+          [...(rest.split(" -- ")[0] ?? "").matchAll(/ (--[a-z-]+)/g)].map(([, flag = ""]) => ({
+            page,
+            name,
+            flag,
+          })),
+      ),
+    );
+    const known = (name: string) =>
+      commands
+        .filter((command) => command.name.split(" ")[0] === name)
+        .flatMap(({ flags }) => flags.map((flag) => flag.flags.split(" ")[0] ?? ""));
+    expect(uses.length).toBeGreaterThan(20);
+    expect(
+      uses.filter(
+        ({ name, flag }) => known(name).length > 0 && flag !== "--help" && !known(name).includes(flag),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe("docs/matrix.md", () => {
+  test("names everything that a template sees", () => {
+    const matrix = parseMatrix(
+      [
+        "name: app\nversion: '1'\nregistry: localhost:5000\ntemplate: t.hbs\nargs: { A: b }",
+        "base: { build: a, run: b }\naxes:\n  cuda: ['12.8.1']\n  compute: ['9.0']\n  march: [x86-64-v3]",
+      ].join("\n"),
+      "matrix.yaml",
+    );
+    const [first] = expandMatrix(matrix);
+    const section = textOf("docs/matrix.md").split("## What a template sees")[1]?.split(/^## /m)[0] ?? "";
+    const names = first === undefined ? [] : namesOf(viewOf(first.cell, matrix));
+    expect(names).toContain("march.flags");
+    const open = /^(axes|args)\./;
+    expect(names.filter((name) => !open.test(name) && !section.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test.each(
+    blocksOf({ path: "", text: textOf("docs/matrix.md") }).filter(({ language }) => language === "yaml"),
+  )("the matrix of line $line is one", ({ text }) => {
+    const whole = {
+      name: "app",
+      version: "1",
+      registry: "localhost:5000",
+      template: "t.hbs",
+      base: "debian:12",
+    };
+    const example = parse(text, { schema: "failsafe" });
+    const axes = { ...(example.axes ?? { cuda: ["13.0.2", "12.8.1"], march: ["x86-64-v2"] }) };
+    if (axes.cuda !== undefined) axes.compute ??= ["8.0"];
+    if (axes.compute !== undefined) axes.cuda ??= ["12.8.1"];
+    expect(parseMatrix(stringify({ ...whole, ...example, axes }), "matrix.yaml").name).toMatch(/app|vision/);
+  });
+});
+
+function isState(code: string): boolean {
+  return code.startsWith("HOST_") && code !== "HOST_BROKEN";
+}
+
+/** Cells of all table rows. */
+function rowsOf(text: string): readonly (readonly string[])[] {
+  return [...text.matchAll(/^\|(.*)\|$/gm)].map(([, row = ""]) => row.split("|").map((cell) => cell.trim()));
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  return new Set(
+    [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+      title
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+function namesOf(value: object, prefix = ""): string[] {
+  return Object.entries(value).flatMap(([key, item]) => {
+    const name = `${prefix}${key}`;
+    const below = typeof item === "object" && item !== null && !Array.isArray(item);
+    return below ? namesOf(item, `${name}.`) : [name];
+  });
+}

@@ -1,0 +1,84 @@
+/** A bundled program on PATH and folders to run the documentation's commands in. Nothing of the repository is changed. */
+
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "./markdown.ts";
+
+export interface Workplace {
+  readonly folder: string;
+  /** `imgmatch` is the program; no engine, registry or login of this machine is seen. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Where a block of a page runs: `in` names a copy of an example, else the page has an empty folder of its own. */
+  folderOf(page: string, place: string | undefined): string;
+  remove(): void;
+}
+
+const copies: Readonly<Record<string, readonly string[]>> = {
+  vision: ["docs/examples/vision"],
+  repository: ["matrix.yaml", "templates", "images"],
+};
+
+export function createWorkplace(): Workplace {
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-docs-"));
+  installPackage(folder);
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  const { bin: programs } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const program = join(folder, "node_modules/imgmatch", programs.imgmatch);
+  writeFileSync(join(bin, "imgmatch"), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`, {
+    mode: 0o755,
+  });
+  symlinkSync(join(root, "node_modules/.bin/tsx"), join(bin, "tsx"));
+  const made = new Set<string>();
+  return {
+    folder,
+    env: { PATH: `${bin}:${process.env.PATH}`, HOME: folder, LC_ALL: "C.UTF-8", IMGMATCH_REVISION: "" },
+    folderOf(page, place) {
+      const name = [page.replaceAll("/", "-"), place ?? "own"].join("-");
+      const target = join(folder, name);
+      if (made.has(name)) return target;
+      made.add(name);
+      mkdirSync(target);
+      for (const source of place === undefined ? [] : (copies[place] ?? [])) {
+        const into = place === "vision" ? target : join(target, source);
+        cpSync(join(root, source), into, { recursive: true });
+      }
+      if (place === "vision") copyPrograms(target);
+      return target;
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The programs of docs/examples, beside the fleet that they ask about. */
+function copyPrograms(target: string): void {
+  for (const name of readdirSync(join(root, "docs/examples")).filter((each) => each.endsWith(".ts"))) {
+    cpSync(join(root, "docs/examples", name), join(target, name));
+  }
+  writeFileSync(join(target, "package.json"), '{ "type": "module" }\n');
+}
+
+/** The package as npm would install it, bundled from the sources as they are. */
+function installPackage(folder: string): void {
+  const home = join(folder, "node_modules/imgmatch");
+  mkdirSync(home, { recursive: true });
+  cpSync(join(root, "package.json"), join(home, "package.json"));
+  symlinkSync(join(root, "node_modules"), join(home, "node_modules"));
+  try {
+    execFileSync(process.execPath, ["scripts/bundle.mjs", join(home, "dist")], { cwd: root, stdio: "pipe" });
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}

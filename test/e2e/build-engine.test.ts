@@ -1,0 +1,245 @@
+/** The Docker engine, publishing and the scheduler against a real engine and a real registry. */
+
+import { setMaxListeners } from "node:events";
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { BuildRequest, Engine } from "../../src/build/engine.ts";
+import { connectDocker } from "../../src/build/engines/docker/api.ts";
+import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
+import { publishImage } from "../../src/build/publish.ts";
+import { type BuildEvent, type BuildJob, buildFleet } from "../../src/build/schedule.ts";
+import type { Digest } from "../../src/lock/lock.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { digestOf } from "../../src/registry/digest.ts";
+import { readImageConfig } from "../../src/registry/platform-image.ts";
+import { type ImageReference, parseImageReference, withDigest } from "../../src/registry/reference.ts";
+import { startRegistry } from "./support/registry.ts";
+
+const stack = inject("stack");
+const busybox = "/bin/busybox";
+const hasBusybox = await readFile(busybox).then(
+  () => true,
+  () => false,
+);
+const reason = stack.available ? (hasBusybox ? null : "apt-get install busybox-static") : stack.reason;
+
+describe.skipIf(reason !== null)(`Docker engine${reason === null ? "" : `: ${reason}`}`, () => {
+  const registry = createRegistryClient();
+  const silent = { signal: new AbortController().signal, onLog: () => {} };
+  setMaxListeners(0, silent.signal);
+  let engine: Engine;
+  let platform: string;
+  let folder: string;
+
+  beforeAll(async () => {
+    if (!stack.available) return;
+    engine = await createDockerEngine({ env: stack.engineEnv });
+    platform = (await engine.platforms())[0] ?? "";
+    folder = await mkdtemp(join(tmpdir(), "imgmatch-build-"));
+    await mkdir(join(folder, "bin"));
+    await copyFile(busybox, join(folder, "bin/busybox"));
+    await symlink("busybox", join(folder, "bin/sh"));
+    await writeFile(join(folder, "unsent"), "never");
+  });
+  afterAll(async () => {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  const inputsOf = (text: string): Digest => digestOf(Buffer.from(text));
+  const referenceTo = (text: string): ImageReference =>
+    parseImageReference(`${stack.available ? stack.registry : ""}/${text}`);
+
+  function requestFor(cell: string, script: string, inputs = inputsOf(script)): BuildRequest {
+    return {
+      cell,
+      dockerfile: `FROM scratch\nARG WHO\nCOPY bin /bin\nRUN ${script}\nENV WHO=$WHO\n`,
+      contextDir: folder,
+      contextFiles: ["bin/busybox", "bin/sh"],
+      platform,
+      target: null,
+      args: { WHO: 'imgmatch\'s $own "argument"' },
+      labels: { "dev.imgmatch.inputs": inputs, "dev.imgmatch.cell": `${cell}: "quoted" $HOME` },
+      tags: [`imgmatch-test/${cell}:local`],
+    };
+  }
+
+  it("builds, pushes and answers the digest that the registry serves", async () => {
+    const lines: string[] = [];
+    const request = requestFor("plain", "busybox echo hello from the step && busybox ls -l /bin");
+    const image = await engine.build(request, { ...silent, onLog: (line) => lines.push(line) });
+    expect(image.id).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(image.size).toBeGreaterThan(100_000);
+    expect(lines.filter((line) => /^#\d+ hello from the step$/.test(line))).toHaveLength(1);
+    expect(lines.some((line) => line.endsWith("sh -> busybox"))).toBe(true);
+
+    const to = referenceTo("e2e/plain:pushed");
+    const digest = await engine.push(image, to, silent);
+    expect(await registry.findManifest(to)).toMatchObject({ digest });
+    const served = await readImageConfig(registry, withDigest(to, digest), platform);
+    expect(served?.config.labels).toMatchObject(request.labels);
+    expect(served?.config.env).toContain(`WHO=${request.args.WHO}`);
+  });
+
+  it("gives the failing step, its output and its exit status", async () => {
+    const building = engine.build(requestFor("failing", "busybox echo last words >&2; exit 7"), silent);
+    await expect(building).rejects.toMatchObject({ code: "BUILD_FAILED" });
+    await expect(building).rejects.toThrow(/RUN busybox echo last words.*exit code: 7\n\s+last words/s);
+  });
+
+  it("says which base cannot be had", async () => {
+    const request = requestFor("baseless", "true");
+    const ref = `${stack.available ? stack.registry : ""}/e2e/absent@${inputsOf("absent")}`;
+    const building = engine.build({ ...request, dockerfile: `FROM ${ref}\n` }, silent);
+    await expect(building).rejects.toMatchObject({ code: "BASE_UNRESOLVED" });
+    await expect(building).rejects.toThrow(ref);
+  });
+
+  it("builds on a base in a registry that wants a login", async () => {
+    // htpasswd -nbBC 5 builder open-sesame
+    const htpasswd = "builder:$2b$05$KHl6yQErIvdYKXbhAvK.nOrySt45thXFEimscpX3CKQBTadQY1nru\n";
+    const password = { kind: "password", username: "builder", password: "open-sesame" } as const;
+    const closed = await startRegistry({ htpasswd });
+    try {
+      const credentials = { find: async (host: string) => (host === closed.host ? password : null) };
+      const env = stack.available ? stack.engineEnv : {};
+      const withLogin = await createDockerEngine({ env, credentials });
+      const image = await withLogin.build(requestFor("private-base", "busybox touch /from-base"), silent);
+      const to = parseImageReference(`${closed.host}/secret/base:1`);
+      await expect(engine.push(image, to, silent)).rejects.toMatchObject({ code: "REGISTRY_AUTH" });
+      const digest = await withLogin.push(image, to, silent);
+
+      // Another base under the same engine, so that what is built on must really come from the registry.
+      await removeImage(env, image.id);
+      const dockerfile = `FROM ${closed.host}/secret/base:1@${digest}\nRUN ["/bin/busybox", "ls", "/from-base"]\n`;
+      const request = { ...requestFor("on-private", "true"), dockerfile };
+      await expect(engine.build(request, silent)).rejects.toMatchObject({ code: "BASE_UNRESOLVED" });
+      await expect(withLogin.build(request, silent)).resolves.toHaveProperty("id");
+    } finally {
+      await closed.stop();
+    }
+  });
+
+  it("reports a missing context file, and an engine that is not there", async () => {
+    const request = { ...requestFor("gone", "true"), contextFiles: ["bin/busybox", "gone.c"] };
+    await expect(engine.build(request, silent)).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });
+    const absent = createDockerEngine({ env: { DOCKER_HOST: `unix://${folder}/none.sock` } });
+    await expect(absent).rejects.toMatchObject({ code: "ENGINE_NOT_FOUND" });
+  });
+
+  it("ends the step when the build is aborted", async () => {
+    const abort = new AbortController();
+    const started = performance.now();
+    const onLog = (line: string) => {
+      if (line.endsWith("started")) abort.abort();
+    };
+    const building = engine.build(requestFor("slow", "busybox echo started; busybox sleep 60"), {
+      signal: abort.signal,
+      onLog,
+    });
+    await expect(building).rejects.toMatchObject({ name: "AbortError" });
+    expect(performance.now() - started).toBeLessThan(30_000);
+  });
+
+  it("builds a fleet in which one cell fails, then adopts everything that was pushed", async () => {
+    const script = { one: "busybox echo one", two: "exit 3", three: "busybox echo three" };
+    const jobs: BuildJob[] = Object.entries(script).map(([cell, text]) => ({
+      cell,
+      request: requestFor(cell, text),
+      reference: referenceTo(`e2e/fleet:${cell}`),
+      inputDigest: inputsOf(text),
+    }));
+    const recorded: string[] = [];
+    const events: BuildEvent[] = [];
+    const run = () =>
+      buildFleet(jobs, {
+        engine,
+        registry,
+        concurrency: 2,
+        logFolder: join(folder, "logs"),
+        onEvent: (event) => events.push(event),
+        onBuilt: async ({ cell }, { digest }) => void recorded.push(`${cell} ${digest}`),
+      });
+
+    const { cells } = await run();
+    expect(cells.map(({ cell, status }) => `${cell} ${status}`)).toEqual([
+      "one built",
+      "two failed",
+      "three built",
+    ]);
+    for (const built of cells) {
+      if (built.status !== "built") continue;
+      expect(built.how).toBe("pushed");
+      const served = await registry.findManifest(referenceTo(`e2e/fleet:${built.cell}`));
+      expect(built.digest).toBe(served?.digest);
+      expect(recorded).toContain(`${built.cell} ${served?.digest}`);
+      expect(await readFile(built.log ?? "", "utf8")).toMatch(new RegExp(`^#\\d+ ${built.cell}$`, "m"));
+    }
+    expect(await readFile(join(folder, "logs/two.log"), "utf8")).toContain("exit code: 3");
+
+    events.length = 0;
+    const again = await run();
+    expect(again.cells.map((cell) => (cell.status === "built" ? cell.how : cell.status))).toEqual([
+      "adopted",
+      "failed",
+      "adopted",
+    ]);
+    expect(again.cells.map((cell) => cell.status === "built" && cell.digest)).toEqual(
+      cells.map((cell) => cell.status === "built" && cell.digest),
+    );
+    expect(events.filter(({ type }) => type === "push")).toEqual([]);
+  });
+
+  it("never gives a tag another content", async () => {
+    const reference = referenceTo("e2e/conflict:taken");
+    const theirs = await engine.build(requestFor("theirs", "busybox echo theirs"), silent);
+    const foreign = await engine.push(theirs, reference, silent);
+    const script = "busybox echo ours";
+    const image = await engine.build(requestFor("ours", script), silent);
+    const inputDigest = inputsOf(script);
+    const publishing = publishImage({
+      engine,
+      registry,
+      image,
+      reference,
+      platform,
+      inputDigest,
+      watch: silent,
+    });
+    await expect(publishing).rejects.toMatchObject({ code: "TAG_CONFLICT" });
+    await expect(publishing).rejects.toThrow(foreign);
+    expect((await registry.findManifest(reference))?.digest).toBe(foreign);
+  });
+
+  it("gives eight publishers of one tag the same digest, though each built other bytes", async () => {
+    const reference = referenceTo("e2e/race:tag");
+    const inputDigest = inputsOf("the same inputs");
+    const images = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        engine.build(requestFor(`race-${index}`, `busybox echo ${index} > /number`, inputDigest), silent),
+      ),
+    );
+    expect(new Set(images.map(({ id }) => id)).size).toBe(8);
+    const published = await Promise.all(
+      images.map((image) =>
+        publishImage({ engine, registry, image, reference, platform, inputDigest, watch: silent }),
+      ),
+    );
+    const served = await registry.findManifest(reference);
+    expect(new Set(published.map(({ digest }) => digest))).toEqual(new Set([served?.digest]));
+    expect(published.filter(({ how }) => how === "pushed")).toHaveLength(1);
+    // What cannot be removed from this registry points to the winner, so that nobody waits for it later.
+    const transient: (Digest | undefined)[] = [];
+    for await (const tag of registry.listTags(reference)) {
+      if (tag.startsWith("imgmatch-"))
+        transient.push((await registry.findManifest({ ...reference, tag }))?.digest);
+    }
+    expect(new Set([...transient, served?.digest]).size).toBe(1);
+  });
+});
+
+async function removeImage(env: Readonly<Record<string, string>>, id: string): Promise<void> {
+  const api = await connectDocker(env);
+  await api.json("DELETE", `/images/${id}`, { query: { force: "1" } });
+}

@@ -1,0 +1,83 @@
+import { Readable } from "node:stream";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { connectDocker } from "../../src/build/engines/docker/api.ts";
+import { runCli } from "../../src/cli.ts";
+import { nodeHostIo } from "../../src/host/node-io.ts";
+import { probeHost } from "../../src/host/probe.ts";
+import { makeFolder } from "../support/folders.ts";
+
+const stack = inject("stack");
+const env = stack.available ? stack.engineEnv : {};
+
+describe.skipIf(!stack.available)("check and doctor with a real engine", () => {
+  let features: readonly string[] = [];
+
+  beforeAll(async () => {
+    features = (await probeHost(nodeHostIo())).cpu.features ?? [];
+    await importImage("imgmatch-check:fits", label(features));
+    await importImage("imgmatch-check:misfit", label([...features, "no_such_feature"].sort()));
+    await importImage("imgmatch-check:plain");
+  });
+
+  it("an image that the engine has is judged by its label", async () => {
+    expect(await run("check", "imgmatch-check:fits")).toMatchObject({ exit: 0 });
+    const misfit = await run("check", "imgmatch-check:misfit");
+    expect(misfit.out).toContain("needs no_such_feature");
+    expect(misfit.exit).toBe(3);
+  });
+
+  it("an image without a label does not fit and does not misfit", async () => {
+    const { out, exit } = await run("check", "imgmatch-check:plain", "--json");
+    expect(JSON.parse(out)).toMatchObject({ source: "engine", fits: null, reasons: [], requires: null });
+    expect(exit).toBe(3);
+  });
+
+  it("what the engine does not have is asked of the registry", async () => {
+    const registry = stack.available ? stack.registry : "";
+    const { err, exit } = await run("check", `${registry}/nothing/here:1`);
+    expect(err).toContain("IMAGE_NOT_FOUND");
+    expect(exit).toBe(5);
+  });
+
+  it("doctor sees the engine", async () => {
+    const { out } = await run("doctor", "--json");
+    const { checks } = JSON.parse(out) as { checks: { check: string; state: string; message: string }[] };
+    const found = checks.find(({ check }) => check === "engine");
+    expect(found?.state).toBe("ok");
+    expect(found?.message).toContain(env.DOCKER_HOST);
+  });
+
+  function label(cpu: readonly string[]): string {
+    return JSON.stringify({ cpu: { march: "native", features: cpu }, cuda: null });
+  }
+
+  /** An empty root file system under a name, as `docker import` makes it. */
+  async function importImage(name: string, requires?: string): Promise<void> {
+    const api = await connectDocker(env);
+    const [repo, tag] = name.split(":");
+    const changes = requires === undefined ? [] : [`LABEL dev.imgmatch.requires=${JSON.stringify(requires)}`];
+    const body = Readable.from([Buffer.alloc(1024)]);
+    const headers = { "content-type": "application/x-tar" };
+    const query = { fromSrc: "-", repo, tag, changes };
+    for await (const _ of api.stream("POST", "/images/create", { query, headers, body }));
+  }
+
+  async function run(...args: readonly string[]) {
+    let out = "";
+    let err = "";
+    const exit = await runCli(args, {
+      out: (text) => {
+        out += text;
+      },
+      err: (text) => {
+        err += text;
+      },
+      env: { ...process.env, ...env, HOME: makeFolder({}) },
+      cwd: process.cwd(),
+      readStdin: async () => "",
+      terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
+      signal: new AbortController().signal,
+    });
+    return { out, err, exit };
+  }
+});

@@ -1,0 +1,254 @@
+/** What every engine does in the same way, asked of each that is installed here. */
+
+import { execFileSync } from "node:child_process";
+import { setMaxListeners } from "node:events";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { BuildRequest, Engine } from "../../src/build/engine.ts";
+import { engines } from "../../src/build/engines/engines.ts";
+import { publishImage } from "../../src/build/publish.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { noCredentials } from "../../src/registry/credentials.ts";
+import { digestOf } from "../../src/registry/digest.ts";
+import { readImageConfig } from "../../src/registry/platform-image.ts";
+import { parseImageReference, withDigest } from "../../src/registry/reference.ts";
+import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
+import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
+
+const stack = inject("stack");
+const engineEnv = stack.available ? stack.engineEnv : {};
+const env = { ...process.env, ...engineEnv };
+const unavailable = stack.available ? whyNoBusybox : stack.reason;
+
+function whyNoBuildah(): string | null {
+  try {
+    execFileSync("sh", ["-c", "command -v podman || command -v buildah"], { stdio: "ignore" });
+    return null;
+  } catch {
+    return "neither podman nor buildah is installed (apt-get install buildah)";
+  }
+}
+
+interface Subject {
+  readonly name: string;
+  readonly missing: string | null;
+  readonly create: () => Promise<{ readonly engine: Engine; readonly stop: () => Promise<void> }>;
+}
+
+const nothingToStop = async () => {};
+const subjects: readonly Subject[] = [
+  {
+    name: "docker",
+    missing: null,
+    create: async () => ({
+      engine: await engines.docker({ env, credentials: noCredentials }),
+      stop: nothingToStop,
+    }),
+  },
+  {
+    name: "buildx with the builder of the engine",
+    missing: whyNoBuildx(engineEnv),
+    create: async () => ({
+      engine: await engines.buildx({ env, builder: "default" }),
+      stop: nothingToStop,
+    }),
+  },
+  {
+    name: "buildx with a remote builder",
+    missing: whyNoBuildx(engineEnv) ?? whyNoBuildkitd(),
+    create: async () => {
+      const builder: RunningBuilder = await startBuilder(engineEnv);
+      const engine = await engines.buildx({
+        env,
+        builder: builder.name,
+        cache: cacheOf("buildx"),
+      });
+      return { engine, stop: builder.stop };
+    },
+  },
+  {
+    name: "podman or buildah",
+    missing: whyNoBuildah(),
+    create: async () => {
+      // No user namespaces and no overlay on overlay are needed this way.
+      const isolated = { ...env, BUILDAH_ISOLATION: "chroot", STORAGE_DRIVER: "vfs" };
+      return {
+        engine: await engines.podman({ env: isolated }),
+        stop: nothingToStop,
+      };
+    },
+  },
+];
+
+function cacheOf(name: string) {
+  const registry = stack.available ? stack.registry : "";
+  const references = [`${registry}/cache/${name}:{cell}`, `${registry}/cache/${name}:shared`];
+  return { from: references, to: references };
+}
+
+describe.each(subjects)("Engine: $name", ({ name, missing, create }) => {
+  const reason = unavailable ?? missing;
+  describe.skipIf(reason !== null)(reason ?? "installed", () => {
+    const registry = createRegistryClient();
+    const silent = { signal: new AbortController().signal, onLog: () => {} };
+    setMaxListeners(0, silent.signal);
+    let engine: Engine;
+    let stop: () => Promise<void> = nothingToStop;
+    let context: BusyboxContext;
+    let platform: string;
+
+    beforeAll(async () => {
+      ({ engine, stop } = await create());
+      platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
+      context = await makeBusyboxContext({ "src/main.c": "int main;\n", "hidden.txt": "not sent\n" });
+    });
+    afterAll(async () => {
+      await stop();
+      await context?.remove();
+    });
+
+    const requestFor = (cell: string, script: string): BuildRequest => ({
+      cell,
+      dockerfile: `FROM scratch AS build\nCOPY . /\nRUN ${script}\nFROM build\nARG WHO=\nENV WHO=$WHO\n`,
+      contextDir: context.folder,
+      contextFiles: context.files.filter((path) => path !== "hidden.txt"),
+      contextDigest: digestOf(Buffer.from(context.folder)),
+      platform,
+      target: null,
+      args: { WHO: 'imgmatch\'s "own" argument' },
+      labels: { "dev.imgmatch.inputs": digestOf(Buffer.from(script)), "with.quotes": 'a "b" $c=d' },
+      tags: [`imgmatch-test/${cell}:local`],
+    });
+    const reference = (text: string) =>
+      parseImageReference(`${stack.available ? stack.registry : ""}/engines/${text}`);
+
+    it("says what it is and what it builds for", async () => {
+      expect(await engine.describe()).toMatch(/^\w+ .*\d/);
+      expect(await engine.platforms()).toContain(platform);
+    });
+
+    it("builds what was asked for, and the registry serves the digest that it names", async () => {
+      const lines: string[] = [];
+      const script = `busybox echo hello to ${name} ${process.pid}; busybox find / -xdev -name '*.*'`;
+      const request = requestFor("plain", script);
+      const image = await engine.build(request, { ...silent, onLog: (line) => lines.push(line) });
+      expect(image.id).toMatch(/^sha256:[0-9a-f]{64}$/);
+      const log = lines.join("\n");
+      expect(log).toContain(`hello to ${name} ${process.pid}`);
+      expect(log).toContain("/src/main.c");
+      expect(log).not.toContain("hidden.txt");
+      expect(log).not.toMatch(/\/\S*Dockerfile$/m);
+
+      const to = reference(`${name.replaceAll(" ", "-")}:plain`);
+      const published = await publishImage({
+        engine,
+        registry,
+        image,
+        reference: to,
+        platform,
+        inputDigest: digestOf(Buffer.from(request.dockerfile)),
+        watch: silent,
+      }).catch((error: unknown) => error);
+      // The label says other inputs than this call does: so what was pushed was read back before it was believed.
+      expect(published).toMatchObject({ code: "TAG_CONFLICT" });
+      const inputDigest = request.labels["dev.imgmatch.inputs"] as `sha256:${string}`;
+      const { digest } = await publishImage({
+        engine,
+        registry,
+        image,
+        reference: to,
+        platform,
+        inputDigest,
+        watch: silent,
+      });
+      expect(await registry.findManifest(to)).toMatchObject({ digest });
+      const served = await readImageConfig(registry, withDigest(to, digest), platform);
+      expect(served?.config.labels).toMatchObject(request.labels);
+      expect(served?.config.env).toContain(`WHO=${request.args.WHO}`);
+    });
+
+    it("gives the failing step, its output and its exit status", async () => {
+      const building = engine.build(requestFor("failing", "busybox echo last words >&2; exit 7"), silent);
+      await expect(building).rejects.toMatchObject({ code: "BUILD_FAILED" });
+      await expect(building).rejects.toThrow(/RUN busybox echo last words.*\b7\b/s);
+    });
+
+    it("ends the step when the build is aborted", async () => {
+      const abort = new AbortController();
+      const started = performance.now();
+      const onLog = (line: string) => {
+        if (/(^|\s)started$/.test(line)) abort.abort();
+      };
+      const request = requestFor("slow", "busybox echo started; busybox sleep 60");
+      await expect(engine.build(request, { signal: abort.signal, onLog })).rejects.toMatchObject({
+        name: "AbortError",
+      });
+      expect(performance.now() - started).toBeLessThan(30_000);
+    });
+
+    it("runs a step again without its cache", async () => {
+      const runs = async (noCache: boolean) => {
+        let count = 0;
+        const request = requestFor("again", "busybox cat /proc/sys/kernel/random/uuid");
+        const onLog = (line: string) => {
+          if (/\b[0-9a-f]{8}-[0-9a-f]{4}-4/.test(line)) count++;
+        };
+        await engine.build({ ...request, noCache }, { ...silent, onLog });
+        return count;
+      };
+      await runs(false);
+      expect(await runs(false)).toBe(0);
+      expect(await runs(true)).toBeGreaterThan(0);
+    });
+  });
+});
+
+const noBuilder = unavailable ?? whyNoBuildx(engineEnv) ?? whyNoBuildkitd();
+
+describe.skipIf(noBuilder !== null)(
+  `Build cache in a registry${noBuilder === null ? "" : `: ${noBuilder}`}`,
+  () => {
+    it("is written for each cell and for all, and saves another builder the work", async () => {
+      const registry = createRegistryClient();
+      const context = await makeBusyboxContext();
+      const silent = { signal: new AbortController().signal, onLog: () => {} };
+      const cache = cacheOf("two-builders");
+      const request = (cell: string): BuildRequest => ({
+        cell,
+        dockerfile: `FROM scratch AS long\nCOPY bin /bin\nRUN busybox cat /proc/sys/kernel/random/uuid > /made\nFROM scratch\nCOPY --from=long /made /\nLABEL cell=${cell}\n`,
+        contextDir: context.folder,
+        contextFiles: context.files,
+        platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
+        target: null,
+        args: {},
+        labels: {},
+        tags: [],
+      });
+      const buildOn = async (cells: readonly string[]): Promise<string[]> => {
+        const builder = await startBuilder(engineEnv);
+        const lines: string[] = [];
+        try {
+          const engine = await engines.buildx({ env, builder: builder.name, cache });
+          for (const cell of cells) {
+            await engine.build(request(cell), { ...silent, onLog: (line) => lines.push(line) });
+          }
+        } finally {
+          await builder.stop();
+        }
+        return lines;
+      };
+      try {
+        await buildOn(["a+b", "c"]);
+        const tags: string[] = [];
+        const repository = cache.from[0]?.replace(/:[^/]*$/, "") ?? "";
+        for await (const tag of registry.listTags(parseImageReference(repository))) tags.push(tag);
+        expect(tags.sort()).toEqual([expect.stringMatching(/^a-b-[0-9a-f]{8}$/), "c", "shared"]);
+        // A cell that was never built, on a builder that has built nothing: what all share comes from the registry.
+        const lines = await buildOn(["new"]);
+        const step = lines.find((line) => line.includes("RUN busybox cat"))?.split(" ")[0];
+        expect(lines).toContain(`${step} CACHED`);
+      } finally {
+        await context.remove();
+      }
+    });
+  },
+);

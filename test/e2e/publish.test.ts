@@ -1,0 +1,181 @@
+/** Building, publishing, the index of a version and resolving from it: against a real engine and a real registry. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { capture } from "../../demo/process.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { parseImageReference } from "../../src/registry/reference.ts";
+import { imgmatch } from "./support/program.ts";
+import { createProject, lockFile, type Project } from "./support/project.ts";
+import { type RunningRegistry, startRegistry } from "./support/registry.ts";
+
+const stack = inject("stack");
+const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64", "x86-64-v2"];
+const axes = (flavours: string) => `base: scratch\naxes:\n  march: [${marches}]\n  flavour: [${flavours}]`;
+
+describe.skipIf(!stack.available)(`Publishing${stack.available ? "" : `: ${stack.reason}`}`, () => {
+  const client = createRegistryClient();
+  let registry: RunningRegistry;
+  let env: NodeJS.ProcessEnv;
+  let project: Project;
+  let elsewhere: string;
+
+  beforeAll(async () => {
+    if (!stack.available) return;
+    env = { ...process.env, ...stack.engineEnv };
+    registry = await startRegistry();
+    project = createProject({ registry: `${registry.host}/team`, name: "app", env });
+    elsewhere = mkdtempSync(join(tmpdir(), "imgmatch-node-"));
+  });
+  afterAll(async () => {
+    await registry?.stop();
+    project?.remove();
+    if (elsewhere !== undefined) rmSync(elsewhere, { recursive: true, force: true });
+  });
+
+  const node = (...args: string[]) => imgmatch(args, { cwd: elsewhere, env });
+  const index = async (version: string) => {
+    const manifest = await client.readManifest(parseImageReference(`${project.repository}:${version}`));
+    return manifest === null ? null : JSON.parse(Buffer.from(manifest.bytes).toString());
+  };
+  const cellsOf = (manifest: { manifests: { annotations: Record<string, string> }[] }) =>
+    manifest.manifests.map(({ annotations }) => annotations["dev.imgmatch.cell"]);
+
+  it("pushes what was built and not pushed, and writes the index of it all", async () => {
+    project.matrix(axes("plain, spicy"));
+    const built = await project.run("build");
+    expect(built, built.stderr).toMatchObject({ status: 0 });
+    expect(Object.values(project.lock().images).map(({ digest }) => digest)).toEqual(Array(4).fill(null));
+
+    const published = await project.run("publish");
+    expect(published, published.stderr).toMatchObject({ status: 0 });
+    const lock = project.lock();
+    const written = await index("1.0.0");
+    expect(written.manifests).toHaveLength(4);
+    for (const { digest, platform, annotations } of written.manifests) {
+      const image = lock.images[annotations["dev.imgmatch.cell"]];
+      expect(image?.digest).toBe(digest);
+      expect(`${platform.os}/${platform.architecture}`).toBe(image?.platform);
+      expect(JSON.parse(annotations["dev.imgmatch.requires"])).toEqual(image?.requires);
+      expect(annotations["dev.imgmatch.inputs"]).toBe(image?.inputDigest);
+    }
+    expect(published.stdout).toMatch(/\/team\/app:1\.0\.0@sha256:[0-9a-f]{64}\n$/);
+  });
+
+  it("gives a plain docker pull the image that starts everywhere", async () => {
+    const name = `${project.repository}:1.0.0`;
+    const pulled = await capture(["docker", "pull", "-q", name], { env });
+    expect(pulled, pulled.stderr).toMatchObject({ status: 0 });
+    const inspected = await capture(
+      ["docker", "image", "inspect", "--format", "{{json .Config.Labels}}", name],
+      {
+        env,
+      },
+    );
+    expect(JSON.parse(inspected.stdout)["dev.imgmatch.cell"]).toBe(`${marches[0]}_plain`);
+  });
+
+  it("changes nothing the second time", async () => {
+    const before = project.read(lockFile);
+    const again = await project.run("publish", "--json");
+    expect(JSON.parse(again.stdout)).toMatchObject({ how: "unchanged", cells: 4, added: [], missing: [] });
+    expect(project.read(lockFile)).toBe(before);
+    expect(await project.run("plan", "--check", "--push", "--remote")).toMatchObject({ status: 0 });
+  });
+
+  it("resolves on any machine without matrix and lock, to the same image", async () => {
+    const pin = ["--pin", "flavour=spicy"];
+    const byLock = await project.run("resolve", ...pin);
+    const byIndex = await node("resolve", `${project.repository}:1.0.0`, ...pin);
+    expect(byIndex, byIndex.stderr).toMatchObject({ status: 0, stdout: byLock.stdout });
+    expect(byIndex.stdout).toMatch(/^[^\n]+@sha256:[0-9a-f]{64}\n$/);
+    const absent = await node("resolve", `${project.repository}:2.0.0`);
+    expect(absent.stderr).toContain("INDEX_NOT_FOUND");
+    expect(absent.status).toBe(5);
+    const image = await node("resolve", byIndex.stdout.trim());
+    expect(image.stderr).toContain("INDEX_INVALID");
+  });
+
+  it("lets the index of a version grow, and nothing in it change", async () => {
+    const before = await index("1.0.0");
+    project.matrix(axes("plain, spicy, sweet"));
+    const grown = await project.run("build", "--push", "--index", "--json");
+    expect(grown, grown.stderr).toMatchObject({ status: 0 });
+    const after = await index("1.0.0");
+    expect(after.manifests).toHaveLength(6);
+    expect(after.manifests).toEqual(expect.arrayContaining(before.manifests));
+
+    project.write("templates/content", "other\n");
+    expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+    const refused = await project.run("publish");
+    expect(refused.stderr).toContain("INDEX_CONFLICT");
+    expect(refused.stderr).toContain(project.lock().images[`${marches[0]}_plain`]?.digest);
+    expect(refused.status).toBe(6);
+    expect(await index("1.0.0")).toEqual(after);
+
+    const replaced = await project.run("publish", "--replace-index", "--json");
+    expect(JSON.parse(replaced.stdout)).toMatchObject({ how: "replaced", cells: 6 });
+    expect(cellsOf(await index("1.0.0")).sort()).toEqual(Object.keys(project.lock().images).sort());
+  });
+
+  it("leaves out what is not published, says so, and fails", async () => {
+    project.matrix(axes("plain, spicy, sweet, sour"), { version: "1.1.0" });
+    const nothing = await project.run("publish");
+    expect(nothing.stderr).toContain("SELECTION_EMPTY");
+    expect(await index("1.1.0")).toBeNull();
+    expect(await project.run("build", "--push", "--only", "flavour=plain")).toMatchObject({ status: 0 });
+    const some = await project.run("publish");
+    expect(some.stderr).toContain("INDEX_INCOMPLETE: 6 cells not in the index");
+    expect(some.status).toBe(1);
+    expect(cellsOf(await index("1.1.0"))).toHaveLength(2);
+    expect(await project.run("publish", "--only", "flavour=plain")).toMatchObject({ status: 0 });
+  });
+
+  it("never takes the tag of something else", async () => {
+    const [image] = Object.values(project.lock().images);
+    const manifest = await client.readManifest(parseImageReference(`${project.repository}@${image?.digest}`));
+    if (manifest === null) throw new Error("not pushed");
+    await client.writeManifest(parseImageReference(`${project.repository}:7.0.0`), manifest);
+    project.matrix(axes("plain"), { version: "7.0.0" });
+    expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+    for (const flags of [[], ["--replace-index"]]) {
+      const refused = await project.run("publish", ...flags);
+      expect(refused.stderr).toContain("INDEX_CONFLICT");
+    }
+    const held = await client.findManifest(parseImageReference(`${project.repository}:7.0.0`));
+    expect(held?.digest).toBe(manifest.digest);
+  });
+
+  it("has the cells of all publishers that wrote one version at once", async () => {
+    const flavours = ["a", "b", "c", "d", "e", "f"];
+    project.matrix(axes(flavours.join(", ")), { version: "3.0.0" });
+    expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+    const runs = await Promise.all(
+      flavours.map((flavour) => project.run("publish", "--json", "--only", `flavour=${flavour}`)),
+    );
+    for (const run of runs) expect(run, run.stderr).toMatchObject({ status: 0 });
+    expect(cellsOf(await index("3.0.0")).sort()).toEqual(
+      flavours.flatMap((flavour) => marches.map((march) => `${march}_${flavour}`)).sort(),
+    );
+  });
+
+  it("answers from the cache when the registry is gone, and says how old the answer is", async () => {
+    const name = `${project.repository}:3.0.0`;
+    const ask = (...more: string[]) =>
+      node("resolve", name, "--cache", "cache", "--pin", "flavour=a", ...more);
+    const first = await ask();
+    expect(first, first.stderr).toMatchObject({ status: 0, stderr: "" });
+    expect(await ask()).toEqual(first);
+    await registry.stop();
+    const offline = await ask();
+    expect(offline).toMatchObject({ status: 0, stdout: first.stdout });
+    expect(offline.stderr).toMatch(
+      /answered from the cache: sha256:\w+, confirmed by the registry \d+ s ago/,
+    );
+    const without = await node("resolve", name, "--pin", "flavour=a");
+    expect(without.stderr).toContain("REGISTRY_UNREACHABLE");
+    expect(without.status).toBe(5);
+  });
+});

@@ -1,0 +1,371 @@
+/** The Pulumi engine and component on real parts: the pulumi program, the docker plug-in, an engine and a registry. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as automation from "@pulumi/pulumi/automation/index.js";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { findParts } from "../../src/build/engines/pulumi/missing-parts.ts";
+import { ImgmatchError, problemCodes } from "../../src/errors.ts";
+import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { readImageConfig } from "../../src/registry/platform-image.ts";
+import { parseImageReference } from "../../src/registry/reference.ts";
+import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
+import { imgmatch } from "./support/program.ts";
+import { createProject, type Project } from "./support/project.ts";
+
+const stack = inject("stack");
+const missing = await findParts(process.env).then(
+  () => null,
+  (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
+);
+const reason = stack.available ? (missing ?? whyNoBusybox) : stack.reason;
+if (reason !== null) console.error(`Pulumi tests skipped: ${reason}`);
+const arm = process.arch === "arm64";
+const marches = arm ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
+const third = arm ? "neoverse-n1" : "x86-64-v4";
+const platform = `linux/${arm ? "arm64" : "amd64"}`;
+
+describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`, () => {
+  const registry = stack.available ? stack.registry : "";
+  const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
+  // The user's own must not be touched, nor decide anything here.
+  for (const name of Object.keys(env))
+    if (/^PULUMI_(BACKEND|CONFIG|STACK|ACCESS)/.test(name)) delete env[name];
+  const client = createRegistryClient();
+  const projects: Project[] = [];
+
+  function project(name: string): Project {
+    const made = createProject({ registry, name, env });
+    projects.push(made);
+    return made;
+  }
+  const axes = (values: readonly string[]) => `base: scratch\naxes:\n  march: [${values.join(", ")}]`;
+  const build = (made: Project, ...more: string[]) =>
+    made.run("build", "--engine", "pulumi", "--push", ...more);
+  const preview = async (made: Project) => {
+    const { status, stdout, stderr } = await build(made, "--dry-run", "--json");
+    expect(status, stderr).toBe(0);
+    return JSON.parse(stdout).stacks as { stack: string; changes: Record<string, number> }[];
+  };
+  const served = async (repository: string, tag: string) =>
+    (await client.findManifest(parseImageReference(`${repository}:${tag}`)))?.digest ?? null;
+
+  afterAll(() => {
+    for (const made of projects) made.remove();
+  });
+
+  describe("imgmatch build --engine pulumi", () => {
+    let fleet: Project;
+    let first: Lock;
+
+    beforeAll(() => {
+      fleet = project("pulumi-fleet");
+      fleet.matrix(axes(marches));
+    });
+
+    it("previews without building", async () => {
+      // Stack, component, provider and two images; Pulumi counts no provider.
+      expect(await preview(fleet)).toEqual([{ stack: "imgmatch", changes: { create: 4 } }]);
+      expect(() => fleet.lock()).toThrow(/ENOENT/);
+    });
+
+    it("builds, pushes and locks what the registry serves", async () => {
+      const { status, stderr } = await build(fleet);
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain("2 built");
+      first = fleet.lock();
+      for (const image of Object.values(first.images)) {
+        expect(image.digest).toBe(await served(first.repository, image.tag));
+        expect(image.builder).toMatch(/^pulumi \d+\.\d+\.\d+, docker plug-in \S+, docker /);
+      }
+      expect(fleet.read(`.imgmatch/logs/${marches[0]}.log`)).toContain("COPY content /content");
+    });
+
+    it("locks cell by cell what the Docker engine locks, but for what every build has anew", async () => {
+      const docker = await fleet.run("build", "--lock", "docker.lock.json");
+      expect(docker.status, docker.stderr).toBe(0);
+      const own = (lock: Lock) =>
+        Object.fromEntries(
+          Object.entries(lock.images).map(([cell, { digest, builder, created, ...rest }]) => [cell, rest]),
+        );
+      expect(own(first)).toEqual(own(fleet.lock("docker.lock.json")));
+    });
+
+    it("labels its images as the Docker engine does", async () => {
+      for (const [cell, image] of Object.entries(first.images)) {
+        const reference = parseImageReference(`${first.repository}@${image.digest}`);
+        const config = await readImageConfig(client, reference, image.platform);
+        expect(config?.config.labels["dev.imgmatch.inputs"], cell).toBe(image.inputDigest);
+        expect(JSON.parse(config?.config.labels["dev.imgmatch.requires"] ?? ""), cell).toEqual(
+          image.requires,
+        );
+      }
+    });
+
+    it("changes nothing the second time, also without a lock and at another commit", async () => {
+      const [before] = Object.values(first.images).map(({ digest }) => digest);
+      expect((await build(fleet)).stderr).toMatch(/^nothing to build/);
+      fleet.write("empty.lock.json", JSON.stringify({ ...first, images: {} }));
+      const changed = await imgmatch(
+        [...["build", "--engine", "pulumi", "--push", "--dry-run", "--json"], "--lock", "empty.lock.json"],
+        { cwd: fleet.folder, env: { ...env, IMGMATCH_REVISION: "0123456789abcdef" } },
+      );
+      expect(JSON.parse(changed.stdout).stacks).toEqual([{ stack: "imgmatch", changes: { same: 4 } }]);
+      expect(await served(first.repository, Object.values(first.images)[0]?.tag ?? "")).toBe(before);
+    });
+
+    it("adds exactly the cells of a new axis value", async () => {
+      fleet.matrix(axes([...marches, third]));
+      expect(await preview(fleet)).toEqual([{ stack: "imgmatch", changes: { create: 1, same: 4 } }]);
+      const { status, stderr } = await build(fleet);
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain("1 built, 2 kept");
+    });
+
+    it("replaces exactly the cells whose Dockerfile a template changes", async () => {
+      const template = fleet.read("templates/app.Dockerfile.hbs");
+      fleet.write(
+        "templates/app.Dockerfile.hbs",
+        `${template}{{#if (eq march.name "${third}")}}\nENV THIRD=1\n{{/if}}\n`,
+      );
+      expect(await preview(fleet)).toEqual([{ stack: "imgmatch", changes: { replace: 1, same: 4 } }]);
+      const { status, stderr } = await build(fleet);
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain("1 built, 2 kept");
+      const { images, repository } = fleet.lock();
+      for (const march of marches) expect(images[march]).toEqual(first.images[march]);
+      expect(await served(repository, images[third]?.tag ?? "")).toBe(images[third]?.digest);
+    });
+
+    it("leaves in the stack what --only leaves out", async () => {
+      fleet.write("templates/content", "changed\n");
+      const { status, stderr } = await build(fleet, "--only", `march=${third}`);
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain("1 built");
+      // The two others are still there, to be replaced.
+      expect(await preview(fleet)).toEqual([{ stack: "imgmatch", changes: { replace: 2, same: 3 } }]);
+    });
+
+    it("destroys its stack without touching the registry", async () => {
+      const { images, repository } = fleet.lock();
+      const workDir = join(fleet.folder, ".imgmatch/pulumi");
+      const envVars = {
+        ...(env as Record<string, string>),
+        PULUMI_BACKEND_URL: `file://${workDir}/state`,
+        PULUMI_CONFIG_PASSPHRASE_FILE: join(workDir, "passphrase"),
+      };
+      const own = await automation.LocalWorkspace.selectStack(
+        { stackName: "imgmatch", projectName: "imgmatch", program: async () => {} },
+        { workDir, envVars },
+      );
+      const { summary } = await own.destroy();
+      expect(summary.result).toBe("succeeded");
+      for (const { tag, digest } of Object.values(images)) expect(await served(repository, tag)).toBe(digest);
+    });
+
+    it("adopts then what the registry has, without building it", async () => {
+      const before = fleet.lock();
+      fleet.write("adopted.lock.json", JSON.stringify({ ...before, images: {} }));
+      const { status, stderr } = await build(
+        fleet,
+        "--only",
+        `march=${third}`,
+        "--lock",
+        "adopted.lock.json",
+      );
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain("1 adopted");
+      expect(fleet.lock("adopted.lock.json").images[third]?.digest).toBe(before.images[third]?.digest);
+    });
+  });
+
+  it("stops at a conflict before it builds anything", async () => {
+    const fleet = project("pulumi-conflict");
+    fleet.matrix(axes(marches), { tag: "{{version}}-{{cell}}" });
+    const docker = await fleet.run("build", "--push", "--only", `march=${marches[1]}`);
+    expect(docker.status, docker.stderr).toBe(0);
+    const held = await served(fleet.repository, `1.0.0-${marches[1]}`);
+    fleet.write("templates/content", "other inputs\n");
+    const { status, stderr } = await build(fleet);
+    expect(stderr).toContain("TAG_CONFLICT");
+    expect(stderr).toContain(held);
+    expect(status).toBe(problemCodes.TAG_CONFLICT);
+    expect(await served(fleet.repository, `1.0.0-${marches[1]}`)).toBe(held);
+    expect(await served(fleet.repository, `1.0.0-${marches[0]}`)).toBeNull();
+  });
+
+  it("builds an image again that the registry has lost", async () => {
+    const fleet = project("pulumi-lost");
+    fleet.matrix(axes(marches));
+    expect((await build(fleet)).status).toBe(0);
+    const { images, repository } = fleet.lock();
+    const tag = images[marches[0] ?? ""]?.tag ?? "";
+    const digest = await served(repository, tag);
+    // The oldest of registries removes a manifest only.
+    await fetch(`http://${repository.replace("/", "/v2/")}/manifests/${digest}`, { method: "DELETE" });
+    expect(await served(repository, tag)).toBeNull();
+    fleet.write("images/imgmatch.lock.json", JSON.stringify({ ...fleet.lock(), images: {} }));
+    const { status, stderr } = await build(fleet);
+    expect(status, stderr).toBe(0);
+    expect(stderr).toContain("1 built, 1 adopted");
+    expect(await served(repository, tag)).toBe(fleet.lock().images[marches[0] ?? ""]?.digest);
+  });
+
+  it("reports a failing cell with its log and builds the others", async () => {
+    const fleet = project("pulumi-failing");
+    fleet.matrix(axes(marches));
+    await addBusybox(join(fleet.folder, "templates"));
+    fleet.write(
+      "templates/app.Dockerfile.hbs",
+      `FROM {{base}}\nCOPY bin /bin\n{{#if (eq march.name "${marches[1]}")}}\nRUN busybox echo no luck && busybox false\n{{/if}}\n`,
+    );
+    const { status, stderr } = await build(fleet);
+    expect(stderr).toContain("BUILD_FAILED");
+    expect(stderr).toContain("1 built");
+    expect(stderr).toContain("1 failed");
+    expect(status).toBe(1);
+    expect(fleet.read(`.imgmatch/logs/${marches[1]}.log`)).toContain("no luck");
+    expect(Object.keys(fleet.lock().images)).toEqual([marches[0]]);
+  });
+
+  it("goes on after kill -9 of the update, whose lock on the stack is left behind", async () => {
+    const fleet = project("pulumi-killed");
+    fleet.matrix(axes(marches));
+    await addBusybox(join(fleet.folder, "templates"));
+    fleet.write(
+      "templates/app.Dockerfile.hbs",
+      `FROM {{base}}\nCOPY bin /bin\nRUN busybox sleep {{#if (eq march.name "${marches[1]}")}}6{{else}}0{{/if}}\n`,
+    );
+    const locks = () =>
+      readdirSync(join(fleet.folder, ".imgmatch/pulumi/state/.pulumi/locks"), {
+        recursive: true,
+        encoding: "utf8",
+      }).filter((path) => path.endsWith(".json"));
+    const args = ["build", "--engine", "pulumi", "--push", "--json", "--concurrency", "1"];
+    const done: string[] = [];
+    let updates: readonly number[] = [];
+    const killed = await imgmatch(args, {
+      cwd: fleet.folder,
+      env,
+      onLine: (line, child) => {
+        const event = JSON.parse(line);
+        if (event.type === "done") done.push(event.cell);
+        if (event.type !== "log" || event.cell !== marches[1] || updates.length > 0) return;
+        updates = locks().map((path) => {
+          const text = readFileSync(join(fleet.folder, ".imgmatch/pulumi/state/.pulumi/locks", path), "utf8");
+          return JSON.parse(text).pid as number;
+        });
+        for (const pid of updates) process.kill(pid, "SIGKILL");
+        child.kill("SIGKILL");
+      },
+    });
+    expect(killed.status).toBeNull();
+    expect(updates).toHaveLength(1);
+    expect(locks()).toHaveLength(1);
+
+    const again = await imgmatch(args, { cwd: fleet.folder, env });
+    expect(again.status, again.stderr).toBe(0);
+    expect(locks()).toEqual([]);
+    const { images, repository } = fleet.lock();
+    expect(Object.keys(images)).toEqual([...marches].sort());
+    for (const { tag, digest } of Object.values(images)) expect(await served(repository, tag)).toBe(digest);
+    const started = again.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter(({ type }) => type === "start");
+    expect(started.map(({ cell }) => cell)).toEqual(
+      Object.keys(images).filter((cell) => !done.includes(cell)),
+    );
+    expect((await preview(fleet))[0]?.changes.create ?? 0).toBe(0);
+  });
+
+  describe("ImageFleet in a program", () => {
+    let fleet: Project;
+    let own: automation.Stack;
+    let args: ImageFleetArgs;
+    const program = async () => {
+      const images = new ImageFleet("fleet", args);
+      const facts = parseHostFacts(
+        readFileSync(join(import.meta.dirname, "../../docs/examples/vision/hosts/h100.json"), "utf8"),
+        "h100.json",
+      );
+      return {
+        references: images.references,
+        lock: images.lock,
+        match: images.resolve(facts).apply(({ match }) => match?.reference ?? null),
+      };
+    };
+
+    beforeAll(async () => {
+      Object.assign(process.env, stack.available ? stack.engineEnv : {});
+      fleet = project("pulumi-program");
+      fleet.matrix(axes(marches));
+      fleet.write("state/.keep", "");
+      args = {
+        matrix: join(fleet.folder, "matrix.yaml"),
+        registry: { username: "ci", password: "correct horse" },
+      };
+      own = await automation.LocalWorkspace.createOrSelectStack(
+        { stackName: "dev", projectName: "platform", program },
+        {
+          // The plug-in runs there, and the component takes the folder of the program for it.
+          workDir: process.cwd(),
+          projectSettings: {
+            name: "platform",
+            runtime: "nodejs",
+            backend: { url: `file://${fleet.folder}/state` },
+          },
+          envVars: { PULUMI_CONFIG_PASSPHRASE: "test" },
+        },
+      );
+    });
+
+    it("makes one image for each cell, and says where each is", async () => {
+      const { outputs, summary } = await own.up();
+      expect(summary.resourceChanges).toEqual({ create: 4 });
+      const references = outputs.references?.value as Record<string, string>;
+      const lock = outputs.lock?.value as Lock;
+      expect(Object.keys(references).sort()).toEqual([...marches].sort());
+      for (const march of marches) {
+        const digest = await served(fleet.repository, lock.images[march]?.tag ?? "");
+        expect(references[march]).toBe(`${fleet.repository}@${digest}`);
+        expect(lock.images[march]?.digest).toBe(digest);
+        expect(lock.images[march]?.platform).toBe(platform);
+      }
+      if (!arm) expect(outputs.match?.value).toContain(references[marches[1] ?? ""]?.split("@")[1]);
+      expect(outputs.references?.secret).toBe(false);
+    });
+
+    it("keeps the password out of the state in plain text", async () => {
+      // On disk: an export shows secrets.
+      const state = fleet.read("state/.pulumi/stacks/platform/dev.json");
+      expect(state).toContain('"username": "ci"');
+      expect(state).toContain('"ciphertext"');
+      expect(state).not.toContain("correct horse");
+    });
+
+    it("changes nothing the second time", async () => {
+      expect((await own.up()).summary.resourceChanges).toEqual({ same: 4 });
+    });
+
+    it("replaces what a template changes, and refuses a tag that holds something else", async () => {
+      const template = fleet.read("templates/app.Dockerfile.hbs");
+      fleet.write(
+        "templates/app.Dockerfile.hbs",
+        `${template}{{#if (eq march.name "${marches[0]}")}}\nENV FIRST=1\n{{/if}}\n`,
+      );
+      expect((await own.up()).summary.resourceChanges).toEqual({ replace: 1, same: 3 });
+      fleet.matrix(axes(marches), { tag: "{{version}}-{{cell}}" });
+      await expect(own.up().then(({ summary }) => summary.resourceChanges)).resolves.toEqual({
+        replace: 2,
+        same: 2,
+      });
+      fleet.write("templates/content", "other inputs\n");
+      await expect(own.up()).rejects.toThrow(/TAG_CONFLICT[\s\S]*TAG_CONFLICT/);
+    });
+  });
+});

@@ -1,0 +1,74 @@
+/** A BuildKit of its own and a buildx builder named after it, as a team has them on another machine. */
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const program = process.env.IMGMATCH_BUILDKITD_PROGRAM ?? "buildkitd";
+
+export interface RunningBuilder {
+  readonly name: string;
+  stop(): Promise<void>;
+}
+
+/** null when `docker buildx` answers, else what to install. */
+export function whyNoBuildx(env: Readonly<Record<string, string>>): string | null {
+  return answers("docker", ["buildx", "version"], env) ? null : "docker has no buildx plugin";
+}
+
+export function whyNoBuildkitd(): string | null {
+  return answers(program, ["--version"]) ? null : `${program} is not installed`;
+}
+
+export async function startBuilder(env: Readonly<Record<string, string>>): Promise<RunningBuilder> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-buildkitd-"));
+  const address = `unix://${join(folder, "buildkitd.sock")}`;
+  const flags = ["--addr", address, "--root", join(folder, "root"), "--oci-worker-net", "host"];
+  const child = spawn(program, flags, { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    log = (log + text).slice(-5000);
+  });
+  const name = `imgmatch-${process.pid}`;
+  const docker = (...args: readonly string[]) =>
+    execFileSync("docker", ["buildx", ...args], { env: { ...process.env, ...env }, stdio: "pipe" });
+  const stop = async () => {
+    try {
+      docker("rm", "--force", name);
+    } catch {
+      // It was not made.
+    }
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+    }
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    for (let tries = 0; !/running server/.test(log); tries++) {
+      if (tries === 100 || child.exitCode !== null) throw new Error(`${program} did not start: ${log}`);
+      await sleep(100);
+    }
+    docker("create", "--name", name, "--driver", "remote", address);
+    return { name, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function answers(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): boolean {
+  try {
+    execFileSync(command, args, { env: { ...process.env, ...env }, stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

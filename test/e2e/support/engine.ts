@@ -1,0 +1,159 @@
+/** A Docker Engine of the tests' own: its own socket, data, containerd and bridge; the machine's engine is not touched. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { get } from "node:http";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const program = process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd";
+
+/** An engine that is already running, for who cannot or need not start one: its images and build cache grow by the tests'. */
+const runningHost = process.env.IMGMATCH_E2E_DOCKER_HOST;
+
+/** What to install, for the one line that a skipped file prints. */
+export const howToEnable =
+  "as root on Debian or Ubuntu: apt-get install docker.io docker-registry debootstrap; " +
+  "with an engine that runs: IMGMATCH_E2E_DOCKER_HOST=unix:///var/run/docker.sock";
+
+export interface RunningEngine {
+  /** `unix://…/docker.sock` */
+  readonly host: string;
+  /** For a process that is to use this engine. */
+  readonly env: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** null when an engine can be started here, else the reason and what would help. */
+export function engineAvailable(): string | null {
+  if (runningHost) return null;
+  if (process.platform !== "linux") return `no engine: ${process.platform} cannot run dockerd by itself`;
+  if (process.getuid?.() !== 0) return `no engine: starting dockerd needs root (${howToEnable})`;
+  try {
+    execFileSync(program, ["--version"], { stdio: "ignore" });
+  } catch {
+    return `no engine: ${program} is not installed (${howToEnable})`;
+  }
+  return null;
+}
+
+/**
+ * Starts dockerd and waits until it answers. Containers get a bridge and an address as a user's do, but no way out: the
+ * host's firewall and forwarding stay as they are. Where no bridge can be made, builds have the loopback interface only.
+ * Throws with the engine's log when it does not start. `more`: further flags of dockerd.
+ */
+export async function startEngine(more: readonly string[] = []): Promise<RunningEngine> {
+  if (runningHost) return { host: runningHost, env: { DOCKER_HOST: runningHost }, stop: async () => {} };
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-engine-"));
+  const socket = join(folder, "docker.sock");
+  const config = join(folder, "daemon.json");
+  // The machine's own /etc/docker/daemon.json must not be read.
+  await writeFile(config, "{}\n");
+  await mkdir(join(folder, "home"));
+  const bridge = createBridge();
+  const logPath = join(folder, "log");
+  const log = openSync(logPath, "a");
+  const flags = [
+    ...["--host", `unix://${socket}`, "--config-file", config, "--pidfile", join(folder, "pid")],
+    ...["--data-root", join(folder, "data"), "--exec-root", join(folder, "exec")],
+    ...["--iptables=false", "--ip6tables=false", "--ip-masq=false", "--ip-forward=false"],
+    ...["--bridge", bridge ?? "none"],
+    ...more,
+  ];
+  const child = spawn(program, flags, { stdio: ["ignore", log, log], detached: true });
+  closeSync(log);
+
+  const stop = async (): Promise<void> => {
+    await end(child);
+    if (bridge !== null) ip("link", "delete", bridge);
+    unmountBelow(folder);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    await untilReady(socket, child);
+  } catch (error) {
+    const text = readFileSync(logPath, "utf8").slice(-5000);
+    await stop();
+    throw new Error(`${program} did not start: ${text}`, { cause: error });
+  }
+  const env = { DOCKER_HOST: `unix://${socket}`, DOCKER_CONFIG: join(folder, "home") };
+  return { host: env.DOCKER_HOST, env, stop };
+}
+
+/** A bridge with a private network that no interface of this machine has; null where none can be made. */
+function createBridge(): string | null {
+  const taken = Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).map(({ address }) => address),
+  );
+  for (let tries = 0; tries < 20; tries++) {
+    const network = `10.${randomInt(200, 255)}.${randomInt(0, 256)}`;
+    if (taken.some((address) => address.startsWith(`${network}.`))) continue;
+    const name = `imgmatch${randomInt(0x10000, 0xfffff).toString(16)}`;
+    if (!ip("link", "add", name, "type", "bridge")) return null;
+    if (ip("addr", "add", `${network}.1/24`, "dev", name) && ip("link", "set", name, "up")) return name;
+    ip("link", "delete", name);
+    return null;
+  }
+  return null;
+}
+
+function ip(...args: readonly string[]): boolean {
+  try {
+    execFileSync("ip", args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function untilReady(socket: string, child: ChildProcess): Promise<void> {
+  let ended: string | null = null;
+  child.once("error", (error) => {
+    ended = error.message;
+  });
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null) ended = `it ended with status ${child.exitCode}`;
+    if (ended !== null) throw new Error(ended);
+    if (await answers(socket)) return;
+    await sleep(100);
+  }
+  throw new Error("it gave no answer in 60 s");
+}
+
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ socketPath, path: "/_ping", agent: false, timeout: 2000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    request.once("error", () => resolve(false));
+    request.once("timeout", () => request.destroy());
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  const killer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  await ended;
+  clearTimeout(killer);
+}
+
+/** A stopped engine leaves network namespaces and, when it was killed, layers mounted below its folders. */
+function unmountBelow(folder: string): void {
+  const mounts = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[1] ?? "")
+    .filter((path) => path.startsWith(`${folder}/`));
+  for (const path of mounts.reverse()) {
+    try {
+      execFileSync("umount", ["--lazy", path], { stdio: "ignore" });
+    } catch {
+      // Gone meanwhile.
+    }
+  }
+}

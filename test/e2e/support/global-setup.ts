@@ -1,0 +1,53 @@
+/** One engine and one registry for all end-to-end files. */
+
+import type { TestProject } from "vitest/node";
+import { engineAvailable, howToEnable, type RunningEngine, startEngine } from "./engine.ts";
+import { registryAvailable, startRegistry } from "./registry.ts";
+
+/** What every end-to-end file gets by `inject("stack")`. */
+export type Stack =
+  | {
+      readonly available: true;
+      readonly engineEnv: Readonly<Record<string, string>>;
+      /** Host with port of a registry that everybody may write to. */
+      readonly registry: string;
+    }
+  | { readonly available: false; readonly reason: string };
+
+declare module "vitest" {
+  interface ProvidedContext {
+    readonly stack: Stack;
+  }
+}
+
+/** Where it is set (`.ci/run` does), a machine without an engine fails instead of skipping. */
+const isRequired = Boolean(process.env.IMGMATCH_E2E_REQUIRED);
+
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const reason = engineAvailable() ?? noRegistry();
+  if (reason !== null) return skip(project, reason);
+  const registry = await startRegistry();
+  let engine: RunningEngine;
+  try {
+    engine = await startEngine();
+  } catch (error) {
+    await registry.stop();
+    return skip(project, `no engine: ${error instanceof Error ? error.message : error}`);
+  }
+  project.provide("stack", { available: true, engineEnv: engine.env, registry: registry.host });
+  return async () => {
+    await engine.stop();
+    await registry.stop();
+  };
+}
+
+/** The one line that says why; each file of tests then shows as skipped. */
+function skip(project: TestProject, reason: string): undefined {
+  if (isRequired) throw new Error(`IMGMATCH_E2E_REQUIRED is set, but there is ${reason}`);
+  console.error(`end-to-end tests skipped: ${reason}`);
+  project.provide("stack", { available: false, reason });
+}
+
+function noRegistry(): string | null {
+  return registryAvailable() ? null : `no registry: docker-registry is not installed (${howToEnable})`;
+}

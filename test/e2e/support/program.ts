@@ -1,0 +1,43 @@
+/** The bundled program, as a user runs it. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+export const cli = join(root, "dist/cli.cjs");
+
+export interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Called with every whole line of standard output, and the process. */
+  readonly onLine?: (line: string, child: ChildProcess) => void;
+}
+
+/** Runs `imgmatch` and answers what it printed; null as status when a signal ended it. */
+export function imgmatch(args: readonly string[], { cwd, env, onLine }: RunOptions): Promise<Ran> {
+  const child = spawn(process.execPath, [cli, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  let seen = 0;
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    for (let end = stdout.indexOf("\n", seen); end >= 0; end = stdout.indexOf("\n", seen)) {
+      onLine?.(stdout.slice(seen, end), child);
+      seen = end + 1;
+    }
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (status) => resolve({ status, stdout, stderr }));
+  });
+}

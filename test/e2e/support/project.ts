@@ -1,0 +1,53 @@
+/** A small project whose images hold one file each: building one takes no time, and needs no base image. */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { parseLock } from "../../../src/lock/parse-lock.ts";
+import { imgmatch, type Ran } from "./program.ts";
+
+export interface ProjectOptions {
+  /** Registry and path. */
+  readonly registry: string;
+  readonly name: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface Project {
+  readonly folder: string;
+  readonly repository: string;
+  write(path: string, text: string): void;
+  read(path: string): string;
+  /** Writes matrix.yaml: `rest` are its lines after name, version, registry and template. */
+  matrix(rest: string, head?: { readonly version?: string; readonly tag?: string }): void;
+  lock(file?: string): Lock;
+  run(...args: string[]): Promise<Ran>;
+  remove(): void;
+}
+
+export const lockFile = "images/imgmatch.lock.json";
+
+export function createProject({ registry, name, env }: ProjectOptions): Project {
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-project-"));
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  };
+  write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
+  write("templates/content", "hello\n");
+  return {
+    folder,
+    repository: `${registry}/${name}`,
+    write,
+    read: (path) => readFileSync(join(folder, path), "utf8"),
+    matrix: (rest, { version = "1.0.0", tag = "{{version}}-{{cell}}-{{inputs}}" } = {}) =>
+      write(
+        "matrix.yaml",
+        `name: ${name}\nversion: "${version}"\nregistry: ${registry}\ntemplate: templates/app.Dockerfile.hbs\ntag: "${tag}"\n${rest}\n`,
+      ),
+    lock: (file = lockFile) => parseLock(readFileSync(join(folder, file), "utf8"), file),
+    run: (...args) => imgmatch(args, { cwd: folder, env }),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

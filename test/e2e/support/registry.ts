@@ -1,0 +1,115 @@
+/** A real registry on loopback: the `docker-registry` binary with its data in a temporary folder. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const program = process.env.IMGMATCH_REGISTRY_PROGRAM ?? "docker-registry";
+
+export interface RunningRegistry {
+  /** Host with port, for references. */
+  readonly host: string;
+  stop(): Promise<void>;
+}
+
+export interface RegistryServerOptions {
+  /** Lines of an htpasswd file, bcrypt only. Without it everybody may do everything. */
+  readonly htpasswd?: string;
+  /** Asks for tokens that a server at `realm` signs with the key of `certificate`, a PEM file. */
+  readonly token?: { readonly realm: string; readonly certificate: string };
+}
+
+export function registryAvailable(): boolean {
+  try {
+    execFileSync(program, ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until the registry answers. Throws with its log when it ends before. */
+export async function startRegistry(options: RegistryServerOptions = {}): Promise<RunningRegistry> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-registry-"));
+  const port = await freePort();
+  const host = `127.0.0.1:${port}`;
+  const config = join(folder, "config.yml");
+  if (options.htpasswd !== undefined) await writeFile(join(folder, "htpasswd"), options.htpasswd);
+  await writeFile(config, configuration(folder, host, options));
+
+  const child = spawn(program, ["serve", config], { stdio: ["ignore", "pipe", "pipe"] });
+  let log = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      log = (log + text).slice(-20_000);
+    });
+  }
+  const stop = async (): Promise<void> => {
+    await end(child);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(`http://${host}/v2/`, child);
+  } catch (error) {
+    await stop();
+    throw new Error(`${program} did not start: ${log}`, { cause: error });
+  }
+  return { host, stop };
+}
+
+function configuration(folder: string, host: string, { htpasswd, token }: RegistryServerOptions): string {
+  const quoted = (text: string): string => JSON.stringify(text);
+  return [
+    "version: 0.1",
+    "log: { level: warn }",
+    `storage: { filesystem: { rootdirectory: ${quoted(join(folder, "data"))} }, delete: { enabled: true } }`,
+    "http:",
+    `  addr: ${quoted(host)}`,
+    ...(htpasswd === undefined
+      ? []
+      : [`auth: { htpasswd: { realm: imgmatch, path: ${quoted(join(folder, "htpasswd"))} } }`]),
+    ...(token === undefined
+      ? []
+      : [
+          `auth: { token: { realm: ${quoted(token.realm)}, service: imgmatch, issuer: imgmatch, rootcertbundle: ${quoted(token.certificate)} } }`,
+        ]),
+    "",
+  ].join("\n");
+}
+
+async function untilReady(url: string, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (child.exitCode !== null) throw new Error(`it ended with status ${child.exitCode}`);
+    const answered = await fetch(url).then(
+      () => true,
+      () => false,
+    );
+    if (answered) return;
+    await sleep(50);
+  }
+  throw new Error("it gave no answer in 10 s");
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  const killer = setTimeout(() => child.kill("SIGKILL"), 5000);
+  await ended;
+  clearTimeout(killer);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,80 @@
+/** A token server for a real registry: signs what its one user may do (distribution, `docs/content/spec/auth/jwt.md`). */
+
+import { execFileSync } from "node:child_process";
+import { createPrivateKey, randomUUID, sign, X509Certificate } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface TokenServer {
+  readonly realm: string;
+  /** PEM file with the certificate of the key that it signs with. */
+  readonly certificate: string;
+  /** Scopes of the tokens that were given out, in order. */
+  readonly given: readonly (readonly string[])[];
+  stop(): Promise<void>;
+}
+
+export function opensslAvailable(): boolean {
+  try {
+    execFileSync("openssl", ["version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Everybody may pull; only `login` (`name:password`) may push. Tokens live for `lifeSeconds`. */
+export async function startTokenServer(login: string, lifeSeconds = 60): Promise<TokenServer> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-token-"));
+  const [keyFile, certificate] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const subject = ["-days", "2", "-subj", "/CN=imgmatch"];
+  execFileSync("openssl", ["req", "-x509", ...curve, ...subject, "-keyout", keyFile, "-out", certificate], {
+    stdio: "ignore",
+  });
+  const key = createPrivateKey(await readFile(keyFile));
+  const chain = [new X509Certificate(await readFile(certificate)).raw.toString("base64")];
+  const expected = `Basic ${Buffer.from(login).toString("base64")}`;
+  const given: string[][] = [];
+
+  const server = createServer((request, response) => {
+    const { authorization } = request.headers;
+    if (authorization !== undefined && authorization !== expected) {
+      response.writeHead(401).end();
+      return;
+    }
+    const scopes = new URL(request.url ?? "", "http://token").searchParams.getAll("scope");
+    given.push(scopes);
+    const access = scopes.map((scope) => {
+      const [type, name, actions = ""] = scope.split(":");
+      const granted = actions.split(",").filter((action) => action === "pull" || authorization === expected);
+      return { type, name, actions: granted };
+    });
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: "imgmatch", sub: "", aud: "imgmatch", jti: randomUUID(), access };
+    const times = { iat: now, nbf: now - 10, exp: now + lifeSeconds };
+    const unsigned = [
+      { typ: "JWT", alg: "ES256", x5c: chain },
+      { ...claims, ...times },
+    ]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+      .join(".");
+    const signature = sign("sha256", Buffer.from(unsigned), { key, dsaEncoding: "ieee-p1363" });
+    response.end(JSON.stringify({ token: `${unsigned}.${signature.toString("base64url")}` }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  return {
+    realm: `http://127.0.0.1:${port}/token`,
+    certificate,
+    given,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * GPU targets as real toolkits accept them, compared with the tables. Takes every nvcc in PATH and in /usr/local/cuda*, and the nvcc
+ * or ptxas programs that IMGMATCH_NVCC names, separated by colons. NVIDIA's wheels hold them: nvcc from CUDA 13 on
+ * (`pip install --target F nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.*`), ptxas alone before (`nvidia-cuda-nvcc-cu12==12.8.*`).
+ */
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { basename, delimiter, dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { cudaToolkits, supportedTargets, toolkitCompiles } from "../../src/hardware/cuda-toolkits.ts";
+import { parseGpuTarget } from "../../src/hardware/gpu-target.ts";
+
+interface Program {
+  readonly path: string;
+  readonly kind: "nvcc" | "ptxas";
+  /** `13.0` */
+  readonly release: string;
+}
+
+const programs = findPrograms();
+if (programs.length === 0) {
+  console.warn(
+    "tests of CUDA targets skipped: no nvcc in PATH or /usr/local/cuda*, and IMGMATCH_NVCC names none",
+  );
+}
+
+describe.skipIf(programs.length === 0)("targets", () => {
+  it("come from a program that was found", () => expect(programs).not.toEqual([]));
+
+  it.each(programs)("of $kind $release are those of the table", (program) => {
+    const targets = supportedTargets(program.release);
+    expect(targets, `the table has CUDA ${program.release}`).not.toBeNull();
+    const expected = [...(targets?.sm ?? []).map(String), ...(targets?.specific ?? [])].map(
+      (number) => `sm_${number}`,
+    );
+    expect(acceptedTargets(program).sort()).toEqual(expected.sort());
+  });
+
+  it.each(programs.filter(({ kind }) => kind === "nvcc"))(
+    "of nvcc $release are accepted where toolkitCompiles says so, and refused where not",
+    (program) => {
+      const toolkit = cudaToolkits.filter(({ minor }) => minor === program.release).at(-1);
+      if (toolkit === undefined) throw new Error(`the table has no toolkit ${program.release}`);
+      const wrong = everyTarget().filter((name) => {
+        const target = parseGpuTarget(name);
+        return target !== null && toolkitCompiles(toolkit, target) !== compiles(program, name);
+      });
+      expect(wrong).toEqual([]);
+    },
+    120_000,
+  );
+});
+
+/** Every target that some toolkit has, and some that none has. */
+function everyTarget(): readonly string[] {
+  const rows = cudaToolkits.flatMap(({ minor }) => supportedTargets(minor) ?? []);
+  const numbers = rows.flatMap(({ sm, specific }) => [...sm.map(String), ...specific]);
+  return [...new Set([...numbers, "76", "90f", "99", "89a", "130"])].flatMap((number) => [
+    `sm_${number}`,
+    `compute_${number}`,
+  ]);
+}
+
+/** A dry run checks the names and compiles nothing. */
+function compiles({ path }: Program, target: string): boolean {
+  const virtual = target.replace("sm_", "compute_");
+  const { status, stderr } = spawnSync(
+    path,
+    ["--dryrun", "-fatbin", "-x", "cu", `-gencode=arch=${virtual},code=${target}`, "/dev/null"],
+    { encoding: "utf8" },
+  );
+  if (status === 0) return true;
+  if (/Unsupported gpu architecture|not in list of|invalid value|Value '.*' is not defined/i.test(stderr))
+    return false;
+  throw new Error(`nvcc ${target}: ${stderr}`);
+}
+
+/** What the program itself lists: nvcc leaves out the specific targets, which the ptxas beside it has. */
+function acceptedTargets({ path, kind }: Program): string[] {
+  const ptxas = kind === "ptxas" ? path : join(dirname(realpathSync(path)), "ptxas");
+  const help = spawnSync(ptxas, ["--help"], { encoding: "utf8" }).stdout ?? "";
+  const option = help.slice(help.indexOf("--gpu-name"));
+  const listed = option.slice(0, option.indexOf("Default value")).match(/'sm_\d+[af]?'/g) ?? [];
+  const names = listed.map((name) => name.replaceAll("'", ""));
+  if (kind === "nvcc") {
+    const code = spawnSync(path, ["--list-gpu-code"], { encoding: "utf8" }).stdout.trim().split("\n");
+    expect(code.sort(), "nvcc and its ptxas agree").toEqual(names.filter((name) => /\d$/.test(name)).sort());
+  }
+  return [...new Set(names)];
+}
+
+function findPrograms(): readonly Program[] {
+  const named = (process.env.IMGMATCH_NVCC ?? "").split(delimiter).filter((path) => path !== "");
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((path) => path !== "");
+  const installed = existsSync("/usr/local")
+    ? readdirSync("/usr/local").filter((name) => /^cuda(-\d|$)/.test(name))
+    : [];
+  const usual = [...folders, ...installed.map((name) => `/usr/local/${name}/bin`)].map((folder) =>
+    join(folder, "nvcc"),
+  );
+  const real = [...named, ...usual].filter(existsSync).map((path) => realpathSync(path));
+  return [...new Set(real)].map((path): Program => {
+    const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
+    const release = /release (\d+\.\d+)/.exec(stdout ?? "")?.[1];
+    if (release === undefined) throw new Error(`${path} does not tell its release`);
+    return { path, kind: basename(path) === "ptxas" ? "ptxas" : "nvcc", release };
+  });
+}

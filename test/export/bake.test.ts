@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import type { BuildRequest } from "../../src/build/engine.ts";
+import { bakeFile } from "../../src/export/bake.ts";
+
+const request = (cell: string, more: Partial<BuildRequest> = {}): BuildRequest => ({
+  cell,
+  dockerfile: `FROM scratch\n`,
+  contextDir: "/somewhere",
+  contextFiles: [],
+  platform: "linux/amd64",
+  target: null,
+  args: {},
+  labels: {},
+  tags: [`registry.example.com/app:${cell}`],
+  ...more,
+});
+
+describe("bake file", () => {
+  it("has a target for each cell, and builds them all by default", () => {
+    const { group, target } = bakeFile([request("a"), request("12.8.1_9.0-ptx")], "context");
+    expect(group.default.targets).toEqual(["a", "12-8-1_9-0-ptx"]);
+    expect(target["12-8-1_9-0-ptx"]).toEqual({
+      context: "context",
+      "dockerfile-inline": "FROM scratch\n",
+      args: {},
+      labels: {},
+      tags: ["registry.example.com/app:12.8.1_9.0-ptx"],
+      platforms: ["linux/amd64"],
+      attest: ["type=provenance,disabled=true"],
+    });
+  });
+
+  it("leaves nothing for bake to expand", () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
+    const text = "RUN echo ${A:-%{b}} $C\n";
+    const { target } = bakeFile(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
+      [request("a", { dockerfile: text, args: { A: "${B}" }, target: "run" })],
+      ".",
+    );
+    expect(target.a).toMatchObject({
+      "dockerfile-inline": "RUN echo $${A:-%%{b}} $C\n",
+      args: { A: "$${B}" },
+      target: "run",
+    });
+  });
+
+  it("keeps cells apart whose names differ only in what bake does not allow", () => {
+    const { group, target } = bakeFile([request("a.b"), request("a-b")], ".");
+    expect(group.default.targets).toEqual(["a-b", "a-b--2"]);
+    expect(Object.keys(target)).toEqual(["a-b", "a-b--2"]);
+  });
+});

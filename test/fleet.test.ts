@@ -1,0 +1,209 @@
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openFleet, planOpenFleet } from "../src/fleet.ts";
+import type { Digest } from "../src/lock/lock.ts";
+import { makeFolder, writeIn } from "./support/folders.ts";
+import { matrixText } from "./support/matrices.ts";
+
+const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
+const files = {
+  "matrix.yaml": matrixText("axes:\n  march: [x86-64-v2, x86-64-v3]"),
+  "templates/app.Dockerfile.hbs":
+    "FROM {{base}}\nCOPY app.c lib/ /src/\nRUN gcc {{march.flags}} -o /app /src/app.c\n",
+  "templates/app.c": "int main;\n",
+  "templates/lib/app.h": "",
+};
+
+async function inputs(root: string, base: Digest | null = digest("b")): Promise<(Digest | null)[]> {
+  const fleet = await openFleet(join(root, "matrix.yaml"));
+  const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => base });
+  return plan.cells.map(({ inputDigest }) => inputDigest);
+}
+
+describe("the input digests of a fleet", () => {
+  test("are the same in another checkout, with Windows line ends, and after everything imgmatch writes", async () => {
+    const root = makeFolder(files);
+    const before = await inputs(root);
+    expect(new Set(before).size).toBe(2);
+
+    const copy = makeFolder({}, "another checkout ");
+    cpSync(root, copy, { recursive: true });
+    const crlf = (path: keyof typeof files) => writeIn(copy, path, files[path].replaceAll("\n", "\r\n"));
+    crlf("matrix.yaml");
+    crlf("templates/app.Dockerfile.hbs");
+    expect(await inputs(copy)).toEqual(before);
+
+    writeIn(root, "matrix.yaml", `# a comment\n${files["matrix.yaml"]}`);
+    writeIn(
+      root,
+      "templates/app.Dockerfile.hbs",
+      `{{!-- a comment --}}\n${files["templates/app.Dockerfile.hbs"]}`,
+    );
+    expect(await inputs(root)).toEqual(before);
+  });
+
+  test("do not depend on the lock, the Dockerfiles, the logs or git, also when the context is the whole checkout", async () => {
+    const root = makeFolder({
+      ...files,
+      "matrix.yaml": files["matrix.yaml"].replace("axes:", "context: .\naxes:"),
+      "templates/app.Dockerfile.hbs": "FROM {{base}}\nCOPY templates/app.c /src/\n",
+    });
+    const before = await inputs(root);
+    writeIn(root, "images/x86-64-v2.Dockerfile", "FROM x\n");
+    writeIn(root, "images/imgmatch.lock.json", "{}\n");
+    writeIn(root, "images/imgmatch.lock.json.busy", "1\n");
+    writeIn(root, ".imgmatch/logs/x.log", "log\n");
+    writeIn(root, ".git/HEAD", "ref\n");
+    expect(await inputs(root)).toEqual(before);
+    writeIn(root, "templates/app.c", "int x;\n");
+    expect(await inputs(root)).not.toEqual(before);
+  });
+
+  test("change with the template, a base's digest and what is built with in its place", async () => {
+    const root = makeFolder(files);
+    const before = await inputs(root);
+    expect(await inputs(root, digest("c"))).not.toEqual(before);
+    expect(await inputs(root, null)).toEqual([null, null]);
+    writeIn(root, "templates/app.Dockerfile.hbs", `${files["templates/app.Dockerfile.hbs"]}ENV A=1\n`);
+    expect(await inputs(root)).not.toEqual(before);
+  });
+});
+
+describe("where base digests come from", () => {
+  const pinned = `debian:12@${digest("d")}`;
+  const open = (base: string) =>
+    openFleet(
+      join(
+        makeFolder({
+          ...files,
+          "matrix.yaml": matrixText(`base: "${base}"\naxes:\n  march: [x86-64-v2, x86-64-v3]`),
+        }),
+        "matrix.yaml",
+      ),
+    );
+
+  test("a reference with a digest asks nobody", async () => {
+    const { cells } = await planOpenFleet(await open(pinned), {
+      lock: null,
+      findBaseDigest: () => Promise.reject(new Error("asked")),
+    });
+    expect(cells[0]?.bases).toEqual([{ ref: pinned, used: pinned, digest: digest("d") }]);
+  });
+
+  test("each other base is asked for once, and the lock pins what it names", async () => {
+    const asked: string[] = [];
+    const findBaseDigest = async (ref: string) => {
+      asked.push(ref);
+      return digest("e");
+    };
+    const fleet = await open("debian:12");
+    const first = await planOpenFleet(fleet, { lock: null, findBaseDigest });
+    expect(asked).toEqual(["debian:12"]);
+    const [planned] = first.cells;
+    if (!planned?.inputDigest) throw new Error("no digest");
+    const lock = {
+      schemaVersion: 1 as const,
+      name: "app",
+      version: "1.0",
+      repository: fleet.matrix.repository,
+      matrixDigest: fleet.matrix.digest,
+      images: {
+        [planned.cell.id]: {
+          axes: planned.cell.axes,
+          platform: planned.cell.platform,
+          tag: "t",
+          inputDigest: planned.inputDigest,
+          digest: digest("f"),
+          requires: planned.cell.requires,
+          bases: [{ ref: "debian:12", digest: digest("e") }],
+          builder: "docker",
+          created: null,
+          size: null,
+        },
+      },
+    };
+    const moved = await planOpenFleet(fleet, { lock, findBaseDigest: async () => digest("0") });
+    expect(moved.cells.map(({ action }) => action)).toEqual(["keep", "build"]);
+    expect(moved.cells.map(({ bases }) => bases[0]?.digest)).toEqual([digest("e"), digest("e")]);
+  });
+
+  test("a replaced base is known by its own digest", async () => {
+    const fleet = await open("debian:12");
+    const { cells } = await planOpenFleet(fleet, {
+      lock: null,
+      replaceBases: new Map([["debian:12", "localhost:5000/debian:12"]]),
+      findBaseDigest: async (ref) => (ref === "localhost:5000/debian:12" ? digest("1") : null),
+    });
+    expect(cells[0]?.bases).toEqual([
+      { ref: "debian:12", used: "localhost:5000/debian:12", digest: digest("1") },
+    ]);
+  });
+});
+
+describe("a fleet that cannot be opened or rendered", () => {
+  const problems = async (change: (root: string) => void) => {
+    const root = makeFolder(files);
+    change(root);
+    return inputs(root).then(
+      () => [],
+      (error) =>
+        error.problems.map(
+          ({ code, message, at }: { code: string; message: string; at: { file: string } }) => ({
+            code,
+            message,
+            at: { ...at, file: at.file.replace(`${root}/`, "") },
+          }),
+        ),
+    );
+  };
+
+  test("template gone: named at its place in the matrix", async () => {
+    expect(await problems((root) => rmSync(join(root, "templates/app.Dockerfile.hbs")))).toEqual([
+      {
+        code: "TEMPLATE_NOT_FOUND",
+        message: "the template templates/app.Dockerfile.hbs cannot be read",
+        at: { file: "matrix.yaml", line: 4, column: 11, text: "template: templates/app.Dockerfile.hbs" },
+      },
+    ]);
+  });
+
+  test("a file that COPY names gone: found before anything is built", async () => {
+    const missing = [
+      {
+        code: "CONTEXT_NOT_FOUND",
+        message: "COPY names app.c, which is not in the build context",
+        at: { file: "images/x86-64-v2.Dockerfile", line: 3, text: "COPY app.c lib/ /src/" },
+      },
+    ];
+    expect(await problems((root) => rmSync(join(root, "templates/app.c")))).toEqual(missing);
+    expect(await problems((root) => writeIn(root, "templates/.dockerignore", "*.c\n"))).toEqual(missing);
+  });
+
+  test("a base that is no reference", async () => {
+    expect(
+      await problems((root) =>
+        writeIn(root, "templates/app.Dockerfile.hbs", "FROM Debian:12\nFROM gcc:14:2\n"),
+      ),
+    ).toEqual([
+      expect.objectContaining({
+        code: "REFERENCE_INVALID",
+        at: { file: "images/x86-64-v2.Dockerfile", line: 2 },
+      }),
+      expect.objectContaining({
+        code: "REFERENCE_INVALID",
+        at: { file: "images/x86-64-v2.Dockerfile", line: 3 },
+      }),
+    ]);
+  });
+
+  test("a template without FROM", async () => {
+    expect(await problems((root) => writeIn(root, "templates/app.Dockerfile.hbs", ""))).toEqual([
+      {
+        code: "DOCKERFILE_INVALID",
+        message: "the template has no FROM",
+        at: { file: "templates/app.Dockerfile.hbs" },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,187 @@
+/**
+ * The march tables against the compilers of the machine: for each march, the instruction-set macros that gcc and clang define.
+ * Only compilers that are installed are asked (`gcc`, `clang`, `clang-16` …, and the cross compilers of Debian's names);
+ * the others are skipped by name.
+ */
+
+import { describe, expect, test } from "vitest";
+import { neverNeededFeatures } from "../../src/hardware/cpu-features.ts";
+import {
+  type CpuArchitecture,
+  compilerFlags,
+  findMarch,
+  type March,
+  marchCompiles,
+  marchFeatures,
+  marchNames,
+  unknownWithout,
+} from "../../src/hardware/cpu-marches.ts";
+import { type Compiler, findCompiler } from "./support/compilers.ts";
+import { type Difference, differences } from "./support/differences.ts";
+import { armMacros, armOtherMacros, x86Macros, x86OtherMacros } from "./support/feature-macros.ts";
+
+/** Part of every x86-64 compiler's baseline, without a macro of its own. */
+const withoutMacro = new Set(["lm", "cmov", "cx8", "fpu", "syscall"]);
+const armFeatures = new Set(Object.values(armMacros).flat());
+
+/** The marches with the most features of each family: together they have all that x86 can be built without. */
+const widest = [
+  "sapphirerapids",
+  "tigerlake",
+  "graniterapids-d",
+  "sierraforest",
+  "bdver4",
+  "znver3",
+  "znver5",
+  "amdfam10",
+];
+
+/** `clang` is skipped visibly where it is missing; versions with a number are asked where they are installed beside it. */
+const clangs = [
+  "clang",
+  ...[16, 17, 18, 19, 20, 21, 22]
+    .map((version) => `clang-${version}`)
+    .filter((command) => findCompiler("clang", command) !== null),
+];
+const compilers: readonly (readonly [CpuArchitecture, Compiler["kind"], string, readonly string[]])[] = [
+  ["amd64", "gcc", process.arch === "x64" ? "gcc" : "x86_64-linux-gnu-gcc", []],
+  ["arm64", "gcc", "aarch64-linux-gnu-gcc", []],
+  ["ppc64le", "gcc", "powerpc64le-linux-gnu-gcc", []],
+  ...clangs.flatMap((command) => [
+    ["amd64", "clang", command, ["--target=x86_64-linux-gnu"]] as const,
+    ["arm64", "clang", command, ["--target=aarch64-linux-gnu"]] as const,
+    ["ppc64le", "clang", command, ["--target=powerpc64le-linux-gnu"]] as const,
+  ]),
+];
+
+describe.each(compilers)("%s by %s: %s", (architecture, kind, command, always) => {
+  const compiler = findCompiler(kind, command, always);
+  const major = Number.parseInt(compiler?.version ?? "0", 10);
+  const marches = marchNames()
+    .flatMap((name) => findMarch(name) ?? [])
+    .filter((each) => each.architecture === architecture);
+
+  test.skipIf(compiler === null)("accepts a march from the version in the table on", () => {
+    for (const march of marches) {
+      const accepted = compiler?.macros(compilerFlags(march)) !== null;
+      const expected = marchCompiles(march, kind, compiler?.version ?? "");
+      if (expected !== null) expect(accepted, `${compiler?.title} ${march.name}`).toBe(expected);
+    }
+  });
+
+  test.skipIf(compiler === null || architecture === "ppc64le")("defines the macros of the table", () => {
+    let compared = 0;
+    for (const march of marches) {
+      const macros = compiler?.macros(compilerFlags(march)) ?? null;
+      if (compiler === null || macros === null) continue;
+      compared++;
+      const told = featuresOf(architecture, macros);
+      const table = [...march.required, ...march.optional].filter((each) =>
+        architecture === "amd64" ? !withoutMacro.has(each) : armFeatures.has(each),
+      );
+      const onlyTable = table.filter((each) => !told.has(each));
+      const onlyCompiler = [...told].filter((each) => !table.includes(each));
+      expect(unexplained(compiler, march, "table", onlyTable), `${march.name}: in the table only`).toEqual(
+        [],
+      );
+      expect(
+        unexplained(compiler, march, "compiler", onlyCompiler),
+        `${march.name}: by the compiler only`,
+      ).toEqual([]);
+      expect(
+        unknownMacros(architecture, compiler, macros),
+        `${march.name}: macros without a feature`,
+      ).toEqual([]);
+    }
+    expect(compared).toBeGreaterThan(5);
+  });
+
+  // clang before 22 keeps the macros of many Arm extensions that it is told to leave out: see compilerFlags.
+  const honoursWithout =
+    architecture === "amd64" || (architecture === "arm64" && (kind === "gcc" || major >= 22));
+  test.skipIf(compiler === null || !honoursWithout)(
+    "uses nothing that `without` takes from the requirement",
+    () => {
+      for (const march of marches.filter((each) => architecture !== "amd64" || widest.includes(each.name))) {
+        if (compiler === null || compiler.macros(compilerFlags(march)) === null) continue;
+        for (const feature of [...march.required, ...march.optional]) {
+          if (unknownWithout(march, [feature]).length > 0) continue;
+          const macros = compiler.macros(compilerFlags(march, [feature]));
+          // An older compiler may not know the option of a feature that its march does not imply either.
+          if (macros === null) continue;
+          const needed = new Set(marchFeatures(march, [feature]));
+          const used = [...featuresOf(architecture, macros)].filter(
+            (each) => !needed.has(each) && !neverNeededFeatures.has(each),
+          );
+          expect(unexplained(compiler, march, "compiler", used), `${march.name} without ${feature}`).toEqual(
+            [],
+          );
+        }
+      }
+    },
+    120_000,
+  );
+
+  test.skipIf(compiler === null || architecture !== "ppc64le")(
+    "each POWER generation adds its own macro",
+    () => {
+      for (const march of marches) {
+        const macros = compiler?.macros(compilerFlags(march)) ?? null;
+        if (macros === null) continue;
+        const generations = march.features.filter((each) =>
+          macros.has(`_ARCH_PWR${each.replace("power", "")}`),
+        );
+        expect(generations).toEqual(march.features);
+      }
+    },
+  );
+});
+
+test("every explained difference is about a march and a feature of the tables", () => {
+  for (const { marches, features, only } of differences) {
+    const named = marchNames().flatMap((name) => (marches.test(name) ? (findMarch(name) ?? []) : []));
+    expect(named.length, String(marches)).toBeGreaterThan(0);
+    const known = named.flatMap((march) => [...march.required, ...march.optional]);
+    if (only === "table")
+      expect(
+        features.filter((each) => !known.includes(each)),
+        String(marches),
+      ).toEqual([]);
+  }
+});
+
+function featuresOf(architecture: CpuArchitecture, macros: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set(
+    [...macros].flatMap((macro) =>
+      architecture === "amd64" ? (x86Macros[macro] ?? []) : (armMacros[macro] ?? []),
+    ),
+  );
+}
+
+function unexplained(
+  compiler: Compiler,
+  march: March,
+  only: Difference["only"],
+  features: readonly string[],
+): readonly string[] {
+  const major = Number.parseInt(compiler.version, 10);
+  const explained = differences
+    .filter((each) => each.compiler === compiler.kind && each.only === only && each.marches.test(march.name))
+    .filter((each) => each.versions === undefined || each.versions.includes(major))
+    .flatMap((each) => each.features);
+  return features.filter((feature) => !explained.includes(feature));
+}
+
+/** Macros that a march adds to the baseline and that stand for no feature that the tests know. */
+function unknownMacros(
+  architecture: CpuArchitecture,
+  compiler: Compiler,
+  macros: ReadonlySet<string>,
+): readonly string[] {
+  const baseline =
+    compiler.macros(architecture === "amd64" ? ["-march=x86-64"] : ["-march=armv8-a"]) ?? new Set();
+  const added = [...macros].filter((macro) => !baseline.has(macro));
+  return architecture === "amd64"
+    ? added.filter((macro) => !Object.hasOwn(x86Macros, macro) && !x86OtherMacros.test(macro))
+    : added.filter((macro) => !Object.hasOwn(armMacros, macro) && !armOtherMacros.test(macro));
+}

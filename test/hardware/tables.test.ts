@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
+import { armRows, powerRows, x86Rows } from "../../src/hardware/cpu-march-table.ts";
+import { branchRows } from "../../src/hardware/cuda-branch-table.ts";
+import { targetRows } from "../../src/hardware/cuda-target-table.ts";
+import { driverFloors, toolkitRows } from "../../src/hardware/cuda-toolkit-table.ts";
+import { compatRows } from "../../src/hardware/forward-compat-table.ts";
+import { architectureRows } from "../../src/hardware/gpu-architecture-table.ts";
+import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
+import { pciRows } from "../../src/hardware/gpu-pci-table.ts";
+import { hardwareSources, type SourceKey } from "../../src/hardware/sources.ts";
+import { compareVersions, parseVersion } from "../../src/hardware/version.ts";
+
+interface Row {
+  readonly source: readonly SourceKey[];
+}
+
+/** Table → its rows, and what each is known by, in the order in which they stand. */
+const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[]>> = {
+  toolkits: toolkitRows.map((row) => ({ ...row, key: row.release })),
+  floors: driverFloors.map((row) => ({ ...row, key: String(row.major) })),
+  branches: branchRows.map((row) => ({ ...row, key: String(row.branch) })),
+  targets: targetRows.map((row) => ({ ...row, key: row.minor })),
+  packages: compatRows.map((row) => ({ ...row, key: row.cuda })),
+  architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
+  pci: pciRows.map((row) => ({ ...row, key: row.id })),
+  virtual: virtualRows.map((row) => ({ ...row, key: row.board })),
+  names: nameRows.map((row) => ({ ...row, key: row.name })),
+  x86: x86Rows.map((row) => ({ ...row, key: row.name })),
+  arm: armRows.map((row) => ({ ...row, key: row.name })),
+  power: powerRows.map((row) => ({ ...row, key: row.name })),
+  hidden: hiddenFeatureRows.map((row) => ({ ...row, key: row.march })),
+};
+
+describe.each(Object.entries(tables))("table %s", (name, rows) => {
+  test("every row names sources that exist, each once", () => {
+    expect(rows.length).toBeGreaterThan(2);
+    for (const { key, source } of rows) {
+      expect(source.length, key).toBeGreaterThan(0);
+      expect(new Set(source).size, key).toBe(source.length);
+      for (const each of source) expect(Object.hasOwn(hardwareSources, each), `${key}: ${each}`).toBe(true);
+    }
+  });
+
+  test("no row stands twice", () => {
+    const keys = rows.map(({ key }) => key.toLowerCase());
+    expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+  });
+
+  test("the rows are sorted", () => {
+    const keys = rows.map(({ key }) => key);
+    const byNumber = (a: string, b: string) => compareVersions(parseVersion(a) ?? [], parseVersion(b) ?? []);
+    const byText = (a: string, b: string) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
+    const numbers = keys.every((key) => parseVersion(key) !== null);
+    // Levels stand before the cores, in the order in which they contain each other.
+    const rest = keys.filter((key) => !/^(x86-64|armv|power)/.test(key));
+    expect(rest).toEqual([...rest].sort(numbers ? byNumber : byText));
+    if (name === "power") expect(keys).toEqual(["power8", "power9", "power10"]);
+  });
+});
+
+describe("sources", () => {
+  test("every source is cited by some row or is one of the rules' sources", () => {
+    const cited = new Set(Object.values(tables).flatMap((rows) => rows.flatMap((row) => row.source)));
+    const unused = Object.keys(hardwareSources).filter((key) => !cited.has(key as SourceKey));
+    // Cited by the report of a target, which has no table of its own.
+    expect(unused).toEqual(["PGBIN"]);
+  });
+});
+
+describe("values", () => {
+  test("compute capabilities of products are architectures", () => {
+    const known = new Set(architectureRows.map((row) => row.compute));
+    const unknown = [
+      ...pciRows.map((row) => row.compute),
+      ...virtualRows.map((row) => row.compute),
+      ...nameRows.flatMap((row) => row.compute),
+    ].filter((compute) => !known.has(compute));
+    expect(unknown).toEqual([]);
+  });
+
+  test("the chip of a PCI device belongs to the architecture of its compute capability", () => {
+    const byChip = new Map(
+      architectureRows.flatMap((row) => row.chips.map((chip) => [chip, row.compute] as const)),
+    );
+    // GB10B is 10.1 to CUDA 12.8 and 11.0 since 13.0; the letter B of Pascal and Ampere chips marks a respin.
+    const wrong = pciRows.filter((row) => {
+      const compute = byChip.get(row.chip) ?? byChip.get(row.chip.replace(/B$/, ""));
+      return compute !== row.compute;
+    });
+    expect(wrong.map((row) => [row.id, row.chip, row.compute])).toEqual([]);
+  });
+
+  test("PCI ids have the form of host facts", () => {
+    expect(pciRows.filter((row) => !/^10de:[0-9a-f]{4}$/.test(row.id))).toEqual([]);
+  });
+
+  test("the features of a march are Linux names, each in one list only", () => {
+    for (const row of [...x86Rows, ...armRows, ...powerRows]) {
+      const words = [row.required, row.hiddenRequired, row.optional, row.hiddenOptional].flatMap((text) =>
+        text === undefined || text === "" ? [] : text.split(" "),
+      );
+      expect(new Set(words).size, row.name).toBe(words.length);
+      expect(
+        words.filter((word) => !/^[a-z0-9_]+$/.test(word)),
+        row.name,
+      ).toEqual([]);
+    }
+  });
+
+  test("the hidden features that a model has are those that its march asks for", () => {
+    for (const row of hiddenFeatureRows) {
+      const march = x86Rows.find((each) => each.name === row.march);
+      expect(march?.models, row.march).toEqual(row.models);
+      const asked = `${march?.hiddenRequired ?? ""} ${march?.hiddenOptional ?? ""}`.split(" ");
+      expect(
+        row.features.filter((feature) => !asked.includes(feature)),
+        row.march,
+      ).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { ImgmatchError, type Problem } from "../../src/errors.ts";
+import { parseHostFacts } from "../../src/host/parse-facts.ts";
+
+const root = fileURLToPath(new URL("../fixtures/hosts", import.meta.url));
+const minimal = { schemaVersion: 1, platform: "linux/amd64", cpu: {} };
+
+function problemsOf(text: string): readonly Problem[] {
+  try {
+    parseHostFacts(text, "facts.json");
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("parseHostFacts", () => {
+  it("reads the facts of every machine", () => {
+    for (const name of readdirSync(root)) {
+      const text = readFileSync(`${root}/${name}/expected.json`, "utf8");
+      expect(parseHostFacts(text, name)).toEqual(JSON.parse(text));
+    }
+  });
+
+  it("makes what is missing unknown, never no", () => {
+    expect(
+      parseHostFacts(JSON.stringify({ ...minimal, nvidia: { gpus: [{ index: 0 }] }, more: { x: 1 } }), "f"),
+    ).toEqual({
+      schemaVersion: 1,
+      platform: "linux/amd64",
+      kernel: null,
+      cpu: { vendor: null, model: null, features: null, level: null },
+      nvidia: {
+        driver: null,
+        module: null,
+        library: null,
+        cuda: null,
+        gpus: [
+          {
+            index: 0,
+            uuid: null,
+            name: null,
+            compute: null,
+            pci: null,
+            bus: null,
+            memoryMiB: null,
+            class: "unknown",
+            integrated: null,
+            mig: [],
+            use: { processes: null, memoryMiB: null },
+          },
+        ],
+      },
+      runtime: { nvidia: null },
+      problems: [],
+      sources: {},
+    });
+  });
+
+  it("sorts features and GPUs, so that their order in the file does not matter", () => {
+    const facts = {
+      ...minimal,
+      cpu: { features: ["sse", "avx", "sse"] },
+      nvidia: { gpus: [{ index: 1 }, { index: 0 }] },
+    };
+    const read = parseHostFacts(JSON.stringify(facts), "f");
+    expect(read.cpu.features).toEqual(["avx", "sse"]);
+    expect(read.nvidia?.gpus.map(({ index }) => index)).toEqual([0, 1]);
+  });
+
+  it.each([
+    ['{\n  "schemaVersion": 1,\n  "platform" "x"\n}', 3, 14],
+    ["", 1, 1],
+    ['{"schemaVersion": 1', 1, 20],
+    ['{\n  "schemaVersion": 1,\n  "platform": "linux/amd64",\n  "kernel": none,\n  "cpu": {}\n}', 4, 14],
+  ])("places a syntax error: %j", (text, line, column) => {
+    expect(problemsOf(text)).toMatchObject([
+      { code: "FACTS_SYNTAX", at: { file: "facts.json", line, column } },
+    ]);
+  });
+
+  it("reports every mistake at once, each with its path", () => {
+    const facts = {
+      schemaVersion: 2,
+      platform: "amd64",
+      cpu: { features: ["avx", 3, "a b"] },
+      nvidia: { driver: 550, cuda: "12", gpus: [{ index: -1, compute: "9", class: "gamer", mig: {} }, {}] },
+      runtime: { nvidia: "yes" },
+      problems: [{ code: "HOST_X", message: "m" }],
+      sources: { "cpu.features": null },
+    };
+    const paths = problemsOf(JSON.stringify(facts)).map(({ message }) => message.split(": ")[0]);
+    expect(paths).toEqual([
+      "schemaVersion",
+      "platform",
+      "cpu.features[1]",
+      "cpu.features[2]",
+      "nvidia.gpus[0].index",
+      "nvidia.gpus[0].compute",
+      "nvidia.gpus[0].class",
+      "nvidia.gpus[0].mig",
+      "nvidia.gpus[1].index",
+      "nvidia.driver",
+      "nvidia.cuda",
+      "runtime.nvidia",
+      "problems[0].code",
+      "sources.cpu.features",
+    ]);
+  });
+
+  it("refuses what is no object, and two GPUs of one index", () => {
+    for (const text of ["[]", "null", "7", '"x"'])
+      expect(problemsOf(text)).toMatchObject([{ code: "FACTS_SCHEMA" }]);
+    expect(problemsOf("{}").map(({ message }) => message.split(":")[0])).toEqual([
+      "schemaVersion",
+      "platform",
+      "cpu",
+    ]);
+    const twice = { ...minimal, nvidia: { gpus: [{ index: 0 }, { index: 0 }] } };
+    expect(problemsOf(JSON.stringify(twice))[0]?.message).toContain("two GPUs have the index 0");
+  });
+
+  it("does not print a list of ten thousand mistakes", () => {
+    const facts = { ...minimal, cpu: { features: Array.from({ length: 10_000 }, () => 1) } };
+    expect(problemsOf(JSON.stringify(facts))).toHaveLength(50);
+  });
+
+  it("reads a file that Windows wrote", () => {
+    expect(
+      parseHostFacts(`\uFEFF${JSON.stringify(minimal, null, 2).replaceAll("\n", "\r\n")}`, "f").platform,
+    ).toBe("linux/amd64");
+  });
+});

@@ -1,0 +1,147 @@
+/*
+ * A stand-in for libnvidia-ml.so.1 with the signatures and struct layouts of nvml.h (CUDA 13.0), for tests of the binding.
+ * GPU 0 is an H100 with two MIG instances of which slot 1 is empty, GPU 1 is lost, GPU 2 has no v2 memory call and no MIG.
+ */
+#include <stdio.h>
+#include <string.h>
+
+typedef int nvmlReturn_t;
+typedef struct fake *nvmlDevice_t;
+
+typedef struct {
+  char busIdLegacy[16];
+  unsigned int domain, bus, device, pciDeviceId, pciSubSystemId;
+  char busId[32];
+} nvmlPciInfo_t;
+
+typedef struct {
+  unsigned long long total, free, used;
+} nvmlMemory_t;
+
+typedef struct {
+  unsigned int version;
+  unsigned long long total, reserved, free, used;
+} nvmlMemory_v2_t;
+
+struct fake {
+  int id;
+};
+
+static struct fake gpus[3] = {{0}, {1}, {2}}, migs[3] = {{10}, {11}, {12}};
+static int initialized = 0;
+
+static nvmlReturn_t text(char *buffer, unsigned int length, const char *value) {
+  if (!initialized) return 1;
+  if (strlen(value) + 1 > length) return 7;
+  strcpy(buffer, value);
+  return 0;
+}
+
+nvmlReturn_t nvmlInit_v2(void) {
+#ifdef INIT_FAILS
+  return INIT_FAILS;
+#endif
+  initialized = 1;
+  return 0;
+}
+
+nvmlReturn_t nvmlShutdown(void) {
+  initialized = 0;
+  return 0;
+}
+
+nvmlReturn_t nvmlSystemGetDriverVersion(char *v, unsigned int n) { return text(v, n, "570.172.08"); }
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *v, unsigned int n) { return text(v, n, "12.570.172.08"); }
+
+nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version) {
+  *version = 12080;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count) {
+  *count = 3;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device) {
+  if (index == 1) return 15;
+  if (index > 2) return 2;
+  *device = &gpus[index];
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length) {
+  char value[96];
+  snprintf(value, sizeof value, device->id < 10 ? "GPU-%08x-1111-4222-8333-444444444444" : "MIG-%08x-1111-4222-8333-444444444444", device->id);
+  return text(uuid, length, value);
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length) {
+  if (device->id == 2) return text(name, length, "NVIDIA A100-SXM4-80GB");
+  return text(name, length, device->id == 10 ? "NVIDIA H100 80GB HBM3 MIG 3g.40gb" : device->id == 12 ? "NVIDIA H100 80GB HBM3 MIG 1g.10gb" : "NVIDIA H100 80GB HBM3");
+}
+
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor) {
+  *major = device->id == 2 ? 8 : 9;
+  *minor = 0;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci) {
+  memset(pci, 0x7f, sizeof *pci);
+  strcpy(pci->busIdLegacy, "0000:17:00.0");
+  pci->domain = 0;
+  pci->bus = 0x17;
+  pci->device = 0;
+  pci->pciDeviceId = device->id == 2 ? 0x20b210de : 0x233010de;
+  pci->pciSubSystemId = 0x16c110de;
+  strcpy(pci->busId, device->id == 2 ? "00000000:CA:00.0" : "00000000:17:00.0");
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory) {
+  if (device->id == 2) return 13;
+  if (memory->version != (sizeof(nvmlMemory_v2_t) | (2 << 24))) return 25;
+  memory->total = 81559ULL << 20;
+  memory->reserved = 479ULL << 20;
+  memory->free = 81021ULL << 20;
+  memory->used = 59ULL << 20;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory) {
+  (void)device;
+  memory->total = 81920ULL << 20;
+  memory->free = 81000ULL << 20;
+  memory->used = 920ULL << 20;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count, void *infos) {
+  if (device->id == 2) {
+    *count = 0;
+    return 0;
+  }
+  if (infos != NULL || *count != 0) return 2;
+  *count = 5;
+  return 7;
+}
+
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending) {
+  if (device->id == 2) return 3;
+  *current = *pending = 1;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned int *count) {
+  (void)device;
+  *count = 7;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *mig) {
+  (void)device;
+  if (index != 0 && index != 2) return 6;
+  *mig = &migs[index];
+  return 0;
+}

@@ -1,0 +1,70 @@
+/**
+ * A process that does nothing but attack, so that its memory is that of the code under attack:
+ * `bombard.ts SEED RUNS ATTACK…`. Prints `at ATTACK INDEX` while it goes on, and a report as JSON at the end.
+ */
+
+import { readFileSync, writeSync } from "node:fs";
+import { ImgmatchError, problemCodes } from "../../src/errors.ts";
+import { type AttackName, attacks } from "./attacks.ts";
+import { randomFrom } from "./mutate.ts";
+
+export interface Report {
+  readonly runs: number;
+  readonly survived: number;
+  /** Problem code → how many inputs it refused. */
+  readonly refused: Readonly<Record<string, number>>;
+  readonly failures: readonly string[];
+  /** CPU time of the slowest input, so that a busy machine changes nothing. */
+  readonly slowestMs: number;
+  readonly slowest: string;
+  readonly peakMiB: number;
+}
+
+const [seed = 1, runs = 1] = process.argv.slice(2, 4).map(Number);
+const names = process.argv.slice(4) as AttackName[];
+const refused: Record<string, number> = {};
+const failures: string[] = [];
+let survived = 0;
+let slowestMs = 0;
+let slowest = "";
+
+for (const name of names) {
+  for (let index = 0; index < runs; index++) {
+    if (index % 50 === 0) writeSync(1, `at ${name} ${index}\n`);
+    const before = process.cpuUsage();
+    try {
+      await attacks[name](randomFrom(seed, index));
+      survived++;
+    } catch (error) {
+      if (error instanceof ImgmatchError && Object.hasOwn(problemCodes, error.code))
+        refused[error.code] = (refused[error.code] ?? 0) + 1;
+      else if (failures.length < 10)
+        failures.push(`${name} ${index}, seed ${seed}: ${error instanceof Error ? error.stack : error}`);
+    }
+    const { user, system } = process.cpuUsage(before);
+    const ms = (user + system) / 1000;
+    if (ms > slowestMs) [slowestMs, slowest] = [ms, `${name} ${index}, seed ${seed}`];
+  }
+}
+
+const report: Report = {
+  runs: runs * names.length,
+  survived,
+  refused,
+  failures,
+  slowestMs,
+  slowest,
+  peakMiB: peakMiB(),
+};
+writeSync(1, `${JSON.stringify(report)}\n`);
+
+/** Linux counts the memory of the parent into `maxRSS` of a process that it started; VmHWM is this process's own. */
+function peakMiB(): number {
+  try {
+    const kib = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+    if (kib !== undefined) return Number(kib) / 1024;
+  } catch {
+    // Not Linux.
+  }
+  return process.resourceUsage().maxRSS / 1024;
+}

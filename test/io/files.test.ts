@@ -1,0 +1,52 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readTextFile, writeFileAtomic } from "../../src/io/files.ts";
+import { makeFolder } from "../support/folders.ts";
+
+test("text is read with one kind of line end", async () => {
+  const root = makeFolder({ "a.txt": "one\r\ntwo\nthree\r" });
+  expect(await readTextFile(join(root, "a.txt"))).toBe("one\ntwo\nthree\r");
+});
+
+test("what cannot be read names the file and the code that was asked for", async () => {
+  const root = makeFolder({ "a.txt": "" });
+  await expect(
+    readTextFile("gone.txt", { missingCode: "MATRIX_NOT_FOUND", fix: "write one" }),
+  ).rejects.toMatchObject({
+    problems: [
+      { code: "MATRIX_NOT_FOUND", message: "no such file", at: { file: "gone.txt" }, fix: "write one" },
+    ],
+  });
+  await expect(readTextFile(join(root, "a.txt", "b"), { shown: "b" })).rejects.toMatchObject({
+    code: "FILE_NOT_FOUND",
+  });
+  await expect(readTextFile(root)).rejects.toMatchObject({ code: "FILE_UNREADABLE" });
+});
+
+test("writing makes folders, replaces the file and leaves nothing beside it", async () => {
+  const root = makeFolder({ "deep/a.txt": "old" });
+  await writeFileAtomic(join(root, "deep/a.txt"), "new");
+  await writeFileAtomic(join(root, "deep/er/b.txt"), "b");
+  expect(readFileSync(join(root, "deep/a.txt"), "utf8")).toBe("new");
+  expect(readdirSync(join(root, "deep")).sort()).toEqual(["a.txt", "er"]);
+});
+
+test("what stands in the way is an error that names it, and the old file stays", async () => {
+  const root = makeFolder({ images: "a file" });
+  await expect(writeFileAtomic(join(root, "images/a.txt"), "new")).rejects.toMatchObject({
+    problems: [{ code: "WRITE_FAILED", at: { file: join(root, "images/a.txt") } }],
+  });
+  mkdirSync(join(root, "folder.txt"));
+  await expect(writeFileAtomic(join(root, "folder.txt"), "new")).rejects.toMatchObject({
+    code: "WRITE_FAILED",
+  });
+  expect(readdirSync(root).sort()).toEqual(["folder.txt", "images"]);
+});
+
+test.skipIf(process.getuid?.() === 0)("a folder without permission is an error", async () => {
+  const root = makeFolder({ "a.txt": "old" });
+  chmodSync(root, 0o500);
+  await expect(writeFileAtomic(join(root, "a.txt"), "new")).rejects.toMatchObject({ code: "WRITE_FAILED" });
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("old");
+});

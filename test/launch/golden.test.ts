@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { ImgmatchError } from "../../src/errors.ts";
+import { shellCommand } from "../../src/launch/shell.ts";
+import {
+  type LaunchFormat,
+  type LaunchRequest,
+  type LaunchTarget,
+  launchTargets,
+} from "../../src/launch/target.ts";
+import { everything, gpuModes } from "./support/requests.ts";
+
+const node = { key: "image.cv-tf", value: "1.12.0-v3" };
+
+describe("what each target writes", () => {
+  it.each(Object.keys(launchTargets) as (keyof typeof launchTargets)[])("%s", async (name) => {
+    const target: LaunchTarget = launchTargets[name];
+    const parts: string[] = [];
+    for (const task of ["batch", "service"] as const) {
+      for (const [mode, image] of Object.entries(gpuModes)) {
+        const small: LaunchRequest = { ...image, args: [], task };
+        const full: LaunchRequest = { ...image, ...everything, task, node };
+        parts.push(
+          `## ${task}, ${mode}\n\n${written(target, small)}\n### with everything\n\n${written(target, full)}`,
+        );
+        const run: LaunchRequest = { ...full, node: null, program: "/usr/bin/train" };
+        parts.push(`### with its own program, anywhere\n\n${written(target, run)}`);
+      }
+    }
+    await expect(`# ${name}\n\n${parts.join("\n")}`).toMatchFileSnapshot(`../golden/launch/${name}.txt`);
+  });
+});
+
+function written(target: LaunchTarget, request: LaunchRequest): string {
+  return target.formats
+    .filter((format) => format !== "json" || target.formats[0] === "json")
+    .map((format) => inFormat(target, request, format))
+    .join("");
+}
+
+function inFormat(target: LaunchTarget, request: LaunchRequest, format: LaunchFormat): string {
+  try {
+    const output = target.launch(request, format);
+    if (output.form === "command") return format === "yaml" ? "" : `${shellCommand(output.command)}\n`;
+    if (format === "json") return `${JSON.stringify(output.documents, null, 2)}\n`;
+    return target.formats[0] === "json"
+      ? ""
+      : output.documents.map((each) => stringify(each, { version: "1.1" })).join("---\n");
+  } catch (error) {
+    if (error instanceof ImgmatchError) return `${error.message}\n`;
+    throw error;
+  }
+}

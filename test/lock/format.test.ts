@@ -1,0 +1,71 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { formatLock } from "../../src/lock/format-lock.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+import { parseLock } from "../../src/lock/parse-lock.ts";
+import { makeFolder } from "../support/folders.ts";
+import { lock as anyLock } from "./support/arbitrary.ts";
+
+const v1 = parseLock(readFileSync("test/fixtures/locks/v1.json", "utf8"), "v1.json");
+
+describe("the text of a lock", () => {
+  test("is read back as the same lock", () => {
+    fc.assert(
+      fc.property(anyLock, (lock) => {
+        expect(parseLock(formatLock(lock), "lock")).toEqual(lock);
+      }),
+    );
+  });
+
+  test("is the same whatever the order of its keys", () => {
+    const reverse = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(reverse);
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([key, item]) => [key, reverse(item)]),
+      );
+    };
+    fc.assert(
+      fc.property(anyLock, (lock) => {
+        expect(formatLock(reverse(lock) as Lock)).toBe(formatLock(lock));
+      }),
+    );
+  });
+
+  test("has sorted keys, two spaces, and ends with one line end", () => {
+    const text = formatLock(v1);
+    const top = [...text.matchAll(/^ {2}"(\w+)":/gm)].map(([, key]) => key);
+    expect(top).toEqual(["images", "matrixDigest", "name", "repository", "schemaVersion", "version"]);
+    expect(Object.keys(JSON.parse(text).images)).toEqual(Object.keys(v1.images).sort());
+    expect(text).toMatch(/[^\n]\n$/);
+    expect(text).not.toContain("\r");
+  });
+
+  test("stays as it is when it is read and written again", () => {
+    const text = formatLock(v1);
+    expect(formatLock(parseLock(text, "lock"))).toBe(text);
+    expect(formatLock(parseLock(text.replaceAll("\n", "\r\n"), "lock"))).toBe(text);
+  });
+});
+
+test("two people who add cells in different places merge without a conflict", () => {
+  const [image] = Object.values(v1.images);
+  const withCells = (...cells: string[]): string => {
+    const images: Record<string, LockedImage> = { ...v1.images };
+    for (const cell of cells) if (image !== undefined) images[cell] = { ...image, tag: cell };
+    return formatLock({ ...v1, images });
+  };
+  const root = makeFolder({
+    base: withCells(),
+    ours: withCells("11.8.0_8.0_broadwell"),
+    theirs: withCells("none_broadwell"),
+  });
+  const paths = ["ours", "base", "theirs"].map((name) => join(root, name));
+  const merged = execFileSync("git", ["merge-file", "--stdout", ...paths], { encoding: "utf8" });
+  expect(merged).toBe(withCells("11.8.0_8.0_broadwell", "none_broadwell"));
+});

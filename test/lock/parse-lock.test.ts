@@ -1,0 +1,163 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { formatProblem, ImgmatchError } from "../../src/errors.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
+import { parseLock } from "../../src/lock/parse-lock.ts";
+
+const text = readFileSync("test/fixtures/locks/v1.json", "utf8");
+
+function report(given: string): string {
+  try {
+    parseLock(given, "lock.json");
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error.problems.map(formatProblem).join("\n");
+    throw error;
+  }
+  return "";
+}
+
+test("a lock of schema version 1 stays readable", () => {
+  const lock = parseLock(text, "v1.json");
+  expect(Object.keys(lock.images)).toEqual([
+    "12.6.3_8.0_broadwell",
+    "9.2.148_5.2_broadwell",
+    "none_x86-64-v2",
+  ]);
+  expect(lock.images["12.6.3_8.0_broadwell"]?.requires.cuda?.driver).toEqual({
+    mode: "compat",
+    package: "560.35.05",
+    cuda: "12.6",
+    branches: ["535"],
+  });
+});
+
+describe("a lock that is no JSON", () => {
+  test("conflict markers are named as such, at the first", () => {
+    const merged = text.replace(
+      '  "name": "cv-tf",',
+      '<<<<<<< HEAD\n  "name": "cv-tf",\n=======\n  "name": "cv",\n>>>>>>> other',
+    );
+    expect(report(merged)).toBe(
+      [
+        "lock.json:59:1: LOCK_SYNTAX: the lock holds the conflict markers of a merge",
+        "  <<<<<<< HEAD",
+        "  ^",
+        "  fix: keep both sides' images, each once, and remove the markers",
+      ].join("\n"),
+    );
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["empty", "", /^lock\.json: LOCK_SYNTAX: the lock is empty\n {2}fix: /],
+    ["cut off", text.slice(0, 500), /^lock\.json:\d+:\d+: LOCK_SYNTAX: the lock is not JSON\n/],
+    [
+      "a comma too many",
+      text.replace('"size": null,\n      "tag"', '"size": null,,\n      "tag"'),
+      /^lock\.json:42:20: LOCK_SYNTAX: /,
+    ],
+    [
+      "a comma too few",
+      text.replace('"schemaVersion": 1,', '"schemaVersion": 1'),
+      /^lock\.json:62:3: LOCK_SYNTAX: /,
+    ],
+    ["YAML", "schemaVersion: 1\n", /^lock\.json:1:1: LOCK_SYNTAX: /],
+  ])("%s", (_, given, expected) => expect(report(given)).toMatch(expected));
+});
+
+describe("a lock that is no lock", () => {
+  test("of a newer version: nothing else is judged", () => {
+    expect(report('{ "schemaVersion": 2, "cells": [] }')).toBe(
+      "lock.json: LOCK_VERSION: the lock has schemaVersion 2, this imgmatch reads up to 1\n  fix: update imgmatch",
+    );
+  });
+
+  test.each(["[]", "null", "1", '"lock"'])("%s", (given) => {
+    expect(report(given)).toMatch(/^lock\.json: LOCK_SCHEMA: the lock must be an object/);
+  });
+
+  const edits: readonly [string, (lock: Edited) => void, string][] = [
+    ["schemaVersion", (lock) => delete lock.schemaVersion, "schemaVersion must be 1, not undefined"],
+    ["name", (lock) => Object.assign(lock, { name: "" }), 'name is not valid: ""'],
+    ["repository", (lock) => Object.assign(lock, { repository: "a b" }), 'repository is not valid: "a b"'],
+    [
+      "matrixDigest",
+      (lock) => Object.assign(lock, { matrixDigest: "sha256:1" }),
+      'matrixDigest is not valid: "sha256:1"',
+    ],
+    ["images", (lock) => Object.assign(lock, { images: [] }), "images must be an object"],
+    ["image", (lock) => Object.assign(lock.images, { x: null }), 'images["x"] must be an object'],
+    ...(
+      [
+        ["axes", { cuda: 12 }, ".axes.cuda is not valid: 12"],
+        ["platform", "linux", '.platform is not valid: "linux"'],
+        ["tag", "a tag", '.tag is not valid: "a tag"'],
+        ["inputDigest", null, ".inputDigest is not valid: null"],
+        ["digest", "sha256:XYZ", '.digest is not valid: "sha256:XYZ"'],
+        ["digest", undefined, ".digest is not valid: undefined"],
+        ["bases", undefined, ".bases must be a list"],
+        ["bases", [{ ref: "a" }], ".bases[0].digest is not valid: undefined"],
+        ["builder", 1, ".builder is not valid: 1"],
+        ["created", "yesterday", '.created is not valid: "yesterday"'],
+        ["size", "1 MB", ".size must be a number or null"],
+        ["requires", undefined, ".requires must be an object"],
+        [
+          "requires",
+          { cpu: { march: "a", features: "avx" }, cuda: null },
+          ".requires.cpu.features must be a list of texts",
+        ],
+        ["requires", { cpu: { march: "a", features: [] } }, ".requires.cuda must be an object"],
+        [
+          "requires",
+          { cpu: { march: "a", features: [] }, cuda: { toolkit: "1", code: [], driver: { mode: "magic" } } },
+          ".requires.cuda.driver.mode must be host, bundled or compat",
+        ],
+        [
+          "requires",
+          { cpu: { march: "a", features: [] }, cuda: { toolkit: "1", code: [], driver: { mode: "host" } } },
+          ".requires.cuda.driver.minimum is not valid: undefined",
+        ],
+      ] as const
+    ).map(([key, value, message]): [string, (lock: Edited) => void, string] => [
+      key,
+      (lock) => Object.assign(lock.images["none_x86-64-v2"] ?? {}, { [key]: value }),
+      `images["none_x86-64-v2"]${message}`,
+    ]),
+  ];
+  test("a value nested deeper than a function can call itself", () => {
+    const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+    const lock = JSON.stringify({ ...JSON.parse(text), name: "DEEP" }).replace('"DEEP"', deep);
+    expect(report(lock)).toContain("lock.json: LOCK_SCHEMA: name is not valid: a list");
+  });
+
+  test.each(edits)("a hand edit of %s", (_, edit, message) => {
+    const lock = JSON.parse(text);
+    edit(lock);
+    expect(report(JSON.stringify(lock))).toContain(`lock.json: LOCK_SCHEMA: ${message}`);
+    expect(report(JSON.stringify(lock))).toContain("fix: restore the lock from version control");
+  });
+
+  test("every mistake is reported at once", () => {
+    const lock = JSON.parse(text);
+    lock.name = 1;
+    lock.images["none_x86-64-v2"].tag = "";
+    lock.images["9.2.148_5.2_broadwell"].size = "big";
+    expect(report(JSON.stringify(lock)).match(/LOCK_SCHEMA/g)).toHaveLength(3);
+  });
+
+  test("whatever was changed, the answer is a lock or problems", () => {
+    fc.assert(
+      fc.property(fc.nat(text.length), fc.nat(8), fc.string({ maxLength: 4 }), (at, removed, added) => {
+        const edited = text.slice(0, at) + added + text.slice(at + removed);
+        try {
+          formatLock(parseLock(edited, "lock.json"));
+        } catch (error) {
+          expect(error).toBeInstanceOf(ImgmatchError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+type Edited = Record<string, unknown> & { images: Record<string, Record<string, unknown>> };

@@ -1,0 +1,58 @@
+/** Any lock that imgmatch could write. */
+
+import fc from "fast-check";
+import type { Digest, DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
+
+const digest = fc
+  .array(fc.constantFrom(..."0123456789abcdef"), { minLength: 64, maxLength: 64 })
+  .map((digits): Digest => `sha256:${digits.join("")}`);
+const text = fc.string({ minLength: 1, maxLength: 12 });
+const dotted = fc.constantFrom("525.60.13", "396.44", "580");
+const created = fc
+  .date({ min: new Date("2000-01-01"), max: new Date("2099-12-31"), noInvalidDate: true })
+  .map((date) => date.toISOString());
+
+const driver: fc.Arbitrary<DriverRequirement> = fc.oneof(
+  fc.record({ mode: fc.constant("host" as const), minimum: dotted }),
+  fc.record({ mode: fc.constant("bundled" as const), version: dotted }),
+  fc.record({
+    mode: fc.constant("compat" as const),
+    package: dotted,
+    cuda: fc.constant("12.8"),
+    branches: fc.array(fc.constantFrom("535", "550")),
+  }),
+);
+
+const cuda = fc.record(
+  { toolkit: dotted, code: fc.array(fc.constantFrom("sm_80", "compute_80")), driver, require: text },
+  { requiredKeys: ["toolkit", "code", "driver"] },
+);
+
+export const lockedImage: fc.Arbitrary<LockedImage> = fc.record({
+  axes: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text),
+  platform: fc.constantFrom("linux/amd64", "linux/arm64"),
+  tag: fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,20}$/),
+  inputDigest: digest,
+  digest: fc.option(digest),
+  requires: fc.record(
+    {
+      cpu: fc.record({ march: text, features: fc.array(text) }),
+      cuda: fc.option(cuda),
+      kernel: fc.constant("3.2.0"),
+    },
+    { requiredKeys: ["cpu", "cuda"] },
+  ),
+  bases: fc.array(fc.record({ ref: text, digest })),
+  builder: text,
+  created: fc.option(created),
+  size: fc.option(fc.nat()),
+});
+
+export const lock: fc.Arbitrary<Lock> = fc.record({
+  schemaVersion: fc.constant(1 as const),
+  name: text,
+  version: text,
+  repository: fc.constant("registry.example.com/team/app"),
+  matrixDigest: digest,
+  images: fc.dictionary(fc.stringMatching(/^[A-Za-z0-9._-]{1,16}$/), lockedImage, { noNullPrototype: true }),
+});

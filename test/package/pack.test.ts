@@ -1,0 +1,210 @@
+/**
+ * The package as a user gets it: packed, installed into an empty folder with a space in its path, and used there. Slow, and
+ * skipped with a visible reason where the package registry cannot be reached.
+ */
+
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const folder = mkdtempSync(join(tmpdir(), "imgmatch package "));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ran {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(cwd: string, file: string, ...args: string[]): Ran {
+  const env = { ...process.env, npm_config_offline: undefined, NODE_ENV: undefined };
+  return spawnSync(file, args, { cwd, env, encoding: "utf8", timeout: 120_000 });
+}
+
+function must(cwd: string, file: string, ...args: string[]): string {
+  const { status, stdout, stderr } = run(cwd, file, ...args);
+  expect(status, `${file} ${args.join(" ")}\n${stdout}${stderr}`).toBe(0);
+  return stdout;
+}
+
+/** Hooks do not run for a file that fails to load. */
+function orRemoved<Value>(make: () => Value): Value {
+  try {
+    return make();
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Built and packed from a copy: other tests may be using the repository's own dist/. */
+function pack(): { readonly tarball: string; readonly files: readonly string[] } {
+  const copy = join(folder, "sources");
+  mkdirSync(copy);
+  for (const name of [
+    "src",
+    "scripts",
+    "package.json",
+    "tsconfig.json",
+    "tsconfig.build.json",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    ".gitignore",
+  ]) {
+    cpSync(join(root, name), join(copy, name), { recursive: true });
+  }
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  must(copy, "npm", "run", "build");
+  const [packed] = JSON.parse(
+    must(copy, "npm", "pack", "--ignore-scripts", "--json", "--pack-destination", folder),
+  );
+  const files = packed.files.map(({ path }: { path: string }) => path);
+  return { tarball: join(folder, packed.filename), files };
+}
+
+const { tarball, files } = orRemoved(pack);
+
+/** Installs into a new project; null when that works, else why it cannot be tried here. */
+function install(
+  name: string,
+  ...flags: string[]
+): { readonly project: string; readonly unreachable: string | null } {
+  const project = join(folder, name);
+  mkdirSync(project);
+  writeFileSync(
+    join(project, "package.json"),
+    '{ "name": "consumer", "version": "1.0.0", "private": true }\n',
+  );
+  // No second try: where the registry is out of reach, npm would wait for minutes.
+  const quick = ["--prefer-offline", "--fetch-retries", "0", "--fetch-timeout", "30000"];
+  const ran = run(project, "npm", "install", "--no-audit", "--no-fund", ...quick, ...flags, tarball);
+  const offline =
+    /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|ENOTCACHED)\b/.exec(
+      ran.stderr,
+    );
+  if (ran.status !== 0 && offline !== null) {
+    const unreachable = `the package registry cannot be reached (${offline[1]})`;
+    console.error(`installation of the package skipped: ${unreachable}`);
+    return { project, unreachable };
+  }
+  expect(ran.status, ran.stderr).toBe(0);
+  return { project, unreachable: null };
+}
+
+describe("the tarball", () => {
+  test("holds what is published, and neither sources nor tests", () => {
+    const allowed = /^(dist\/.*\.(c?js|d\.ts|json)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    expect(files.filter((path) => !allowed.test(path))).toEqual([]);
+    expect(files).toEqual(
+      expect.arrayContaining([
+        "dist/index.js",
+        "dist/types/index.d.ts",
+        "dist/matrix.schema.json",
+        "LICENSE",
+      ]),
+    );
+  });
+});
+
+describe("installed", () => {
+  // The declarations name types of Node, as those of most libraries for it do.
+  const { project, unreachable } = install("a project", "@types/node@20");
+  const imgmatch = (...args: string[]) => must(project, "npx", "--no-install", "imgmatch", ...args);
+
+  test.runIf(unreachable === null)("says its version", () => {
+    expect(imgmatch("--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test.runIf(unreachable === null)("writes, plans and renders a matrix", () => {
+    imgmatch("init");
+    expect(imgmatch("plan", "--offline")).toContain("4 to build");
+    expect(imgmatch("render")).toContain("4 Dockerfiles: 4 written");
+    expect(readdirSync(join(project, "images"))).toHaveLength(4);
+    expect(imgmatch("render", "--check")).toContain("up to date");
+  });
+
+  test.runIf(unreachable === null)("prints the schema that the package exports", () => {
+    const schema = JSON.parse(imgmatch("schema"));
+    expect(schema.title).toBe("imgmatch matrix");
+    const load = 'console.log(JSON.stringify(require("imgmatch/matrix.schema.json")))';
+    expect(JSON.parse(must(project, process.execPath, "-e", load))).toEqual(schema);
+  });
+
+  test.runIf(unreachable === null)("can be imported from ES modules and from CommonJS", () => {
+    const use = "console.log(parseMatrix.name, version, lockSchemaVersion)";
+    writeFileSync(
+      join(project, "esm.mjs"),
+      `import { lockSchemaVersion, parseMatrix, version } from "imgmatch";\n${use};\n`,
+    );
+    writeFileSync(
+      join(project, "cjs.cjs"),
+      `import("imgmatch").then(({ lockSchemaVersion, parseMatrix, version }) => ${use});\n`,
+    );
+    const expected = /^\w+ \d+\.\d+\.\d+ 1\n$/;
+    expect(must(project, process.execPath, "esm.mjs")).toMatch(expected);
+    expect(must(project, process.execPath, "cjs.cjs")).toMatch(expected);
+  });
+
+  test.runIf(unreachable === null)(
+    "has types that a strict compiler takes, and that refuse what is wrong",
+    () => {
+      const compile = (name: string, text: string): Ran => {
+        writeFileSync(join(project, name), text);
+        const flags = [
+          "--strict",
+          "--noEmit",
+          "--module",
+          "nodenext",
+          "--target",
+          "es2023",
+          "--types",
+          "node",
+        ];
+        return run(project, join(root, "node_modules/.bin/tsc"), ...flags, name);
+      };
+      const right = [
+        'import { type HostFacts, type Lock, ImgmatchError, resolveImage } from "imgmatch";',
+        "export function pick(lock: Lock, host: HostFacts): string | null {",
+        "  try {",
+        "    return resolveImage(lock, host, { cpuOnly: true }).match?.reference ?? null;",
+        "  } catch (error) {",
+        "    if (error instanceof ImgmatchError) return error.problems[0].code;",
+        "    throw error;",
+        "  }",
+        "}",
+        "",
+      ].join("\n");
+      const good = compile("right.mts", right);
+      expect(good.status, good.stdout).toBe(0);
+      const bad = compile("wrong.mts", right.replace("cpuOnly: true", "cpuOnly: 1"));
+      expect(bad.stdout).toContain("Type 'number' is not assignable to type");
+    },
+  );
+});
+
+describe("installed without optional packages", () => {
+  const { project, unreachable } = install("bare", "--omit=optional");
+
+  test.runIf(unreachable === null)("resolves without NVML's binding", () => {
+    expect(existsSync(join(project, "node_modules/koffi"))).toBe(false);
+    cpSync(join(root, "docs/examples/vision"), project, { recursive: true });
+    const line = must(project, "npx", "--no-install", "imgmatch", "resolve", "--host", "hosts/h100.json");
+    expect(line).toMatch(/^registry\.example\.com\/team\/vision:\S+@sha256:[0-9a-f]{64}\n$/);
+    const facts = JSON.parse(must(project, "npx", "--no-install", "imgmatch", "probe", "--json"));
+    expect(facts.schemaVersion).toBe(1);
+  });
+});

@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { LockedImage } from "../../src/lock/lock.ts";
+import { viewHost } from "../../src/resolve/host-view.ts";
+import { findMisfits, judgeImage } from "../../src/resolve/judge.ts";
+import { rankImages } from "../../src/resolve/resolve.ts";
+import { reasonCodes } from "../../src/resolve/verdict.ts";
+import { askOracle, askOracleForBest } from "./oracle.ts";
+import { anyHost, anyImage, anyLock } from "./support/machines.ts";
+import { oracleRuns as runs, timeoutMs } from "./support/runs.ts";
+
+describe("the oracle", () => {
+  it("knows nothing of the code that it judges", () => {
+    const source = readFileSync(new URL("./oracle.ts", import.meta.url), "utf8");
+    for (const line of source.split("\n").filter((text) => text.startsWith("import")))
+      expect(line).toMatch(/^import type /);
+  });
+
+  it(`agrees on ${runs} random hosts and images`, { timeout: timeoutMs }, () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(anyHost, anyImage, (host, image) => {
+        const verdict = judgeImage(image, host);
+        const answer = askOracle(image, host);
+        const outcome = verdict.ok ? `fits ${verdict.tier}` : verdict.code;
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+        if (verdict.ok) {
+          expect([...answer.reasons]).toEqual([]);
+          expect(verdict.code.map(({ target }) => target)).toEqual(answer.runs);
+          if (image.requires.cuda !== null) expect(verdict.tier).toBe(answer.tier);
+        } else {
+          expect([...answer.reasons]).toContain(verdict.code);
+          if (isComparable(image, host))
+            expect(allCodes(image, host)).toEqual(withoutPtxDoubt(answer.reasons));
+        }
+      }),
+      { numRuns: runs },
+    );
+    // The comparison is worth something only when every outcome occurs: pins apart, which need a user.
+    const outcomes = [
+      "fits native",
+      "fits minor",
+      "fits forward",
+      ...reasonCodes.filter((code) => code !== "PIN_MISMATCH"),
+    ];
+    if (runs >= 10_000) expect(outcomes.filter((outcome) => !seen.has(outcome))).toEqual([]);
+    expect((seen.get("fits native") ?? 0) + (seen.get("fits minor") ?? 0)).toBeGreaterThan(runs / 20);
+  });
+
+  it(`picks the same winner of ${runs} random locks`, { timeout: timeoutMs }, () => {
+    let won = 0;
+    fc.assert(
+      fc.property(anyHost, anyLock, (host, lock) => {
+        const [winner] = rankImages(lock, host).ranked;
+        expect(winner?.cell ?? null).toBe(askOracleForBest(lock, host));
+        if (winner !== undefined) won++;
+      }),
+      { numRuns: runs },
+    );
+    expect(won).toBeGreaterThan(runs / 20);
+  });
+});
+
+/** Without a driver or a GPU, what the rules after that would say is a matter of taste. */
+function isComparable({ requires }: LockedImage, { nvidia }: HostFacts): boolean {
+  return requires.cuda === null || (nvidia !== null && nvidia.driver !== null && nvidia.gpus.length > 0);
+}
+
+function allCodes(image: LockedImage, host: HostFacts): readonly string[] {
+  return withoutPtxDoubt(new Set(findMisfits(image, viewHost(host)).map(({ code }) => code)));
+}
+
+/** Whether a driver that does not serve the toolkit understands its PTX is not asked, and one GPU's lack of code hides another's. */
+function withoutPtxDoubt(codes: ReadonlySet<string>): readonly string[] {
+  const hides = ["DRIVER_TOO_OLD", "DRIVER_NOT_EXACT", "COMPAT_NOT_SUPPORTED", "NO_GPU_CODE"];
+  const doubtful = hides.some((code) => codes.has(code));
+  return [...codes].filter((code) => !(doubtful && code === "PTX_TOO_NEW")).sort();
+}

@@ -1,0 +1,315 @@
+/**
+ * A second statement of the compatibility rules, for tests only: slow, obvious, written from NVIDIA's and the compilers'
+ * documents and from the description of the order, not from the code that it judges. It imports types and nothing else.
+ *
+ * Where the product computes, this lists: which machine code runs where is written out device by device, as nvlink and
+ * ptxas of CUDA 13.0 answered; which CUDA version a driver offers is the column of the release notes.
+ */
+
+import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+
+/** Machine code that each device runs, best first. Programming Guide, "Binary Compatibility", and nvlink -arch. */
+const machineCode: Readonly<Record<string, readonly string[]>> = {
+  "3.7": ["sm_37", "sm_35", "sm_30"],
+  "7.0": ["sm_70"],
+  "7.5": ["sm_75", "sm_70"],
+  "8.0": ["sm_80"],
+  "8.6": ["sm_86", "sm_80"],
+  "8.7": ["sm_87"],
+  "8.9": ["sm_89", "sm_86", "sm_80"],
+  "9.0": ["sm_90a", "sm_90"],
+  "10.0": ["sm_100a", "sm_100f", "sm_100"],
+  "10.3": ["sm_103a", "sm_103f", "sm_100f", "sm_103", "sm_100"],
+  "11.0": ["sm_110a", "sm_110f", "sm_110"],
+  "12.0": ["sm_120a", "sm_120f", "sm_120"],
+  "12.1": ["sm_121a", "sm_121f", "sm_120f", "sm_121", "sm_120"],
+};
+
+/** PTX that each device runs once its driver has compiled it, nearest first. Programming Guide, "PTX Compatibility", and ptxas. */
+const ptx: Readonly<Record<string, readonly string[]>> = {
+  "3.7": [],
+  "7.0": ["compute_70", "compute_50"],
+  "7.5": ["compute_70", "compute_50"],
+  "8.0": ["compute_80", "compute_70", "compute_50"],
+  "8.6": ["compute_80", "compute_70", "compute_50"],
+  "8.7": ["compute_80", "compute_70", "compute_50"],
+  "8.9": ["compute_80", "compute_70", "compute_50"],
+  "9.0": ["compute_90", "compute_90a", "compute_80", "compute_70", "compute_50"],
+  "10.0": ["compute_100f", "compute_90", "compute_80", "compute_70", "compute_50"],
+  "10.3": ["compute_100f", "compute_90", "compute_80", "compute_70", "compute_50"],
+  "11.0": ["compute_90", "compute_80", "compute_70", "compute_50"],
+  "12.0": ["compute_120", "compute_90", "compute_80", "compute_70", "compute_50"],
+  "12.1": ["compute_120", "compute_90", "compute_80", "compute_70", "compute_50"],
+};
+
+/** Release notes, "CUDA Toolkit and Corresponding Driver Versions", read backwards. R430 is absent: it offers 10.1 or 10.2. */
+const cudaOfBranch: Readonly<Record<string, string>> = {
+  396: "9.2",
+  410: "10.0",
+  418: "10.1",
+  440: "10.2",
+  450: "11.0",
+  470: "11.4",
+  525: "12.0",
+  535: "12.2",
+  550: "12.4",
+  570: "12.8",
+  575: "12.9",
+  580: "13.0",
+  590: "13.1",
+  610: "13.3",
+};
+
+/** The same table forwards: the oldest driver that knows all of a toolkit. */
+const oldestDriverOf: Readonly<Record<string, string>> = {
+  "9.2.148": "396.37",
+  "10.1.243": "418.39",
+  "10.2.89": "440.33",
+  "11.8.0": "520.61.05",
+  "12.4.1": "550.54.15",
+  "12.8.1": "570.124.06",
+  "12.9.1": "575.57.08",
+  "13.0.2": "580.95.05",
+  "13.3.0": "610.43.02",
+};
+
+/** CUDA Compatibility, minor-version compatibility: the oldest driver of a major. Before CUDA 11 there was no such thing. */
+const oldestDriverOfMajor: Readonly<Record<string, string>> = {
+  11: "450.80.02",
+  12: "525.60.13",
+  13: "580.65.06",
+};
+
+/** CUDA Toolkit, Driver and Architecture Matrix: the last branch that drives a card. */
+const lastBranch: Readonly<Record<string, number>> = { "3.7": 470, "7.0": 580 };
+
+/** Driver Installation Guide, Kernel Modules: the open ones need a GSP, which came with Turing (7.5). */
+const withoutGsp = ["3.7", "7.0"];
+
+export interface OracleAnswer {
+  /** Every reason that holds; empty when the image fits. */
+  readonly reasons: ReadonlySet<string>;
+  readonly tier: "native" | "minor" | "forward";
+  /** For each GPU, in their order. */
+  readonly runs: readonly string[];
+}
+
+export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
+  const reasons = new Set<string>();
+  const { cuda, cpu, kernel } = image.requires;
+
+  if (image.digest === null) reasons.add("NOT_BUILT");
+  const foreign = image.platform.split("/")[1] !== host.platform.split("/")[1];
+  if (foreign) reasons.add("ARCH_MISMATCH");
+
+  const broken = [
+    "HOST_DRIVER_LIBRARY_MISMATCH",
+    "HOST_GPU_LOST",
+    "HOST_NVML_FAILED",
+    "HOST_NO_DEVICES",
+    "HOST_SMI_TIMEOUT",
+    "HOST_SMI_FAILED",
+  ];
+  if (host.problems.some((problem) => broken.includes(problem.code))) reasons.add("HOST_BROKEN");
+
+  for (const feature of cpu.features) {
+    if (foreign) continue;
+    if (host.cpu.features === null || !host.cpu.features.includes(feature))
+      reasons.add("CPU_FEATURES_MISSING");
+  }
+  if (kernel !== undefined && (host.kernel === null || older(host.kernel, kernel)))
+    reasons.add("KERNEL_TOO_OLD");
+
+  if (cuda === null) return { reasons, tier: "native", runs: [] };
+  const nvidia = host.nvidia;
+  if (nvidia === null) return { reasons: reasons.add("NO_GPU"), tier: "native", runs: [] };
+  if (nvidia.driver === null) return { reasons: reasons.add("NO_NVIDIA_DRIVER"), tier: "native", runs: [] };
+  if (nvidia.gpus.length === 0) reasons.add("NO_GPU");
+
+  const wsl = (host.sources["nvidia.driver"] ?? "").includes("WSL");
+  const jetson = nvidia.gpus.length > 0 && nvidia.gpus.every((gpu) => gpu.class === "tegra");
+  const plain = !wsl && !jetson;
+  const branch = nvidia.driver.split(".")[0] ?? "";
+  const offered = nvidia.cuda ?? (plain ? (cudaOfBranch[branch] ?? null) : null);
+
+  for (const gpu of nvidia.gpus) {
+    if (gpu.compute === null) continue;
+    if (nvidia.module === "open" && withoutGsp.includes(gpu.compute)) reasons.add("NO_GPU");
+    const last = lastBranch[gpu.compute];
+    if (last === undefined) continue;
+    if (plain && Number(branch) > last) reasons.add("NO_GPU");
+    if (wsl && offered !== null && older(cudaOfBranch[last] ?? "", offered)) reasons.add("NO_GPU");
+  }
+
+  // How the driver serves the toolkit.
+  const toolkit = minorOf(cuda.toolkit);
+  let tier: OracleAnswer["tier"] = "native";
+  let understandsPtx = false;
+  const asHost = (minimum: string): void => {
+    const enough = plain
+      ? !older(nvidia.driver ?? "", minimum)
+      : offered !== null && !older(offered, cudaOfBranch[minimum.split(".")[0] ?? ""] ?? "999");
+    if (!enough) reasons.add("DRIVER_TOO_OLD");
+    knowsAll();
+  };
+  const knowsAll = (): void => {
+    const own = oldestDriverOf[cuda.toolkit];
+    const all =
+      offered === null
+        ? plain && own !== undefined && !older(nvidia.driver ?? "", own)
+        : !older(offered, toolkit);
+    tier = all ? "native" : "minor";
+    understandsPtx = all;
+  };
+  const { driver } = cuda;
+  if (driver.mode === "host") asHost(driver.minimum);
+  if (driver.mode === "bundled") {
+    const oldest = oldestDriverOfMajor[toolkit.split(".")[0] ?? ""] ?? oldestDriverOf[cuda.toolkit] ?? "999";
+    if (wsl || driver.version !== nvidia.driver) reasons.add("DRIVER_NOT_EXACT");
+    else if (older(driver.version, oldest)) reasons.add("DRIVER_TOO_OLD");
+    knowsAll();
+  }
+  if (driver.mode === "compat") {
+    const newEnough =
+      (offered !== null && !older(offered, driver.cuda)) || (plain && !older(nvidia.driver, driver.package));
+    if (newEnough) {
+      asHost(oldestDriverOfMajor[toolkit.split(".")[0] ?? ""] ?? oldestDriverOf[cuda.toolkit] ?? "999");
+    } else {
+      tier = "forward";
+      understandsPtx = !older(driver.cuda, toolkit);
+      const allowed = nvidia.gpus.every((gpu) => gpu.class === "datacenter" || gpu.class === "workstation");
+      const majorFits = Number(driver.cuda.split(".")[0]) >= Number(toolkit.split(".")[0]);
+      if (wsl || !driver.branches.includes(branch) || !allowed || !majorFits)
+        reasons.add("COMPAT_NOT_SUPPORTED");
+    }
+  }
+
+  // What each GPU runs.
+  const runs: string[] = [];
+  for (const gpu of nvidia.gpus) {
+    const machine = (machineCode[gpu.compute ?? ""] ?? []).find((target) => cuda.code.includes(target));
+    const virtual = (ptx[gpu.compute ?? ""] ?? []).find((target) => cuda.code.includes(target));
+    if (machine !== undefined) runs.push(machine);
+    else if (virtual !== undefined && understandsPtx) runs.push(virtual);
+    else reasons.add(virtual === undefined ? "NO_GPU_CODE" : "PTX_TOO_NEW");
+  }
+
+  const enforced =
+    driver.mode !== "bundled" && (host.runtime.nvidia === "legacy" || host.runtime.nvidia === null);
+  if (enforced && cuda.require !== undefined) {
+    const text = cuda.require;
+    const allHold = nvidia.gpus.every(
+      (gpu) =>
+        requirementHolds(text, {
+          cuda: offered,
+          driver: plain ? nvidia.driver : null,
+          arch: gpu.compute,
+          brand: brand(gpu, plain ? branch : null),
+        }) === "yes",
+    );
+    if (!allHold) reasons.add("NVIDIA_REQUIRE_UNSATISFIED");
+  }
+  return { reasons, tier, runs };
+}
+
+/** The cell that should win, or null: keep the best by one criterion after the other until one is left. */
+export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
+  let left = Object.entries(lock.images)
+    .map(([cell, image]) => ({ cell, image, answer: askOracle(image, host) }))
+    .filter(({ answer }) => answer.reasons.size === 0);
+  const keepLowest = (score: (candidate: (typeof left)[number]) => string) => {
+    const best = left.map(score).sort()[0];
+    left = left.filter((candidate) => score(candidate) === best);
+  };
+  keepLowest(({ image }) => (image.requires.cuda === null ? "later" : "first"));
+  keepLowest(
+    ({ answer }) =>
+      answer.runs
+        .map((target, index) => nearness(target, host.nvidia?.gpus[index]?.compute ?? ""))
+        .sort()
+        .at(-1) ?? "",
+  );
+  keepLowest(({ answer }) => String(["native", "minor", "forward"].indexOf(answer.tier)));
+  keepLowest(({ image }) => complement(padded(image.requires.cuda?.toolkit ?? "0")));
+  keepLowest(({ image }) => complement(padded(String(image.requires.cpu.features.length))));
+  keepLowest(({ image, answer }) =>
+    padded(
+      String((image.requires.cuda?.code ?? []).filter((target) => !answer.runs.includes(target)).length),
+    ),
+  );
+  keepLowest(({ image }) => image.tag);
+  return left[0]?.cell ?? null;
+}
+
+/** Sorts as text: specific, family, machine code by minors, PTX by tenths. */
+function nearness(target: string, compute: string): string {
+  const [major = "", minor = ""] = compute.split(".");
+  const digits = target.replace(/\D/g, "");
+  const away = Number(major) * 10 + Number(minor) - Number(digits);
+  const group = target.startsWith("compute") ? 3 : target.endsWith("a") ? 0 : target.endsWith("f") ? 1 : 2;
+  return `${group} ${String(away).padStart(4, "0")}`;
+}
+
+/** nvidia-smi's product_brand: GeForce, Titan, Quadro, Quadro RTX, NVIDIA RTX; Tesla became NVIDIA between R440 and R515. */
+function brand(gpu: GpuFacts, branch: string | null): string | null {
+  const name = gpu.name ?? "";
+  if (name.includes("GeForce")) return "geforce";
+  if (name.includes("Quadro RTX")) return "quadrortx";
+  if (name.startsWith("NVIDIA RTX")) return "nvidiartx";
+  if (gpu.class !== "datacenter" || branch === null) return null;
+  if (Number(branch) <= 440) return "tesla";
+  return Number(branch) >= 515 ? "nvidia" : null;
+}
+
+/** Space is OR, comma is AND, conditions on unknown names do not count, an unreadable condition fails everything. */
+function requirementHolds(
+  text: string,
+  offer: Readonly<Record<string, string | null>>,
+): "yes" | "no" | "unknown" {
+  const answers: string[] = [];
+  for (const alternative of text.split(" ")) {
+    const answersOfAll: string[] = [];
+    for (const condition of alternative.split(",")) {
+      const match = /^(\w*)(>=|<=|!=|=|<|>)(.*)$/.exec(condition);
+      if (match === null) return "no";
+      const [, name = "", operator = "", value = ""] = match;
+      if (!(name in offer)) continue;
+      const actual = offer[name] ?? null;
+      if (actual === null) answersOfAll.push("unknown");
+      else if (name === "brand") answersOfAll.push((actual === value) === (operator === "=") ? "yes" : "no");
+      else {
+        const before = older(actual, value);
+        const after = older(value, actual);
+        const same = !before && !after;
+        const holds = { ">=": !before, "<=": !after, "=": same, "!=": !same, "<": before, ">": after }[
+          operator
+        ];
+        answersOfAll.push(holds ? "yes" : "no");
+      }
+    }
+    if (answersOfAll.length === 0) continue;
+    answers.push(answersOfAll.includes("no") ? "no" : answersOfAll.includes("unknown") ? "unknown" : "yes");
+  }
+  if (answers.length === 0 || answers.includes("yes")) return "yes";
+  return answers.includes("unknown") ? "unknown" : "no";
+}
+
+/** Versions as text of equal width, so that the order of text is the order of versions. */
+function padded(version: string): string {
+  const parts = version.split(".");
+  return [0, 1, 2, 3].map((index) => (parts[index] ?? "0").padStart(6, "0").slice(-6)).join(".");
+}
+
+function older(a: string, b: string): boolean {
+  return padded(a) < padded(b);
+}
+
+function minorOf(toolkit: string): string {
+  return toolkit.split(".").slice(0, 2).join(".");
+}
+
+/** Turns the order of digits around. */
+function complement(digits: string): string {
+  return digits.replace(/\d/g, (digit) => String(9 - Number(digit)));
+}

@@ -1,0 +1,208 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { judgeImage } from "../../src/resolve/judge.ts";
+import {
+  formatRequire,
+  parseRequire,
+  type RequireCondition,
+  requireOperators,
+} from "../../src/resolve/nvidia-require.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { reasonCodes } from "../../src/resolve/verdict.ts";
+import { askOracle } from "./oracle.ts";
+import { anyHost, anyImage, anyLock } from "./support/machines.ts";
+import { checkOptions, timeoutMs } from "./support/runs.ts";
+
+/** A change that makes a host no worse: what fitted before fits after. */
+function neverHurts<T>(
+  change: fc.Arbitrary<T>,
+  apply: (host: HostFacts, change: T) => HostFacts | null,
+): void {
+  let fitted = 0;
+  fc.assert(
+    fc.property(
+      anyHost,
+      fc.array(anyImage, { minLength: 3, maxLength: 6 }),
+      change,
+      (host, images, value) => {
+        const better = apply(host, value);
+        if (better === null) return;
+        for (const image of images) {
+          // A bundled driver wants its own version: for it, newer is not better.
+          if (image.requires.cuda?.driver.mode === "bundled" && better.nvidia?.driver !== host.nvidia?.driver)
+            continue;
+          if (!judgeImage(image, host).ok) continue;
+          fitted++;
+          expect(judgeImage(image, better)).toMatchObject({ ok: true });
+        }
+      },
+    ),
+    checkOptions,
+  );
+  expect(fitted).toBeGreaterThan(checkOptions.numRuns / 20);
+}
+
+describe("a better host", () => {
+  it("has one more CPU feature", { timeout: timeoutMs }, () => {
+    neverHurts(fc.constantFrom("avx512f", "avx_ifma", "amx_tile", "pni"), (host, feature) =>
+      host.cpu.features === null
+        ? null
+        : { ...host, cpu: { ...host.cpu, features: [...new Set([...host.cpu.features, feature])].sort() } },
+    );
+  });
+
+  it("has a newer driver of the same branch", { timeout: timeoutMs }, () => {
+    neverHurts(fc.integer({ min: 0, max: 300 }), (host, step) => {
+      const { nvidia } = host;
+      if (nvidia === null || nvidia.driver === null) return null;
+      const [branch, minor = "0", patch = "0"] = nvidia.driver.split(".");
+      const driver =
+        step === 0 ? `${branch}.${minor}.${Number(patch) + 1}` : `${branch}.${Number(minor) + step}.01`;
+      return { ...host, nvidia: { ...nvidia, driver, library: driver } };
+    });
+  });
+
+  it("has one GPU less, as long as one is left", { timeout: timeoutMs }, () => {
+    neverHurts(fc.nat(), (host, pick) => {
+      const { nvidia } = host;
+      if (nvidia === null || nvidia.gpus.length < 2) return null;
+      const gpus = nvidia.gpus.filter((_, index) => index !== pick % nvidia.gpus.length);
+      return { ...host, nvidia: { ...nvidia, gpus } };
+    });
+  });
+});
+
+describe("the answer does not depend on", () => {
+  it("the order of images, GPUs, features, code and JSON keys", { timeout: timeoutMs }, () => {
+    fc.assert(
+      fc.property(anyHost, anyLock, fc.integer(), (host, lock, seed) => {
+        const other = rankImages(shuffle(lock, seed), shuffle(host, seed));
+        const answer = rankImages(lock, host);
+        expect(other.ranked.map(({ cell, fit }) => [cell, fit.tier])).toEqual(
+          answer.ranked.map(({ cell, fit }) => [cell, fit.tier]),
+        );
+        expect(other.rejected.map(({ cell, code }) => [cell, code])).toEqual(
+          answer.rejected.map(({ cell, code }) => [cell, code]),
+        );
+      }),
+      checkOptions,
+    );
+  });
+
+  it("whether it is asked twice", { timeout: timeoutMs }, () => {
+    fc.assert(
+      fc.property(anyHost, anyLock, (host, lock) => {
+        expect(resolveImage(lock, JSON.parse(JSON.stringify(host)))).toEqual(resolveImage(lock, host));
+      }),
+      checkOptions,
+    );
+  });
+});
+
+describe("every answer", () => {
+  it("holds each image once: ranked, or rejected with a code, a message and a fix", {
+    timeout: timeoutMs,
+  }, () => {
+    fc.assert(
+      fc.property(anyHost, anyLock, (host, lock) => {
+        const { ranked, rejected } = rankImages(lock, host);
+        const cells = [...ranked, ...rejected].map(({ cell }) => cell).sort();
+        expect(cells).toEqual(Object.keys(lock.images).sort());
+        for (const { code, message, fix } of rejected) {
+          expect(reasonCodes).toContain(code);
+          expect(message.trim()).not.toBe("");
+          expect(fix.trim()).not.toBe("");
+          expect(`${message} ${fix}`).not.toMatch(/undefined|NaN|\[object|null/);
+        }
+      }),
+      checkOptions,
+    );
+  });
+
+  it("is a match with code for every visible GPU", { timeout: timeoutMs }, () => {
+    fc.assert(
+      fc.property(anyHost, anyLock, (host, lock) => {
+        const { match } = resolveImage(lock, host);
+        const image = match === null ? undefined : lock.images[match.cell];
+        if (match === null || image === undefined) return;
+        expect(match.reference).toBe(`${lock.repository}:${image.tag}@${image.digest}`);
+        expect(match.reasons.length).toBeGreaterThan(0);
+        if (image.requires.cuda === null) return;
+        const verdict = judgeImage(image, host);
+        expect(verdict.ok && verdict.code.length).toBe(host.nvidia?.gpus.length);
+        expect(
+          askOracle(image, host).runs.every((target) => image.requires.cuda?.code.includes(target)),
+        ).toBe(true);
+      }),
+      checkOptions,
+    );
+  });
+});
+
+describe("NVIDIA_REQUIRE expressions", () => {
+  const condition: fc.Arbitrary<RequireCondition> = fc.oneof(
+    fc.record({
+      property: fc.constantFrom("cuda", "driver", "arch"),
+      operator: fc.constantFrom(...requireOperators),
+      value: fc.tuple(fc.nat(999), fc.nat(99)).map((parts) => parts.join(".")),
+    }),
+    fc.record({
+      property: fc.constant("brand"),
+      operator: fc.constantFrom("=" as const, "!=" as const),
+      value: fc.constantFrom("tesla", "nvidia", "geforce"),
+    }),
+    fc.record({
+      property: fc.constantFrom("CUDA", "vgpu"),
+      operator: fc.constantFrom(...requireOperators),
+      value: fc.stringMatching(/^[a-z0-9.]{1,6}$/),
+    }),
+  );
+
+  it("are parsed to what was formatted", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(condition, { minLength: 1, maxLength: 4 }), { maxLength: 4 }),
+        (alternatives) => {
+          expect(parseRequire(formatRequire({ alternatives }))).toEqual({ alternatives });
+        },
+      ),
+      checkOptions,
+    );
+  });
+
+  it("are read or refused, never thrown at", () => {
+    const noise = fc.string({ unit: fc.constantFrom(..."cudarivebn =!<>,.019\t"), maxLength: 40 });
+    fc.assert(
+      fc.property(noise, (text) => {
+        const expression = parseRequire(text);
+        if (expression !== null) expect(parseRequire(formatRequire(expression))).toEqual(expression);
+      }),
+      checkOptions,
+    );
+  });
+});
+
+/** The same value with keys, and the elements of lists whose order means nothing, in another order. */
+function shuffle<T extends Lock | HostFacts>(value: T, seed: number): T {
+  let state = seed >>> 0;
+  const next = (below: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const mix = <E>(list: readonly E[]): E[] => {
+    const mixed = [...list];
+    for (let index = mixed.length - 1; index > 0; index--) {
+      const other = next(index + 1);
+      [mixed[index], mixed[other]] = [mixed[other] as E, mixed[index] as E];
+    }
+    return mixed;
+  };
+  const walk = (part: unknown): unknown => {
+    if (Array.isArray(part)) return mix(part.map(walk));
+    if (part === null || typeof part !== "object") return part;
+    return Object.fromEntries(mix(Object.entries(part)).map(([key, inner]) => [key, walk(inner)]));
+  };
+  return walk(value) as T;
+}

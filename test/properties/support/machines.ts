@@ -1,0 +1,297 @@
+/** Random hosts and locks, drawn from few values so that most rules decide often. */
+
+import fc from "fast-check";
+import type { GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
+import type { CudaRequirement, DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
+import { gpu } from "../../resolve/support/hosts.ts";
+import { digest, lockOf } from "../../resolve/support/locks.ts";
+
+const x86Features = ["avx", "avx2", "avx512f", "avx512vl", "fma", "pni", "popcnt", "avx_ifma"];
+
+/** The first value nine times out of ten: the rules asked first would else hide the others. */
+function mostly<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
+  return fc.oneof(
+    { weight: 9, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
+}
+
+const products: readonly Partial<GpuFacts>[] = [
+  { name: "Tesla K80", compute: "3.7", class: "datacenter" },
+  { name: "Tesla V100-SXM2-32GB", compute: "7.0", class: "datacenter" },
+  { name: "Tesla T4", compute: "7.5", class: "datacenter" },
+  { name: "Quadro RTX 5000", compute: "7.5", class: "workstation" },
+  { name: "NVIDIA A100-SXM4-80GB", compute: "8.0", class: "datacenter" },
+  { name: "NVIDIA RTX A6000", compute: "8.6", class: "workstation" },
+  { name: "NVIDIA GeForce RTX 3090", compute: "8.6", class: "geforce" },
+  { name: "NVIDIA GeForce RTX 4090", compute: "8.9", class: "geforce" },
+  { name: "NVIDIA H100 80GB HBM3", compute: "9.0", class: "datacenter" },
+  { name: "NVIDIA B200", compute: "10.0", class: "datacenter" },
+  { name: "NVIDIA B300 SXM6 AC", compute: "10.3", class: "datacenter" },
+  { name: "NVIDIA GeForce RTX 5090", compute: "12.0", class: "geforce" },
+  { name: "NVIDIA GB10", compute: "12.1", class: "workstation" },
+  { name: "Graphics Device", compute: "8.0", class: "unknown" },
+  { name: null, compute: null, class: "unknown" },
+];
+const jetsons: readonly Partial<GpuFacts>[] = [
+  { name: "Orin (nvgpu)", compute: "8.7", class: "tegra", integrated: true },
+  { name: "NVIDIA Thor", compute: "11.0", class: "tegra", integrated: true },
+];
+
+/** Driver and the CUDA version that it reports. R430 reports one of two, 540.4.0 is a Jetson number. */
+const drivers: readonly (readonly [string, string])[] = [
+  ["396.44", "9.2"],
+  ["418.87.00", "10.1"],
+  ["430.50", "10.1"],
+  ["450.51.05", "11.0"],
+  ["450.80.02", "11.0"],
+  ["470.256.02", "11.4"],
+  ["525.60.11", "12.0"],
+  ["525.60.13", "12.0"],
+  ["535.54.03", "12.2"],
+  ["535.183.01", "12.2"],
+  ["540.4.0", "12.6"],
+  ["550.54.15", "12.4"],
+  ["570.86.15", "12.8"],
+  ["570.124.06", "12.8"],
+  ["575.57.08", "12.9"],
+  ["580.65.06", "13.0"],
+  ["580.95.05", "13.0"],
+  ["590.48.01", "13.1"],
+  ["610.43.02", "13.3"],
+];
+
+const problems: readonly HostProblem[] = [
+  {
+    code: "HOST_DRIVER_LIBRARY_MISMATCH",
+    message: "kernel module 580.95.05, library 580.178",
+    fix: "reboot",
+  },
+  { code: "HOST_GPU_LOST", message: "GPU 1 fell off the bus" },
+  { code: "HOST_NVML_FAILED", message: "NVML: Unknown Error" },
+  { code: "HOST_SMI_TIMEOUT", message: "nvidia-smi did not answer in 5 s" },
+  { code: "HOST_CONTAINER_WITHOUT_DEVICES", message: "no /dev/nvidiactl" },
+];
+
+/** The CPU and GPU dials turn together most of the time, as machines that nothing fits teach little. */
+const features = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(x86Features.slice(0, 7)) },
+  { weight: 2, arbitrary: fc.constant([...x86Features]) },
+  { weight: 3, arbitrary: fc.subarray(x86Features) },
+  { weight: 1, arbitrary: fc.constant(null) },
+);
+
+const desktopGpus = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .constantFrom(...products)
+      .chain((one) => fc.array(fc.constant(one), { minLength: 1, maxLength: 3 })),
+  },
+  { weight: 4, arbitrary: fc.array(fc.constantFrom(...products), { minLength: 1, maxLength: 3 }) },
+  { weight: 1, arbitrary: fc.constant([]) },
+);
+const jetsonGpus = fc.constantFrom(...jetsons).map((one) => [one]);
+
+const nvidiaOf = (gpus: fc.Arbitrary<readonly Partial<GpuFacts>[]>) =>
+  fc
+    .record({
+      gpus,
+      driver: fc.constantFrom(...drivers),
+      reports: fc.boolean(),
+      driverless: fc.integer({ max: 19, min: 0 }).map((n) => n === 0),
+      module: fc.constantFrom("proprietary", "proprietary", "open", null),
+    })
+    .map(({ gpus: list, driver: [version, cuda], reports, driverless, module }) => ({
+      driver: driverless ? null : version,
+      module: driverless ? null : module,
+      library: driverless ? null : version,
+      cuda: reports && !driverless ? cuda : null,
+      gpus: list.map((product, index) => gpu({ ...product, index })),
+    }));
+
+const hosts = (
+  nvidia: fc.Arbitrary<HostFacts["nvidia"]>,
+  kind: fc.Arbitrary<string>,
+): fc.Arbitrary<HostFacts> =>
+  fc
+    .record({
+      platform: mostly("linux/amd64", "linux/arm64"),
+      kernel: mostly<string | null>("6.8.0", "5.10", "3.10.0", null),
+      features,
+      nvidia,
+      kind,
+      runtime: fc.constantFrom("cdi", "cdi", "legacy", "none", null),
+      broken: fc.oneof(
+        { weight: 9, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: fc.constantFrom(...problems).map((problem) => [problem]) },
+      ),
+    })
+    .map(({ platform, kernel, features: present, nvidia: facts, kind: source, runtime, broken }) => ({
+      schemaVersion: 1 as const,
+      platform,
+      kernel,
+      cpu: { vendor: null, model: null, features: present, level: present === null ? null : "x86-64-v3" },
+      nvidia: facts,
+      runtime: { nvidia: runtime },
+      problems: broken,
+      sources: facts === null ? {} : { "nvidia.driver": source },
+    }));
+
+const proc = fc.constant("/proc/driver/nvidia/version");
+
+export const anyHost: fc.Arbitrary<HostFacts> = fc.oneof(
+  { weight: 12, arbitrary: hosts(nvidiaOf(desktopGpus), proc) },
+  { weight: 1, arbitrary: hosts(nvidiaOf(jetsonGpus), proc) },
+  {
+    weight: 1,
+    arbitrary: hosts(nvidiaOf(desktopGpus), fc.constant("nvidia-smi (WSL2 library; Windows driver 572.70)")),
+  },
+  { weight: 1, arbitrary: hosts(fc.constant(null), proc) },
+);
+
+const targets = [
+  "sm_37",
+  "sm_70",
+  "sm_75",
+  "sm_80",
+  "sm_86",
+  "sm_87",
+  "sm_89",
+  "sm_90",
+  "sm_90a",
+  "sm_100",
+  "sm_100a",
+  "sm_100f",
+  "sm_103",
+  "sm_110",
+  "sm_120",
+  "sm_120f",
+  "sm_121a",
+  "compute_50",
+  "compute_70",
+  "compute_80",
+  "compute_90",
+  "compute_90a",
+  "compute_100f",
+  "compute_120",
+];
+
+/** Toolkit and the floor of its major, or its own minimum before CUDA 11. */
+const toolkits: readonly (readonly [string, string])[] = [
+  ["9.2.148", "396.37"],
+  ["10.1.243", "418.39"],
+  ["10.2.89", "440.33"],
+  ["11.8.0", "450.80.02"],
+  ["12.4.1", "525.60.13"],
+  ["12.8.1", "525.60.13"],
+  ["12.9.1", "525.60.13"],
+  ["13.0.2", "580.65.06"],
+  ["13.3.0", "580.65.06"],
+];
+
+/** NVIDIA's packages, with the branches of its published matrix. */
+const packages: readonly (DriverRequirement & { readonly mode: "compat" })[] = [
+  { mode: "compat", package: "535.104.05", cuda: "12.2", branches: ["470", "525"] },
+  { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] },
+  { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535", "570"] },
+];
+
+const expressions = [
+  "cuda>=12.4",
+  "cuda>=12.8 brand=unknown,driver>=535,driver<536 brand=nvidia,driver>=535,driver<536 brand=nvidiartx,driver>=550,driver<551",
+  "brand=tesla brand=nvidia",
+  "brand!=geforce,arch>=7.5",
+  "CUDA>=99.0",
+  "vgpu=1,cuda>=12.0 driver>=570",
+  "cuda",
+];
+
+const driverOf = (minimum: string): fc.Arbitrary<DriverRequirement> =>
+  fc.oneof(
+    { weight: 8, arbitrary: fc.constant({ mode: "host" as const, minimum }) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(...drivers).map(([version]) => ({ mode: "bundled" as const, version })),
+    },
+    { weight: 2, arbitrary: fc.constantFrom(...packages) },
+  );
+
+const cudaRequirement: fc.Arbitrary<CudaRequirement> = fc
+  .constantFrom(...toolkits)
+  .chain(([toolkit, minimum]) =>
+    fc
+      .record({
+        code: fc.uniqueArray(fc.constantFrom(...targets), { minLength: 1, maxLength: 8 }),
+        driver: driverOf(minimum),
+        require: fc.oneof(
+          { weight: 3, arbitrary: fc.constant(undefined) },
+          { weight: 1, arbitrary: fc.constantFrom(...expressions) },
+        ),
+      })
+      .map(({ code, driver, require }) => ({
+        toolkit,
+        code,
+        driver,
+        ...(require === undefined ? {} : { require }),
+      })),
+  );
+
+export const anyImage: fc.Arbitrary<LockedImage> = fc
+  .record({
+    platform: mostly("linux/amd64", "linux/amd64/v1", "linux/arm64"),
+    needs: fc.oneof(
+      { weight: 9, arbitrary: fc.constant(["avx", "avx2", "fma"]) },
+      { weight: 2, arbitrary: fc.subarray(x86Features) },
+    ),
+    kernel: mostly<string | undefined>(undefined, "3.2.0", "5.10.0", "5.14"),
+    cuda: fc.oneof({ weight: 5, arbitrary: cudaRequirement }, { weight: 1, arbitrary: fc.constant(null) }),
+    python: fc.constantFrom("3.11", "3.12"),
+    built: fc.integer({ min: 0, max: 19 }).map((n) => n > 0),
+  })
+  .map(({ platform, needs, kernel, cuda, python, built }) => ({
+    axes: { cuda: cuda?.toolkit ?? "none", python },
+    platform,
+    tag: "",
+    inputDigest: digest,
+    digest: built ? digest : null,
+    requires: { cpu: { march: "any", features: needs }, cuda, ...(kernel === undefined ? {} : { kernel }) },
+    bases: [],
+    builder: "docker 28.2.2",
+    created: null,
+    size: null,
+  }));
+
+/** The same image with one difference: locks of strangers never reach the last steps of the order. */
+const twin = (image: LockedImage): fc.Arbitrary<LockedImage> => {
+  const { cuda, cpu } = image.requires;
+  const requires = (change: Partial<LockedImage["requires"]>) => ({
+    ...image,
+    requires: { ...image.requires, ...change },
+  });
+  const plain = fc.constantFrom(image, requires({ cpu: { ...cpu, features: cpu.features.slice(1) } }), {
+    ...image,
+    platform: "linux/amd64",
+  });
+  if (cuda === null) return plain;
+  const more = fc
+    .constantFrom(...targets)
+    .map((target) => requires({ cuda: { ...cuda, code: [...new Set([...cuda.code, target])] } }));
+  const toolkit = fc
+    .constantFrom(...toolkits)
+    .map(([version]) => requires({ cuda: { ...cuda, toolkit: version } }));
+  return fc.oneof(plain, more, toolkit);
+};
+
+export const anyLock: fc.Arbitrary<Lock> = fc
+  .array(
+    fc.oneof(
+      anyImage.map((image) => [image]),
+      anyImage.chain((image) => fc.tuple(fc.constant(image), twin(image), twin(image))),
+    ),
+    {
+      minLength: 1,
+      maxLength: 4,
+    },
+  )
+  .map((groups) => lockOf(Object.fromEntries(groups.flat().map((image, index) => [`cell-${index}`, image]))));

@@ -1,0 +1,326 @@
+/** The graph that ImageFleet registers, with Pulumi's engine replaced by its mocks. */
+
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import * as docker from "@pulumi/docker";
+import * as pulumi from "@pulumi/pulumi";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
+import { type ServedRegistry, serveRegistry } from "./support/served-registry.ts";
+
+const imageType = "docker:index/image:Image";
+// biome-ignore lint/suspicious/noExplicitAny: the mocks' own type
+type Inputs = Record<string, any>;
+
+let registry: ServedRegistry;
+let folder: string;
+let created: { readonly name: string; readonly inputs: Inputs; readonly provider: string | undefined }[];
+/** What the stack has from before: URN → resource. */
+let before: Record<string, { readonly type: string; readonly outputs: Inputs }>;
+let options: Map<string, pulumi.ResourceOptions>;
+
+beforeAll(async () => {
+  registry = await serveRegistry();
+});
+afterAll(() => registry.stop());
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "imgmatch-pulumi-"));
+  mkdirSync(join(folder, "templates"));
+  template("FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
+  writeFileSync(join(folder, "templates/content"), "hello\n");
+  matrix(["x86-64-v2", "x86-64-v3"]);
+  registry.tags.clear();
+  registry.logins.length = 0;
+  created = [];
+  before = {};
+  options = new Map();
+  await pulumi.runtime.setMocks(
+    {
+      newResource: ({ type, name, inputs, provider }) => {
+        if (type !== imageType) return { id: name, state: inputs };
+        created.push({ name, inputs, provider });
+        const { imageName, skipPush, build } = inputs;
+        const text = readFileSync(resolve(build.dockerfile), "utf8");
+        const [repository, tag] = split(imageName);
+        const label = /^LABEL dev\.imgmatch\.inputs="(.*)"$/m.exec(text)?.[1] ?? "";
+        const digest =
+          registry.tags.get(tag) ?? registry.pushImage(tag, { "dev.imgmatch.inputs": label }, name);
+        return {
+          id: imageName,
+          state: { ...inputs, repoDigest: skipPush ? `sha256:${"0".repeat(64)}` : `${repository}@${digest}` },
+        };
+      },
+      call: ({ token, inputs }) =>
+        token === "pulumi:pulumi:readStackResourceOutputs"
+          ? { name: inputs.stackName, outputs: before }
+          : Promise.reject(new Error(token)),
+    },
+    "platform",
+    "dev",
+    false,
+    "organization",
+  );
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const split = (name: string): [string, string] => [
+  name.slice(0, name.lastIndexOf(":")),
+  name.slice(name.lastIndexOf(":") + 1),
+];
+const template = (text: string) => writeFileSync(join(folder, "templates/app.Dockerfile.hbs"), text);
+const matrixOf = (marches: readonly string[], tag = "{{version}}-{{cell}}-{{inputs}}") => ({
+  name: "demo",
+  version: "1.0.0",
+  registry: registry.host,
+  template: "templates/app.Dockerfile.hbs",
+  tag,
+  base: "scratch",
+  args: { FLAVOUR: "plain" },
+  axes: { march: marches },
+});
+const matrix = (marches: readonly string[], tag?: string) =>
+  writeFileSync(join(folder, "matrix.yaml"), JSON.stringify(matrixOf(marches, tag)));
+
+/** One update: the fleet with everything that it made. */
+async function update(args: Partial<ImageFleetArgs> = {}, more: pulumi.ComponentResourceOptions = {}) {
+  created = [];
+  const fleet = new ImageFleet(
+    "fleet",
+    { matrix: join(folder, "matrix.yaml"), ...args },
+    {
+      ...more,
+      // Transforms are the engine's, which is not there.
+      transformations: [
+        ({ type, name, opts, props }) => {
+          if (type === imageType) options.set(name, opts);
+          return { props, opts };
+        },
+      ],
+    },
+  );
+  const [references, lock] = await Promise.all([value(fleet.references), value(fleet.lock)]);
+  const images = [...created].sort((one, other) => (one.name < other.name ? -1 : 1));
+  // What the next update finds.
+  for (const { name, inputs } of images) {
+    const [repository, tag] = split(inputs.imageName);
+    before[`urn:pulumi:dev::platform::imgmatch:index:ImageFleet$${imageType}::${name}`] = {
+      type: imageType,
+      outputs: {
+        imageName: inputs.imageName,
+        dockerfile: inputs.build.dockerfile,
+        repoDigest: `${repository}@${registry.tags.get(tag)}`,
+      },
+    };
+  }
+  return { fleet, references, lock, images };
+}
+
+function value<T>(output: pulumi.Output<T>): Promise<T> {
+  return (output as unknown as { promise(): Promise<T> }).promise();
+}
+
+describe("The images of a fleet", () => {
+  it("are one for each cell, named by fleet and cell", async () => {
+    const { images } = await update();
+    expect(images.map(({ name }) => name)).toEqual(["fleet-x86-64-v2", "fleet-x86-64-v3"]);
+    for (const { inputs } of images) {
+      expect(inputs.imageName).toMatch(
+        new RegExp(`^${registry.host}/demo:1\\.0\\.0-x86-64-v[23]-[0-9a-f]{12}$`),
+      );
+      expect(inputs.skipPush).toBe(false);
+      expect(inputs.build).toMatchObject({
+        platform: "linux/amd64",
+        builderVersion: "BuilderBuildKit",
+        args: { FLAVOUR: "plain", IMGMATCH_BASE_NAME: "scratch" },
+      });
+      expect(inputs.registry).toBeUndefined();
+    }
+  });
+
+  it("have relative paths, to a context with the files and one Dockerfile", async () => {
+    const { images } = await update();
+    for (const { inputs } of images) {
+      const { context, dockerfile } = inputs.build;
+      expect(context).not.toMatch(/^\//);
+      expect(dockerfile.startsWith(`${context}/.imgmatch/`)).toBe(true);
+      expect(readFileSync(join(context, "content"), "utf8")).toBe("hello\n");
+      // Hides the Dockerfiles of the other cells.
+      expect(readFileSync(`${dockerfile}.dockerignore`, "utf8")).toBe(".imgmatch\n");
+      expect(existsSync(join(context, "app.Dockerfile.hbs"))).toBe(false);
+    }
+  });
+
+  it("carry every label of the other engines, the inputs among them", async () => {
+    const { images, lock } = await update();
+    const text = readFileSync(images[0]?.inputs.build.dockerfile, "utf8");
+    expect(text).toContain(`LABEL dev.imgmatch.inputs="${lock.images["x86-64-v2"]?.inputDigest}"\n`);
+    expect(text).toContain('LABEL dev.imgmatch.cell="x86-64-v2"\n');
+  });
+
+  it("are those that are selected", async () => {
+    const { images, references } = await update({ only: ["march=x86-64-v3"] });
+    expect(images.map(({ name }) => name)).toEqual(["fleet-x86-64-v3"]);
+    expect(Object.keys(references)).toEqual(["x86-64-v3"]);
+  });
+
+  it("come from a matrix in the program too", async () => {
+    const fromFile = await update();
+    registry.tags.clear();
+    before = {};
+    const fromObject = await update({ matrix: matrixOf(["x86-64-v2", "x86-64-v3"]), folder });
+    const names = ({ images }: typeof fromFile) => images.map(({ inputs }) => inputs.imageName);
+    expect(names(fromObject)).toEqual(names(fromFile));
+  });
+
+  it("stay in the engine without a push", async () => {
+    const { images, references, lock } = await update({ push: false });
+    expect(images.map(({ inputs }) => inputs.skipPush)).toEqual([true, true]);
+    expect(references).toEqual({});
+    expect(lock.images["x86-64-v2"]?.digest).toBeNull();
+    expect(registry.logins).toEqual([]);
+  });
+});
+
+describe("What the program gets", () => {
+  it("are references by the registry's digest", async () => {
+    const { references, lock } = await update();
+    for (const [cell, reference] of Object.entries(references)) {
+      const digest = registry.tags.get(lock.images[cell]?.tag ?? "");
+      expect(reference).toBe(`${registry.host}/demo@${digest}`);
+      expect(lock.images[cell]?.digest).toBe(digest);
+    }
+  });
+
+  it("is the image for a host, which may be an output itself", async () => {
+    const { fleet, references } = await update();
+    const facts = readFileSync("docs/examples/vision/hosts/h100.json", "utf8");
+    const host = parseHostFacts(facts, "h100.json");
+    const { match } = await value(fleet.resolve(pulumi.output(host)));
+    expect(match?.cell).toBe("x86-64-v3");
+    expect(match?.reference).toContain(references["x86-64-v3"]?.split("@")[1]);
+  });
+
+  it("is the same lock every time", async () => {
+    const once = await update();
+    const twice = await update();
+    expect(twice.lock satisfies Lock).toEqual(once.lock);
+  });
+});
+
+describe("The login", () => {
+  const login = { username: "ci", password: "correct horse" };
+
+  it("goes to the provider with its password as a secret, and to the registry in plain", async () => {
+    const { images, references } = await update({ registry: login });
+    for (const { inputs } of images) {
+      // How Pulumi writes a secret; that the state has it encrypted, test/e2e/pulumi.test.ts asserts.
+      expect(inputs.registry).toEqual({
+        "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+        value: { server: registry.host, ...login },
+      });
+    }
+    expect(JSON.stringify(references)).not.toContain(login.password);
+  });
+
+  it("makes no output secret", async () => {
+    const { fleet } = await update({ registry: login });
+    expect(await pulumi.isSecret(fleet.references)).toBe(false);
+    expect(await pulumi.isSecret(fleet.lock)).toBe(false);
+  });
+
+  it("asks no registry while it is not known", async () => {
+    const { images } = await update({ registry: { username: "ci", password: unknownOutput() } });
+    expect(images).toHaveLength(2);
+    expect(registry.logins).toEqual([]);
+  });
+});
+
+/** As in a preview, where a resource that makes it is yet to be created. */
+function unknownOutput(): pulumi.Output<string> {
+  const output = pulumi.output("not yet");
+  Object.assign(output, { isKnown: Promise.resolve(false) });
+  return output;
+}
+
+describe("Another update", () => {
+  it("asks for the same of the same inputs, and compares nothing else", async () => {
+    const first = await update();
+    const second = await update();
+    expect(second.images).toEqual(first.images);
+    for (const { name } of second.images)
+      expect(options.get(name)?.ignoreChanges).toEqual(["build", "skipPush", "registry"]);
+  });
+
+  it("replaces and never changes", async () => {
+    await update();
+    for (const { replaceOnChanges } of options.values())
+      expect(replaceOnChanges).toEqual(["build", "imageName"]);
+  });
+
+  it("adds exactly the cells of a new value", async () => {
+    const first = await update();
+    matrix(["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
+    const second = await update();
+    expect(second.images.slice(0, 2)).toEqual(first.images);
+    expect(second.images.map(({ name }) => name).slice(2)).toEqual(["fleet-x86-64-v4"]);
+  });
+
+  it("changes exactly the cells whose Dockerfile a template changes", async () => {
+    const first = await update();
+    template(
+      'FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n{{#if (eq march.name "x86-64-v3")}}\nENV X=1\n{{/if}}\n',
+    );
+    const second = await update();
+    expect(second.images[0]).toEqual(first.images[0]);
+    expect(second.images[1]?.inputs.imageName).not.toBe(first.images[1]?.inputs.imageName);
+    expect(options.get("fleet-x86-64-v3")?.ignoreChanges ?? []).toEqual([]);
+  });
+
+  it("takes what others have pushed of the same inputs, without a resource", async () => {
+    const { references } = await update();
+    before = {};
+    const second = await update();
+    expect(second.images).toEqual([]);
+    expect(second.references).toEqual(references);
+  });
+});
+
+describe("A tag with other inputs", () => {
+  it("stops the program before the first resource, with every conflict", async () => {
+    matrix(["x86-64-v2", "x86-64-v3"], "{{version}}-{{cell}}");
+    registry.pushImage("1.0.0-x86-64-v2", {}, "of others");
+    registry.pushImage("1.0.0-x86-64-v3", {}, "of others too");
+    // Every output of the fleet fails then: that is what ends a program. Here nobody but this test listens.
+    const listeners = process.listeners("unhandledRejection");
+    process.removeAllListeners("unhandledRejection");
+    const failures: unknown[] = [];
+    process.on("unhandledRejection", (error) => failures.push(error));
+    try {
+      await expect(update()).rejects.toThrow(/TAG_CONFLICT.*x86-64-v[23][\s\S]*TAG_CONFLICT.*x86-64-v[23]/);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(new Set(failures.map((error) => (error as { readonly code?: string }).code))).toEqual(
+        new Set(["TAG_CONFLICT"]),
+      );
+    } finally {
+      process.removeAllListeners("unhandledRejection");
+      for (const listener of listeners) process.on("unhandledRejection", listener);
+    }
+    expect(created).toEqual([]);
+  });
+});
+
+describe("Options of the component", () => {
+  it("pass the provider and the dependencies through to every image", async () => {
+    const provider = new docker.Provider("elsewhere", { host: "ssh://builder" });
+    const first = new pulumi.ComponentResource("test:index:First", "first");
+    await update({}, { providers: [provider], dependsOn: [first] });
+    expect(options.size).toBe(2);
+    for (const { dependsOn } of options.values()) expect([dependsOn].flat()).toContain(first);
+    const urn = await value(provider.urn);
+    expect(created.map(({ provider: used }) => used)).toEqual([`${urn}::elsewhere`, `${urn}::elsewhere`]);
+  });
+});

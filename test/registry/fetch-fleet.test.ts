@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { publishIndex } from "../../src/build/publish-index.ts";
+import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
+import type { RegistryClient } from "../../src/registry/client.ts";
+import { type FetchOptions, fetchFleet, formatAge } from "../../src/registry/fetch-fleet.ts";
+import { parseImageReference, withDigest } from "../../src/registry/reference.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../build/support/memory-registry.ts";
+import { image } from "../resolve/support/locks.ts";
+import { makeFolder } from "../support/folders.ts";
+
+const reference = parseImageReference("registry.example.com/team/app:1.0");
+
+describe("fetchFleet", () => {
+  let registry: MemoryRegistry;
+  let asked: string[];
+  let told: string[];
+  let cache: string;
+
+  beforeEach(async () => {
+    registry = createMemoryRegistry();
+    asked = [];
+    told = [];
+    cache = makeFolder({});
+    await publish("a");
+  });
+
+  async function publish(...cells: string[]): Promise<void> {
+    const { axes, platform, inputDigest, requires } = image();
+    const images = cells.map((cell) => {
+      const digest = registry.pushImage(`1.0-${cell}`, {}, cell);
+      return [cell, { axes, platform, inputDigest, requires, tag: `1.0-${cell}`, digest }] as const;
+    });
+    await publishIndex({ registry, reference, name: "app", version: "1.0", images: new Map(images) });
+  }
+
+  const options = (more: Partial<FetchOptions> = {}): FetchOptions => ({
+    connect: async () => ({
+      ...registry,
+      findManifest: (to) => {
+        asked.push("head");
+        return registry.findManifest(to);
+      },
+      readManifest: (to) => {
+        asked.push("get");
+        return registry.readManifest(to);
+      },
+    }),
+    cache,
+    now: () => new Date(),
+    tell: (message) => told.push(message),
+    ...more,
+  });
+  const failing = (code: ProblemCode): Partial<FetchOptions> => ({
+    connect: async () => {
+      const fail = () => Promise.reject(new ImgmatchError({ code, message: `it says ${code}` }));
+      return { ...registry, findManifest: fail, readManifest: fail } satisfies RegistryClient;
+    },
+  });
+  const cells = async (more?: Partial<FetchOptions>) =>
+    Object.keys((await fetchFleet(reference, options(more))).images);
+  const cacheFile = () => join(cache, readdirSync(cache)[0] ?? "");
+
+  it("asks once, and keeps nothing unless told to", async () => {
+    expect(await cells({ cache: null })).toEqual(["a"]);
+    expect(asked).toEqual(["get"]);
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  it("names the images where it was asked for them", async () => {
+    const mirror = parseImageReference("mirror.example.com:5000/x/app:1.0");
+    const { repository, version, name } = await fetchFleet(mirror, options());
+    expect([repository, version, name]).toEqual(["mirror.example.com:5000/x/app", "1.0", "app"]);
+  });
+
+  it("asks only whether the cached answer is still true, and takes the new one when it is not", async () => {
+    await cells();
+    asked.length = 0;
+    expect(await cells()).toEqual(["a"]);
+    expect(asked).toEqual(["head"]);
+    await publish("b");
+    asked.length = 0;
+    expect(await cells()).toEqual(["a", "b"]);
+    expect(asked).toEqual(["head", "get"]);
+    expect(await cells(failing("REGISTRY_UNREACHABLE"))).toEqual(["a", "b"]);
+  });
+
+  it("answers from the cache when the registry does not, and says how old that is", async () => {
+    await cells();
+    const hoursAgo = new Date(Date.now() - 5 * 3600_000);
+    utimesSync(cacheFile(), hoursAgo, hoursAgo);
+    for (const code of ["REGISTRY_UNREACHABLE", "REGISTRY_FAILED", "REGISTRY_DIGEST_MISMATCH"] as const) {
+      told.length = 0;
+      expect(await cells(failing(code))).toEqual(["a"]);
+      expect(told.join()).toMatch(
+        new RegExp(`it says ${code}\nanswered from the cache: sha256:\\w+, confirmed .* 5 h ago`),
+      );
+    }
+    await cells();
+    told.length = 0;
+    await cells(failing("REGISTRY_UNREACHABLE"));
+    expect(told.join()).toMatch(/confirmed by the registry \d s ago/);
+  });
+
+  it("gives no old answer to who is refused, or for what is gone", async () => {
+    await cells();
+    await expect(cells(failing("REGISTRY_AUTH"))).rejects.toMatchObject({ code: "REGISTRY_AUTH" });
+    registry.tags.delete("1.0");
+    await expect(cells()).rejects.toMatchObject({ code: "INDEX_NOT_FOUND" });
+  });
+
+  it("asks nobody for a digest that it has", async () => {
+    const digest = registry.tags.get("1.0") ?? "";
+    const pinned = withDigest(reference, digest);
+    await fetchFleet(pinned, options());
+    asked.length = 0;
+    expect(Object.keys((await fetchFleet(pinned, options())).images)).toEqual(["a"]);
+    expect(asked).toEqual([]);
+  });
+
+  it("trusts no cache that was changed or damaged", async () => {
+    await cells();
+    const whole = readFileSync(cacheFile(), "utf8");
+    for (const text of [
+      "",
+      "{",
+      whole.slice(0, -20),
+      whole.replace("1.0-a", "1.0-b"),
+      whole.replace("team/app", "team/x"),
+    ]) {
+      writeFileSync(cacheFile(), text);
+      await expect(cells(failing("REGISTRY_UNREACHABLE"))).rejects.toMatchObject({
+        code: "REGISTRY_UNREACHABLE",
+      });
+      expect(await cells()).toEqual(["a"]);
+    }
+  });
+
+  it("answers also where the cache cannot be written, and says so", async () => {
+    const file = join(makeFolder({ file: "" }), "file");
+    expect(await cells({ cache: join(file, "cache") })).toEqual(["a"]);
+    expect(told.join()).toContain("the cache cannot be written");
+  });
+
+  it("does not keep what is no index of a fleet", async () => {
+    registry.pushImage("1.0", {}, "an image");
+    await expect(cells()).rejects.toMatchObject({ code: "INDEX_INVALID" });
+    expect(readdirSync(cache)).toEqual([]);
+  });
+
+  it("wants a version", async () => {
+    const bare = parseImageReference("registry.example.com/team/app");
+    await expect(fetchFleet(bare, options())).rejects.toMatchObject({ code: "REFERENCE_INVALID" });
+  });
+});
+
+it.each([
+  [-5000, "0 s"],
+  [119_000, "119 s"],
+  [3_600_000, "60 min"],
+  [8 * 3_600_000, "8 h"],
+  [9 * 86_400_000, "9 d"],
+])("an age of %d ms is %s", (ms, text) => {
+  expect(formatAge(ms)).toBe(text);
+});

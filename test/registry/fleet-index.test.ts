@@ -1,0 +1,172 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Lock } from "../../src/lock/lock.ts";
+import type { Manifest } from "../../src/registry/client.ts";
+import { digestOf } from "../../src/registry/digest.ts";
+import { type FleetIndex, formatFleetIndex, type IndexedImage } from "../../src/registry/fleet-index.ts";
+import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
+import { parseImageReference } from "../../src/registry/reference.ts";
+import { resolveImage } from "../../src/resolve/resolve.ts";
+import { anyHost, anyLock } from "../properties/support/machines.ts";
+import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
+import { cuda, gpuImage, image, lockOf, requirement } from "../resolve/support/locks.ts";
+
+const reference = parseImageReference("registry.example.com/team/cv-tf:1.12.0");
+
+/** What publishing a lock puts into the index: everything that has a digest. */
+function indexOf({ name, version, images }: Lock): FleetIndex {
+  const entries = Object.entries(images).flatMap(([cell, { digest, ...locked }]) => {
+    if (digest === null) return [];
+    const { axes, platform, tag, inputDigest, requires } = locked;
+    const indexed: IndexedImage = { axes, platform, tag, inputDigest, requires, digest };
+    const descriptor = { mediaType: "application/vnd.oci.image.manifest.v1+json", digest, size: 1234 };
+    return [[cell, { image: indexed, descriptor }] as const];
+  });
+  return { name, version, prefer: [], entries: new Map(entries) };
+}
+
+function readBack(index: FleetIndex, maxBytes?: number): Lock {
+  const stored = formatFleetIndex(index, { maxBytes });
+  return lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);
+}
+
+const cellsOf = ({ bytes }: Manifest) =>
+  JSON.parse(Buffer.from(bytes).toString()).manifests.map(
+    ({ annotations }: { annotations: Record<string, string> }) => annotations["dev.imgmatch.cell"],
+  );
+
+describe("resolving from the index", () => {
+  it("answers what the lock answers, divided into parts or not", { timeout: timeoutMs }, () => {
+    let matched = 0;
+    fc.assert(
+      fc.property(anyHost, anyLock, fc.integer({ min: 500, max: 20_000 }), (host, lock, maxBytes) => {
+        const here = { ...lock, repository: "registry.example.com/team/cv-tf" };
+        const byLock = resolveImage(here, host);
+        const byIndex = resolveImage(readBack(indexOf(here), maxBytes), host);
+        expect(byIndex.match).toEqual(byLock.match);
+        expect(byIndex.rejected).toEqual(
+          byLock.rejected.filter(({ cell }) => here.images[cell]?.digest !== null),
+        );
+        if (byIndex.match !== null) matched++;
+      }),
+      checkOptions,
+    );
+    expect(matched).toBeGreaterThan(checkOptions.numRuns / 20);
+  });
+});
+
+describe("the bytes of an index", () => {
+  const images = {
+    "gpu-small": gpuImage(cuda("12.4.1", ["sm_80"]), {
+      requires: requirement(cuda("12.4.1", ["sm_80"]), []),
+    }),
+    "cpu-v3": image(),
+    "cpu-v1": image({ requires: requirement(null, ["sse2"]) }),
+    "arm-v1": image({ platform: "linux/arm64", requires: requirement(null, ["fp"]) }),
+    "arm-v2": image({ platform: "linux/arm64", requires: requirement(null, ["fp", "sve"]) }),
+    unpushed: image({ digest: null }),
+  };
+  const index = indexOf(lockOf(images));
+
+  it("has each platform's undemanding CPU image first, that of the most frequent platform before all", () => {
+    const { top, parts } = formatFleetIndex(index);
+    expect(cellsOf(top)).toEqual(["cpu-v1", "arm-v1", "cpu-v3", "gpu-small", "arm-v2"]);
+    expect(parts).toEqual([]);
+  });
+
+  it("does not depend on the order of the images and their keys", () => {
+    const { top } = formatFleetIndex(index);
+    const turned = new Map(
+      [...index.entries].reverse().map(([cell, { image: one, descriptor }]) => {
+        const reversed = Object.fromEntries(Object.entries(one).reverse()) as unknown as IndexedImage;
+        return [cell, { descriptor, image: reversed }] as const;
+      }),
+    );
+    expect(formatFleetIndex({ ...index, entries: turned }).top.digest).toBe(top.digest);
+  });
+
+  it("is what other tools read: an OCI index with platforms", () => {
+    const { top } = formatFleetIndex(index);
+    const json = JSON.parse(Buffer.from(top.bytes).toString());
+    expect(json).toMatchObject({
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.index.v1+json",
+      annotations: { "org.opencontainers.image.version": "1.12.0", "dev.imgmatch.index": "1" },
+    });
+    expect(json.manifests[1]).toMatchObject({ platform: { os: "linux", architecture: "arm64" }, size: 1234 });
+  });
+
+  it("keeps the baselines in the first manifest when the fleet is divided, and parts out of the engines' sight", () => {
+    const { top, parts } = formatFleetIndex(index, { maxBytes: 900 });
+    expect(parts.length).toBeGreaterThan(1);
+    expect(cellsOf(top).slice(0, 1)).toEqual(["cpu-v1"]);
+    const refs = JSON.parse(Buffer.from(top.bytes).toString()).manifests.slice(-parts.length);
+    expect(refs.map(({ digest }: { digest: string }) => digest)).toEqual(parts.map(({ digest }) => digest));
+    expect(new Set(refs.map(({ platform }: { platform: { os: string } }) => platform.os))).toEqual(
+      new Set(["unknown"]),
+    );
+    expect(Object.keys(readBack(index, 900).images).sort()).toEqual([...index.entries.keys()].sort());
+  });
+
+  it("holds 10,000 images in manifests that registries take", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, number) => [`cell-${number}`, gpuImage(cuda("12.4.1", ["sm_80"]))]),
+    );
+    const started = performance.now();
+    const { top, parts } = formatFleetIndex(indexOf(lockOf(many)));
+    expect(performance.now() - started).toBeLessThan(5000);
+    for (const { size } of [top, ...parts]) expect(size).toBeLessThan(4 * 1024 * 1024);
+    expect(parts.length).toBeGreaterThan(0);
+  });
+});
+
+describe("what is not the index of a fleet", () => {
+  const withText = (text: string): Manifest => {
+    const bytes = Buffer.from(text);
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    return { bytes, mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+  };
+  const valid = () => {
+    const { top } = formatFleetIndex(indexOf(lockOf({ "cpu-v3": image() })));
+    return JSON.parse(Buffer.from(top.bytes).toString());
+  };
+  const parse = (json: unknown) =>
+    parseFleetIndex({ top: withText(JSON.stringify(json)), parts: [] }, reference);
+
+  it("is accepted when nothing is wrong", () => {
+    expect([...parse(valid()).entries.keys()]).toEqual(["cpu-v3"]);
+  });
+
+  it.each<[string, (json: ReturnType<typeof valid>) => void]>([
+    ["an index of somebody else", (json) => delete json.annotations],
+    ["an image's digest that is none", (json) => (json.manifests[0].digest = "sha256:1")],
+    [
+      "a requirement that is not JSON",
+      (json) => (json.manifests[0].annotations["dev.imgmatch.requires"] = "{"),
+    ],
+    [
+      "a requirement of another shape",
+      (json) => (json.manifests[0].annotations["dev.imgmatch.requires"] = "{}"),
+    ],
+    [
+      "a tag that could leave the line",
+      (json) => (json.manifests[0].annotations["dev.imgmatch.tag"] = "a b"),
+    ],
+    ["no inputs", (json) => delete json.manifests[0].annotations["dev.imgmatch.inputs"]],
+    ["two entries for one cell", (json) => json.manifests.push(json.manifests[0])],
+    ["a newer format", (json) => (json.annotations["dev.imgmatch.index"] = "2")],
+  ])("%s", (_, change) => {
+    const json = valid();
+    change(json);
+    expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_INVALID" }));
+  });
+
+  it("is not confused by entries that others added", () => {
+    const json = valid();
+    json.manifests.push({
+      ...json.manifests[0],
+      annotations: { "vnd.docker.reference.type": "attestation" },
+    });
+    expect([...parse(json).entries.keys()]).toEqual(["cpu-v3"]);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { Lock } from "../../src/lock/lock.ts";
+import { verifyLock } from "../../src/registry/verify-lock.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../build/support/memory-registry.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
+
+function setUp(): { registry: MemoryRegistry; lock: Lock } {
+  const registry = createMemoryRegistry();
+  const cells = ["a", "b", "c"].map((cell) => [cell, image({ digest: registry.pushImage(cell, {}, cell) })]);
+  return { registry, lock: lockOf({ ...Object.fromEntries(cells), local: image({ digest: null }) }) };
+}
+
+describe("verifyLock", () => {
+  it("finds nothing where nothing has changed", async () => {
+    const { registry, lock } = setUp();
+    expect(await verifyLock(lock, { registry })).toEqual({
+      repository: lock.repository,
+      intact: 3,
+      unpublished: ["local"],
+      drift: [],
+    });
+  });
+
+  it("tells what moved, vanished and was lost, and heals what is still there", async () => {
+    const { registry, lock } = setUp();
+    const other = registry.pushImage("a", {}, "other");
+    registry.tags.delete("b");
+    const lost = { ...lock, images: { ...lock.images, c: image({ tag: "c", digest: other }) } };
+    const gone: MemoryRegistry = {
+      ...registry,
+      readManifest: async (reference) =>
+        reference.digest === other ? null : registry.readManifest(reference),
+    };
+    const { a, b, c } = lock.images;
+    const found = [
+      { cell: "a", finding: "moved", digest: a?.digest, found: other, healed: false },
+      { cell: "b", finding: "vanished", digest: b?.digest, found: null, healed: false },
+      { cell: "c", finding: "lost", digest: other, found: c?.digest, healed: false },
+    ];
+    const seen = await verifyLock(lost, { registry: gone });
+    expect(seen.drift).toMatchObject(found);
+    expect(seen.drift[0]?.reference).toBe("registry.example.com/team/cv-tf:a");
+    expect(registry.tags.get("a")).toBe(other);
+
+    const healed = await verifyLock(lost, { registry: gone, heal: true });
+    expect(healed.drift.map(({ healed }) => healed)).toEqual([true, true, false]);
+    expect([registry.tags.get("a"), registry.tags.get("b")]).toEqual([a?.digest, b?.digest]);
+    expect((await verifyLock(lost, { registry: gone })).drift).toHaveLength(1);
+  });
+
+  it("does not take a registry that fails for one that has lost everything", async () => {
+    const { registry, lock } = setUp();
+    const failing = { ...registry, findManifest: () => Promise.reject(new Error("503")) };
+    await expect(verifyLock(lock, { registry: failing, heal: true })).rejects.toThrow("503");
+  });
+
+  it("does not call healed what did not stay", async () => {
+    const { registry, lock } = setUp();
+    registry.tags.delete("b");
+    const forgetful = {
+      ...registry,
+      writeManifest: async (_: unknown, { digest }: { digest: `sha256:${string}` }) => digest,
+    };
+    const { drift } = await verifyLock(lock, { registry: forgetful, heal: true });
+    expect(drift).toMatchObject([{ cell: "b", healed: false }]);
+  });
+
+  it("asks so many at a time, and no more", async () => {
+    const { registry } = setUp();
+    const many = Array.from({ length: 200 }, (_, number) => [`c${number}`, image()]);
+    let running = 0;
+    let most = 0;
+    const counting: MemoryRegistry = {
+      ...registry,
+      findManifest: async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        running--;
+        return { digest: image().digest as `sha256:${string}`, mediaType: "x", size: 1 };
+      },
+    };
+    const { intact } = await verifyLock(lockOf(Object.fromEntries(many)), {
+      registry: counting,
+      concurrency: 8,
+    });
+    expect([intact, most]).toEqual([200, 8]);
+  });
+});

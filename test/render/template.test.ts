@@ -1,0 +1,138 @@
+import { describe, expect, test } from "vitest";
+import { formatProblem, ImgmatchError } from "../../src/errors.ts";
+import { compileTemplate } from "../../src/render/template.ts";
+import type { TemplateView } from "../../src/render/view.ts";
+
+const view: TemplateView = {
+  name: "app",
+  version: "1.0",
+  repository: "registry.example.com/team/app",
+  cell: "12.8.1_9.0-ptx_x86-64-v3",
+  platform: "linux/amd64",
+  architecture: "amd64",
+  base: { build: "gcc:14", run: "debian:12" },
+  cuda: { toolkit: "12.8.1", major: "12", minor: "12.8", driver: { mode: "host", version: null } },
+  gpu: { targets: ["sm_90", "compute_90"], gencode: "'-gencode=arch=compute_90,code=[sm_90,compute_90]'" },
+  march: { name: "x86-64-v3", flags: "-march=x86-64-v3", without: [] },
+  axes: { march: "x86-64-v3" },
+  args: {},
+  tensorflow: "1.12",
+};
+const cpuView: TemplateView = { ...view, cuda: null, gpu: null };
+
+const render = (text: string, given = view) => compileTemplate(text, "app.hbs").render(given);
+
+function report(text: string, given = view): string {
+  try {
+    return `rendered ${JSON.stringify(render(text, given))}`;
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error.problems.map(formatProblem).join("\n");
+    throw error;
+  }
+}
+
+describe("what a template may say", () => {
+  test.each([
+    ["{{name}} {{march.flags}} {{base.run}}", "app -march=x86-64-v3 debian:12"],
+    ["{{#if gpu}}gpu{{else}}cpu{{/if}}", "gpu"],
+    ["{{#unless gpu}}cpu{{/unless}}", ""],
+    ['{{#if (eq march.name "x86-64-v3")}}v3{{/if}}', "v3"],
+    ['{{#if (eq cuda.major "11")}}11{{else if (eq cuda.major "12")}}12{{/if}}', "12"],
+    ["{{#each gpu.targets}}{{#unless @first}}+{{/unless}}{{this}}{{/each}}", "sm_90+compute_90"],
+    ["{{#each axes}}{{@key}}={{this}}{{/each}}", "march=x86-64-v3"],
+    ["{{#each march.without}}{{this}}{{else}}nothing{{/each}}", "nothing"],
+    [
+      "{{#with cuda}}{{toolkit}} on {{../march.name}} of {{@root.name}}{{/with}}",
+      "12.8.1 on x86-64-v3 of app",
+    ],
+    ["{{#each gpu.targets as |target index|}}{{index}}{{target}} {{/each}}", "0sm_90 1compute_90 "],
+    ["{{!-- a comment --}}\n{{cuda.driver.mode}}{{#if cuda.driver.version}}!{{/if}}\n", "host\n"],
+    ["\\{{name}}", "{{name}}"],
+    ["a\r\n{{name}}\r\n", "a\napp\n"],
+  ])("%s", (text, expected) => expect(render(text)).toBe(expected));
+
+  test("what a cell does not have cannot be printed", () => {
+    const cpuRow = { ...view, cell: "none_x86-64-v3", cuda: null, base: null };
+    expect(render("{{#if cuda}}CUDA{{else}}CPU{{/if}}", cpuRow)).toBe("CPU");
+    expect(() => render("FROM {{base}}\n", cpuRow)).toThrow(
+      /:1:\d+: TEMPLATE_UNKNOWN_NAME: the template prints "base", which cell none_x86-64-v3 does not have/,
+    );
+    expect(() => render("FROM x\nRUN {{cuda}}\n", cpuRow)).toThrow(
+      /:2:\d+: .*\n.*\n.*\n {2}fix: put it into {{#if cuda}}/,
+    );
+  });
+
+  test("nothing is escaped for HTML", () => {
+    expect(
+      render("{{gpu.gencode}} {{{name}}} {{tensorflow}}", { ...view, tensorflow: `<a & "b" 'c' =>` }),
+    ).toBe(`'-gencode=arch=compute_90,code=[sm_90,compute_90]' app <a & "b" 'c' =>`);
+  });
+});
+
+describe("an unknown name is an error with its place", () => {
+  test.each([
+    ["{{nam}}", "nam"],
+    ["FROM a\nRUN {{march.flgs}}", "march.flgs"],
+    ["{{#if missing}}x{{/if}}", "missing"],
+    ["{{#unless missing}}x{{/unless}}", "missing"],
+    ["{{#each missing}}x{{/each}}", "missing"],
+    ["{{#with missing}}x{{/with}}", "missing"],
+    ["{{#if march.nam}}x{{/if}}", "march.nam"],
+    ["{{#if (eq tensrflow 1)}}x{{/if}}", "tensrflow"],
+    ["{{#with march}}{{name}}{{flaks}}{{/with}}", "flaks"],
+    ["{{#each gpu.targets}}{{name}}{{/each}}", "name"],
+    ["{{tensorflow.version}}", "tensorflow.version"],
+    ["{{#if tensorflow.version}}x{{/if}}", "tensorflow.version"],
+    ["{{gpu.targets.[7]}}", "gpu.targets.7"],
+    ["{{@foo}}", "@foo"],
+    ["{{#if @foo}}x{{/if}}", "@foo"],
+    ["{{constructor}}", "constructor"],
+    ["{{#if length}}x{{/if}}", "length"],
+    ["{{__proto__}}", "__proto__"],
+    ["{{toString}}", "toString"],
+    ["{{axes.hasOwnProperty}}", "axes.hasOwnProperty"],
+  ])("%s", (text, name) => {
+    expect(report(text)).toMatch(/^app\.hbs:\d+:\d+: TEMPLATE_UNKNOWN_NAME: /);
+    expect(report(text)).toContain(`the template names "${name}", which does not exist`);
+  });
+
+  test("the report shows the line, and what there is", () => {
+    expect(report("FROM {{base.run}}\nRUN make {{march.flgs}}\n")).toBe(
+      [
+        'app.hbs:2:12: TEMPLATE_UNKNOWN_NAME: the template names "march.flgs", which does not exist',
+        "  RUN make {{march.flgs}}",
+        "             ^",
+        "  fix: did you mean flags? here are name, flags, without",
+      ].join("\n"),
+    );
+  });
+
+  test("what a CPU-only row does not have must be asked for first", () => {
+    expect(report("{{#if cuda}}{{cuda.toolkit}}{{/if}}", cpuView)).toBe('rendered ""');
+    for (const text of ["{{cuda.toolkit}}", "{{#if cuda.toolkit}}{{/if}}"]) {
+      expect(report(text, cpuView)).toContain("fix: cuda has no keys in every cell; ask {{#if cuda}} before");
+    }
+  });
+});
+
+describe("what is no template is an error with its place", () => {
+  test.each<[string, string]>([
+    ["FROM a\n{{#if gpu}}\nRUN b\n", "app.hbs:4: TEMPLATE_SYNTAX: the template ends inside a block"],
+    ["FROM a\n{{name", "app.hbs:2: TEMPLATE_SYNTAX: no template: a {{…}} cannot be read here"],
+    ["{{#if gpu}}x{{/each}}", "app.hbs:1:4: TEMPLATE_SYNTAX: {{#if}} ends with {{/each}}"],
+    ["a\n  {{> part}}", "app.hbs:2:3: TEMPLATE_SYNTAX: partials and decorators are not available"],
+    ['{{lookup axes "march"}}', 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "lookup"'],
+    ["{{log name}}", 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "log"'],
+    ["{{#name}}x{{/name}}", 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "name"'],
+    ["{{#if}}x{{/if}}", "app.hbs:1:4: TEMPLATE_SYNTAX: if needs exactly one name"],
+    ["FROM {{base}}", 'app.hbs:1:8: TEMPLATE_SYNTAX: the template prints "base", which is no text'],
+    ["{{this}}", 'app.hbs: TEMPLATE_SYNTAX: the template prints "this", which is no text'],
+  ])("%s", (text, expected) => {
+    expect(report(text).split("\n")[0]).toBe(expected);
+    expect(report(text)).toContain("  fix: ");
+  });
+
+  test("helpers that do not exist are all reported at once", () => {
+    expect(report("{{a b}}\n{{c d}}").match(/unknown helper/g)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { checkImage } from "../../src/resolve/check-image.ts";
+import { a100, cpuHost, gpuHost, rtx4090 } from "./support/hosts.ts";
+import { cuda, requirement } from "./support/locks.ts";
+
+const platform = "linux/amd64";
+const broken = { code: "HOST_DRIVER_LIBRARY_MISMATCH", message: "570 and 580" } as const;
+/** nvidia/cuda:12.4.1-base-ubuntu22.04, shortened. */
+const cudaEnv = [
+  "PATH=/usr/local/cuda/bin:/usr/bin",
+  "NVARCH=x86_64",
+  "NVIDIA_REQUIRE_CUDA=cuda>=12.4 brand=tesla,driver>=470,driver<471 brand=tesla,driver>=535,driver<536",
+  "CUDA_VERSION=12.4.1",
+  "NVIDIA_VISIBLE_DEVICES=all",
+];
+
+describe("an image with imgmatch's label", () => {
+  const label = (requires: object) => ({ platform, requires: JSON.stringify(requires), env: [] });
+
+  it("fits by all rules", () => {
+    const check = checkImage(
+      label(requirement(cuda("12.8.1", ["sm_80"]))),
+      gpuHost([a100], "535.183.01", "12.2"),
+    );
+    expect(check).toMatchObject({ fits: true, tier: "minor", code: [{ target: "sm_80" }], reasons: [] });
+  });
+
+  it("does not fit by any rule", () => {
+    const check = checkImage(label(requirement(null, ["sse2", "amx_tile"])), cpuHost());
+    expect(check).toMatchObject({ fits: false, tier: null, reasons: [{ code: "CPU_FEATURES_MISSING" }] });
+  });
+
+  it("without GPU code does not mind broken GPUs, one with GPU code does", () => {
+    const host = gpuHost([a100], "570.124.06", "12.8", { problems: [broken] });
+    expect(checkImage(label(requirement(null)), host).fits).toBe(true);
+    const check = checkImage(label(requirement(cuda("12.8.1", ["sm_80"]))), host);
+    expect(check.reasons.map(({ code }) => code)).toContain("HOST_BROKEN");
+  });
+
+  it.each(["{", "{}", "null", '{"cpu":{"march":"x","features":[1]},"cuda":null}'])(
+    "that cannot be read is not trusted: %s",
+    (requires) => {
+      const check = checkImage({ platform, requires, env: [] }, cpuHost());
+      expect(check.fits).toBeNull();
+      expect(check.unknown[0]).toMatch(/^its label dev.imgmatch.requires cannot be read: /);
+    },
+  );
+});
+
+describe("an image without the label", () => {
+  const check = (env: readonly string[], host: Parameters<typeof checkImage>[1]) =>
+    checkImage({ platform, requires: null, env }, host);
+
+  it("never fits: its CPU features are unknown", () => {
+    expect(check([], cpuHost())).toMatchObject({ fits: null, reasons: [] });
+    expect(check([], cpuHost()).unknown).toContain("which CPU features its programs use");
+    expect(check(cudaEnv, gpuHost([a100], "570.124.06", "12.8"))).toMatchObject({ fits: null, reasons: [] });
+  });
+
+  it("does not run on another architecture", () => {
+    const image = { platform: "linux/arm64/v8", requires: null, env: [] };
+    expect(checkImage(image, cpuHost())).toMatchObject({ fits: false, reasons: [{ code: "ARCH_MISMATCH" }] });
+  });
+
+  it("with CUDA needs a GPU and its driver", () => {
+    expect(check(cudaEnv, cpuHost())).toMatchObject({ fits: false, reasons: [{ code: "NO_GPU" }] });
+    expect(check(cudaEnv, gpuHost([a100], null))).toMatchObject({ reasons: [{ code: "NO_NVIDIA_DRIVER" }] });
+  });
+
+  it("with CUDA does not run below the floor of its toolkit", () => {
+    expect(check(cudaEnv, gpuHost([a100], "440.33.01", "10.2"))).toMatchObject({
+      fits: false,
+      reasons: [{ code: "DRIVER_TOO_OLD" }],
+    });
+  });
+
+  it("may bring a forward-compatibility package where NVIDIA has one for this driver and GPU", () => {
+    const tesla = check(cudaEnv, gpuHost([a100], "470.57.02", "11.4"));
+    expect(tesla).toMatchObject({ fits: null, reasons: [] });
+    expect(tesla.unknown.join("\n")).toMatch(
+      /forward-compatibility package.*needs NVIDIA driver >= 525.60.13/,
+    );
+    const geforce = check(cudaEnv, gpuHost([rtx4090], "470.57.02", "11.4"));
+    expect(geforce).toMatchObject({ fits: false, reasons: [{ code: "DRIVER_TOO_OLD" }] });
+  });
+
+  it("is refused by the legacy runtime where NVIDIA_REQUIRE_CUDA does not hold", () => {
+    const host = gpuHost([rtx4090], "525.60.13", "12.0", { runtime: { nvidia: "legacy" } });
+    expect(check(cudaEnv, host)).toMatchObject({
+      fits: false,
+      reasons: [{ code: "NVIDIA_REQUIRE_UNSATISFIED" }],
+    });
+    expect(check([...cudaEnv, "NVIDIA_DISABLE_REQUIRE=true"], host).reasons).toEqual([]);
+    expect(check(cudaEnv, { ...host, runtime: { nvidia: "cdi" } }).reasons).toEqual([]);
+  });
+
+  it("that asks for no device is not judged by its CUDA", () => {
+    expect(check([...cudaEnv, "NVIDIA_VISIBLE_DEVICES=void"], cpuHost())).toMatchObject({ fits: null });
+  });
+
+  it("of an unknown toolkit says so", () => {
+    const answer = check(["CUDA_VERSION=99.1.0"], gpuHost([a100], "570.124.06", "12.8"));
+    expect(answer).toMatchObject({ fits: null });
+    expect(answer.unknown).toContain("which driver CUDA 99.1.0 needs");
+  });
+});

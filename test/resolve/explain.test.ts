@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { explainImage, explainResolution } from "../../src/resolve/explain.ts";
+import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
+
+const cuda13 = (code: readonly string[]) =>
+  gpuImage(cuda("13.0.2", code, { driver: { mode: "host", minimum: "580.65.06" } }));
+
+const fleet = lockOf({
+  cpu: image(),
+  "cuda12-80": gpuImage(cuda("12.8.1", ["sm_80", "compute_80"])),
+  "cuda12-90a": gpuImage(cuda("12.8.1", ["sm_90a"])),
+  "cuda13-80": cuda13(["sm_80"]),
+  "cuda13-80-py": cuda13(["sm_80"]),
+});
+
+describe("explainResolution", () => {
+  it("is readable from top to bottom", () => {
+    expect(explainResolution(fleet, gpuHost([h100], "570.124.06", "12.8")).join("\n")).toMatchInlineSnapshot(`
+      "host: linux/amd64, CPU x86-64-v4 (Intel(R) Xeon(R))
+            NVIDIA driver 570.124.06, CUDA 12.8
+            GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
+      match: cuda12-90a
+        registry.example.com/team/cv-tf:cuda12-90a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+        tier native, GPU 0 runs sm_90a
+        beats cuda12-80 by code closer to the GPU: sm_90a (specific) before compute_80 (ptx, 10 away)
+      fit too, and lost: 2
+        cuda12-80: code closer to the GPU: sm_90a (specific) before compute_80 (ptx, 10 away)
+        cpu: GPU before CPU: GPU code before no GPU code
+      do not fit: 2
+        2 images: cuda13-80, cuda13-80-py
+          DRIVER_TOO_OLD: needs NVIDIA driver >= 580.65.06, this host has 570.124.06
+            fix: update the NVIDIA driver: 570.124.06 → >= 580.65.06
+          NO_GPU_CODE: has sm_80, none of which runs on GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
+            fix: add compute=9.0 to the image's cell"
+    `);
+  });
+
+  it("names what is wrong with the host, and says of a foreign architecture only that", () => {
+    const problem = {
+      code: "HOST_NOUVEAU",
+      message: "nouveau holds 1 NVIDIA GPU",
+      fix: "blacklist nouveau",
+    } as const;
+    const lock = lockOf({
+      arm: image({ platform: "linux/arm64" }),
+      gpu: gpuImage(cuda("12.8.1", ["sm_80"])),
+    });
+    const host = gpuHost([a100], null, null, { problems: [problem] });
+    expect(explainResolution(lock, host).join("\n")).toMatchInlineSnapshot(`
+      "host: linux/amd64, CPU x86-64-v4 (Intel(R) Xeon(R))
+            an NVIDIA device and no NVIDIA driver
+            GPU 0 (NVIDIA A100-SXM4-80GB), compute capability 8.0
+            problem: HOST_NOUVEAU: nouveau holds 1 NVIDIA GPU
+              fix: blacklist nouveau
+      match: none
+      do not fit: 2
+        arm
+          ARCH_MISMATCH: is built for linux/arm64, this host is linux/amd64
+            fix: add a cell whose march belongs to linux/amd64
+        gpu
+          NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has GPU 0 (NVIDIA A100-SXM4-80GB) without one: nouveau holds 1 NVIDIA GPU
+            fix: blacklist nouveau
+      to serve this host: add a cell cuda=none march=x86-64-v4"
+    `);
+  });
+
+  it("lets nothing of a facts file or a lock move the cursor", () => {
+    const host = gpuHost([{ ...h100, name: "\u001b[2JH100" }], "570.124.06", "12.8");
+    const lines = explainResolution(
+      lockOf({ "c\u0007": image(), one: gpuImage(cuda("12.8.1", ["sm_80"])) }),
+      host,
+    );
+    expect(lines.join("")).not.toMatch(/\p{Cc}/u);
+    expect(lines.join("")).toContain("?[2JH100");
+  });
+
+  it("shows the gap when a GPU host gets no GPU image", () => {
+    const lock = lockOf({ cpu: image(), one: gpuImage(cuda("12.8.1", ["sm_80"])) });
+    const lines = explainResolution(lock, gpuHost([h100], "570.124.06", "12.8"));
+    expect(lines.at(-1)).toBe("to serve this host: add a cell cuda=12.8 compute=9.0 march=x86-64-v4");
+    const mixed = explainResolution(lockOf({ cpu: image() }), gpuHost([h100, a100], "550.54.15", "12.4"));
+    expect(mixed.at(-1)).toBe("to serve this host: add a cell cuda=12.4 compute=[8.0, 9.0] march=x86-64-v4");
+  });
+
+  it("shows the gap when nothing at all fits", () => {
+    const lines = explainResolution(lockOf({ one: image({ platform: "linux/arm64" }) }), cpuHost());
+    expect(lines).toContain("match: none");
+    expect(lines.at(-1)).toBe("to serve this host: add a cell cuda=none march=x86-64-v4");
+  });
+
+  it("tells the user to pin when only the tag decided", () => {
+    const lock = lockOf({
+      py311: image({ axes: { cuda: "none", march: "x86-64-v3", python: "3.11" } }),
+      py312: image({ axes: { cuda: "none", march: "x86-64-v3", python: "3.12" } }),
+    });
+    expect(explainResolution(lock, cpuHost())).toContain(
+      "  nothing but the tag tells them apart: pin python to choose",
+    );
+  });
+
+  it("stays short for a large lock", () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 5000 }, (_, index) => [`cell-${index}`, cuda13(["sm_80"])]),
+    );
+    const lines = explainResolution(lockOf({ cpu: image(), ...many }), gpuHost([a100], "570.124.06", "12.8"));
+    expect(lines.length).toBeLessThan(20);
+    expect(lines).toContain("  5000 images: cell-0, cell-1, cell-10 and 4997 more");
+  });
+});
+
+it("groups what only the tag decided", () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`cell-${index}`, image()]));
+  expect(explainResolution(lockOf(many), cpuHost())).toContain(
+    "  99 images: cell-1, cell-10, cell-11 and 96 more: tag: cell-0 before cell-1",
+  );
+});
+
+describe("explainImage", () => {
+  it("names every reason, not the first alone", () => {
+    const misfits = explainImage(fleet, "cuda13-80", gpuHost([h100], "570.124.06", "12.8"));
+    expect(misfits.map(({ code }) => code)).toEqual(["DRIVER_TOO_OLD", "NO_GPU_CODE"]);
+    expect(explainImage(fleet, "cpu", cpuHost())).toEqual([]);
+  });
+
+  it("takes a cell, a tag or a reference", () => {
+    const [, image] = Object.entries(fleet.images)[0] ?? [];
+    if (image === undefined) throw new Error("the fleet is empty");
+    const lock = { ...fleet, images: { "cell=1": { ...image, tag: "1.0-cpu" } } };
+    for (const name of [
+      "cell=1",
+      "1.0-cpu",
+      `${fleet.repository}:1.0-cpu`,
+      `${fleet.repository}:1.0-cpu@${image.digest}`,
+    ]) {
+      expect(explainImage(lock, name, cpuHost({ platform: "linux/arm64" }))).toMatchObject([
+        { code: "ARCH_MISMATCH" },
+      ]);
+    }
+  });
+
+  it("does not take an unknown name for an image that fits", () => {
+    expect(() => explainImage(fleet, "cuda12-81", cpuHost())).toThrow(
+      expect.objectContaining({ code: "CELL_NOT_FOUND" }),
+    );
+    expect(() => explainImage(fleet, "90a", cpuHost())).toThrow("for example: cuda12-90a");
+  });
+});

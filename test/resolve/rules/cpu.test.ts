@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { judgeImage } from "../../../src/resolve/judge.ts";
+import { avx512, cpuHost, levelV3 } from "../support/hosts.ts";
+import { image } from "../support/locks.ts";
+
+const needing = (features: readonly string[], march = "skylake-avx512") =>
+  image({ requires: { cpu: { march, features }, cuda: null } });
+const having = (features: readonly string[] | null, platform = "linux/amd64") =>
+  cpuHost({ platform, cpu: { vendor: null, model: null, features, level: "x86-64-v3" } });
+
+describe("CPU rule", () => {
+  it("fits when every feature is present", () => {
+    expect(judgeImage(needing([...levelV3, ...avx512]), cpuHost())).toEqual({
+      ok: true,
+      tier: "native",
+      code: [],
+    });
+  });
+
+  it("says no for one masked feature, and names it", () => {
+    const masked = [...levelV3, ...avx512].filter((feature) => feature !== "avx512vl");
+    expect(judgeImage(needing([...levelV3, ...avx512]), having(masked))).toEqual({
+      ok: false,
+      code: "CPU_FEATURES_MISSING",
+      message: "needs avx512vl (skylake-avx512), which this host's CPU does not have",
+      fix: "add a cell with march=x86-64-v3, or, in a virtual machine, expose avx512vl to the guest",
+    });
+  });
+
+  it("does not take unknown features for present, nor for absent", () => {
+    expect(judgeImage(needing(["avx2"]), having(null))).toMatchObject({
+      code: "CPU_FEATURES_MISSING",
+      message: "needs 1 CPU features (skylake-avx512), this host's CPU features are unknown",
+    });
+    expect(judgeImage(needing([]), having(null)).ok).toBe(true);
+  });
+
+  it("counts a feature that no kernel prints as absent and says why", () => {
+    expect(judgeImage(needing(["avx2", "avx_ifma"], "sierraforest"), having(levelV3))).toMatchObject({
+      code: "CPU_FEATURES_MISSING",
+      message: "needs avx_ifma (sierraforest), avx_ifma cannot be proved: no kernel prints it",
+    });
+    // Where family and model proved it, the probe lists it.
+    expect(
+      judgeImage(needing(["avx2", "avx_ifma"], "sierraforest"), having([...levelV3, "avx_ifma"])).ok,
+    ).toBe(true);
+  });
+
+  it("knows that an Arm kernel prints names that an x86 kernel hides", () => {
+    const arm = { ...needing(["sha512"], "armv8.4-a"), platform: "linux/arm64" };
+    expect(judgeImage(arm, having([], "linux/arm64"))).toMatchObject({
+      message: "needs sha512 (armv8.4-a), which this host's CPU does not have",
+    });
+  });
+});

@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import type { DriverRequirement } from "../../../src/lock/lock.ts";
+import { judgeImage } from "../../../src/resolve/judge.ts";
+import { a100, gpu, gpuHost, orin, rtx4090 } from "../support/hosts.ts";
+import { cuda, gpuImage } from "../support/locks.ts";
+
+const withDriver = (toolkit: string, driver: DriverRequirement, code = ["sm_80"]) =>
+  gpuImage(cuda(toolkit, code, { driver }));
+const host = (minimum: string): DriverRequirement => ({ mode: "host", minimum });
+const tierOf = (toolkit: string, minimum: string, driver: string, reported: string | null = null) => {
+  const verdict = judgeImage(withDriver(toolkit, host(minimum)), gpuHost([a100], driver, reported));
+  return verdict.ok ? verdict.tier : verdict.code;
+};
+
+describe("driver rule, mode host", () => {
+  it.each([
+    // toolkit, floor, driver, CUDA of the driver, verdict
+    ["12.8.1", "525.60.13", "570.124.06", "12.8", "native"],
+    ["12.8.1", "525.60.13", "570.86.15", "12.8", "native"],
+    ["12.8.1", "525.60.13", "550.54.15", "12.4", "minor"],
+    ["12.8.1", "525.60.13", "525.60.13", "12.0", "minor"],
+    ["12.8.1", "525.60.13", "525.60.11", "12.0", "DRIVER_TOO_OLD"],
+    ["12.8.1", "525.60.13", "470.256.02", "11.4", "DRIVER_TOO_OLD"],
+    ["11.8.0", "450.80.02", "450.80.02", "11.0", "minor"],
+    ["11.8.0", "450.80.02", "580.95.05", "13.0", "native"],
+    ["13.0.2", "580.65.06", "570.124.06", "12.8", "DRIVER_TOO_OLD"],
+    ["13.4.1", "580.65.06", "580.65.06", "13.0", "minor"],
+    ["10.2.89", "440.33", "440.33.01", "10.2", "native"],
+    ["10.2.89", "440.33", "418.87.00", "10.1", "DRIVER_TOO_OLD"],
+  ])("toolkit %s, floor %s, driver %s (CUDA %s): %s", (toolkit, minimum, driver, reported, expected) => {
+    expect(tierOf(toolkit, minimum, driver, reported)).toBe(expected);
+    // The branch says the same as the driver does.
+    expect(tierOf(toolkit, minimum, driver)).toBe(expected);
+  });
+
+  it("compares versions part by part, as numbers", () => {
+    expect(tierOf("12.8.1", "570.124.06", "570.86.15")).toBe("DRIVER_TOO_OLD");
+    expect(tierOf("12.8.1", "570.124.06", "570.124.6")).toBe("native");
+    expect(tierOf("12.8.1", "570.124.06", "1000.1")).not.toBe("DRIVER_TOO_OLD");
+  });
+
+  it("proves the toolkit by its own minimum where a branch offers two CUDA versions", () => {
+    // R430 offers 10.1 or 10.2, and 418.39 is the minimum of 10.1.
+    expect(tierOf("10.1.243", "418.39", "430.50")).toBe("native");
+  });
+
+  it("compares WSL by CUDA version, not by the Windows number", () => {
+    const wsl = (driver: string, reported: string | null) =>
+      gpuHost([rtx4090], driver, reported, {
+        sources: { "nvidia.driver": "nvidia-smi (WSL2 library; Windows driver 572.70)" },
+      });
+    const image = withDriver("12.8.1", host("525.60.13"), ["sm_89"]);
+    expect(judgeImage(image, wsl("572.70", "12.8"))).toMatchObject({ ok: true, tier: "native" });
+    expect(judgeImage(image, wsl("551.78", "12.4"))).toMatchObject({ ok: true, tier: "minor" });
+    // 527.41 is a Windows driver of CUDA 12.0; as a Linux number it would be R525 too, 516.94 (CUDA 11.7) would not.
+    expect(judgeImage(image, wsl("516.94", "11.7"))).toMatchObject({
+      code: "DRIVER_TOO_OLD",
+      message:
+        "needs a driver that offers CUDA >= 12.0 (Linux driver 525.60.13), this host's WSL driver 516.94 offers CUDA 11.7",
+    });
+    expect(judgeImage(image, wsl("572.70", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+  });
+
+  it("compares Jetson by CUDA version", () => {
+    const image = withDriver("12.6.0", host("525.60.13"), ["sm_87"]);
+    const jetson = (driver: string, reported: string | null) => gpuHost([orin], driver, reported);
+    expect(judgeImage(image, jetson("540.4.0", "12.6"))).toMatchObject({ ok: true, tier: "native" });
+    expect(judgeImage(image, jetson("540.4.0", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+    expect(judgeImage(image, jetson("34.1.1", "11.4"))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+  });
+});
+
+describe("driver rule, mode bundled", () => {
+  const bundled = withDriver("9.2.148", { mode: "bundled", version: "396.44" }, ["sm_70"]);
+  const v100 = gpu({ name: "Tesla V100", compute: "7.0" });
+
+  it("wants exactly that kernel module", () => {
+    expect(judgeImage(bundled, gpuHost([v100], "396.44"))).toMatchObject({ ok: true, tier: "native" });
+    expect(judgeImage(bundled, gpuHost([v100], "396.54"))).toEqual({
+      ok: false,
+      code: "DRIVER_NOT_EXACT",
+      message: "bundles the driver 396.44 and needs exactly that kernel module, this host has 396.54",
+      fix: "install that driver: 396.54 → 396.44, or add a cell that bundles 396.54",
+    });
+  });
+
+  it("refuses a bundled driver that does not serve the toolkit, also on its own kernel module", () => {
+    const image = withDriver("12.8.1", { mode: "bundled", version: "396.44" }, ["sm_70"]);
+    expect(judgeImage(image, gpuHost([v100], "396.44"))).toEqual({
+      ok: false,
+      code: "DRIVER_TOO_OLD",
+      message: "CUDA 12.8.1 needs NVIDIA driver >= 525.60.13, the image bundles 396.44",
+      fix: "rebuild the image with a driver that serves its toolkit: 396.44 → >= 525.60.13",
+    });
+    const minor = withDriver("12.8.1", { mode: "bundled", version: "535.183.01" }, ["sm_70"]);
+    expect(judgeImage(minor, gpuHost([v100], "535.183.01"))).toMatchObject({ ok: true, tier: "minor" });
+  });
+
+  it("refuses a newer driver, which a host-mode image would take", () => {
+    expect(judgeImage(bundled, gpuHost([v100], "580.95.05"))).toMatchObject({ code: "DRIVER_NOT_EXACT" });
+  });
+});
+
+describe("driver rule, mode compat", () => {
+  const compat: DriverRequirement = {
+    mode: "compat",
+    package: "575.57.08",
+    cuda: "12.9",
+    branches: ["535", "570"],
+  };
+  const verdictOn = (
+    driver: string,
+    change: Parameters<typeof gpu>[0] = {},
+    reported: string | null = null,
+  ) => judgeImage(withDriver("12.9.1", compat), gpuHost([{ ...a100, ...change }], driver, reported));
+
+  it("serves a listed branch, forward", () => {
+    expect(verdictOn("535.183.01")).toMatchObject({ ok: true, tier: "forward" });
+    expect(verdictOn("570.124.06", { class: "workstation" })).toMatchObject({ ok: true, tier: "forward" });
+  });
+
+  it("is ignored on a host that is new enough", () => {
+    expect(verdictOn("575.57.08")).toMatchObject({ ok: true, tier: "native" });
+    expect(verdictOn("580.95.05", { class: "geforce" })).toMatchObject({ ok: true, tier: "native" });
+    // An older driver of the package's own branch offers the package's CUDA already.
+    expect(verdictOn("575.51.03")).toMatchObject({ ok: true, tier: "native" });
+  });
+
+  it("refuses a branch that is not listed", () => {
+    expect(verdictOn("550.54.15")).toMatchObject({
+      code: "COMPAT_NOT_SUPPORTED",
+      message:
+        "its forward-compatibility package 575.57.08 works on driver branches 535, 570, this host has 550.54.15 (branch 550)",
+    });
+  });
+
+  it("refuses GeForce, and what is not known to be no GeForce", () => {
+    expect(verdictOn("535.183.01", { class: "geforce" })).toMatchObject({ code: "COMPAT_NOT_SUPPORTED" });
+    expect(verdictOn("535.183.01", { class: "unknown" })).toMatchObject({ code: "COMPAT_NOT_SUPPORTED" });
+    expect(verdictOn("535.183.01", { class: "tegra", compute: "8.7" })).toMatchObject({ ok: false });
+  });
+
+  it("brings its own PTX compiler", () => {
+    const image = withDriver("12.9.1", compat, ["compute_80"]);
+    expect(judgeImage(image, gpuHost([a100], "535.183.01"))).toMatchObject({ ok: true, tier: "forward" });
+  });
+
+  it("refuses a package that is older than the image's toolkit by a major", () => {
+    const image = withDriver("13.0.2", compat);
+    expect(judgeImage(image, gpuHost([a100], "535.183.01"))).toMatchObject({ code: "COMPAT_NOT_SUPPORTED" });
+  });
+});

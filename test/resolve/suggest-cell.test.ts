@@ -1,0 +1,45 @@
+/** What a suggestion promises: an image of that cell fits the host, natively. */
+
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
+import { driverFloor, findToolkit } from "../../src/hardware/cuda-toolkits.ts";
+import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import type { LockedImage } from "../../src/lock/lock.ts";
+import { viewHost } from "../../src/resolve/host-view.ts";
+import { judgeView } from "../../src/resolve/judge.ts";
+import { suggestCell } from "../../src/resolve/suggest-cell.ts";
+import { machines } from "../host/machines.ts";
+import { image } from "./support/locks.ts";
+
+describe.each(Object.keys(machines))("%s", (name) => {
+  const path = new URL(`../fixtures/hosts/${name}/expected.json`, import.meta.url);
+  const host = viewHost(parseHostFacts(readFileSync(path, "utf8"), name));
+  const suggestion = suggestCell(host);
+
+  it.skipIf(suggestion === null)(suggestion ?? "no suggestion", () => {
+    const verdict = judgeView(imageOf(suggestion ?? ""), { ...host, broken: [] });
+    expect(verdict).toMatchObject({ ok: true, tier: "native" });
+  });
+});
+
+function imageOf(suggestion: string): LockedImage {
+  const [, cuda = "", compute = "", march = ""] =
+    /^add a cell cuda=(\S+)(?: compute=(\[.*\]|\S+))? march=(\S+)$/.exec(suggestion) ?? [];
+  const found = findMarch(march);
+  if (found === null) throw new Error(suggestion);
+  const cpu = { march, features: marchFeatures(found) };
+  const base = { platform: `linux/${found.architecture}` };
+  if (cuda === "none") return image({ ...base, requires: { cpu, cuda: null } });
+  const toolkit = findToolkit(cuda);
+  const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
+  if (toolkit === null || minimum === null) throw new Error(suggestion);
+  const code = compute
+    .replace(/[[\] ]/g, "")
+    .split(",")
+    .map((number) => `sm_${number.replace(".", "")}`);
+  return image({
+    ...base,
+    requires: { cpu, cuda: { toolkit: toolkit.release, code, driver: { mode: "host", minimum } } },
+  });
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { whyNot } from "../../src/resolve/why-not.ts";
+import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
+
+const lock = lockOf({
+  cpu: image(),
+  old: gpuImage(cuda("12.4.1", ["sm_80"])),
+  new: gpuImage(cuda("12.8.1", ["sm_80", "compute_80"])),
+  hopper: gpuImage(cuda("12.8.1", ["sm_90a"])),
+});
+const host = gpuHost([a100], "570.124.06", "12.8");
+
+describe("whyNot", () => {
+  it("gives every reason with its fix", () => {
+    const answer = whyNot(lock, "hopper", gpuHost([a100], "470.57.02", "11.4"));
+    expect(answer.fits).toBe(false);
+    expect(answer.rank).toBeNull();
+    expect(answer.reasons.map(({ code }) => code)).toEqual(["DRIVER_TOO_OLD", "NO_GPU_CODE"]);
+    expect(answer.reasons[0]?.fix).toContain("470.57.02 → >= 525.60.13");
+    expect(answer.reasons[1]?.fix).toContain("add compute=8.0");
+  });
+
+  it("says that the match is the match, and what it beats", () => {
+    const { fits, reasons, rank } = whyNot(lock, "new", host);
+    expect({ fits, reasons }).toEqual({ fits: true, reasons: [] });
+    expect(rank).toMatchObject({ place: 1, of: 3, tier: "native", beatenBy: null, beats: { cell: "old" } });
+    expect(rank?.beats?.reason).toBe("newer toolkit: 12.8.1 before 12.4.1");
+  });
+
+  it("says what beats an image that fits", () => {
+    expect(whyNot(lock, "cpu", host).rank).toMatchObject({
+      place: 3,
+      of: 3,
+      beatenBy: {
+        cell: "new",
+        reason: "GPU before CPU: GPU code before no GPU code",
+        pins: { cuda: "none" },
+      },
+      beats: null,
+    });
+  });
+
+  it("has no runner-up where nothing else fits", () => {
+    expect(whyNot(lock, "cpu", cpuHost()).rank).toEqual({
+      place: 1,
+      of: 1,
+      tier: "native",
+      beatenBy: null,
+      beats: null,
+    });
+  });
+
+  it("counts pins among the reasons", () => {
+    const answer = whyNot(lock, "old", host, { pins: { cuda: "12.8" } });
+    expect(answer.reasons).toMatchObject([{ code: "PIN_MISMATCH" }]);
+  });
+
+  it("takes a reference too, and refuses an unknown name", () => {
+    expect(whyNot(lock, "registry.example.com/team/cv-tf:cpu", host).cell).toBe("cpu");
+    expect(() => whyNot(lock, "nope", gpuHost([h100], "570.124.06"))).toThrow(/CELL_NOT_FOUND/);
+  });
+});
