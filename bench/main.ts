@@ -1,0 +1,67 @@
+/** `npm run bench`: speed claims, as ratios and figures measured in one run. */
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { builds } from "./engine.ts";
+import { largeMatrix } from "./large-matrix.ts";
+import { benchLock } from "./lock.ts";
+import { cli, measure } from "./measure.ts";
+import { line, seconds } from "./report.ts";
+import { noOpOfManyCells } from "./scale.ts";
+import { writeFiles } from "./write-files.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
+try {
+  process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
+  startOfResolve();
+  await planAndRender(10_000);
+  await builds();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Start of `imgmatch resolve` against an empty script, turn by turn, so that both meet the same machine. */
+function startOfResolve(): void {
+  const root = write("resolve", { "images/imgmatch.lock.json": benchLock(58), "empty.mjs": "" });
+  const empty = [join(root, "empty.mjs")];
+  const question = [cli, "resolve", "--lock", join(root, "images/imgmatch.lock.json")];
+  const rounds = 60;
+  const times = { empty: [] as number[], resolve: [] as number[] };
+  for (let round = 0; round < rounds; round++) {
+    times.empty.push(timeOf(empty));
+    times.resolve.push(timeOf(question));
+  }
+  const [one, other] = [median(times.empty), median(times.resolve)];
+  line("empty Node script", `${one.toFixed(1)} ms`);
+  line("imgmatch resolve, 58 images", `${other.toFixed(1)} ms`);
+  line("ratio of the medians", `${(other / one).toFixed(2)}  (${rounds} rounds, aim: at most 1.35)`);
+}
+
+async function planAndRender(cells: number): Promise<void> {
+  const root = write("large", largeMatrix(cells));
+  const plan = await measure(["plan", "--offline", "--json"], root);
+  const render = await measure(["render"], root);
+  line(`plan of ${cells} cells`, `${seconds(plan.ms)}, ${plan.peakMiB} MiB at most`);
+  line(`render of ${cells} cells`, `${seconds(render.ms)}, ${render.peakMiB} MiB at most, files included`);
+  line("both", `${seconds(plan.ms + render.ms)}  (aim: 2 s, 400 MiB)`);
+  await noOpOfManyCells(root, cells);
+}
+
+function timeOf(args: readonly string[]): number {
+  const started = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+  if (status !== 0) throw new Error(`${args.join(" ")} failed: ${stderr}`);
+  return performance.now() - started;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
+}
+
+function write(name: string, files: Readonly<Record<string, string>>): string {
+  const root = join(folder, name);
+  writeFiles(root, files);
+  return root;
+}

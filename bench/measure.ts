@@ -1,0 +1,46 @@
+/** One run of the program: how long it took, and how much memory it held at most. */
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const cli = resolve(dirname(fileURLToPath(import.meta.url)), "../dist/cli.cjs");
+
+export interface Measured {
+  readonly ms: number;
+  readonly peakMiB: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The process itself reports its peak of resident memory. Throws when it fails. */
+export async function measure(
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-peak-"));
+  const report = join(folder, "peak");
+  const hook = `data:text/javascript,import{writeFileSync}from"node:fs";process.on("exit",()=>writeFileSync(${JSON.stringify(report)},String(process.resourceUsage().maxRSS)))`;
+  const started = performance.now();
+  const child = spawn(process.execPath, ["--import", hook, cli, ...args], {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const text = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const) {
+    child[stream].setEncoding("utf8").on("data", (chunk: string) => {
+      text[stream] += chunk;
+    });
+  }
+  const status = await new Promise<number | null>((done) => child.once("close", done));
+  const ms = performance.now() - started;
+  if (status !== 0)
+    throw new Error(`imgmatch ${args.join(" ")} failed (${status}): ${text.stderr.slice(-2000)}`);
+  const peakMiB = Math.round(Number(readFileSync(report, "utf8")) / 1024);
+  rmSync(folder, { recursive: true });
+  return { ms, peakMiB, ...text };
+}

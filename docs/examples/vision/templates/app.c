@@ -1,0 +1,1 @@
+float half(float x) { return x / 2; }
