@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import type { Digest } from "../lock/lock.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { readImageConfig } from "../registry/platform-image.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../registry/reference.ts";
 import { inputsLabel } from "../render/metadata.ts";
@@ -19,17 +19,17 @@ export interface ExistingQuery {
 }
 
 /**
- * The digest under the tag when it was made of the same inputs, null when there is no such tag.
+ * The manifest under the tag when it was made of the same inputs, null when there is no such tag.
  * Throws `TAG_CONFLICT`, with both digests, when the tag holds anything else: an existing tag is never given another content.
  */
-export async function findExisting(query: ExistingQuery): Promise<Digest | null> {
+export async function findExisting(query: ExistingQuery): Promise<ManifestDescriptor | null> {
   const { registry, reference, platform, inputDigest } = query;
   const found = await registry.findManifest(reference);
   if (found === null) return null;
   // By digest, so that what is compared is what is adopted, whatever happens to the tag meanwhile.
   const image = await readImageConfig(registry, withDigest(reference, found.digest), platform);
   const inputs = image?.config.labels[inputsLabel] ?? null;
-  if (inputs === inputDigest) return found.digest;
+  if (inputs === inputDigest) return found;
   throw conflict(query, found.digest, inputs);
 }
 

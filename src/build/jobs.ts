@@ -100,7 +100,7 @@ function required(digest: Digest | null): Digest {
 /** What the lock says of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
-  built: Pick<BuiltCell, "digest" | "image">,
+  built: Pick<BuiltCell, "digest" | "manifest" | "image">,
   builder: string,
   created: string,
 ): LockedImage {
@@ -111,6 +111,7 @@ export function lockedImageOf(
     tag,
     inputDigest,
     digest: built.digest,
+    ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
     bases: bases.map(({ used, digest }) => ({ ref: used, digest: required(digest) })),
     ...(inputs === null ? {} : { inputs }),

@@ -2,23 +2,15 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleepFor } from "node:timers/promises";
-import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import type { Digest } from "../lock/lock.ts";
-import type { Manifest, RegistryClient } from "../registry/client.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { digestOf } from "../registry/digest.ts";
-import {
-  type Descriptor,
-  type FleetIndex,
-  formatFleetIndex,
-  type IndexEntry,
-  type IndexedImage,
-  sameImage,
-} from "../registry/fleet-index.ts";
-import { indexTypes, isIndexType } from "../registry/media-types.ts";
-import { selectPlatformManifest } from "../registry/platform-image.ts";
+import { type FleetIndex, formatFleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
+import { indexTypes } from "../registry/media-types.ts";
 import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
-import { formatImageReference, type ImageReference, withDigest, withTag } from "../registry/reference.ts";
+import { formatImageReference, type ImageReference, withTag } from "../registry/reference.ts";
+import { describeImages } from "./describe-images.ts";
 
 export interface IndexRequest {
   readonly registry: RegistryClient;
@@ -30,6 +22,8 @@ export interface IndexRequest {
   readonly prefer?: readonly string[];
   /** Published images by cell. */
   readonly images: ReadonlyMap<string, IndexedImage>;
+  /** Their manifests by cell, as far as the lock has noted them. */
+  readonly manifests?: ReadonlyMap<string, ManifestDescriptor>;
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -49,7 +43,6 @@ export interface PublishedIndex {
   readonly added: readonly string[];
 }
 
-const atOnce = 16;
 const pollMs = 100;
 const mostWrites = 50;
 
@@ -67,7 +60,7 @@ const mostWrites = 50;
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
   const { registry, reference, images, replace = false } = request;
   const before = await readCurrent(request);
-  const own = await describeImages(request, before?.index ?? null);
+  const { entries: own, assumed } = await describeImages(request, before?.index ?? null);
   const { name, version, prefer = [] } = request;
   const mine: FleetIndex = { name, version, prefer, entries: own };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
@@ -84,9 +77,19 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
     await announce(registry, announcement);
     const settled = await settle(request, mine, announcement);
     return { ...settled, how: replace && before !== null ? "replaced" : "written", added };
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "REGISTRY_FAILED")
+      await nameMissing(request, assumed);
+    throw error;
   } finally {
     await retire(registry, announcement);
   }
+}
+
+/** A registry refuses an index of manifests that it does not have, but not every one says which: throws with their names. */
+async function nameMissing(request: IndexRequest, assumed: readonly string[]): Promise<void> {
+  const images = new Map([...request.images].filter(([cell]) => assumed.includes(cell)));
+  await describeImages({ ...request, images, manifests: new Map() }, null);
 }
 
 interface Current {
@@ -111,47 +114,6 @@ async function readCurrent({ registry, reference, replace = false }: IndexReques
     if (!replace || !(error instanceof ImgmatchError)) throw error;
     return { digest: stored.top.digest, index: { name: "", version: "", prefer: [], entries: new Map() } };
   }
-}
-
-/** Every image with its manifest's type and size. What the index has already is not asked again. */
-async function describeImages(
-  { registry, reference, images }: IndexRequest,
-  known: FleetIndex | null,
-): Promise<Map<string, IndexEntry>> {
-  const limit = pLimit(atOnce);
-  const problems: Problem[] = [];
-  const described = await Promise.all(
-    [...images].map(([cell, image]) =>
-      limit(async () => {
-        const entry = known?.entries.get(cell);
-        if (entry !== undefined && entry.image.digest === image.digest)
-          return [cell, { image, descriptor: entry.descriptor }] as const;
-        const descriptor = await describe(registry, reference, image);
-        if (descriptor !== null) return [cell, { image, descriptor }] as const;
-        problems.push({
-          code: "REGISTRY_FAILED",
-          message: `the registry does not have ${image.digest}, which the lock names for ${cell}`,
-          fix: "imgmatch verify lists all that is missing; remove such cells from the lock and build them again",
-        });
-        return null;
-      }),
-    ),
-  );
-  throwProblems(problems);
-  return new Map(described.filter((entry) => entry !== null));
-}
-
-/** Engines that attach attestations push an index; the fleet's index names the image inside, which every engine can pull. */
-async function describe(
-  registry: RegistryClient,
-  reference: ImageReference,
-  { digest, platform }: IndexedImage,
-): Promise<Descriptor | null> {
-  const found = await registry.findManifest(withDigest(reference, digest));
-  if (found === null || !isIndexType(found.mediaType)) return found;
-  const outer = await registry.readManifest(withDigest(reference, digest));
-  if (outer === null) return null;
-  return registry.findManifest(withDigest(reference, selectPlatformManifest(outer, reference, platform)));
 }
 
 /** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */

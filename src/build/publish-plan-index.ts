@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import type { Plan } from "../plan/plan.ts";
 import { versionTag } from "../plan/tag.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import type { IndexedImage } from "../registry/fleet-index.ts";
 import { type ImageReference, parseImageReference, withTag } from "../registry/reference.ts";
 import { type PublishedIndex, publishIndex } from "./publish-index.ts";
@@ -32,11 +32,13 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   const { matrix, cells } = plan;
   const reference = withTag(parseImageReference(matrix.repository), versionTag(matrix));
   const images = new Map<string, IndexedImage>();
+  const manifests = new Map<string, ManifestDescriptor>();
   const missing: string[] = [];
   for (const { cell, action, locked } of cells) {
     if (action === "keep" && locked !== null && locked.digest !== null) {
       const { axes, platform, tag, inputDigest, digest, requires } = locked;
       if (tag === reference.tag) throw collision(cell.id, tag);
+      if (locked.manifest !== undefined) manifests.set(cell.id, { ...locked.manifest, digest });
       images.set(cell.id, { axes, platform, tag, inputDigest, digest, requires });
     } else if (action === "keep" || action === "build") missing.push(cell.id);
   }
@@ -51,7 +53,7 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   return {
     reference,
     missing,
-    published: await publishIndex({ ...options, reference, name, version, prefer, images }),
+    published: await publishIndex({ ...options, reference, name, version, prefer, images, manifests }),
   };
 }
 

@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { ImgmatchError } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
-import type { Manifest, RegistryClient } from "../registry/client.ts";
+import type { Digest, LockedManifest } from "../lock/lock.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../registry/reference.ts";
 import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { findExisting } from "./find-existing.ts";
@@ -26,6 +26,7 @@ export interface PublishRequest {
 export interface Published {
   /** What the tag holds in the registry. */
   readonly digest: Digest;
+  readonly manifest: LockedManifest;
   /** `adopted`: the tag holds an image of the same inputs that somebody else has put there. */
   readonly how: "pushed" | "adopted";
   /** Adopted, though the same inputs gave other bytes here: the build is not reproducible. */
@@ -54,17 +55,19 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   if (before !== null) return adopted(request, await settle(request, null, before));
 
   const announced = withTag(reference, `${announcementPrefix(inputDigest)}${randomBytes(4).toString("hex")}`);
-  const ours = await engine.push(image, announced, watch);
-  const manifest = await registry.readManifest(withDigest(reference, ours));
+  const pushed = await engine.push(image, announced, watch);
+  const manifest = await registry.readManifest(withDigest(reference, pushed));
   if (manifest === null) {
-    throw failed(reference, `does not have ${ours} right after it was pushed`);
+    throw failed(reference, `does not have ${pushed} right after it was pushed`);
   }
   const own: Announcement = { reference: announced, manifest, state: "standing" };
-  const query = { ...request, ours };
+  const query = { ...request, ours: manifest.digest };
   try {
     if ((await findExisting(query)) === null) await writeTag(query, manifest);
-    const digest = await settle(query, own, ours);
-    return digest === ours ? { digest, how: "pushed", differs: false } : await adopted(query, digest);
+    const settled = await settle(query, own, manifest);
+    return settled.digest === manifest.digest
+      ? { digest: settled.digest, manifest: noted(settled), how: "pushed", differs: false }
+      : await adopted(query, settled);
   } finally {
     await retire(registry, own, null);
   }
@@ -80,10 +83,11 @@ interface Announcement {
 /** What somebody else has put there, and whether it is what was built here. */
 async function adopted(
   { registry, reference, image, ours, watch }: Query,
-  digest: Digest,
+  manifest: ManifestDescriptor,
 ): Promise<Published> {
-  const manifest = await registry.readManifest(withDigest(reference, digest));
-  const { config } = JSON.parse(Buffer.from(manifest?.bytes ?? []).toString() || "{}") as {
+  const { digest } = manifest;
+  const read = await registry.readManifest(withDigest(reference, digest));
+  const { config } = JSON.parse(Buffer.from(read?.bytes ?? []).toString() || "{}") as {
     readonly config?: { readonly digest?: string };
   };
   // An engine's id of an image is the digest of its configuration or, with a content store, of its manifest.
@@ -92,7 +96,12 @@ async function adopted(
     const here = ours ?? image.id;
     watch.onLog(`not reproducible: the registry has ${digest} of the same inputs, built here was ${here}`);
   }
-  return { digest, how: "adopted", differs };
+  return { digest, manifest: noted(manifest), how: "adopted", differs };
+}
+
+/** What the lock says of a manifest beside its digest. */
+export function noted({ mediaType, size }: ManifestDescriptor): LockedManifest {
+  return { mediaType, size };
 }
 
 type Query = PublishRequest & { readonly ours?: Digest };
@@ -110,7 +119,11 @@ async function writeTag(query: Query, manifest: Manifest): Promise<void> {
   }
 }
 
-async function settle(query: Query, own: Announcement | null, seen: Digest): Promise<Digest> {
+async function settle(
+  query: Query,
+  own: Announcement | null,
+  seen: ManifestDescriptor,
+): Promise<ManifestDescriptor> {
   const { registry, reference, watch, settleMs = 5000 } = query;
   const deadline = performance.now() + settleMs;
   let current = seen;
@@ -120,17 +133,17 @@ async function settle(query: Query, own: Announcement | null, seen: Digest): Pro
     const found = await findExisting(query);
     if (found === null) {
       // Some registries drop the manifest with all its tags when one tag is removed.
-      if (own === null || restored) throw failed(reference, `lost the tag that held ${current}`);
+      if (own === null || restored) throw failed(reference, `lost the tag that held ${current.digest}`);
       restored = true;
       await writeTag(query, own.manifest);
       continue;
     }
     current = found;
-    if (own !== null) await retire(registry, own, current);
-    const othersMayWrite = await isContested(query, own, current);
+    if (own !== null) await retire(registry, own, current.digest);
+    const othersMayWrite = await isContested(query, own, current.digest);
     if (performance.now() >= deadline) return current;
     if (othersMayWrite) await sleepFor(pollMs);
-    else if ((await registry.findManifest(reference))?.digest === current) return current;
+    else if ((await registry.findManifest(reference))?.digest === current.digest) return current;
   }
 }
 

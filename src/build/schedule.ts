@@ -3,13 +3,13 @@
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
+import type { Digest, LockedManifest } from "../lock/lock.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { ImageReference } from "../registry/reference.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { findExisting } from "./find-existing.ts";
-import { publishImage } from "./publish.ts";
+import { noted, publishImage } from "./publish.ts";
 import { withPushRetries } from "./retry-push.ts";
 
 /** One cell to build. */
@@ -32,6 +32,8 @@ export interface BuiltCell {
   readonly differs: boolean;
   /** The manifest in the registry; null when it was not pushed. */
   readonly digest: Digest | null;
+  /** null also where nobody has asked the registry for it. */
+  readonly manifest: LockedManifest | null;
   /** null when it was adopted without being built. */
   readonly image: BuiltImage | null;
   /** The log file; null when there is none or it is not whole. */
@@ -170,21 +172,21 @@ async function makeImage(
   { cell, request, reference, inputDigest }: BuildJob,
   log: CellLog,
   { engine, registry, drain, stop, onEvent = () => {}, settleMs }: CellContext,
-): Promise<Pick<BuiltCell, "how" | "differs" | "digest" | "image">> {
+): Promise<Pick<BuiltCell, "how" | "differs" | "digest" | "manifest" | "image">> {
   const onLog = (line: string) => {
     log.write(line);
     onEvent({ type: "log", cell, line });
   };
   const { platform } = request;
   if (reference !== null && registry !== null) {
-    const digest = await findExisting({ registry, reference, platform, inputDigest });
-    if (digest !== null) {
-      onLog(`adopted ${digest}: the registry already has an image of the same inputs`);
-      return { how: "adopted", differs: false, digest, image: null };
+    const found = await findExisting({ registry, reference, platform, inputDigest });
+    if (found !== null) {
+      onLog(`adopted ${found.digest}: the registry already has an image of the same inputs`);
+      return { how: "adopted", differs: false, digest: found.digest, manifest: noted(found), image: null };
     }
   }
   const image = await engine.build(request, { signal: drain, onLog });
-  if (reference === null) return { how: "built", differs: false, digest: null, image };
+  if (reference === null) return { how: "built", differs: false, digest: null, manifest: null, image };
   if (registry === null) throw new TypeError("a job with a reference needs a registry");
   drain.throwIfAborted();
   onEvent({ type: "push", cell, reference });

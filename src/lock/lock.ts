@@ -27,6 +27,8 @@ export interface LockedImage {
   readonly inputDigest: Digest;
   /** The manifest's digest; null until the image is built. Such an image never resolves. */
   readonly digest: Digest | null;
+  /** What `digest` names, as the registry told when it was pushed: with it an index is written without asking again. */
+  readonly manifest?: LockedManifest;
   readonly requires: Requirement;
   /** What it was built on. */
   readonly bases: readonly LockedBase[];
@@ -40,6 +42,12 @@ export interface LockedImage {
   readonly created: string | null;
   /** Size in bytes as the engine reports it, or null where it is not known. */
   readonly size: number | null;
+}
+
+export interface LockedManifest {
+  readonly mediaType: string;
+  /** Bytes. */
+  readonly size: number;
 }
 
 /** With `platform` and `bases`, all that the input digest is made of: for saying what has changed since. */

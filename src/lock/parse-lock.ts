@@ -51,6 +51,7 @@ function checkImage(value: unknown, path: string, check: Checker): void {
   check.text(image.tag, `${path}.tag`, tag);
   check.text(image.inputDigest, `${path}.inputDigest`, digest);
   if (image.digest !== null) check.text(image.digest, `${path}.digest`, digest);
+  if (image.manifest !== undefined) checkManifest(image.manifest, `${path}.manifest`, check);
   check.bases(image.bases, `${path}.bases`);
   if (image.nextBases !== undefined) check.bases(image.nextBases, `${path}.nextBases`);
   if (image.inputs !== undefined) checkInputs(image.inputs, `${path}.inputs`, check);
@@ -67,6 +68,13 @@ function checkImage(value: unknown, path: string, check: Checker): void {
   }
   if (requires?.kernel !== undefined) check.text(requires.kernel, `${path}.requires.kernel`);
   if (requires !== null && requires.cuda !== null) checkCuda(requires.cuda, `${path}.requires.cuda`, check);
+}
+
+function checkManifest(value: unknown, path: string, check: Checker): void {
+  const manifest = check.object(value, path);
+  if (manifest === null) return;
+  check.text(manifest.mediaType, `${path}.mediaType`);
+  if (!Number.isSafeInteger(manifest.size)) check.report(`${path}.size must be a whole number`);
 }
 
 function checkInputs(value: unknown, path: string, check: Checker): void {

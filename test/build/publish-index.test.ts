@@ -2,10 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type IndexRequest, publishIndex } from "../../src/build/publish-index.ts";
+import { ImgmatchError } from "../../src/errors.ts";
 import type { Digest } from "../../src/lock/lock.ts";
+import type { ManifestDescriptor } from "../../src/registry/client.ts";
 import type { IndexedImage } from "../../src/registry/fleet-index.ts";
 import { parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference, withDigest } from "../../src/registry/reference.ts";
 import { image } from "../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
@@ -186,4 +188,64 @@ describe("publishIndex", () => {
       );
     },
   );
+
+  describe("with what the lock has noted of the manifests", () => {
+    /** Forty images and their manifests, and every digest that the registry is asked for. */
+    async function fleet() {
+      const registry = createMemoryRegistry();
+      const images = Array.from({ length: 40 }, (_, index) => push(registry, `c${index}`));
+      const manifests = new Map<string, ManifestDescriptor>();
+      for (const [cell, { digest }] of images) {
+        const found = await registry.findManifest(withDigest(reference, digest));
+        if (found !== null) manifests.set(cell, found);
+      }
+      const asked: Digest[] = [];
+      const watched: MemoryRegistry = {
+        ...registry,
+        findManifest: (to) => {
+          if (to.digest !== null) asked.push(to.digest);
+          return registry.findManifest(to);
+        },
+      };
+      return { registry, watched, images, manifests, asked };
+    }
+
+    it("asks for no image whose tag is listed, and writes the same index", async () => {
+      const { watched, images, manifests, asked } = await fleet();
+      const noted = await publishIndex(request(watched, images, { manifests }));
+      expect(noted.added).toHaveLength(40);
+      expect(asked).toEqual([]);
+      const plain = await publishIndex(request((await fleet()).watched, images));
+      expect(plain.digest).toBe(noted.digest);
+    });
+
+    it("asks for one whose tag is gone, whose digest is another, or that is an index of its own", async () => {
+      const { registry, watched, images, manifests, asked } = await fleet();
+      registry.tags.delete("1.0-c0");
+      const note = (cell: string, change: Partial<ManifestDescriptor>) =>
+        manifests.set(cell, { ...(manifests.get(cell) as ManifestDescriptor), ...change });
+      note("c1", { digest: images[2]?.[1].digest as Digest });
+      note("c2", { mediaType: "application/vnd.oci.image.index.v1+json" });
+      await publishIndex(request(watched, images, { manifests }));
+      expect([...asked].sort()).toEqual([0, 1, 2].map((index) => images[index]?.[1].digest).sort());
+    });
+
+    it("names the image that is gone, though its tag is listed, when the registry refuses the index", async () => {
+      const { registry, watched, images, manifests } = await fleet();
+      const gone = images[7]?.[1].digest as Digest;
+      registry.manifests.delete(gone);
+      const refusing: MemoryRegistry = {
+        ...watched,
+        writeManifest: (to, manifest) => {
+          if (Buffer.from(manifest.bytes).includes(gone))
+            throw new ImgmatchError({ code: "REGISTRY_FAILED", message: "MANIFEST_BLOB_UNKNOWN", fix: "" });
+          return registry.writeManifest(to, manifest);
+        },
+      };
+      await expect(publishIndex(request(refusing, images, { manifests }))).rejects.toThrow(
+        `the registry does not have ${gone}, which the lock names for c7`,
+      );
+      expect([...registry.tags.keys()].filter((tag) => !tag.startsWith("1.0-"))).toEqual([]);
+    });
+  });
 });

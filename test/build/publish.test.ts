@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/build/engine.ts";
 import { type PublishRequest, publishImage } from "../../src/build/publish.ts";
 import type { Digest } from "../../src/lock/lock.ts";
+import { manifestTypes } from "../../src/registry/media-types.ts";
 import { parseImageReference } from "../../src/registry/reference.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
@@ -63,6 +64,7 @@ describe("publishImage", () => {
     const engine = { push: () => expect.unreachable() };
     expect(await publishImage(request(registry, "ours", { engine }))).toEqual({
       digest: theirs,
+      manifest: { mediaType: manifestTypes.oci, size: 125 },
       how: "adopted",
       differs: true,
     });
@@ -110,6 +112,7 @@ describe("publishImage", () => {
     };
     expect(await publishImage(request(refusing, "ours"))).toEqual({
       digest: theirs,
+      manifest: { mediaType: manifestTypes.oci, size: 125 },
       how: "adopted",
       differs: true,
     });

@@ -7,6 +7,7 @@ import type { ImageReference } from "../../../src/registry/reference.ts";
 
 export interface MemoryRegistry extends RegistryClient {
   readonly tags: Map<string, Digest>;
+  readonly manifests: Map<Digest, Manifest>;
   /** Puts an image there as `docker push` does, and answers its manifest's digest. */
   pushImage(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
 }
@@ -37,6 +38,7 @@ export function createMemoryRegistry({
 
   return {
     tags,
+    manifests,
     pushImage(tag, labels, content) {
       const config = Buffer.from(
         JSON.stringify({ os: "linux", architecture: "amd64", config: { Labels: labels }, content }),

@@ -181,7 +181,7 @@ async function readBack(planned: ReadyCell, digest: string, prepared: PreparedFl
     inputDigest: planned.inputDigest,
     ours: own,
   });
-  if (found !== null) return found;
+  if (found !== null) return found.digest;
   throw new ImgmatchError({
     code: "REGISTRY_FAILED",
     message: `the registry of ${plan.matrix.repository}:${planned.tag} does not have it right after it was pushed`,
@@ -207,7 +207,7 @@ function lockOfDigests(
     // No time: an output that changes with every update would never be settled.
     return [
       planned.cell.id,
-      { ...lockedImageOf(planned, { digest, image: null }, builder, ""), created: null },
+      { ...lockedImageOf(planned, { digest, manifest: null, image: null }, builder, ""), created: null },
     ];
   });
   return lockOf(matrix, Object.fromEntries(images));

@@ -61,8 +61,9 @@ export async function findPublished(
         }
         const reference = withTag(parseImageReference(repository), tag);
         try {
-          const digest = await findExisting({ registry, reference, platform: cell.platform, inputDigest });
-          if (digest !== null) published.set(cell.id, digest);
+          const { platform } = cell;
+          const found = await findExisting({ registry, reference, platform, inputDigest });
+          if (found !== null) published.set(cell.id, found.digest);
         } catch (error) {
           if (!(error instanceof ImgmatchError)) throw error;
           problems.push(...error.problems);

@@ -2,11 +2,12 @@
 
 import { ImgmatchError, type Problem } from "../../../errors.ts";
 import type { Digest } from "../../../lock/lock.ts";
-import type { RegistryClient } from "../../../registry/client.ts";
+import type { ManifestDescriptor, RegistryClient } from "../../../registry/client.ts";
 import { parseImageReference, withTag } from "../../../registry/reference.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
 import { findExisting } from "../../find-existing.ts";
 import type { ReadyCell } from "../../jobs.ts";
+import { noted } from "../../publish.ts";
 import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { ImageEvent } from "./events.ts";
@@ -73,16 +74,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
   async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
     const cell = planned.cell.id;
     try {
-      const digest = registry === null ? null : await readBack(planned, repoDigest, registry);
+      const found = registry === null ? null : await readBack(planned, repoDigest, registry);
       const name = `${repository}:${planned.tag}`;
       const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
       const built: BuiltCell = {
         status: "built",
         cell,
         inputDigest: planned.inputDigest,
-        how: digest === null ? "built" : "pushed",
+        how: found === null ? "built" : "pushed",
         differs: false,
-        digest,
+        digest: found?.digest ?? null,
+        manifest: found === null ? null : noted(found),
         image: { id, size: await sizeOf(name) },
         log: await close(state, null),
         durationMs: performance.now() - state.started,
@@ -97,7 +99,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  async function readBack(planned: ReadyCell, repoDigest: string, from: RegistryClient): Promise<Digest> {
+  async function readBack(
+    planned: ReadyCell,
+    repoDigest: string,
+    from: RegistryClient,
+  ): Promise<ManifestDescriptor> {
     const { cell, tag, inputDigest } = planned;
     const reference = withTag(parseImageReference(repository), tag);
     const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
@@ -149,6 +155,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         how: "adopted",
         differs: false,
         digest,
+        manifest: null,
         image: null,
         log: await close(state, null),
         durationMs: performance.now() - state.started,
