@@ -24,6 +24,11 @@ export interface Engine {
   push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
   /** The layers of an image that this engine has just built, the base's first. */
   layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
+  /**
+   * For engines that keep every build as an image: looks which images there are, and answers what removes those that builds
+   * without cache have added since. Images with a name and images in use stay. What cannot be removed is told to `onLog`.
+   */
+  scratch?(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
   /** For engines that build a whole fleet at once: in place of `build` and `push` for each cell. */
   buildPlan?(plan: Plan, fleet: Fleet, options: BuildPlanOptions): Promise<BuildSummary>;
   /** What `buildPlan` would change, where the engine keeps a state of its own to compare with. */

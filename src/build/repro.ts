@@ -20,7 +20,10 @@ export interface LayerDifference {
   readonly diffIds: readonly [string | null, string | null];
 }
 
-/** Throws what the engine throws. One build after the other: at the same time an engine would make one of the two. */
+/**
+ * Throws what the engine throws. One build after the other: at the same time an engine would make one of the two.
+ * The engine has the same images afterwards as before.
+ */
 export async function buildTwice(
   engine: Engine,
   request: BuildRequest,
@@ -30,15 +33,20 @@ export async function buildTwice(
     const image = await engine.build({ ...request, noCache: true, tags: [] }, watch);
     return { id: image.id, layers: await engine.layers(image, watch) };
   };
-  const one = await once();
-  const other = await once();
-  const difference = firstDifference(one.layers, other.layers);
-  return {
-    reproducible: difference === null,
-    layers: one.layers.length,
-    difference,
-    ids: [one.id, other.id],
-  };
+  const sweep = await engine.scratch?.(watch.onLog);
+  try {
+    const one = await once();
+    const other = await once();
+    const difference = firstDifference(one.layers, other.layers);
+    return {
+      reproducible: difference === null,
+      layers: one.layers.length,
+      difference,
+      ids: [one.id, other.id],
+    };
+  } finally {
+    await sweep?.();
+  }
 }
 
 export function firstDifference(one: readonly Layer[], other: readonly Layer[]): LayerDifference | null {

@@ -1,8 +1,39 @@
 import { describe, expect, it } from "vitest";
+import type { BuildRequest, Engine } from "../../src/build/engine.ts";
 import { layersOfConfig, layersOfHistory } from "../../src/build/engines/image-layers.ts";
-import { firstDifference } from "../../src/build/repro.ts";
+import { buildTwice, firstDifference } from "../../src/build/repro.ts";
 
 const layer = (diffId: string, createdBy: string | null = null) => ({ diffId, createdBy });
+
+describe("two builds", () => {
+  it.each([
+    ["are without cache and without a name", null],
+    ["leave nothing behind when one of them fails", 2],
+  ])("%s", async (_, failing) => {
+    const asked: Pick<BuildRequest, "noCache" | "tags">[] = [];
+    const steps: string[] = [];
+    const engine: Pick<Engine, "build" | "layers" | "scratch"> = {
+      build: async ({ noCache = false, tags }) => {
+        asked.push({ noCache, tags });
+        steps.push("build");
+        if (asked.length === failing) throw new Error("no");
+        return { id: `sha256:${asked.length}`, size: null };
+      },
+      layers: async ({ id }) => [layer("base"), layer(id)],
+      scratch: async () => {
+        steps.push("look");
+        return async () => void steps.push("sweep");
+      },
+    };
+    const request = { cell: "one", tags: ["app:1"] } as unknown as BuildRequest;
+    const watch = { signal: new AbortController().signal, onLog: () => {} };
+    const report = await buildTwice(engine as Engine, request, watch).catch(() => null);
+    if (failing === null) expect(report).toMatchObject({ reproducible: false, difference: { number: 2 } });
+    else expect(report).toBeNull();
+    expect(asked).toEqual(Array(2).fill({ noCache: true, tags: [] }));
+    expect(steps).toEqual(["look", "build", "build", "sweep"]);
+  });
+});
 
 describe("first difference", () => {
   it("is null for equal layers", () => {

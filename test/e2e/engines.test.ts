@@ -2,10 +2,15 @@
 
 import { execFileSync } from "node:child_process";
 import { setMaxListeners } from "node:events";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuildRequest, Engine } from "../../src/build/engine.ts";
+import { connectDocker } from "../../src/build/engines/docker/api.ts";
 import { engines } from "../../src/build/engines/engines.ts";
 import { publishImage } from "../../src/build/publish.ts";
+import { buildTwice } from "../../src/build/repro.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { noCredentials } from "../../src/registry/credentials.ts";
 import { digestOf } from "../../src/registry/digest.ts";
@@ -19,19 +24,60 @@ const engineEnv = stack.available ? stack.engineEnv : {};
 const env = { ...process.env, ...engineEnv };
 const unavailable = stack.available ? whyNoBusybox : stack.reason;
 
-function whyNoBuildah(): string | null {
+function whyNo(program: string): string | null {
   try {
-    execFileSync("sh", ["-c", "command -v podman || command -v buildah"], { stdio: "ignore" });
+    execFileSync(program, ["--version"], { stdio: "ignore" });
     return null;
   } catch {
-    return "neither podman nor buildah is installed (apt-get install buildah)";
+    return `${program} is not installed (apt-get install ${program})`;
   }
+}
+
+/** Podman or Buildah alone, with a store of its own. */
+async function isolate(program: string): Promise<{ env: NodeJS.ProcessEnv; remove: () => Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-store-"));
+  const store = join(folder, "storage.conf");
+  const paths = `graphroot = "${join(folder, "graph")}"\nrunroot = "${join(folder, "run")}"`;
+  // No overlay on overlay is needed this way.
+  await writeFile(store, `[storage]\ndriver = "vfs"\n${paths}\n`);
+  await mkdir(join(folder, "bin"));
+  const path = execFileSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim();
+  await symlink(path, join(folder, "bin", program));
+  return {
+    // And no user namespaces this way.
+    env: { ...env, PATH: join(folder, "bin"), CONTAINERS_STORAGE_CONF: store, BUILDAH_ISOLATION: "chroot" },
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
+  };
+}
+
+function storeSubject(program: string): Subject {
+  return {
+    name: program,
+    missing: whyNo(program),
+    create: async () => {
+      const { env, remove } = await isolate(program);
+      const list = ["images", "--all", "--quiet", "--no-trunc"];
+      return {
+        engine: await engines.podman({ env }),
+        stop: remove,
+        images: async () =>
+          execFileSync(program, list, { env, encoding: "utf8" }).split("\n").filter(Boolean),
+      };
+    },
+  };
 }
 
 interface Subject {
   readonly name: string;
   readonly missing: string | null;
-  readonly create: () => Promise<{ readonly engine: Engine; readonly stop: () => Promise<void> }>;
+  readonly create: () => Promise<Created>;
+}
+
+interface Created {
+  readonly engine: Engine;
+  readonly stop: () => Promise<void>;
+  /** Every image of this engine, where builds are images. */
+  readonly images?: () => Promise<string[]>;
 }
 
 const nothingToStop = async () => {};
@@ -42,6 +88,11 @@ const subjects: readonly Subject[] = [
     create: async () => ({
       engine: await engines.docker({ env, credentials: noCredentials }),
       stop: nothingToStop,
+      images: async () => {
+        const api = await connectDocker(engineEnv);
+        const images = (await api.json("GET", "/images/json", { query: { all: "1" } })) as { Id: string }[];
+        return images.map(({ Id }) => Id);
+      },
     }),
   },
   {
@@ -65,18 +116,8 @@ const subjects: readonly Subject[] = [
       return { engine, stop: builder.stop };
     },
   },
-  {
-    name: "podman or buildah",
-    missing: whyNoBuildah(),
-    create: async () => {
-      // No user namespaces and no overlay on overlay are needed this way.
-      const isolated = { ...env, BUILDAH_ISOLATION: "chroot", STORAGE_DRIVER: "vfs" };
-      return {
-        engine: await engines.podman({ env: isolated }),
-        stop: nothingToStop,
-      };
-    },
-  },
+  storeSubject("podman"),
+  storeSubject("buildah"),
 ];
 
 function cacheOf(name: string) {
@@ -92,12 +133,13 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create }) => {
     const silent = { signal: new AbortController().signal, onLog: () => {} };
     setMaxListeners(0, silent.signal);
     let engine: Engine;
-    let stop: () => Promise<void> = nothingToStop;
+    let stop: Created["stop"] = nothingToStop;
+    let images: Created["images"];
     let context: BusyboxContext;
     let platform: string;
 
     beforeAll(async () => {
-      ({ engine, stop } = await create());
+      ({ engine, stop, images } = await create());
       platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
       context = await makeBusyboxContext({ "src/main.c": "int main;\n", "hidden.txt": "not sent\n" });
     });
@@ -198,6 +240,43 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create }) => {
       await runs(false);
       expect(await runs(false)).toBe(0);
       expect(await runs(true)).toBeGreaterThan(0);
+    });
+
+    it("says which layer of two builds differs, and has the same images as before them", async () => {
+      // Into the root folder, which is there: a folder that COPY makes has the time of the build.
+      const dockerfile = `FROM scratch
+COPY bin/busybox /busybox
+RUN ["/busybox", "sh", "-c", "/busybox cat /proc/sys/kernel/random/uuid > /number"]
+ENV LAST=step
+`;
+      const request = { ...requestFor("compared", ""), dockerfile, tags: [] };
+      // Images of the same steps that were there before, one of them without a name: none of ours to remove.
+      await engine.build(request, silent);
+      await engine.build(requestFor("kept", "busybox echo kept"), silent);
+      const before = await images?.();
+      const report = await buildTwice(engine, request, silent);
+      expect(report.difference).toMatchObject({
+        number: 2,
+        createdBy: expect.stringContaining("random/uuid"),
+      });
+      expect(report.layers).toBe(2);
+      if (images === undefined) return;
+      expect((await images()).sort()).toEqual(before?.sort());
+      await expect(buildTwice(engine, requestFor("broken", "exit 3"), silent)).rejects.toMatchObject({
+        code: "BUILD_FAILED",
+      });
+      expect((await images()).sort()).toEqual(before?.sort());
+
+      // A build that gives an image that is there already, and one that gets a name while it is compared.
+      const same = { ...request, dockerfile: "FROM scratch\nCOPY bin/busybox /busybox\n", noCache: true };
+      const sweep = await engine.scratch?.(silent.onLog);
+      const { id } = await engine.build({ ...same, tags: ["imgmatch-test/named:local"] }, silent);
+      await sweep?.();
+      expect(await images()).toContain(id);
+      const again = await engine.scratch?.(silent.onLog);
+      await engine.build({ ...same, tags: [] }, silent);
+      await again?.();
+      expect(await images()).toContain(id);
     });
   });
 });

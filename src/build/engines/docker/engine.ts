@@ -17,6 +17,7 @@ import { readContextItems } from "./context-items.ts";
 import { contextTar, dockerfileName } from "./context-tar.ts";
 import type { Environment } from "./endpoint.ts";
 import { pushImage } from "./push.ts";
+import { createScratch } from "./scratch.ts";
 import { openSession } from "./session.ts";
 
 export interface DockerEngineOptions {
@@ -48,16 +49,21 @@ export async function createDockerEngine({
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const mtime = epoch ?? 0;
   const pullBases = pullPrivateBases(api, credentials);
+  const uncached: string[] = [];
   return {
     name: "docker",
     describe: () => describe(api),
     platforms: () => platforms(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();
-      return build(api, request, { credentials, secrets, epoch, mtime, cache, pullBases }, watch);
+      const means = { credentials, secrets, epoch, mtime, cache, pullBases };
+      const image = await build(api, request, means, watch);
+      if (request.noCache) uncached.push(image.id);
+      return image;
     },
     push: async (image, to, watch) => pushImage(api, image, to, await credentials.find(to.registry), watch),
     layers: (image, watch) => layers(api, image, watch),
+    scratch: (onLog) => createScratch(api, () => uncached, onLog),
   };
 }
 

@@ -14,6 +14,7 @@ import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
+import { createScratch, imageOfLine } from "./scratch.ts";
 
 export interface PodmanOptions {
   readonly env: Environment;
@@ -26,12 +27,15 @@ export async function createPodmanEngine({ env, secrets = [] }: PodmanOptions): 
   const { program, version } = await findProgram(usable);
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const stage = createStaging(epoch ?? 0);
+  const uncached: string[] = [];
   return {
     name: "podman",
     describe: async () => `${program} ${version}`,
     platforms: async () => [`linux/${process.arch === "x64" ? "amd64" : process.arch}`],
     layers: (image, watch) => layers(program, usable, image, watch),
-    build: (request, watch) => build({ program, env: usable, secrets, stage, epoch }, request, watch),
+    build: (request, watch) =>
+      build({ program, env: usable, secrets, stage, epoch, uncached }, request, watch),
+    scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
       return withTemporaryFolder(async (folder) => {
@@ -60,21 +64,35 @@ async function layers(
   { id }: BuiltImage,
   { signal }: BuildWatch,
 ): Promise<readonly Layer[]> {
-  // Buildah calls it by this name only, and Podman's inspect has no history with empty layers marked.
+  const bare = id.slice("sha256:".length);
   const buildah = program === "buildah";
-  const inspect = buildah
-    ? ["inspect", "--type", "image", "--format", "{{json .OCIv1}}", id.slice("sha256:".length)]
-    : ["image", "inspect", "--format", "{{json .}}", id.slice("sha256:".length)];
+  const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
   const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });
   if (status !== 0)
     throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program}: ${lastWords(lastLines)}` });
-  const json = JSON.parse(stdout) as {
-    readonly RootFS?: { readonly Layers: readonly string[] };
-    readonly History?: unknown;
+  const json = JSON.parse(stdout);
+  const config = buildah ? (json as BuildahImage).OCIv1 : configOfPodman(json as readonly PodmanImage[]);
+  // An answer that is read wrongly must not make two images without layers of it, which are equal.
+  if (config?.rootfs?.diff_ids !== undefined) return layersOfConfig(config);
+  throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program} does not tell the layers of ${id}` });
+}
+
+interface BuildahImage {
+  readonly OCIv1?: ReturnType<typeof configOfPodman>;
+}
+
+interface PodmanImage {
+  readonly RootFS?: { readonly Layers?: readonly string[] | null };
+  readonly History?: readonly { readonly created_by?: string; readonly empty_layer?: boolean }[] | null;
+}
+
+/** As the OCI image-spec has it; Podman writes null where there are none. */
+function configOfPodman([image]: readonly PodmanImage[]) {
+  const { RootFS, History } = image ?? {};
+  return {
+    rootfs: RootFS === undefined ? undefined : { diff_ids: RootFS.Layers ?? [] },
+    history: History ?? [],
   };
-  return layersOfConfig(
-    buildah ? json : { rootfs: { diff_ids: json.RootFS?.Layers }, history: json.History ?? [] },
-  );
 }
 
 interface Means {
@@ -83,10 +101,12 @@ interface Means {
   readonly secrets: readonly BuildSecret[];
   readonly stage: StageContext;
   readonly epoch: number | null;
+  /** Gets the images of builds without cache, also of those that fail. */
+  readonly uncached: string[];
 }
 
 async function build(
-  { program, env, secrets, stage, epoch }: Means,
+  { program, env, secrets, stage, epoch, uncached }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -96,11 +116,15 @@ async function build(
   return withTemporaryFolder(async (folder) => {
     const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
     await writeFile(file, request.dockerfile);
+    // Buildah names the images of its steps only where it is to write no file.
+    const namesSteps = program === "buildah" && request.noCache;
     const steps: string[] = [];
-    const { status, lastLines } = await runProgram(
+    const { status, stdout, lastLines } = await runProgram(
       program,
       [
-        ...["build", "--layers", "--format", "docker", "--file", file, "--iidfile", idFile],
+        // Buildah would keep the container of a step that fails.
+        ...["build", "--layers", "--force-rm", "--format", "docker", "--file", file],
+        ...(namesSteps ? [] : ["--iidfile", idFile]),
         ...["--platform", request.platform],
         ...(request.target === null ? [] : ["--target", request.target]),
         ...(request.noCache ? ["--no-cache"] : []),
@@ -118,6 +142,8 @@ async function build(
         // The steps come on standard output, what they print on standard error.
         onOutput: (line) => {
           if (/^(\[\d+\/\d+\] )?STEP /.test(line)) steps.push(line);
+          const made = request.noCache ? imageOfLine(line) : null;
+          if (made !== null) uncached.push(made);
           onLog(line);
         },
       },
@@ -129,8 +155,10 @@ async function build(
         lastLines: lastLines.slice(-13, -1),
       });
     }
-    const id = (await readFile(idFile, "utf8")).trim();
-    return { id: id.startsWith("sha256:") ? id : `sha256:${id}`, size: null };
+    const named = namesSteps ? stdout.trimEnd().split("\n").at(-1) : await readFile(idFile, "utf8");
+    const id = (named ?? "").trim().replace(/^sha256:/, "");
+    if (request.noCache) uncached.push(id);
+    return { id: `sha256:${id}`, size: null };
   });
 }
 

@@ -1,0 +1,34 @@
+/** Removing again what builds without cache have left in the engine. */
+
+import type { DockerApi } from "./api.ts";
+
+/**
+ * Looks which images the engine has; the answer removes those of `built()` that it had not, and that have no name.
+ * Reproducible builds give an image the id of one that was there before.
+ */
+export async function createScratch(
+  api: DockerApi,
+  built: () => Iterable<string>,
+  onLog: (line: string) => void,
+): Promise<() => Promise<void>> {
+  const images = (await api.json("GET", "/images/json", { query: { all: "1" } })) as readonly Listed[];
+  const before = new Set(images.map(({ Id }) => Id));
+  return async () => {
+    for (const id of new Set(built())) {
+      if (before.has(id)) continue;
+      try {
+        const { RepoTags } = (await api.json("GET", `/images/${id}/json`)) as Listed;
+        if ((RepoTags ?? []).length > 0) continue;
+        // Without force: an image that a container or another image is made of stays. No parents: they are not ours.
+        await api.json("DELETE", `/images/${id}`, { query: { noprune: "1" } });
+      } catch (error) {
+        onLog(`the image ${id} of this build stays: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  };
+}
+
+interface Listed {
+  readonly Id: string;
+  readonly RepoTags?: readonly string[] | null;
+}
