@@ -8,6 +8,7 @@ import { builds } from "./engine.ts";
 import { largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
+import { publishedFleet } from "./published.ts";
 import { line, seconds } from "./report.ts";
 import { noOpOfManyCells } from "./scale.ts";
 import { writeFiles } from "./write-files.ts";
@@ -17,6 +18,7 @@ try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
   startOfResolve();
   await planAndRender(10_000);
+  await publishedFleet(join(folder, "published"), 10_000);
   await builds();
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -31,7 +31,7 @@ export async function noOpOfManyCells(root: string, cells: number): Promise<void
 }
 
 /** As if every cell of the plan had been built and pushed. */
-function lockOf({ name, version, repository, matrixDigest, cells }: PlanJson): Lock {
+export function lockOf({ name, version, repository, matrixDigest, cells }: PlanJson): Lock {
   const digest = `sha256:${"cd".repeat(32)}` as const;
   const images = cells.flatMap(
     ({ cell, axes, platform, tag, inputDigest, requires, bases }): [string, LockedImage][] =>
