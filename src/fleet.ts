@@ -17,6 +17,7 @@ import { type Base, findBases } from "./render/bases.ts";
 import { missingSources } from "./render/copy-sources.ts";
 import { type RenderedFile, renderCell } from "./render/render.ts";
 import { compileTemplate } from "./render/template.ts";
+import { writtenSecrets } from "./render/written-secrets.ts";
 
 /** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
 export const builderName = "dockerfile.v0";
@@ -70,10 +71,14 @@ export async function openFleetText(
   );
   const contextDir = join(root, matrix.context.value);
   const context = await readContext(contextDir, matrix.context.at, ownFiles(matrixFile, matrix, contextDir));
-  const findMissing = sourceCheck(new Set(context.entries.map(({ path }) => path)));
+  const paths = new Set(context.entries.map(({ path }) => path));
+  const checks = [
+    checkLines(["COPY", "ADD"], ({ text, path }) => missingSources(text, path, paths)),
+    checkLines(["ARG", "ENV"], ({ text, path }) => writtenSecrets(text, path)),
+  ];
   const files = new Map<string, CheckedFile>();
   const check = (cell: Cell) =>
-    remember(files, cell.id, () => checkFile(renderCell(cell, matrix, template), cell, matrix, findMissing));
+    remember(files, cell.id, () => checkFile(renderCell(cell, matrix, template), cell, matrix, checks));
   return {
     root,
     matrix,
@@ -90,28 +95,32 @@ interface CheckedFile {
   readonly bases: readonly Base[];
 }
 
-/** Throws all that is wrong with one Dockerfile: bases that cannot be decided or named, files that are not there. */
+type FileCheck = (file: RenderedFile) => readonly Problem[];
+
+/** Throws all that is wrong with one Dockerfile: bases that cannot be decided or named, and what the checks find. */
 function checkFile(
   file: RenderedFile,
   cell: Cell,
   { args }: Matrix,
-  findMissing: (file: RenderedFile) => readonly Problem[],
+  checks: readonly FileCheck[],
 ): CheckedFile {
   const bases = findBases(file.text, file.path, { args, platform: cell.platform });
   const problems = bases.flatMap(({ ref, line }) => referenceProblems(ref, { file: file.path, line }));
-  throwProblems([...problems, ...findMissing(file)]);
+  throwProblems([...problems, ...checks.flatMap((find) => find(file))]);
   return { file, bases: uniqueByRef(bases) };
 }
 
-/** Thousands of cells copy the same files: equal COPY and ADD lines are looked into once. */
-function sourceCheck(context: ReadonlySet<string>): (file: RenderedFile) => readonly Problem[] {
+/** Thousands of cells have the same instructions of a kind: equal ones without a fault are looked into once. */
+function checkLines(keywords: readonly string[], find: FileCheck): FileCheck {
+  const pattern = new RegExp(`^[ \\t]*(?:${keywords.join("|")})[ \\t].*(?:\\\\[ \\t]*\\n.*)*$`, "gim");
   const whole = new Set<string>();
-  return ({ text, path }) => {
-    const lines = text.match(/^[ \t]*(?:COPY|ADD)[ \t].*(?:\\[ \t]*\n.*)*$/gim)?.join("\n") ?? "";
-    if (whole.has(lines)) return [];
-    const problems = missingSources(text, path, context);
-    if (problems.length === 0) whole.add(lines);
-    return problems;
+  return (file) => {
+    const lines = file.text.match(pattern)?.join("\n") ?? "";
+    if (lines === "" || whole.has(lines)) return [];
+    // Only these lines, which are quickly read; the whole file, for the places, when something is wrong.
+    if (find({ ...file, text: lines }).length > 0) return find(file);
+    whole.add(lines);
+    return [];
   };
 }
 

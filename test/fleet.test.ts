@@ -21,6 +21,16 @@ async function inputs(root: string, base: Digest | null = digest("b")): Promise<
   return plan.cells.map(({ inputDigest }) => inputDigest);
 }
 
+test("a secret in a template is refused before anything is built", async () => {
+  const root = makeFolder({
+    ...files,
+    "templates/app.Dockerfile.hbs": "FROM {{base}}\nENV A=1\nARG NPM_TOKEN=abc\n",
+  });
+  await expect(inputs(root)).rejects.toMatchObject({
+    problems: [{ code: "MATRIX_SECRET", at: { file: "images/x86-64-v2.Dockerfile", line: 4 } }],
+  });
+});
+
 describe("the input digests of a fleet", () => {
   test("are the same in another checkout, with Windows line ends, and after everything imgmatch writes", async () => {
     const root = makeFolder(files);
@@ -192,7 +202,7 @@ describe("a fleet that cannot be opened or rendered", () => {
       }),
       expect.objectContaining({
         code: "REFERENCE_INVALID",
-        at: { file: "images/x86-64-v2.Dockerfile", line: 3 },
+        at: { file: "images/x86-64-v2.Dockerfile", line: 4 },
       }),
     ]);
   });
