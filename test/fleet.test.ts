@@ -202,7 +202,7 @@ describe("a fleet that cannot be opened or rendered", () => {
       }),
       expect.objectContaining({
         code: "REFERENCE_INVALID",
-        at: { file: "images/x86-64-v2.Dockerfile", line: 4 },
+        at: { file: "images/x86-64-v2.Dockerfile", line: 3 },
       }),
     ]);
   });
