@@ -89,7 +89,8 @@ describe("every printed command survives the shell", () => {
   it.each(targets.map((target) => [target.name, target] as const))("%s", (_name, target: LaunchTarget) => {
     let written = 0;
     fc.assert(
-      fc.property(request, (wish) => {
+      fc.property(request, (any) => {
+        const wish = { ...any, settings: settingsFor(target, any) };
         const command = commandOf(target, wish);
         if (command === null) return;
         written++;
@@ -98,7 +99,11 @@ describe("every printed command survives the shell", () => {
         if (wrap === undefined) return;
         // sbatch hands this line to a shell of its own.
         const inner = typed(wrap.slice("--wrap=".length), folder);
-        const direct = commandOf(target, { ...wish, options: [], settings: { submit: "srun" } });
+        const direct = commandOf(target, {
+          ...wish,
+          options: [],
+          settings: { ...wish.settings, submit: "srun" },
+        });
         if (direct === null) throw new Error("sbatch and srun say different things");
         const words = direct.argv.filter((word) => !/^--(job-name|ntasks|gres)=/.test(word));
         expect(inner.slice(0, words.length)).toEqual(words);
@@ -108,6 +113,13 @@ describe("every printed command survives the shell", () => {
     expect(written).toBeGreaterThan(5);
   });
 });
+
+/** What a target must be told before it writes anything. */
+function settingsFor({ name }: LaunchTarget, { program }: LaunchRequest): Readonly<Record<string, string>> {
+  if (name === "zun") return { image: "tag" };
+  if (name === "slurm" && program === undefined) return { entrypoint: "yes" };
+  return {};
+}
 
 function commandOf(target: LaunchTarget, wish: LaunchRequest): LaunchCommand | null {
   try {
