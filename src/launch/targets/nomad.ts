@@ -1,6 +1,8 @@
 /**
- * A job of Nomad in the form of its API, for `nomad job run -json FILE`. Sources: Nomad, "JSON job specification",
- * "device block", "constraint block", "Docker driver", NVIDIA device plugin (attributes).
+ * A job of Nomad in the form of its API, for `nomad job run -json FILE`. Sources: hashicorp/nomad, api/jobs.go, api/tasks.go,
+ * api/resources.go and api/constraint.go (names of fields; tried with 1.10.0), drivers/docker/config.go (`Config`),
+ * scheduler/feasible.go (operands, `${device.attr…}`); hashicorp/nomad-device-nvidia 1.1.0, fingerprint.go (attributes).
+ * `Datacenters: ["*"]` and `nomad node meta apply` came with 1.5.
  */
 
 import { metaOf, type NomadConstraint, nodeConstraints } from "../fleet/nomad-constraints.ts";
@@ -110,8 +112,8 @@ function task(request: LaunchRequest): Json {
         : {
             mount: mounts.map(({ source, target, readOnly }) => ({
               type: "bind",
-              source,
-              target,
+              source: literal(source),
+              target: literal(target),
               readonly: readOnly,
             })),
           }),
@@ -120,16 +122,17 @@ function task(request: LaunchRequest): Json {
       ? {}
       : { Env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, literal(value)])) }),
     Resources: {
-      // Cores are whole and reserved; a share of one is counted in MHz, which differ from node to node.
-      ...(cpus === undefined
-        ? {}
-        : Number.isInteger(cpus)
-          ? { Cores: cpus }
-          : { CPU: Math.ceil(cpus * 1000) }),
+      ...(cpus === undefined ? {} : { Cores: wholeCores(cpus) }),
       ...(memoryMiB === undefined ? {} : { MemoryMB: memoryMiB }),
       ...devices(request),
     },
   };
+}
+
+/** A share of a core is counted in MHz, which differ from node to node. */
+function wholeCores(cpus: number): number {
+  if (Number.isInteger(cpus)) return cpus;
+  throw unsupported("nomad", `hand out ${cpus} CPUs, only whole cores`, `use --cpus ${Math.ceil(cpus)}`);
 }
 
 /** The plugin fingerprints MIG instances as GPUs of their own. Of what an image needs it tells the driver's version alone. */
@@ -137,17 +140,19 @@ function devices(request: LaunchRequest): { readonly [key: string]: Json } {
   const count = neededUnits(request).length;
   const driver = request.requires.cuda?.driver;
   if (count === 0 || driver === undefined) return {};
-  const wanted =
-    driver.mode === "host"
-      ? `>= ${driver.minimum}`
-      : driver.mode === "bundled"
-        ? `= ${driver.version}`
-        : null;
+  if (driver.mode === "bundled") {
+    // The plugin sets NVIDIA_VISIBLE_DEVICES and the Docker driver then takes the NVIDIA runtime (drivers/docker/driver.go).
+    throw unsupported(
+      "nomad",
+      "run an image that bundles its driver: its GPUs come with the host's driver",
+      "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
+    );
+  }
   const constraints =
-    wanted === null
+    driver.mode !== "host"
       ? []
       : // biome-ignore lint/suspicious/noTemplateCurlyInString: Nomad's own interpolation
-        [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: wanted }];
+        [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: `>= ${driver.minimum}` }];
   return {
     Devices: [
       { Name: "nvidia/gpu", Count: count, ...(constraints.length === 0 ? {} : { Constraints: constraints }) },
