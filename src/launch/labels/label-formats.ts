@@ -37,7 +37,7 @@ export const labelFormats = {
   },
   slurm: {
     // slurm.conf, "Features": a list with commas; names are any text without blanks and operators.
-    description: "features for slurm.conf or scontrol update",
+    description: "features for slurm.conf, or for AvailableFeatures and ActiveFeatures of scontrol update",
     write: (labels) =>
       `${Object.entries(brief(labels))
         .map(([key, value]) => labelNames.slurm(key, value))
@@ -81,8 +81,10 @@ function mesosFlags(labels: NodeLabels, host: HostFacts): string {
     .map(({ gpu }) => gpu.index);
   const flags = [
     `--attributes=${attributes}`,
+    // Without it the Mesos containerizer knows no Docker images ("Container Images").
+    "--image_providers=docker",
     ...(indexes.length === 0
-      ? []
+      ? ["--isolation=filesystem/linux,docker/runtime"]
       : [
           "--isolation=filesystem/linux,docker/runtime,cgroups/devices,gpu/nvidia",
           `--nvidia_gpu_devices=${indexes.join(",")}`,

@@ -1,14 +1,17 @@
-/** A job of Chronos on Mesos. Source: mesos/chronos, docs/docs/api.md ("Job Configuration", "Constraints"); `gpus` since 3.0. */
+/**
+ * A job of Chronos on Mesos, for images without GPU code. Sources: mesos/chronos 3.0.2 (the first with containers of type MESOS),
+ * utils/JobDeserializer.scala (every field that is read; others are ignored), scheduler/mesos/MesosTaskBuilder.scala (what
+ * becomes of them) and docs/docs/api.md.
+ */
 
-import { wholeGpus } from "../gpu-needs.ts";
 import { baseName, byDigest } from "../image-name.ts";
-import { labelNames } from "../node-labels.ts";
+import { textAttribute } from "../mesos-attribute.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 
 export const chronos: LaunchTarget = {
   name: "chronos",
-  description: "a job for Chronos on Mesos",
+  description: "a job for Chronos on Mesos, for images without GPU code",
   gpus: "scheduler",
   formats: ["json", "yaml"],
   settings: {
@@ -32,13 +35,18 @@ function chronosJob(request: LaunchRequest): Json {
   } = request;
   if (request.task === "service")
     throw unsupported("chronos", "keep a service running: its jobs end", "launch it with marathon");
-  if (program === undefined)
+  if (request.requires.cuda !== null)
     throw unsupported(
       "chronos",
-      "run the image's own entrypoint: a job has a command",
-      "add --command PROGRAM",
+      "ask for GPUs: its jobs have no field for them and its tasks get none",
+      "launch it with mesos or marathon, or pick an image without GPU code (--gpus none)",
     );
-  const count = wholeGpus("chronos", request);
+  if (program !== undefined && /^(http|ftp)/.test(program))
+    throw unsupported(
+      "chronos",
+      `start ${program}: a command that begins with http or ftp is downloaded`,
+      "write its path: --command /usr/bin/PROGRAM",
+    );
   return {
     name: jobName(request),
     schedule: scheduleOf(settings.schedule),
@@ -46,8 +54,6 @@ function chronosJob(request: LaunchRequest): Json {
     ...(settings.owner === undefined ? {} : { owner: settings.owner }),
     cpus,
     mem: memoryMiB,
-    ...(count === 0 ? {} : { gpus: count }),
-    // GPUs are isolated by the Mesos containerizer alone; without them it serves as well.
     container: {
       type: "MESOS",
       image: byDigest(reference),
@@ -62,25 +68,51 @@ function chronosJob(request: LaunchRequest): Json {
           }),
     },
     shell: false,
-    command: program,
-    arguments: args,
+    // Mesos starts the command as execlp(command, arguments…), the first of which is the program's own name (mesos.proto,
+    // CommandInfo). Without a command the image's entrypoint gets them all.
+    ...(program === undefined ? {} : { command: program }),
+    arguments: program === undefined ? args : [program, ...args],
     ...(Object.keys(env).length === 0
       ? {}
-      : { environmentVariables: Object.entries(env).map(([name, value]) => ({ name, value })) }),
-    ...(request.node == null
-      ? {}
-      : { constraints: [[labelNames.mesos(request.node.key), "EQUALS", request.node.value]] }),
+      : { environmentVariables: Object.entries(env).map(([name, value]) => variable(name, value)) }),
+    ...constraintsOf(request),
   };
 }
 
-/** `([\w\s\.#_-]+)` (api.md, "Adding a Scheduled Job"). */
+function constraintsOf({ node }: LaunchRequest): { readonly [key: string]: Json } {
+  if (node == null) return {};
+  const [name, value] = textAttribute("chronos", node);
+  return { constraints: [[name, "EQUALS", value]] };
+}
+
+/** Chronos sets these itself, and leaves out what a job says of them (MesosTaskBuilder.scala, envs). */
+const itsOwn = [
+  "HOST",
+  "mesos_task_id",
+  "MESOS_TASK_ID",
+  "CHRONOS_JOB_OWNER",
+  "CHRONOS_JOB_NAME",
+  "CHRONOS_JOB_RUN_TIME",
+  "CHRONOS_JOB_RUN_ATTEMPT",
+  "CHRONOS_RESOURCE_MEM",
+  "CHRONOS_RESOURCE_CPU",
+  "CHRONOS_RESOURCE_DISK",
+];
+
+function variable(name: string, value: string): Json {
+  if (itsOwn.includes(name))
+    throw unsupported("chronos", `set ${name}: it sets that itself`, "give the variable another name");
+  return { name, value };
+}
+
+/** `([\w\.-]+)` (api.md, "Adding a Scheduled Job"; before 3.0 blanks and `#` too). */
 function jobName({ name, reference }: LaunchRequest): string {
   const wanted = name ?? baseName(reference);
-  if (/^[\w\s.#-]+$/.test(wanted)) return wanted;
+  if (/^[\w.-]+$/.test(wanted)) return wanted;
   throw unsupported(
     "chronos",
     `name a job ${JSON.stringify(wanted)}`,
-    "use letters, digits, blanks and . # _ - in --name",
+    "use letters, digits and . _ - in --name",
   );
 }
 

@@ -1,11 +1,12 @@
 /**
- * An app of Marathon: what keeps running on Mesos. Sources: mesosphere/marathon, docs/docs/rest-api/public/api/v2 (app and
- * container types), docs/docs/constraints.md, docs/docs/preferential-gpu-scheduling.md.
+ * An app of Marathon: what keeps running on Mesos. Sources: mesosphere/marathon 1.10, docs/docs/rest-api/public/api/v2/types
+ * (app.raml, appContainer.raml, docker.raml, volumes.raml, constraint.raml), docs/docs/constraints.md,
+ * docs/docs/preferential-gpu-scheduling.md (`gpus` needs `--enable_features gpu_resources`).
  */
 
 import { wholeGpus } from "../gpu-needs.ts";
 import { baseName, byDigest, dnsName } from "../image-name.ts";
-import { labelNames } from "../node-labels.ts";
+import { textAttribute } from "../mesos-attribute.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
@@ -48,7 +49,8 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
             })),
           }),
     },
-    // `cmd` goes to a shell, `args` to the image's entrypoint; an app has one of them or none.
+    // `cmd` goes to a shell, `args` to the image's entrypoint, or else to the first word of its command (apache/mesos,
+    // isolators/docker/runtime.cpp); an app has one of them or none.
     ...(program === undefined
       ? args.length === 0
         ? {}
@@ -67,7 +69,8 @@ function instancesOf({ settings }: LaunchRequest): number {
 
 /** CLUSTER with a value: only agents whose attribute is exactly this. An agent without the attribute is refused. */
 function constraintsOf({ node }: LaunchRequest, more: readonly Json[]): { readonly [key: string]: Json } {
-  const own: readonly Json[] = node == null ? [] : [[labelNames.mesos(node.key), "CLUSTER", node.value]];
-  const constraints = [...own, ...more];
+  const own =
+    node == null ? [] : [textAttribute("marathon", node)].map(([name, value]) => [name, "CLUSTER", value]);
+  const constraints: readonly Json[] = [...own, ...more];
   return constraints.length === 0 ? {} : { constraints };
 }

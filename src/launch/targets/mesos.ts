@@ -1,4 +1,8 @@
-/** `mesos-execute`: one task. Source: apache/mesos, src/cli/execute.cpp (flags) and docs/gpu-support.md. */
+/**
+ * `mesos-execute`: one task. Sources: apache/mesos 1.11, src/cli/execute.cpp (flags), include/mesos/v1/mesos.proto (`Volume`) and
+ * docs/gpu-support.md. An image that bundles its driver gets the devices alone: the host's driver is mounted only into images
+ * with the label com.nvidia.volumes.needed (isolators/gpu/volume.cpp).
+ */
 
 import { wholeGpus } from "../gpu-needs.ts";
 import { baseName, byDigest } from "../image-name.ts";
