@@ -1,4 +1,7 @@
-/** `apptainer run --nv`. Source: Apptainer User Guide, "GPU Support" and "Bind Paths and Mounts". */
+/**
+ * `apptainer run --nv`. Sources: Apptainer User Guide, "GPU Support" and "Bind Paths and Mounts"; apptainer/apptainer,
+ * CHANGELOG (`--mount` since 1.0.0, `--no-eval` since 1.1.0, `instance run` since 1.2.0).
+ */
 
 import { csvField } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
@@ -19,6 +22,8 @@ export const apptainer: LocalTarget = {
 function command(request: LaunchRequest): LaunchCommand {
   const { reference, args, program, cpus, memoryMiB, mounts = [], options = [] } = request;
   const words = [
+    // Else a shell in the container reads variables and arguments, and runs what stands in $(…).
+    "--no-eval",
     ...gpuOptions(request),
     ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
     // Both need cgroups v2 (User Guide, "Limiting Container Resources").
@@ -62,8 +67,22 @@ function variables(request: LaunchRequest): Readonly<Record<string, string>> {
   // `--nv` shows every GPU of the host, so CUDA is told which ones are meant.
   const gpus = units.length === 0 ? {} : { CUDA_VISIBLE_DEVICES: units.map(unitId).join(",") };
   const env = { ...gpus, ...request.env };
+  const lost = Object.keys(env).find((name) => kept.includes(name));
+  if (lost !== undefined)
+    throw unsupported("apptainer", `set ${lost} in a container: it keeps its own`, `leave --env ${lost} out`);
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [`APPTAINERENV_${name}`, value]));
 }
+
+/** Left out, or read as something else (apptainer/apptainer, internal/pkg/util/env/create.go and process_linux.go). */
+const kept = [
+  "HOME",
+  "UID",
+  "GID",
+  "PREPEND_PATH",
+  "APPEND_PATH",
+  "SINGULARITY_SHELL",
+  "SINGULARITY_APPNAME",
+];
 
 function mountOption({ source, target, readOnly }: Mount): string {
   return ["type=bind", `source=${source}`, `destination=${target}`, ...(readOnly ? ["ro"] : [])]
