@@ -81,7 +81,7 @@ function readInstruction(
 ): { readonly instruction: Instruction | null; readonly next: number } {
   const continuation = escapeBy === "`" ? /`[ \t]*$/ : /\\[ \t]*$/;
   let text = "";
-  const at: number[] = [];
+  const parts: Line[] = [];
   let index = first;
   let continued = false;
   while (index < lines.length) {
@@ -94,13 +94,29 @@ function readInstruction(
     }
     const more = continuation.exec(line.text);
     const kept = more === null ? line.text : line.text.slice(0, more.index);
-    for (let column = 0; column < kept.length; column++) at.push(line.offset + column);
+    parts.push({ text: kept, offset: line.offset });
     text += kept;
     continued = more !== null;
     if (!continued) break;
   }
   const keyword = (/^\s*(\S+)/.exec(text)?.[1] ?? "").toUpperCase();
-  return { instruction: { keyword, text, at, line: first + 1 }, next: index };
+  // Asked of a few instructions only; a fleet has hundreds of thousands.
+  let at: readonly number[] | null = null;
+  const instruction = {
+    ...{ keyword, text, line: first + 1 },
+    get at() {
+      at ??= offsetsOf(parts);
+      return at;
+    },
+  };
+  return { instruction, next: index };
+}
+
+function offsetsOf(parts: readonly Line[]): number[] {
+  const offsets: number[] = [];
+  for (const { text, offset } of parts)
+    for (let column = 0; column < text.length; column++) offsets.push(offset + column);
+  return offsets;
 }
 
 /** Here-documents exist for RUN, COPY and ADD only, also behind ONBUILD. */
