@@ -4,6 +4,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
+import { nodeHostIo } from "../src/host/node-io.ts";
+import { probeHost } from "../src/host/probe.ts";
 import { builds } from "./engine.ts";
 import { largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
@@ -17,6 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
 try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
   startOfResolve();
+  await probe();
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);
   await builds();
@@ -39,6 +42,17 @@ function startOfResolve(): void {
   line("empty Node script", `${one.toFixed(1)} ms`);
   line("imgmatch resolve, 58 images", `${other.toFixed(1)} ms`);
   line("ratio of the medians", `${(other / one).toFixed(2)}  (${rounds} rounds, aim: at most 1.35)`);
+}
+
+/** What a probe adds to a running program, without starting one. */
+async function probe(): Promise<void> {
+  const times: number[] = [];
+  for (let round = 0; round < 30; round++) {
+    const started = performance.now();
+    await probeHost(nodeHostIo());
+    times.push(performance.now() - started);
+  }
+  line("facts of this host, median of 30", `${median(times).toFixed(1)} ms`);
 }
 
 async function planAndRender(cells: number): Promise<void> {

@@ -145,7 +145,7 @@ describe("hostile input", () => {
       readText: (path) => (path === "/proc/cpuinfo" ? cpuinfo : io.readText(path)),
     }).then((facts) => {
       expect(facts.cpu.features).toHaveLength(300);
-      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(performance.now() - start).toBeLessThan(10_000);
     });
   });
 });

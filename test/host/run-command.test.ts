@@ -38,7 +38,7 @@ describe.skipIf(process.platform === "win32")("runCommand", () => {
       maxBytes: 1024,
     });
     expect(answer).toMatchObject({ status: null, stdout: "begun\n", timedOut: true });
-    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(performance.now() - start).toBeLessThan(15_000);
     expect(await isGone(Number(readFileSync(pidFile, "utf8")))).toBe(true);
   });
 

@@ -71,18 +71,4 @@ describe.skipIf(!linux)("this machine", () => {
     expect(formatHostFacts(one)).toBe(formatHostFacts(two));
     expect(parseHostFacts(formatHostFacts(one), "facts.json")).toEqual(one);
   });
-
-  it("tells its CPU in milliseconds", async () => {
-    const io = nodeHostIo();
-    await probeHost(io);
-    const times = await Promise.all(
-      Array.from({ length: 5 }, async () => {
-        const start = performance.now();
-        await probeHost(io);
-        return performance.now() - start;
-      }),
-    );
-    // The goal is single digits; a loaded machine must not fail for it.
-    expect(Math.min(...times)).toBeLessThan(50);
-  });
 });

@@ -180,7 +180,7 @@ describe("time", () => {
       code: "REGISTRY_UNREACHABLE",
       message: expect.stringMatching(/no whole answer in 300 ms, \d+ bytes came/),
     });
-    expect(performance.now() - started).toBeLessThan(3000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   test("a long body that flows may take longer than the timeout", async () => {

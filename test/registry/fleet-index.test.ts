@@ -112,9 +112,7 @@ describe("the bytes of an index", () => {
     const many = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, number) => [`cell-${number}`, gpuImage(cuda("12.4.1", ["sm_80"]))]),
     );
-    const started = performance.now();
     const { top, parts } = formatFleetIndex(indexOf(lockOf(many)));
-    expect(performance.now() - started).toBeLessThan(5000);
     for (const { size } of [top, ...parts]) expect(size).toBeLessThan(4 * 1024 * 1024);
     expect(parts.length).toBeGreaterThan(0);
   });
