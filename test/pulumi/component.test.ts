@@ -1,6 +1,15 @@
 /** The graph that ImageFleet registers, with Pulumi's engine replaced by its mocks. */
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import * as docker from "@pulumi/docker";
@@ -152,6 +161,20 @@ describe("The images of a fleet", () => {
       expect(readFileSync(`${dockerfile}.dockerignore`, "utf8")).toBe(".imgmatch\n");
       expect(existsSync(join(context, "app.Dockerfile.hbs"))).toBe(false);
     }
+  });
+
+  it("take the whole context without the Dockerfiles in it", async () => {
+    template("FROM {{base}}\nCOPY . /all\nENV MARCH={{march.name}}\n");
+    const { images } = await update();
+    const { context = "", dockerfile = "" } = images[0]?.inputs.build ?? {};
+    expect(readFileSync(dockerfile, "utf8")).toContain("\nCOPY .imgmatch/context/. /all\n");
+    expect(readFileSync(`${dockerfile}.dockerignore`, "utf8")).toBe(".imgmatch/*\n!.imgmatch/context\n");
+    const all = join(context, ".imgmatch/context");
+    expect(readdirSync(all)).toEqual(["content"]);
+    // One file of two names, which the archive has once.
+    const [copy, original] = [statSync(join(all, "content")), statSync(join(context, "content"))];
+    expect(copy.ino).toBe(original.ino);
+    expect([copy.mtimeMs, statSync(all).mode & 0o777]).toEqual([0, 0o755]);
   });
 
   it("carry every label of the other engines, the inputs among them", async () => {

@@ -1,5 +1,16 @@
-import { access, chmod, lutimes, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import {
+  access,
+  chmod,
+  copyFile,
+  link,
+  lutimes,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import { errnoMessage, writeFileAtomic } from "../../../io/files.ts";
 import type { Digest } from "../../../lock/lock.ts";
@@ -7,9 +18,13 @@ import { digestOf } from "../../../registry/digest.ts";
 import type { BuildRequest } from "../../engine.ts";
 import { readContextItems } from "../docker/context-items.ts";
 import { writeContextItems } from "../staged-context.ts";
+import { withoutOwnFolder } from "./context-root.ts";
 
 /** Folder inside the context for the Dockerfiles of all cells. Only the one of the build is sent. */
 const dockerfiles = ".imgmatch";
+
+/** The files of the context once more, for what copies or mounts all of it: there are no Dockerfiles among them. */
+const filesAlone = `${dockerfiles}/context`;
 
 export interface StagedBuild {
   /** Absolute paths. */
@@ -17,25 +32,34 @@ export interface StagedBuild {
   readonly dockerfile: string;
 }
 
+type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+
 /**
  * Copies the context once for each content and writes the Dockerfile into it: the provider gives a Dockerfile that lies
  * outside a random name inside, which then changes whatever copies the whole context.
  */
 export async function stageBuild(
   folder: string,
-  request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest" | "dockerfile">,
+  request: Context & Pick<BuildRequest, "dockerfile">,
   name: string,
   staged: Map<string, Promise<string>>,
 ): Promise<StagedBuild> {
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
-  const known = staged.get(digest) ?? stageContext(folder, digest, request);
-  staged.set(digest, known);
+  const once = (key: string, make: () => Promise<string>) => {
+    const made = staged.get(key) ?? make();
+    staged.set(key, made);
+    return made;
+  };
   try {
-    const context = await known;
+    const context = await once(digest, () => stageContext(folder, digest, request));
+    const text = withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
+    const takesAll = text !== request.dockerfile;
+    if (takesAll) await once(`${digest} alone`, () => stageFilesAlone(context, request.contextFiles));
     const dockerfile = join(context, dockerfiles, name);
-    await writeOnce(dockerfile, request.dockerfile);
+    await writeOnce(dockerfile, text);
     // Goes before the context's own .dockerignore, which has done its work when the files were chosen.
-    await writeOnce(`${dockerfile}.dockerignore`, `${dockerfiles}\n`);
+    const hidden = takesAll ? `${dockerfiles}/*\n!${filesAlone}\n` : `${dockerfiles}\n`;
+    await writeOnce(`${dockerfile}.dockerignore`, hidden);
     return { context, dockerfile };
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
@@ -48,42 +72,63 @@ async function writeOnce(path: string, text: string): Promise<void> {
   if ((await readFile(path, "utf8").catch(() => null)) !== text) await writeFileAtomic(path, text);
 }
 
-async function stageContext(
+function stageContext(
   folder: string,
   digest: Digest,
-  { contextDir, contextFiles }: Pick<BuildRequest, "contextDir" | "contextFiles">,
+  { contextDir, contextFiles }: Context,
 ): Promise<string> {
-  const contexts = join(folder, "contexts");
-  const context = join(contexts, digest.slice("sha256:".length, "sha256:".length + 16));
-  // Renamed into place when it is whole.
-  if (
-    await access(context).then(
-      () => true,
-      () => false,
-    )
-  )
-    return context;
-  await mkdir(contexts, { recursive: true });
-  const partial = await mkdtemp(join(contexts, "partial-"));
-  try {
+  const context = join(folder, "contexts", digest.slice("sha256:".length, "sha256:".length + 16));
+  return madeWhole(context, async (partial) => {
     const items = await readContextItems(contextDir, contextFiles, 0);
     await writeContextItems(partial, items);
     await mkdir(join(partial, dockerfiles), { recursive: true });
+    return items.map(({ path }) => path);
+  });
+}
+
+/** Linked to those that are there: the provider's archive then has their bytes once. */
+function stageFilesAlone(context: string, contextFiles: readonly string[]): Promise<string> {
+  return madeWhole(join(context, filesAlone), async (partial) => {
+    const items = await readContextItems(context, contextFiles, 0);
+    const [files, others] = [true, false].map((isFile) =>
+      items.filter(({ type }) => (type === "file") === isFile),
+    );
+    await writeContextItems(partial, others ?? []);
+    for (const { path } of files ?? []) {
+      const [from, to] = [join(context, path), join(partial, path)];
+      // Not every file system has links.
+      await link(from, to).catch(() => copyFile(from, to));
+    }
+    return items.map(({ path }) => path);
+  });
+}
+
+/** A folder that is filled beside its place, gets its times and is renamed into place when it is whole. */
+async function madeWhole(
+  folder: string,
+  fill: (partial: string) => Promise<readonly string[]>,
+): Promise<string> {
+  if (await exists(folder)) return folder;
+  await mkdir(dirname(folder), { recursive: true });
+  const partial = await mkdtemp(join(dirname(folder), `${basename(folder)}-partial-`));
+  try {
+    const paths = await fill(partial);
     // What a folder holds changes its time, so from the end.
-    for (const { path } of [...items].reverse()) await lutimes(join(partial, path), 0, 0);
+    for (const path of [...paths].reverse()) await lutimes(join(partial, path), 0, 0);
     await chmod(partial, 0o755);
-    await rename(partial, context).catch(async (error: unknown) => {
+    await rename(partial, folder).catch(async (error: unknown) => {
       // Another process was first; the content is the same.
-      if (
-        !(await access(context).then(
-          () => true,
-          () => false,
-        ))
-      )
-        throw error;
+      if (!(await exists(folder))) throw error;
     });
-    return context;
+    return folder;
   } finally {
     await rm(partial, { recursive: true, force: true });
   }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
