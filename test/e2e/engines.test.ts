@@ -20,6 +20,18 @@ import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 
 const stack = inject("stack");
+
+// Engines remove their copies of contexts when the process ends, which the one of the tests does not do by itself.
+const usualTmp = process.env.TMPDIR;
+beforeAll(async () => {
+  process.env.TMPDIR = await mkdtemp(join(tmpdir(), "imgmatch-engines-"));
+});
+afterAll(async () => {
+  const folder = process.env.TMPDIR;
+  if (usualTmp === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = usualTmp;
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
 const engineEnv = stack.available ? stack.engineEnv : {};
 const env = { ...process.env, ...engineEnv };
 const unavailable = stack.available ? whyNoBusybox : stack.reason;
@@ -54,8 +66,12 @@ function storeSubject(program: string): Subject {
   return {
     name: program,
     missing: whyNo(program),
-    create: async () => {
-      const { env, remove } = await isolate(program);
+    // An image of Docker's format names the container of its last step, at random.
+    constant: async () => ({ layers: true, id: false }),
+    create: async (more) => {
+      const isolated = await isolate(program);
+      const { remove } = isolated;
+      const env = { ...isolated.env, ...more };
       const list = ["images", "--all", "--quiet", "--no-trunc"];
       return {
         engine: await engines.podman({ env }),
@@ -70,7 +86,9 @@ function storeSubject(program: string): Subject {
 interface Subject {
   readonly name: string;
   readonly missing: string | null;
-  readonly create: () => Promise<Created>;
+  readonly create: (more?: NodeJS.ProcessEnv) => Promise<Created>;
+  /** What is the same at any time when SOURCE_DATE_EPOCH is set. */
+  readonly constant: () => Promise<{ readonly layers: boolean; readonly id: boolean }>;
 }
 
 interface Created {
@@ -81,39 +99,55 @@ interface Created {
 }
 
 const nothingToStop = async () => {};
+
+async function imagesOfEngine(): Promise<string[]> {
+  const api = await connectDocker(engineEnv);
+  const images = (await api.json("GET", "/images/json", { query: { all: "1" } })) as { Id: string }[];
+  return images.map(({ Id }) => Id);
+}
+
+/** Everything in Docker 29 with the containerd image store; 25 to 28 refuse the option with that
+ * store, and the classic store makes layers anew from files. */
+async function constantInEngine(): Promise<{ layers: boolean; id: boolean }> {
+  const api = await connectDocker(engineEnv);
+  const { ServerVersion, DriverStatus } = (await api.json("GET", "/info")) as {
+    readonly ServerVersion: string;
+    readonly DriverStatus: readonly (readonly [string, string])[];
+  };
+  const content = DriverStatus.some(([, value]) => value.startsWith("io.containerd.snapshotter"));
+  const setsTimes = content && Number.parseInt(ServerVersion, 10) >= 29;
+  return { layers: setsTimes, id: setsTimes };
+}
+
 const subjects: readonly Subject[] = [
   {
     name: "docker",
     missing: null,
-    create: async () => ({
-      engine: await engines.docker({ env, credentials: noCredentials }),
+    constant: constantInEngine,
+    create: async (more) => ({
+      engine: await engines.docker({ env: { ...env, ...more }, credentials: noCredentials }),
       stop: nothingToStop,
-      images: async () => {
-        const api = await connectDocker(engineEnv);
-        const images = (await api.json("GET", "/images/json", { query: { all: "1" } })) as { Id: string }[];
-        return images.map(({ Id }) => Id);
-      },
+      images: imagesOfEngine,
     }),
   },
   {
     name: "buildx with the builder of the engine",
     missing: whyNoBuildx(engineEnv),
-    create: async () => ({
-      engine: await engines.buildx({ env, builder: "default" }),
+    constant: constantInEngine,
+    create: async (more) => ({
+      engine: await engines.buildx({ env: { ...env, ...more }, builder: "default" }),
       stop: nothingToStop,
+      images: imagesOfEngine,
     }),
   },
   {
     name: "buildx with a remote builder",
     missing: whyNoBuildx(engineEnv) ?? whyNoBuildkitd(),
-    create: async () => {
+    constant: async () => ({ layers: true, id: true }),
+    create: async (more) => {
       const builder: RunningBuilder = await startBuilder(engineEnv);
-      const engine = await engines.buildx({
-        env,
-        builder: builder.name,
-        cache: cacheOf("buildx"),
-      });
-      return { engine, stop: builder.stop };
+      const options = { env: { ...env, ...more }, builder: builder.name, cache: cacheOf("buildx") };
+      return { engine: await engines.buildx(options), stop: builder.stop };
     },
   },
   storeSubject("podman"),
@@ -126,7 +160,7 @@ function cacheOf(name: string) {
   return { from: references, to: references };
 }
 
-describe.each(subjects)("Engine: $name", ({ name, missing, create }) => {
+describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) => {
   const reason = unavailable ?? missing;
   describe.skipIf(reason !== null)(reason ?? "installed", () => {
     const registry = createRegistryClient();
@@ -206,6 +240,27 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create }) => {
       const served = await readImageConfig(registry, withDigest(to, digest), platform);
       expect(served?.config.labels).toMatchObject(request.labels);
       expect(served?.config.env).toContain(`WHO=${request.args.WHO}`);
+      if (/^(docker|buildx with the builder of the engine)$/.test(name)) {
+        const { RepoTags } = (await (
+          await connectDocker(engineEnv)
+        ).json("GET", `/images/${request.tags[0]}/json`)) as { readonly RepoTags: readonly string[] };
+        expect(RepoTags).toContain(request.tags[0]);
+        expect(RepoTags.filter((tag) => tag.includes("/engines/"))).toEqual([]);
+      }
+    });
+
+    it("makes of SOURCE_DATE_EPOCH what it can: the same layers or the same image at another time", async () => {
+      const other = await create({ SOURCE_DATE_EPOCH: "1700000000" });
+      try {
+        // Longer than the second in which times are counted.
+        const script = "/bin/busybox sleep 1.1; /bin/busybox touch /touched; /bin/busybox mkdir -p /a/b";
+        const dockerfile = `FROM scratch\nCOPY . /\nRUN ["/bin/busybox", "sh", "-c", "${script}"]\nWORKDIR /a/c\n`;
+        const request = { ...requestFor("timed", ""), dockerfile, tags: [] };
+        const { reproducible, ids } = await buildTwice(other.engine, request, silent);
+        expect({ layers: reproducible, id: ids[0] === ids[1] }).toEqual(await constant());
+      } finally {
+        await other.stop();
+      }
     });
 
     it("gives the failing step, its output and its exit status", async () => {
@@ -286,6 +341,41 @@ const noBuilder = unavailable ?? whyNoBuildx(engineEnv) ?? whyNoBuildkitd();
 describe.skipIf(noBuilder !== null)(
   `Build cache in a registry${noBuilder === null ? "" : `: ${noBuilder}`}`,
   () => {
+    it("is not needed for equal images: two builders push the same digest with SOURCE_DATE_EPOCH", async () => {
+      const context = await makeBusyboxContext();
+      const silent = { signal: new AbortController().signal, onLog: () => {} };
+      const push = async (day: string) => {
+        const builder = await startBuilder(engineEnv);
+        try {
+          const dated = { ...env, SOURCE_DATE_EPOCH: "1700000000" };
+          const engine = await engines.buildx({ env: dated, builder: builder.name });
+          const request = {
+            cell: "dated",
+            dockerfile:
+              "FROM scratch\nCOPY bin /bin\nRUN busybox touch /now && busybox sleep 1.1\nWORKDIR /made\n",
+            contextDir: context.folder,
+            contextFiles: context.files,
+            platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
+            target: null,
+            args: {},
+            labels: {},
+            tags: [],
+          };
+          const image = await engine.build(request, silent);
+          const to = parseImageReference(`${stack.available ? stack.registry : ""}/engines/dated:${day}`);
+          const digest = await engine.push(image, to, silent);
+          return digest;
+        } finally {
+          await builder.stop();
+        }
+      };
+      try {
+        expect(await push("monday")).toBe(await push("tuesday"));
+      } finally {
+        await context.remove();
+      }
+    });
+
     it("is written for each cell and for all, and saves another builder the work", async () => {
       const registry = createRegistryClient();
       const context = await makeBusyboxContext();

@@ -144,7 +144,10 @@ COPY bin/busybox /last
       difference: { number: 2, createdBy: expect.stringContaining("random/uuid") },
     });
 
-    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY bin/busybox /one\nCOPY bin/busybox /last\n");
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      "FROM {{base}}\nCOPY bin/busybox /one\nCOPY bin/busybox /last\n",
+    );
     const same = await project.run("repro", cell ?? "");
     expect(same.stdout, same.stderr).toBe(`${cell}: two builds without cache have the same 2 layers\n`);
     expect(same.status).toBe(0);

@@ -29,6 +29,12 @@ const keptLines = 40;
 /** How long a program gets to end by itself when it is told to. */
 const graceMs = 5_000;
 
+/** What still runs. One listener for all: Node warns of more than ten, and more than ten builds may run at a time. */
+const atExit = new Set<() => void>();
+process.once("exit", () => {
+  for (const kill of atExit) kill();
+});
+
 /** Throws `ENGINE_NOT_FOUND` when there is no such program, and the signal's reason when it was aborted. */
 export async function runProgram(
   program: string,
@@ -58,7 +64,7 @@ export async function runProgram(
   };
   signal?.addEventListener("abort", abort, { once: true });
   const killAtExit = () => kill("SIGKILL");
-  process.once("exit", killAtExit);
+  atExit.add(killAtExit);
   let stdout = "";
   const lastLines: string[] = [];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -95,6 +101,6 @@ export async function runProgram(
   } finally {
     clearTimeout(killer);
     signal?.removeEventListener("abort", abort);
-    process.removeListener("exit", killAtExit);
+    atExit.delete(killAtExit);
   }
 }

@@ -14,6 +14,12 @@ export type StageContext = (
   request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">,
 ) => Promise<string>;
 
+// One listener for all: Node warns of more than ten.
+const roots = new Set<string>();
+process.once("exit", () => {
+  for (const root of roots) rmSync(root, { recursive: true, force: true });
+});
+
 /** One copy for all cells with the same context; removed when the process ends. */
 export function createStaging(mtime: number): StageContext {
   const staged = new Map<string, Promise<string>>();
@@ -31,7 +37,7 @@ export function createStaging(mtime: number): StageContext {
 async function stage(contextDir: string, contextFiles: readonly string[], mtime: number): Promise<string> {
   const items = await readContextItems(contextDir, contextFiles, mtime);
   const root = await mkdtemp(join(tmpdir(), "imgmatch-context-"));
-  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+  roots.add(root);
   const folder = join(root, "context");
   await mkdir(folder);
   await writeContextItems(folder, items);

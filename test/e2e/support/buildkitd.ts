@@ -1,6 +1,7 @@
 /** A BuildKit of its own and a buildx builder named after it, as a team has them on another machine. */
 
 import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,11 +16,15 @@ export interface RunningBuilder {
 
 /** null when `docker buildx` answers, else what to install. */
 export function whyNoBuildx(env: Readonly<Record<string, string>>): string | null {
-  return answers("docker", ["buildx", "version"], env) ? null : "docker has no buildx plugin";
+  return answers("docker", ["buildx", "version"], env)
+    ? null
+    : "docker has no buildx plugin (install it, or name the program by IMGMATCH_BUILDX_PROGRAM)";
 }
 
 export function whyNoBuildkitd(): string | null {
-  return answers(program, ["--version"]) ? null : `${program} is not installed`;
+  return answers(program, ["--version"])
+    ? null
+    : `${program} is not installed (or name another by IMGMATCH_BUILDKITD_PROGRAM)`;
 }
 
 export async function startBuilder(env: Readonly<Record<string, string>>): Promise<RunningBuilder> {
@@ -31,7 +36,7 @@ export async function startBuilder(env: Readonly<Record<string, string>>): Promi
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     log = (log + text).slice(-5000);
   });
-  const name = `imgmatch-${process.pid}`;
+  const name = `imgmatch-${randomBytes(4).toString("hex")}`;
   const docker = (...args: readonly string[]) =>
     execFileSync("docker", ["buildx", ...args], { env: { ...process.env, ...env }, stdio: "pipe" });
   const stop = async () => {

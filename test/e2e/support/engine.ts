@@ -3,13 +3,15 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { networkInterfaces, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const program = process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd";
+/** A buildx that the docker command does not find by itself. */
+const buildx = process.env.IMGMATCH_BUILDX_PROGRAM;
 
 /** An engine that is already running, for who cannot or need not start one: its images and build cache grow by the tests'. */
 const runningHost = process.env.IMGMATCH_E2E_DOCKER_HOST;
@@ -52,7 +54,8 @@ export async function startEngine(more: readonly string[] = []): Promise<Running
   const config = join(folder, "daemon.json");
   // The machine's own /etc/docker/daemon.json must not be read.
   await writeFile(config, "{}\n");
-  await mkdir(join(folder, "home"));
+  await mkdir(join(folder, "home/cli-plugins"), { recursive: true });
+  if (buildx) await symlink(resolve(buildx), join(folder, "home/cli-plugins/docker-buildx"));
   const bridge = createBridge();
   const logPath = join(folder, "log");
   const log = openSync(logPath, "a");

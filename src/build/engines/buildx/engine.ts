@@ -1,8 +1,8 @@
 /**
- * A buildx builder: BuildKit on another machine, in Kubernetes or in a container, by `docker buildx build`.
+ * A buildx builder: BuildKit on another machine, in Kubernetes, in a container or in an engine, by `docker buildx build`.
  *
- * The result of a build stays in the builder's cache. A push is the same build again, all of it cached, with a
- * registry as its output: so nothing passes through this machine.
+ * The result of a build stays in the builder's cache, or in its engine. A push is the same build again, all of it cached,
+ * with a registry as its output: so nothing passes through this machine.
  */
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -13,12 +13,18 @@ import { isDigest } from "../../../registry/digest.ts";
 import { formatImageReference } from "../../../registry/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
 import { type CacheOptions, cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
+import { connectDocker, type DockerApi } from "../docker/api.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { Environment } from "../docker/endpoint.ts";
+import { forgetName } from "../docker/forget-name.ts";
+import { readLayers } from "../docker/layers.ts";
+import { createScratch } from "../docker/scratch.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
+import { createRewriting } from "../rewrite-timestamp.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
+import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 import { plainFailure } from "./plain-failure.ts";
 
@@ -61,9 +67,16 @@ export async function createBuildxEngine({
     stage: createStaging(epoch ?? 0),
     epoch,
   };
-  const rewrite = epoch === null || !facts.rewritesTimestamps ? "" : ",rewrite-timestamp=true";
+  const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
+  // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
+  const engineOf = facts.driver === "docker" ? once(() => connectDocker(envOf(env, facts.endpoint))) : null;
+  const option = (rewrite: boolean) =>
+    rewrite ? `,rewrite-timestamp=true${engineOf === null ? "" : ",unpack=false"}` : "";
+  const archived = (request: BuildRequest, watch: BuildWatch) =>
+    rewriting(watch.onLog, (rewrite) => archive(means, request, option(rewrite), watch));
   const requests = new WeakMap<BuiltImage, BuildRequest>();
   const known = new WeakMap<BuiltImage, readonly Layer[]>();
+  const uncached: string[] = [];
   const requestOf = (image: BuiltImage): BuildRequest => {
     const request = requests.get(image);
     if (request === undefined) throw new InternalError(`${image.id} was built by another engine`);
@@ -74,34 +87,67 @@ export async function createBuildxEngine({
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     platforms: async () => facts.platforms,
     async build(request, watch) {
-      if (request.noCache) {
+      if (request.noCache && engineOf === null) {
         // Asked for later it could be another build's layer: the builder's cache then has both.
-        const { id, layers } = await archive(means, request, rewrite, watch);
+        const { id, layers } = await archived(request, watch);
         const image: BuiltImage = { id, size: null };
         requests.set(image, request);
         known.set(image, layers);
         return image;
       }
-      const output = ["--output", "type=image,push=false"];
       const caches = means.cacheTargets(request.cell).flatMap((to) => ["--cache-to", cacheTarget(to)]);
-      const { config, digest } = await buildx(means, request, [...output, ...caches], watch);
-      const image: BuiltImage = { id: idOf(request, config ?? digest), size: null };
+      // An image without a name would stay in the engine for ever.
+      const name = engineOf === null || request.tags.length === 0 ? "" : `,"name=${request.tags.join(",")}"`;
+      const { config, digest } = await rewriting(watch.onLog, (rewrite) => {
+        const output = `type=image${name},push=false${option(rewrite)}`;
+        return buildx(means, request, ["--output", output, ...caches], watch);
+      });
+      // An engine's own id of an image is what BuildKit calls the image's digest there.
+      const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
+      if (request.noCache) uncached.push(id);
+      const image: BuiltImage = { id, size: null };
       requests.set(image, request);
       return image;
     },
     async layers(image, watch) {
-      return known.get(image) ?? (await archive(means, requestOf(image), rewrite, watch)).layers;
+      if (engineOf !== null) return readLayers(await engineOf(), image.id, watch.signal);
+      return known.get(image) ?? (await archived(requestOf(image), watch)).layers;
     },
     async push(image, to, watch) {
       const request = requestOf(image);
       const name = formatImageReference(to);
-      const output = ["--output", `type=image,"name=${name}",push=true${rewrite}`];
-      const { digest } = await buildx(means, { ...request, noCache: false }, output, watch, name);
+      const { digest } = await rewriting(watch.onLog, (rewrite) => {
+        const output = ["--output", `type=image,"name=${name}",push=true${option(rewrite)}`];
+        return buildx(means, { ...request, noCache: false }, output, watch, name);
+      });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
+      if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
       return digest;
     },
+    ...(engineOf === null
+      ? {}
+      : { scratch: async (onLog) => createScratch(await engineOf(), () => uncached, onLog) }),
   };
 }
+
+/** The environment with which the docker command would find the engine of a builder's node. */
+function envOf(env: Environment, endpoint: string): Environment {
+  if (endpoint === "default" || endpoint === "") return env;
+  const { DOCKER_HOST: _, DOCKER_CONTEXT: __, ...rest } = env;
+  return /^[a-z]+:\/\//.test(endpoint)
+    ? { ...rest, DOCKER_HOST: endpoint }
+    : { ...rest, DOCKER_CONTEXT: endpoint };
+}
+
+function once(connect: () => Promise<DockerApi>): () => Promise<DockerApi> {
+  let api: Promise<DockerApi> | undefined;
+  return () => {
+    api ??= connect();
+    return api;
+  };
+}
+
+function ignore(): void {}
 
 /** The whole image as a file on this machine, read and thrown away. */
 async function archive(
@@ -191,50 +237,6 @@ async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Prom
 
 function cacheTarget(to: string): string {
   return to === inlineCache ? "type=inline" : `type=registry,ref=${to},mode=max`;
-}
-
-interface BuilderFacts {
-  readonly name: string;
-  /** Of BuildKit; unknown is `?`. */
-  readonly version: string;
-  readonly platforms: readonly string[];
-  /** `rewrite-timestamp` is an output option since BuildKit 0.13. */
-  readonly rewritesTimestamps: boolean;
-}
-
-async function inspectBuilder(env: Environment, builder: readonly string[]): Promise<BuilderFacts> {
-  const name = builder.slice(1);
-  const { status, stdout, lastLines } = await runProgram(
-    "docker",
-    ["buildx", "inspect", "--bootstrap", ...name],
-    { env },
-  );
-  const words = lastLines.join("\n").trim();
-  if (/is not a docker command|unknown (command|flag): docker buildx|unknown flag: --bootstrap/.test(words)) {
-    throw new ImgmatchError({
-      code: "ENGINE_NOT_FOUND",
-      message: "docker has no buildx here",
-      fix: "install the buildx plugin (package docker-buildx or docker-buildx-plugin), or use --engine docker",
-    });
-  }
-  const state = /^Status:\s*(\S+)/m.exec(stdout)?.[1];
-  if (status !== 0 || (state !== undefined && state !== "running")) {
-    throw new ImgmatchError({
-      code: "ENGINE_UNREACHABLE",
-      message: `the buildx builder${name.length > 0 ? ` ${name[0]}` : ""} does not run: ${words || state}`,
-      fix: "docker buildx ls lists the builders; docker buildx create makes one",
-    });
-  }
-  const version = /^BuildKit(?: version)?:\s*v?(\S+)/m.exec(stdout)?.[1] ?? "?";
-  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
-  return {
-    name: /^Name:\s*(\S+)/m.exec(stdout)?.[1] ?? "default",
-    version,
-    platforms: (/^Platforms:\s*(.+)$/m.exec(stdout)?.[1] ?? "")
-      .split(/[,\s]+/)
-      .map((one) => one.replace("*", "")),
-    rewritesTimestamps: Number(major) > 0 || Number(minor) >= 13,
-  };
 }
 
 function engineFailed(what: string): ImgmatchError {

@@ -5,9 +5,9 @@ import type { Readable } from "node:stream";
 import { ImgmatchError } from "../../../errors.ts";
 import { type CredentialStore, noCredentials } from "../../../registry/credentials.ts";
 import { digestOf } from "../../../registry/digest.ts";
-import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
-import { layersOfHistory } from "../image-layers.ts";
+import { createRewriting, type Rewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
 import { connectDocker, type DockerApi } from "./api.ts";
 import { pullPrivateBases } from "./bases.ts";
@@ -16,6 +16,7 @@ import { createBuildOutput } from "./build-output.ts";
 import { readContextItems } from "./context-items.ts";
 import { contextTar, dockerfileName } from "./context-tar.ts";
 import type { Environment } from "./endpoint.ts";
+import { readLayers } from "./layers.ts";
 import { pushImage } from "./push.ts";
 import { createScratch } from "./scratch.ts";
 import { openSession } from "./session.ts";
@@ -49,6 +50,7 @@ export async function createDockerEngine({
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const mtime = epoch ?? 0;
   const pullBases = pullPrivateBases(api, credentials);
+  const rewriting = createRewriting(epoch !== null && (await hasContentStore(api)));
   const uncached: string[] = [];
   return {
     name: "docker",
@@ -56,25 +58,23 @@ export async function createDockerEngine({
     platforms: () => platforms(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();
-      const means = { credentials, secrets, epoch, mtime, cache, pullBases };
+      const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases };
       const image = await build(api, request, means, watch);
       if (request.noCache) uncached.push(image.id);
       return image;
     },
     push: async (image, to, watch) => pushImage(api, image, to, await credentials.find(to.registry), watch),
-    layers: (image, watch) => layers(api, image, watch),
+    layers: ({ id }, { signal }) => readLayers(api, id, signal),
     scratch: (onLog) => createScratch(api, () => uncached, onLog),
   };
 }
 
-async function layers(api: DockerApi, { id }: BuiltImage, { signal }: BuildWatch): Promise<readonly Layer[]> {
-  const [image, history] = await Promise.all([
-    api.json("GET", `/images/${id}/json`, { signal }),
-    api.json("GET", `/images/${id}/history`, { signal }),
-  ]);
-  const { RootFS } = image as { readonly RootFS?: { readonly Layers?: readonly string[] } };
-  const createdBy = (history as readonly { readonly CreatedBy: string }[]).map(({ CreatedBy }) => CreatedBy);
-  return layersOfHistory(RootFS?.Layers ?? [], createdBy.reverse());
+/** The containerd image store keeps layers as BuildKit exports them; the classic one makes them anew from files. */
+async function hasContentStore(api: DockerApi): Promise<boolean> {
+  const { DriverStatus } = (await api.json("GET", "/info")) as {
+    readonly DriverStatus?: readonly (readonly string[])[] | null;
+  };
+  return (DriverStatus ?? []).some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
 }
 
 async function describe(api: DockerApi): Promise<string> {
@@ -108,6 +108,7 @@ interface BuildMeans {
   readonly epoch: number | null;
   /** Of every file in an image, in seconds since 1970. */
   readonly mtime: number;
+  readonly rewriting: Rewriting;
   readonly cache: CacheOptions;
   /** For engines that cannot ask for logins themselves. */
   readonly pullBases: ReturnType<typeof pullPrivateBases>;
@@ -117,7 +118,7 @@ interface BuildMeans {
 async function build(
   api: DockerApi,
   request: BuildRequest,
-  { credentials, secrets, epoch, mtime, cache, pullBases }: BuildMeans,
+  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases }: BuildMeans,
   watch: BuildWatch,
 ): Promise<BuiltImage> {
   const dockerfile = Buffer.from(request.dockerfile, "utf8");
@@ -157,7 +158,9 @@ async function build(
       buildid: randomUUID(),
       ...variableQuery(request, cache, epoch),
     };
-    return await runBuild(api, request, source, watch);
+    return await rewriting(watch.onLog, (rewrite) =>
+      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch),
+    );
   } catch (error) {
     watch.signal.throwIfAborted();
     throw session.failure() ?? error;
@@ -165,6 +168,10 @@ async function build(
     session.close();
   }
 }
+
+const rewritingOutput = {
+  outputs: JSON.stringify([{ Type: "moby", Attrs: { "rewrite-timestamp": "true", unpack: "false" } }]),
+};
 
 function variableQuery(
   { cell, args, noCache }: BuildRequest,

@@ -7,6 +7,7 @@ import { isDigest } from "../../../registry/digest.ts";
 import type { ImageReference } from "../../../registry/reference.ts";
 import type { BuildWatch, BuiltImage } from "../../engine.ts";
 import type { DockerApi } from "./api.ts";
+import { forgetName } from "./forget-name.ts";
 import { registryAuthHeader } from "./registry-auth.ts";
 
 /**
@@ -26,7 +27,7 @@ export async function pushImage(
   try {
     return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog });
   } finally {
-    await forgetName(api, image, `${repo}:${tag}`);
+    await forgetName(api, `${repo}:${tag}`);
   }
 }
 
@@ -76,16 +77,4 @@ function pushFailed(shown: string, words: string): ImgmatchError {
     message: `pushing ${shown} failed: ${words}`,
     ...(refused ? { fix: `log in with an account that may push: docker login ${registry}` } : {}),
   });
-}
-
-// Without another name the engine would drop the image with its last tag, so then the name stays.
-async function forgetName(api: DockerApi, image: BuiltImage, name: string): Promise<void> {
-  try {
-    const { RepoTags } = (await api.json("GET", `/images/${image.id}/json`)) as {
-      RepoTags?: readonly string[];
-    };
-    if ((RepoTags ?? []).length > 1) await api.json("DELETE", `/images/${name}`, { query: { noprune: "1" } });
-  } catch {
-    // A leftover name harms nobody, and the push's own outcome is what counts.
-  }
 }

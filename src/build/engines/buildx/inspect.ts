@@ -1,0 +1,62 @@
+/** What `docker buildx inspect` tells of a builder. */
+
+import { ImgmatchError } from "../../../errors.ts";
+import type { Environment } from "../docker/endpoint.ts";
+import { runProgram } from "../program.ts";
+
+export interface BuilderFacts {
+  readonly name: string;
+  /** `docker` is the BuildKit inside an engine; its images are images of that engine. */
+  readonly driver: string;
+  /** Address or docker context of its first node. */
+  readonly endpoint: string;
+  /** Of BuildKit; unknown is `?`. */
+  readonly version: string;
+  readonly platforms: readonly string[];
+  /** `rewrite-timestamp` is an output option since BuildKit 0.13. */
+  readonly rewritesTimestamps: boolean;
+}
+
+/** `builder`: flags. Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
+export async function inspectBuilder(env: Environment, builder: readonly string[]): Promise<BuilderFacts> {
+  const name = builder.slice(1);
+  const { status, stdout, lastLines } = await runProgram(
+    "docker",
+    ["buildx", "inspect", "--bootstrap", ...name],
+    { env },
+  );
+  const words = lastLines.join("\n").trim();
+  if (/is not a docker command|unknown (command|flag): docker buildx|unknown flag: --bootstrap/.test(words)) {
+    throw new ImgmatchError({
+      code: "ENGINE_NOT_FOUND",
+      message: "docker has no buildx here",
+      fix: "install the buildx plugin (package docker-buildx or docker-buildx-plugin), or use --engine docker",
+    });
+  }
+  const facts = readInspection(stdout);
+  if (status !== 0 || (facts.state !== null && facts.state !== "running")) {
+    throw new ImgmatchError({
+      code: "ENGINE_UNREACHABLE",
+      message: `the buildx builder${name.length > 0 ? ` ${name[0]}` : ""} does not run: ${words || facts.state}`,
+      fix: "docker buildx ls lists the builders; docker buildx create makes one",
+    });
+  }
+  return facts;
+}
+
+/** The text of `docker buildx inspect` → facts. `state` is null where it does not stand there. */
+export function readInspection(text: string): BuilderFacts & { readonly state: string | null } {
+  const field = (pattern: string) => new RegExp(`^${pattern}:[ \\t]*(.+)$`, "mi").exec(text)?.[1]?.trim();
+  // Up to 0.10 it stands there as "Buildkit:", later as "Buildkit version:" and "BuildKit version:".
+  const version = field("BuildKit(?: version)?")?.replace(/^v/, "") ?? "?";
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version) ?? [];
+  return {
+    name: field("Name") ?? "default",
+    driver: field("Driver") ?? "",
+    endpoint: field("Endpoint") ?? "",
+    version,
+    platforms: (field("Platforms") ?? "").split(/[,\s]+/).map((one) => one.replace("*", "")),
+    rewritesTimestamps: Number(major) > 0 || Number(minor) >= 13,
+    state: field("Status") ?? null,
+  };
+}
