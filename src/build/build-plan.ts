@@ -55,10 +55,13 @@ export async function buildPlan(plan: Plan, fleet: Fleet, options: BuildPlanOpti
   );
   const { cells, interrupted } = await buildFleet(jobs, {
     ...options,
-    onBuilt: async ({ cell }, built) => {
-      const planned = ready.get(cell) as ReadyCell;
-      const image = lockedImageOf(planned, built, builder, options.now().toISOString());
-      await updateLock(options.lockFile, (lock) => withImage(lock, plan, cell, image));
+    onBuilt: async (finished) => {
+      const created = options.now().toISOString();
+      const images = finished.map(({ job: { cell }, built }): [string, LockedImage] => [
+        cell,
+        lockedImageOf(ready.get(cell) as ReadyCell, built, builder, created),
+      ]);
+      await updateLock(options.lockFile, (lock) => withImages(lock, plan, Object.fromEntries(images)));
     },
   });
   const byCell = new Map(cells.map((result) => [result.cell, result]));
@@ -77,11 +80,11 @@ function unready(planned: PlannedCell): CellResult {
 }
 
 /**
- * The lock with one image more. Images of cells that the matrix no longer builds stay: machines that run them must not
+ * The lock with these images more. Images of cells that the matrix no longer builds stay: machines that run them must not
  * lose them because another cell was built; `lock --prune` drops them.
  */
-export function withImage(lock: Lock | null, { matrix }: Plan, cell: string, image: LockedImage): Lock {
+export function withImages(lock: Lock | null, { matrix }: Plan, images: Lock["images"]): Lock {
   // Digests are of one repository: what was pushed elsewhere says nothing about this one.
   const known = lock !== null && lock.repository === matrix.repository ? lock.images : {};
-  return lockOf(matrix, { ...known, [cell]: image });
+  return lockOf(matrix, { ...known, ...images });
 }

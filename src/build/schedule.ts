@@ -9,6 +9,7 @@ import type { ImageReference } from "../registry/reference.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { findExisting } from "./find-existing.ts";
+import { groupWrites } from "./group-writes.ts";
 import { noted, publishImage } from "./publish.ts";
 import { withPushRetries } from "./retry-push.ts";
 
@@ -72,6 +73,11 @@ export type BuildEvent =
   | { readonly type: "failed"; readonly cell: string; readonly result: FailedCell }
   | { readonly type: "interrupted"; readonly cell: string };
 
+export interface FinishedJob {
+  readonly job: BuildJob;
+  readonly built: BuiltCell;
+}
+
 export interface BuildFleetOptions {
   readonly engine: Engine;
   /** Needed when a job has a reference. */
@@ -81,8 +87,8 @@ export interface BuildFleetOptions {
   /** Folder of the log files, one for each cell. */
   readonly logFolder: string;
   readonly onEvent?: (event: BuildEvent) => void;
-  /** Called for one cell after the other as they finish; the next waits. What it throws ends the build. */
-  readonly onBuilt?: (job: BuildJob, built: BuiltCell) => Promise<void>;
+  /** Called with all that has finished since the call before, one call after the other. What it throws ends the build. */
+  readonly onBuilt?: (finished: readonly FinishedJob[]) => Promise<void>;
   /** First interruption: nothing new starts, builds end, pushes are finished. */
   readonly drain?: AbortSignal;
   /** Second interruption: pushes end too. */
@@ -100,22 +106,21 @@ export async function buildFleet(
   jobs: readonly BuildJob[],
   options: BuildFleetOptions,
 ): Promise<BuildReport> {
-  const { concurrency, onBuilt } = options;
+  const { concurrency, onBuilt = async () => {}, onEvent = () => {} } = options;
   const fatal = new AbortController();
   const stop = anySignal(options.stop);
   const drain = anySignal(options.drain, options.stop, fatal.signal);
   const limit = pLimit(Math.max(1, concurrency));
-  let recording: Promise<void> = Promise.resolve();
-
-  // One after the other, so that the caller may rewrite one file. One that failed does not keep the next from being tried.
-  function record(job: BuildJob, built: BuiltCell): Promise<void> {
-    recording = recording.catch(() => {}).then(() => onBuilt?.(job, built));
-    return recording;
-  }
+  const record = groupWrites(onBuilt);
 
   async function buildOne(job: BuildJob): Promise<CellResult> {
     try {
-      return await buildCell(job, { ...options, drain, stop, record });
+      // While it is recorded, others are built: writing the lock of a large fleet takes a while.
+      const built = await limit(buildCell, job, { ...options, drain, stop });
+      if (built.status !== "built") return built;
+      await record({ job, built });
+      onEvent({ type: "done", cell: job.cell, result: built });
+      return built;
     } catch (error) {
       // Not this cell's fault: going on would lose results. What is pushing still ends and is recorded.
       fatal.abort(error);
@@ -123,7 +128,7 @@ export async function buildFleet(
     }
   }
 
-  const cells = await Promise.all(jobs.map((job) => limit(buildOne, job)));
+  const cells = await Promise.all(jobs.map(buildOne));
   if (fatal.signal.aborted) throw fatal.signal.reason;
   return { cells, interrupted: cells.some(({ status }) => status === "interrupted") };
 }
@@ -131,12 +136,11 @@ export async function buildFleet(
 type CellContext = BuildFleetOptions & {
   readonly drain: AbortSignal;
   readonly stop: AbortSignal;
-  readonly record: (job: BuildJob, built: BuiltCell) => Promise<void>;
 };
 
 async function buildCell(job: BuildJob, context: CellContext): Promise<CellResult> {
   const { cell, inputDigest } = job;
-  const { drain, stop, logFolder, record, onEvent = () => {} } = context;
+  const { drain, stop, logFolder, onEvent = () => {} } = context;
   const interrupted = (): InterruptedCell => {
     onEvent({ type: "interrupted", cell });
     return { status: "interrupted", cell };
@@ -158,14 +162,7 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
     onEvent({ type: "failed", cell, result });
     return result;
   }
-  const result: BuiltCell = {
-    ...built,
-    log: await finish(log, null),
-    durationMs: performance.now() - started,
-  };
-  await record(job, result);
-  onEvent({ type: "done", cell, result });
-  return result;
+  return { ...built, log: await finish(log, null), durationMs: performance.now() - started };
 }
 
 async function makeImage(

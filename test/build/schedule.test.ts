@@ -142,23 +142,29 @@ describe("buildFleet", () => {
     expect(statuses((await run([job("streaming")])).cells)).toEqual(["streaming built"]);
   });
 
-  it("records one cell after the other, and before it says done", async () => {
-    const { run, events } = fleet();
-    const order: string[] = [];
+  it("records before it says done, never two records at a time, and builds meanwhile", async () => {
+    const started: string[] = [];
+    const { run, events } = fleet({ build: async (cell) => void started.push(cell) });
+    const records: string[][] = [];
+    let writing = false;
     const jobs = ["a", "b", "c", "d"].map((cell) => job(cell, true));
     await run(jobs, {
-      onBuilt: async ({ cell }, { digest, how }) => {
-        expect(events.some((event) => event.type === "done" && event.cell === cell)).toBe(false);
-        order.push(`+${cell}`);
-        await sleep(5);
-        order.push(`-${cell}`);
-        expect({ digest: digest?.slice(0, 7), how }).toEqual({ digest: "sha256:", how: "pushed" });
+      concurrency: 1,
+      onBuilt: async (finished) => {
+        expect(writing).toBe(false);
+        writing = true;
+        for (const { job: one, built } of finished) {
+          expect(events.some((event) => event.type === "done" && event.cell === one.cell)).toBe(false);
+          expect(built).toMatchObject({ how: "pushed", digest: expect.stringMatching(/^sha256:/) });
+        }
+        records.push(finished.map(({ job: one }) => one.cell));
+        if (records.length === 1) while (started.length < 4) await sleep(1);
+        writing = false;
       },
     });
-    expect(order.filter((_, index) => index % 2 === 0).map((one) => one.replace("+", "-"))).toEqual(
-      order.filter((_, index) => index % 2 === 1),
-    );
-    expect(order).toHaveLength(8);
+    expect(records.flat()).toEqual(["a", "b", "c", "d"]);
+    expect(records[0]).toEqual(["a"]);
+    expect(events.filter(({ type }) => type === "done")).toHaveLength(4);
   });
 
   it("adopts what the registry has, without building", async () => {
@@ -190,7 +196,7 @@ describe("buildFleet", () => {
     const report = await run([job("pushing", true), job("building"), job("waiting")], {
       concurrency: 2,
       drain: drain.signal,
-      onBuilt: async ({ cell }) => void recorded.push(cell),
+      onBuilt: async (finished) => void recorded.push(...finished.map((one) => one.job.cell)),
     });
     expect(statuses(report.cells)).toEqual(["pushing built", "building interrupted", "waiting interrupted"]);
     expect(report.interrupted).toBe(true);
@@ -234,12 +240,16 @@ describe("buildFleet", () => {
 
   it("stops when a result cannot be recorded, but still tries to record what is under way", async () => {
     const tried: string[] = [];
-    const { run } = fleet({ build: (cell) => sleep(cell === "a" ? 1 : 20).then(() => {}) });
+    const { run } = fleet({
+      build: (cell, watch) =>
+        cell === "c" ? untilAborted(watch) : sleep(cell === "a" ? 1 : 20).then(() => {}),
+    });
     const running = run([job("a"), job("b"), job("c")], {
       concurrency: 2,
-      onBuilt: async ({ cell }) => {
-        tried.push(cell);
-        if (cell === "a") throw new ImgmatchError({ code: "WRITE_FAILED", message: "disk full" });
+      onBuilt: async (finished) => {
+        const cells = finished.map((one) => one.job.cell);
+        tried.push(...cells);
+        if (cells.includes("a")) throw new ImgmatchError({ code: "WRITE_FAILED", message: "disk full" });
       },
     });
     await expect(running).rejects.toMatchObject({ code: "WRITE_FAILED" });

@@ -159,7 +159,8 @@ describe.skipIf(reason !== null)(`Docker engine${reason === null ? "" : `: ${rea
         concurrency: 2,
         logFolder: join(folder, "logs"),
         onEvent: (event) => events.push(event),
-        onBuilt: async ({ cell }, { digest }) => void recorded.push(`${cell} ${digest}`),
+        onBuilt: async (finished) =>
+          void recorded.push(...finished.map(({ job, built }) => `${job.cell} ${built.digest}`)),
       });
 
     const { cells } = await run();

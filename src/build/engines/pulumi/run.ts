@@ -7,7 +7,7 @@ import type { Fleet } from "../../../fleet.ts";
 import { updateLock } from "../../../lock/update-lock.ts";
 import type { Cell } from "../../../plan/cell.ts";
 import type { Plan } from "../../../plan/plan.ts";
-import { type BuildPlanOptions, type BuildSummary, withImage } from "../../build-plan.ts";
+import { type BuildPlanOptions, type BuildSummary, withImages } from "../../build-plan.ts";
 import type { EnginePreview } from "../../engine.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
@@ -78,7 +78,7 @@ export async function runPlan(
     onEvent,
     onBuilt: async (planned, built) => {
       const image = lockedImageOf(planned, built, builder, options.now().toISOString());
-      await updateLock(lockFile, (lock) => withImage(lock, plan, planned.cell.id, image));
+      await updateLock(lockFile, (lock) => withImages(lock, plan, { [planned.cell.id]: image }));
     },
   });
   const failures: ImgmatchError[] = [];
