@@ -90,7 +90,7 @@ describe("every printed command survives the shell", () => {
     let written = 0;
     fc.assert(
       fc.property(request, (any) => {
-        const wish = { ...any, settings: settingsFor(target, any) };
+        const wish = { ...any, ...termsOf(target, any) };
         const command = commandOf(target, wish);
         if (command === null) return;
         written++;
@@ -114,11 +114,11 @@ describe("every printed command survives the shell", () => {
   });
 });
 
-/** What a target must be told before it writes anything. */
-function settingsFor({ name }: LaunchTarget, { program }: LaunchRequest): Readonly<Record<string, string>> {
-  if (name === "zun") return { image: "tag" };
-  if (name === "slurm" && program === undefined) return { entrypoint: "yes" };
-  return {};
+/** What a target must be told, and must not be asked, before it writes anything. */
+function termsOf({ name }: LaunchTarget, { program }: LaunchRequest): Partial<LaunchRequest> {
+  if (name === "zun") return { ...gpuModes["no GPU"], mounts: [], settings: { image: "tag" } };
+  if (name === "slurm" && program === undefined) return { settings: { entrypoint: "yes" } };
+  return { settings: {} };
 }
 
 function commandOf(target: LaunchTarget, wish: LaunchRequest): LaunchCommand | null {

@@ -1,9 +1,11 @@
 /**
- * nvidia-docker version 1: a wrapper of docker that mounts the host's driver as a volume of its plugin.
- * Source: NVIDIA/nvidia-docker 1.0, wiki, "nvidia-docker" (NV_GPU) and "nvidia-docker-plugin" (volume and devices).
+ * nvidia-docker version 1: a wrapper of docker that mounts the host's driver as a volume of its plugin. Source:
+ * NVIDIA/nvidia-docker, branch 1.0 (1.0.1), src/nvidia-docker/env.go and src/nvidia/devices.go (`NV_GPU`: indexes or uuids),
+ * src/nvidia-docker/local.go (volume, devices and the check of the CUDA version), src/nvidia/volumes.go (name of the volume).
  */
 
 import { ImgmatchError } from "../../errors.ts";
+import { compareVersions, parseCudaVersion } from "../../hardware/version.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
@@ -32,6 +34,7 @@ function command(request: LaunchRequest): LaunchCommand {
     const gpus = spelledOut(request.host.nvidia?.driver ?? null, units);
     return { argv: ["docker", "run", ...words, ...gpus, ...image], env: {} };
   }
+  refuseNewerCuda(request);
   return {
     argv: ["nvidia-docker", "run", ...words, ...image],
     env: { NV_GPU: units.map(unitId).join(",") },
@@ -63,6 +66,19 @@ function refuse(request: LaunchRequest, units: readonly GpuUnit[]): void {
   }
   if (units.some(({ mig }) => mig !== null))
     throw unsupported("nvidia-docker", "name a MIG instance", "launch it with docker and a newer toolkit");
+}
+
+/** The wrapper stops at an image with a newer CUDA than the driver's: it knows no minor version compatibility. */
+function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
+  const image = parseCudaVersion(cuda?.toolkit ?? "");
+  const driver = parseCudaVersion(host.nvidia?.cuda ?? "");
+  if (image === null || driver === null) return;
+  if (compareVersions(image.parts.slice(0, 2), driver.parts.slice(0, 2)) <= 0) return;
+  throw unsupported(
+    "nvidia-docker",
+    `run an image of CUDA ${image.text} under a driver of CUDA ${driver.text}: it calls that unsupported`,
+    "add --set wrapper=no, which mounts the same driver without asking",
+  );
 }
 
 /** Docker of that time has no --mount (17.06) for containers: `--volume`, in which a colon separates. */
