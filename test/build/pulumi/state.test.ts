@@ -1,6 +1,6 @@
 import type { automation } from "@pulumi/pulumi";
-import { expect, it } from "vitest";
-import { readState } from "../../../src/build/engines/pulumi/workspace.ts";
+import { describe, expect, it } from "vitest";
+import { lastWords, readState } from "../../../src/build/engines/pulumi/workspace.ts";
 
 const image = {
   urn: "urn:pulumi:dev::p::imgmatch:index:ImageFleet$docker:index/image:Image::fleet-a",
@@ -41,4 +41,30 @@ it("a stack with resources of another program is refused before anything changes
     /USAGE: the stack dev has 1 resources of another program.*Bucket::logs/,
   );
   expect(imported).toEqual([]);
+});
+
+describe("What pulumi says went wrong", () => {
+  const command = "Command failed with exit code 1: pulumi up --stack dev";
+  const told = (stdout: string, stderr: string) =>
+    lastWords(
+      new Error(
+        `code: -2\n stdout: ${stdout}\n stderr: ${command}\n${stderr}\n err?: Error: ${command}\n${stderr}\n`,
+      ),
+    );
+
+  it("is its error, once", () => {
+    expect(told("", "error: getting stack configuration: incorrect passphrase")).toBe(
+      "error: getting stack configuration: incorrect passphrase",
+    );
+  });
+
+  it("is what stands below Diagnostics, where an update has failed", () => {
+    const stdout =
+      "Updating (dev):\n\n+ a\n\nDiagnostics:\n  docker:index:Image (a):\n    error: no daemon\n\n";
+    expect(told(stdout, "error: update failed")).toBe("  docker:index:Image (a):\n        error: no daemon");
+  });
+
+  it("is the end of everything else", () => {
+    expect(lastWords("one\n\ntwo\nthree", 2)).toBe("two\n    three");
+  });
 });

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { ImgmatchError } from "../../../errors.ts";
 import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { digestOf } from "../../../registry/digest.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { imageType, type StackImage, stackImages } from "./cells.ts";
 
@@ -41,7 +42,7 @@ export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions)
     ...defined(env),
     ...(isUsers || env.PULUMI_BACKEND_URL ? {} : await embedded(own, env)),
   };
-  const projectSettings: automation.ProjectSettings = { name: ownProject, runtime: "nodejs" };
+  const projectSettings = { name: ownProject, runtime: "nodejs", ...settingsFolder(env) } as const;
   const settings = { workDir, pulumiCommand, envVars };
   const project = isUsers
     ? (await (await automation.LocalWorkspace.create(settings)).projectSettings()).name
@@ -65,6 +66,11 @@ async function prepareFolder(own: string): Promise<void> {
     const message = `cannot be written: ${errnoMessage(error)}`;
     throw new ImgmatchError({ code: "WRITE_FAILED", message, at: { file: own } }, { cause: error });
   }
+}
+
+/** What Pulumi keeps of a stack beside its project belongs to one passphrase, so to one back end: each has its own folder. */
+function settingsFolder({ PULUMI_BACKEND_URL: url }: Environment): { readonly stackConfigDir?: string } {
+  return url ? { stackConfigDir: `backends/${digestOf(Buffer.from(url)).slice("sha256:".length, 23)}` } : {};
 }
 
 /** A state in files, encrypted with a passphrase that is made once. */
@@ -184,10 +190,16 @@ function isGone({ host, pid }: LockHolder): boolean {
   }
 }
 
-/** The end of what `pulumi` has said, without the colours and the empty lines. */
+/**
+ * What `pulumi` says went wrong: its errors, else the end of all that it said, without the empty lines. The message of a
+ * CommandError has the two streams, and then the second one once more (automation/errors.ts and cmd.ts of `@pulumi/pulumi`).
+ */
 export function lastWords(error: unknown, count = 12): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text
+  const [, stdout = "", stderr = text] =
+    /stdout: ([\s\S]*?)\n\s*stderr: ([\s\S]*?)\n\s*err\?: /.exec(text) ?? [];
+  const said = /^Diagnostics:\n([\s\S]*)/m.exec(stdout)?.[1] ?? /^error: [\s\S]*/m.exec(stderr)?.[0] ?? text;
+  return said
     .split("\n")
     .filter((line) => line.trim() !== "")
     .slice(-count)
