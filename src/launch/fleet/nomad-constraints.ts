@@ -1,4 +1,7 @@
-/** Terms of a fleet as constraints on a Nomad node's metadata. Source: Nomad, "constraint block", operators. */
+/**
+ * Terms of a fleet as constraints on a Nomad node's metadata. Source: hashicorp/nomad 1.10.0, scheduler/feasible.go,
+ * checkConstraint and checkOrder (numbers compare as such since 1.4.0).
+ */
 
 import { keys, knownComputes } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
