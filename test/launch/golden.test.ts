@@ -12,18 +12,27 @@ import { everything, gpuModes } from "./support/requests.ts";
 
 const node = { key: "image.cv-tf", value: "1.12.0-v3" };
 
+/** Without these they refuse, and there is nothing to read. */
+const alone: Readonly<Record<string, LaunchRequest["settings"]>> = { zun: { image: "tag" } };
+const needed: typeof alone = { zun: { image: "tag", labels: "yes" }, slurm: { entrypoint: "yes" } };
+
 describe("what each target writes", () => {
   it.each(Object.keys(launchTargets) as (keyof typeof launchTargets)[])("%s", async (name) => {
     const target: LaunchTarget = launchTargets[name];
     const parts: string[] = [];
     for (const task of ["batch", "service"] as const) {
       for (const [mode, image] of Object.entries(gpuModes)) {
-        const small: LaunchRequest = { ...image, args: [], task };
-        const full: LaunchRequest = { ...image, ...everything, task, node };
+        const small: LaunchRequest = { ...image, args: [], task, settings: needed[name] ?? {} };
+        const full: LaunchRequest = { ...small, ...everything, node };
         parts.push(
           `## ${task}, ${mode}\n\n${written(target, small)}\n### with everything\n\n${written(target, full)}`,
         );
-        const run: LaunchRequest = { ...full, node: null, program: "/usr/bin/train" };
+        const run: LaunchRequest = {
+          ...full,
+          node: null,
+          program: "/usr/bin/train",
+          settings: alone[name] ?? {},
+        };
         parts.push(`### with its own program, anywhere\n\n${written(target, run)}`);
       }
     }
