@@ -1,7 +1,9 @@
 /** The Pulumi engine and component on real parts: the pulumi program, the docker plug-in, an engine and a registry. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { findParts } from "../../src/build/engines/pulumi/missing-parts.ts";
@@ -182,6 +184,132 @@ describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`
     });
   });
 
+  it("gives every instruction the build context that the Docker engine gives", async () => {
+    const fleet = project("pulumi-context");
+    const [march = ""] = marches;
+    await addBusybox(join(fleet.folder, "templates"));
+    fleet.write("templates/lib/deep/file", "file\n");
+    fleet.write("templates/.hidden", "hidden\n");
+    symlinkSync("lib/deep/file", join(fleet.folder, "templates/link"));
+    chmodSync(join(fleet.folder, "templates/lib/deep/file"), 0o700);
+    const seen = "busybox find /all /any /list /mounted";
+    fleet.write(
+      "templates/app.Dockerfile.hbs",
+      // The version makes each engine run the steps below, which it would find in its cache.
+      `FROM {{base}}\nCOPY bin /bin\nENV VERSION={{version}}\nCOPY . /all/\nCOPY * /any/\nCOPY ["lib", "./", "/list/"]\n` +
+        `RUN --mount=type=bind,target=/mounted ${seen} -exec busybox stat -c 'seen %n %F %a %u' {} + && ${seen} ! -type d -exec busybox stat -c 'seen %n %s %Y' {} +\n`,
+    );
+    const listed = async (version: string, ...engine: string[]) => {
+      fleet.matrix(axes([march]), { version });
+      const { status, stderr } = await fleet.run("build", ...engine);
+      expect(status, stderr).toBe(0);
+      return (fleet.read(`.imgmatch/logs/${march}.log`).match(/seen \/.*/g) ?? []).sort();
+    };
+    const own = await listed("1.0.0", "--engine", "pulumi");
+    expect(own).toEqual(await listed("2.0.0"));
+    for (const folder of ["all", "list", "mounted"]) {
+      expect(own).toContain(`seen /${folder}/lib/deep/file regular file 755 0`);
+      expect(own).toContain(`seen /${folder}/link symbolic link 777 0`);
+    }
+    expect(own).toContain("seen /any/.hidden regular file 644 0");
+    expect(own.join("\n")).not.toMatch(/imgmatch|Dockerfile/);
+  });
+
+  it("uses the back end and the passphrase that the environment names, each with settings of its own", async () => {
+    const fleet = project("pulumi-backend");
+    fleet.matrix(axes(marches));
+    const state = mkdtempSync(join(tmpdir(), "imgmatch-state-"));
+    const own = { ...env, PULUMI_BACKEND_URL: `file://${state}`, PULUMI_CONFIG_PASSPHRASE: "correct horse" };
+    const run = (more: NodeJS.ProcessEnv, ...flags: string[]) =>
+      imgmatch(["build", "--engine", "pulumi", "--push", ...flags], {
+        cwd: fleet.folder,
+        env: { ...own, ...more },
+      });
+    try {
+      const { status, stderr } = await run({}, "--stack", "prod");
+      expect(status, stderr).toBe(0);
+      expect(stderr).toContain("2 built");
+      expect(existsSync(join(state, ".pulumi/stacks/imgmatch/prod.json"))).toBe(true);
+      expect(existsSync(join(fleet.folder, ".imgmatch/pulumi/passphrase"))).toBe(false);
+      // Both back ends in turn, with a stack of one name.
+      const again = ["--stack", "prod", "--lock", "none.lock.json", "--dry-run", "--json"];
+      const changes = async (more: NodeJS.ProcessEnv) => {
+        const ran = await run(more, ...again);
+        expect(ran.status, ran.stderr).toBe(0);
+        return JSON.parse(ran.stdout).stacks[0].changes;
+      };
+      // The stack and the component alone: the registry has the images.
+      const embedded = { PULUMI_BACKEND_URL: undefined, PULUMI_CONFIG_PASSPHRASE: undefined };
+      expect(await changes(embedded)).toEqual({ create: 2 });
+      expect(await changes({})).toEqual({ same: 4 });
+      const wrong = await run({ PULUMI_CONFIG_PASSPHRASE: "wrong" }, ...again.slice(0, -1));
+      expect(wrong.stderr).toMatch(
+        /^ENGINE_FAILED: .*prod:\n\s+error: .*incorrect passphrase\n\s+fix: set PULUMI_CONFIG_PASSPHRASE/,
+      );
+      expect(wrong.status).toBe(problemCodes.ENGINE_FAILED);
+    } finally {
+      rmSync(state, { recursive: true, force: true });
+    }
+  });
+
+  it("uses the project beside the matrix, and leaves the stacks of its program alone", async () => {
+    const fleet = project("pulumi-project");
+    fleet.matrix(axes(marches));
+    fleet.write("state/.keep", "");
+    fleet.write(
+      "Pulumi.yaml",
+      `name: platform\nruntime: nodejs\nbackend:\n  url: file://${fleet.folder}/state\n`,
+    );
+    const users = { ...env, PULUMI_CONFIG_PASSPHRASE: "correct horse" };
+    const run = (stackName: string) =>
+      imgmatch(["build", "--engine", "pulumi", "--push", "--stack", stackName], {
+        cwd: fleet.folder,
+        env: users,
+      });
+    const other = await automation.LocalWorkspace.createOrSelectStack(
+      {
+        stackName: "dev",
+        projectName: "platform",
+        program: async () => {
+          new pulumi.ComponentResource("team:index:Network", "network");
+        },
+      },
+      { workDir: fleet.folder, envVars: { PULUMI_CONFIG_PASSPHRASE: "correct horse" } },
+    );
+    await other.up();
+    const refused = await run("dev");
+    expect(refused.stderr).toMatch(/^USAGE: the stack dev has .*team:index:Network::network/m);
+    expect(refused.status).toBe(problemCodes.USAGE);
+    const { status, stderr } = await run("images");
+    expect(status, stderr).toBe(0);
+    expect(stderr).toContain("2 built");
+    const stacks = readdirSync(join(fleet.folder, "state/.pulumi/stacks/platform"));
+    expect(stacks.filter((name) => name.endsWith(".json")).sort()).toEqual(["dev.json", "images.json"]);
+    expect(
+      (await other.exportStack()).deployment.resources.map(({ type }: { type: string }) => type),
+    ).toEqual(["pulumi:pulumi:Stack", "team:index:Network"]);
+  });
+
+  it("divides more cells than one stack takes, and builds and keeps what was chosen in each", async () => {
+    const fleet = project("pulumi-shards");
+    const numbers = Array.from({ length: 251 }, (_, index) => `n${index}`);
+    fleet.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY content /content\nENV CELL={{cell}}\n");
+    fleet.matrix(`base: scratch\naxes:\n  os: [one, two]\n  number: [${numbers.join(", ")}]`);
+    const { status, stderr } = await build(fleet, "--only", "number=n7");
+    expect(status, stderr).toBe(0);
+    expect(stderr).toContain("2 built");
+    expect(Object.keys(fleet.lock().images)).toEqual(["one_n7", "two_n7"]);
+    fleet.write("none.lock.json", JSON.stringify({ ...fleet.lock(), images: {} }));
+    const planned = await build(
+      fleet,
+      ...["--only", "number=n7", "--only", "number=n8", "--lock", "none.lock.json", "--dry-run", "--json"],
+    );
+    expect(JSON.parse(planned.stdout).stacks).toEqual([
+      { stack: "imgmatch-one", changes: { create: 1, same: 3 } },
+      { stack: "imgmatch-two", changes: { create: 1, same: 3 } },
+    ]);
+  });
+
   it("stops at a conflict before it builds anything", async () => {
     const fleet = project("pulumi-conflict");
     fleet.matrix(axes(marches), { tag: "{{version}}-{{cell}}" });
@@ -322,6 +450,10 @@ describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`
           envVars: { PULUMI_CONFIG_PASSPHRASE: "test" },
         },
       );
+    });
+
+    afterAll(() => {
+      for (const name of ["Pulumi.yaml", "Pulumi.dev.yaml"]) rmSync(name, { force: true });
     });
 
     it("makes one image for each cell, and says where each is", async () => {
