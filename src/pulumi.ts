@@ -14,7 +14,7 @@ import { dirname, join, resolve as resolvePath } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { FleetImages, type RegistryLogin } from "./build/engines/pulumi/component.ts";
 import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
-import { type Problem, throwProblems } from "./errors.ts";
+import { ImgmatchError, type Problem, throwProblems } from "./errors.ts";
 import { type Fleet, openFleet, openFleetText, planOpenFleet } from "./fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
 import { readRevision } from "./io/revision.ts";
@@ -112,7 +112,12 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
     cells,
     push,
     registry,
-    published: registry === null ? new Map() : await findPublished(cells, repository, registry),
+    published:
+      registry === null
+        ? new Map()
+        : await findPublished(cells, repository, registry).catch((error: unknown) => {
+            throw args.registry === undefined ? error : aboutLogin(error);
+          }),
     revision: await readRevision(fleet.root, env),
     baseDir,
     workDir: join(root, ".imgmatch", "pulumi"),
@@ -132,6 +137,15 @@ async function open(args: ImageFleetArgs, baseDir: string): Promise<readonly [Fl
   // JSON is YAML: problems are told with lines of this text.
   const text = `${JSON.stringify(matrix, null, 2)}\n`;
   return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
+}
+
+/** The same refusal with a next step for who has given the login here. */
+function aboutLogin(error: unknown): unknown {
+  if (!(error instanceof ImgmatchError) || error.code !== "REGISTRY_AUTH") return error;
+  const fix =
+    "correct the login in `registry` of the ImageFleet, or its rights; check that the repository exists";
+  const [first] = error.problems;
+  return new ImgmatchError({ ...first, fix }, { cause: error });
 }
 
 /** null while the login is not known: in a preview it may come from a resource that is yet to be made. */

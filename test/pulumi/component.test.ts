@@ -15,6 +15,7 @@ import { join, resolve } from "node:path";
 import * as docker from "@pulumi/docker";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ImgmatchError } from "../../src/errors.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
@@ -317,22 +318,50 @@ describe("A tag with other inputs", () => {
     matrix(["x86-64-v2", "x86-64-v3"], "{{version}}-{{cell}}");
     registry.pushImage("1.0.0-x86-64-v2", {}, "of others");
     registry.pushImage("1.0.0-x86-64-v3", {}, "of others too");
-    // Every output of the fleet fails then: that is what ends a program. Here nobody but this test listens.
-    const listeners = process.listeners("unhandledRejection");
-    process.removeAllListeners("unhandledRejection");
-    const failures: unknown[] = [];
-    process.on("unhandledRejection", (error) => failures.push(error));
-    try {
-      await expect(update()).rejects.toThrow(/TAG_CONFLICT.*x86-64-v[23][\s\S]*TAG_CONFLICT.*x86-64-v[23]/);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(new Set(failures.map((error) => (error as { readonly code?: string }).code))).toEqual(
-        new Set(["TAG_CONFLICT"]),
-      );
-    } finally {
-      process.removeAllListeners("unhandledRejection");
-      for (const listener of listeners) process.on("unhandledRejection", listener);
-    }
+    const failures = await failuresOf(/TAG_CONFLICT.*x86-64-v2[\s\S]*TAG_CONFLICT.*x86-64-v3/);
+    expect(new Set(failures.map((error) => (error as { readonly code?: string }).code))).toEqual(
+      new Set(["TAG_CONFLICT"]),
+    );
+    // Told by Pulumi without a stack.
+    expect(failures.every((error) => pulumi.RunError.isInstance(error))).toBe(true);
     expect(created).toEqual([]);
+  });
+});
+
+/** Every output of the fleet fails: that is what ends a program. Here nobody but the test listens. */
+async function failuresOf(wanted: RegExp, args: Partial<ImageFleetArgs> = {}): Promise<readonly unknown[]> {
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  const failures: unknown[] = [];
+  process.on("unhandledRejection", (error) => failures.push(error));
+  try {
+    await expect(update(args)).rejects.toThrow(wanted);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  }
+  return failures;
+}
+
+describe("A registry that refuses the login", () => {
+  beforeEach(() => {
+    registry.refuses = true;
+  });
+  afterEach(() => {
+    registry.refuses = false;
+  });
+
+  it("is told once, with the login that the program gives", async () => {
+    const registered = { username: "ci", password: "wrong" };
+    const [failure] = await failuresOf(/^REGISTRY_AUTH: /, { registry: registered });
+    expect((failure as ImgmatchError).problems).toHaveLength(1);
+    expect((failure as ImgmatchError).problems[0].fix).toContain("`registry` of the ImageFleet");
+    expect(created).toEqual([]);
+  });
+
+  it("names docker login where the program gives none", async () => {
+    await failuresOf(/^REGISTRY_AUTH: [\s\S]*docker login/);
   });
 });
 

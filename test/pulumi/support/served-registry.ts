@@ -8,6 +8,8 @@ export interface ServedRegistry extends MemoryRegistry {
   readonly host: string;
   /** `Authorization` of every request. */
   readonly logins: (string | undefined)[];
+  /** Answers 401 to everything. */
+  refuses: boolean;
   stop(): void;
 }
 
@@ -16,6 +18,7 @@ export async function serveRegistry(): Promise<ServedRegistry> {
   const logins: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     logins.push(request.headers.authorization);
+    if (served.refuses) return response.writeHead(401, { "www-authenticate": "Basic" }).end();
     const [, name = "", kind, reference = ""] =
       /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(request.url ?? "") ?? [];
     const isDigest = reference.startsWith("sha256:");
@@ -41,5 +44,10 @@ export async function serveRegistry(): Promise<ServedRegistry> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { ...registry, host: `127.0.0.1:${port}`, logins, stop: () => server.close() };
+  const served: ServedRegistry = {
+    ...registry,
+    ...{ host: `127.0.0.1:${port}`, logins, refuses: false },
+    stop: () => server.close(),
+  };
+  return served;
 }

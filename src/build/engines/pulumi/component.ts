@@ -62,6 +62,8 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
       // The base class calls this in its constructor, before the fields above are set.
       await Promise.resolve();
       return await this.#register(await this.#args.prepare());
+    } catch (error) {
+      throw withoutStack(error);
     } finally {
       done?.();
     }
@@ -89,7 +91,11 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
         ? pulumi.output(null)
         : found !== null
           ? pulumi.output(found)
-          : image.repoDigest.apply((digest) => readBack(planned, digest, prepared));
+          : image.repoDigest.apply((digest) =>
+              readBack(planned, digest, prepared).catch((error) => {
+                throw withoutStack(error);
+              }),
+            );
     }
     const all = pulumi.output(digests) as pulumi.Output<Readonly<Record<string, Digest | null>>>;
     return {
@@ -211,6 +217,11 @@ function lockOfDigests(
     ];
   });
   return lockOf(matrix, Object.fromEntries(images));
+}
+
+/** Pulumi tells of a `RunError`, which it knows by this mark, in its own words alone: the stack leads into imgmatch only. */
+function withoutStack(error: unknown): unknown {
+  return error instanceof ImgmatchError ? Object.assign(error, { __pulumiRunError: true }) : error;
 }
 
 function lost(imageName: string, fleet: string, cell: string): ImgmatchError {

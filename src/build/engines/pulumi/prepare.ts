@@ -40,8 +40,8 @@ export function readyCells({ cells }: Plan): readonly ReadyCell[] {
 }
 
 /**
- * Looks every tag up. Throws `TAG_CONFLICT` with all conflicts, and what the registry throws.
- * Cells that the lock keeps are not asked for again.
+ * Looks every tag up. Throws `TAG_CONFLICT` with all conflicts, and at once what the registry throws: what fails for one tag,
+ * as a login does, fails for thousands. Cells that the lock keeps are not asked for again.
  */
 export async function findPublished(
   cells: readonly ReadyCell[],
@@ -49,28 +49,28 @@ export async function findPublished(
   registry: RegistryClient,
 ): Promise<Map<string, Digest>> {
   const limit = pLimit(8);
-  const published = new Map<string, Digest>();
-  const problems: Problem[] = [];
-  await Promise.all(
-    cells.map((planned) =>
-      limit(async () => {
-        const { cell, tag, inputDigest, action, locked } = planned;
-        if (action === "keep" && locked?.digest) {
-          published.set(cell.id, locked.digest);
-          return;
-        }
-        const reference = withTag(parseImageReference(repository), tag);
-        try {
-          const { platform } = cell;
-          const found = await findExisting({ registry, reference, platform, inputDigest });
-          if (found !== null) published.set(cell.id, found.digest);
-        } catch (error) {
-          if (!(error instanceof ImgmatchError)) throw error;
-          problems.push(...error.problems);
-        }
-      }),
-    ),
+  const conflicts = new Map<ReadyCell, readonly Problem[]>();
+  const look = async (planned: ReadyCell): Promise<Digest | null> => {
+    const { cell, tag, inputDigest, action, locked } = planned;
+    if (action === "keep" && locked?.digest) return locked.digest;
+    const reference = withTag(parseImageReference(repository), tag);
+    const { platform } = cell;
+    try {
+      return (await findExisting({ registry, reference, platform, inputDigest }))?.digest ?? null;
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.code !== "TAG_CONFLICT") throw error;
+      conflicts.set(planned, error.problems);
+      return null;
+    }
+  };
+  const digests = await Promise.all(cells.map((planned) => limit(() => look(planned)))).finally(() =>
+    limit.clearQueue(),
   );
-  throwProblems(problems);
-  return published;
+  throwProblems(cells.flatMap((planned) => conflicts.get(planned) ?? []));
+  return new Map(
+    cells.flatMap(({ cell }, index) => {
+      const digest = digests[index];
+      return digest ? [[cell.id, digest] as const] : [];
+    }),
+  );
 }
