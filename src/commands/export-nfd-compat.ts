@@ -8,7 +8,7 @@ import { referenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExportFlags } from "./export.ts";
 import { lockFileOf } from "./fleet-options.ts";
-import { yamlOptions } from "./launch-output.ts";
+import { yamlText } from "./launch-output.ts";
 
 /** `imgmatch export nfd-compat`: Node Feature Discovery's image-compatibility specification of each image of the lock. */
 export async function exportNfdCompat(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
@@ -33,8 +33,9 @@ export async function exportNfdCompat(flags: ExportFlags, context: CommandContex
     context.out(`${JSON.stringify({ schemaVersion: 1, images }, null, 2)}\n`);
     return exitCodes.ok;
   }
-  const { stringify } = await import("yaml");
-  const texts = specs.map(({ reference, spec }) => `# ${reference}\n${stringify(spec, yamlOptions)}`);
+  const texts = await Promise.all(
+    specs.map(async ({ reference, spec }) => `# ${reference}\n${await yamlText(spec)}`),
+  );
   context.out(texts.join("---\n"));
   return exitCodes.ok;
 }

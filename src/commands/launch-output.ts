@@ -5,7 +5,25 @@ import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "../launch/
 import type { CommandContext } from "./context.ts";
 
 /** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */
-export const yamlOptions = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
+const yamlOptions = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
+
+/** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters). */
+const escaped = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+/** A document with the newline at its end. */
+export async function yamlText(value: Json): Promise<string> {
+  const { Document, visit } = await import("yaml");
+  const document = new Document(value, yamlOptions);
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === "string" && node.value.search(escaped) >= 0) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  // Only double quotes know escapes, and there the package writes these characters all the same.
+  return document
+    .toString(yamlOptions)
+    .replace(escaped, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 export async function printLaunch(
   output: LaunchOutput,
@@ -30,8 +48,7 @@ export async function printDocuments(
   context: CommandContext,
 ): Promise<void> {
   if (format === "yaml") {
-    const { stringify } = await import("yaml");
-    const texts = documents.map((document) => stringify(document, yamlOptions));
+    const texts = await Promise.all(documents.map(yamlText));
     context.out(texts.join("---\n"));
     return;
   }
