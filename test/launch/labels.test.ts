@@ -120,6 +120,19 @@ describe("words for tags", () => {
   });
 });
 
+describe("the label of a fleet's image", () => {
+  it("has a valid name, whatever the fleet is called", () => {
+    const name = fc.oneof(fc.string({ maxLength: 80 }), fc.stringMatching(/^[a-z0-9._-]{1,80}$/));
+    fc.assert(
+      fc.property(name, (lockName) => {
+        expect(labelProblems({ [labelNames.kubernetes(keys.image(lockName))]: "1.0" })).toEqual([]);
+      }),
+    );
+    const long = (end: string) => keys.image(`${"a".repeat(60)}${end}`);
+    expect(long("1")).not.toBe(long("2"));
+  });
+});
+
 describe("versions as numbers", () => {
   const version = fc.array(fc.integer({ min: 0, max: 12_000 }), { minLength: 1, maxLength: 4 });
 

@@ -64,7 +64,7 @@ export const keys = {
   brand: (brand: string) => `gpu.brand.${brand}`,
   kind: (compute: string, brand: string) => `gpu.kind.${compute}-${brand}`,
   mig: (profile: string) => `gpu.mig.${profile}`,
-  image: (lockName: string) => `image.${lockName.replace(/[^A-Za-z0-9_.-]+/g, "-")}`,
+  image: (lockName: string) => `image.${imageWord(lockName)}`,
 } as const;
 
 export type NodeLabels = Readonly<Record<string, string>>;
@@ -108,6 +108,14 @@ export function labelValue(text: string): string {
     .replace(/^[^A-Za-z0-9]+/, "")
     .slice(0, 50);
   return `${start}${start === "" ? "" : "."}${hash}`;
+}
+
+/** The end of a label's name, which has 63 characters in all and a letter or digit as its last; too long ones get a hash. */
+function imageWord(lockName: string): string {
+  const word = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/[^A-Za-z0-9]+$/, "");
+  if (word.length <= 57) return word === "" ? unknownWord : word;
+  const hash = createHash("sha256").update(lockName).digest("hex").slice(0, 10);
+  return `${word.slice(0, 46)}.${hash}`;
 }
 
 /** For people: two products may share a word, as nothing is decided by it. */
