@@ -2,7 +2,14 @@
 
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
-import type { Container, NodeSelectorTerm, Pod, PodSpec, PodTemplateSpec } from "kubernetes-types/core/v1.js";
+import type {
+  Container,
+  NodeSelectorTerm,
+  Pod,
+  PodSpec,
+  PodTemplateSpec,
+  Toleration,
+} from "kubernetes-types/core/v1.js";
 import { nodeSelectorTerms } from "../fleet/affinity.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { baseName, byDigest, dnsName, splitReference } from "../image-name.ts";
@@ -121,6 +128,7 @@ function podSpec(
             },
           },
         }),
+    ...(neededUnits(request).length === 0 ? {} : { tolerations: [gpuNodes] }),
     containers: [container(request)],
     ...(mounts.length === 0
       ? {}
@@ -132,6 +140,12 @@ function podSpec(
         }),
   };
 }
+
+/**
+ * Nodes that are kept for GPUs are tainted with the name of the resource, and pods that ask for it tolerate that: in most
+ * clusters nobody adds it for them (Kubernetes, "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
+ */
+const gpuNodes: Toleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
 
 function container(request: LaunchRequest): Container {
   const { args, program, env = {}, mounts = [] } = request;
