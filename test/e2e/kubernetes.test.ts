@@ -1,0 +1,353 @@
+/**
+ * What imgmatch writes for Kubernetes, given to a real API server; and where a real scheduler and the real controllers then
+ * place it, against what resolve says of each node.
+ */
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { ImgmatchError } from "../../src/errors.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { splitNodes } from "../../src/launch/fleet/fleet.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { resolveImage } from "../../src/resolve/resolve.ts";
+import { mixedLock, ownLock, visionLock } from "../launch/support/fleet-locks.ts";
+import { fleetLocks, fleetOf, launchedObjects } from "../launch/support/kubernetes-objects.ts";
+import { imgmatchPrints } from "../launch/support/program.ts";
+import { anyHost, anyLock } from "../properties/support/machines.ts";
+import { makeFolder } from "../support/folders.ts";
+import {
+  kubectl,
+  programPath,
+  type RunningKubernetes,
+  startKubernetes,
+  whyNoPrograms,
+} from "./support/kubernetes.ts";
+import {
+  collectionOf,
+  create,
+  daemonSetsSettle,
+  decidedPods,
+  labelsOf,
+  nodeName,
+  nodeOf,
+  type Placements,
+  placements,
+  removeDaemonSets,
+  until,
+} from "./support/kubernetes-nodes.ts";
+import { isLong } from "./support/long.ts";
+
+const whyNoServer = whyNoPrograms("etcd", "kube-apiserver");
+const whyNoScheduler = whyNoPrograms("kube-scheduler", "kube-controller-manager");
+const whyNoKubectl = whyNoPrograms("kubectl");
+const because = (why: string | null) => (why === null ? "" : `: ${why}`);
+
+const lockFile = "docs/examples/vision/images/imgmatch.lock.json";
+const hostFile = "docs/examples/vision/hosts/h100.json";
+const tagKey = "imgmatch.dev/tag";
+const fixtures = "test/fixtures/hosts";
+const hosts: readonly (readonly [string, HostFacts])[] = [
+  ...readdirSync(fixtures).map(
+    (name) => [nodeName(name), factsIn(join(fixtures, name, "expected.json"))] as const,
+  ),
+  ...fc.sample(anyHost, { seed: 1, numRuns: 40 }).map((host, index) => [`random-${index}`, host] as const),
+];
+
+function factsIn(file: string): HostFacts {
+  return parseHostFacts(readFileSync(file, "utf8"), file);
+}
+
+/** Of the few that a fleet can be made of in a second. */
+function randomLocks(count: number): readonly Lock[] {
+  return fc
+    .sample(anyLock, { seed: 1, numRuns: 40 })
+    .filter((lock) => Object.keys(lock.images).length <= 6 && winners(lock) > 1)
+    .slice(0, count);
+}
+
+function winners(lock: Lock): number {
+  try {
+    const won = hosts
+      .map(([, host]) => resolveImage(lock, host).match?.cell)
+      .filter((cell) => cell !== undefined);
+    return new Set(won).size > 1 ? splitNodes(lock).members.length : 0;
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return 0;
+    throw error;
+  }
+}
+
+/** By node, the tag of what resolve picks there. */
+function wanted(lock: Lock, of = hosts): Placements {
+  return Object.fromEntries(
+    of.flatMap(([name, host]) => {
+      const { match } = resolveImage(lock, host);
+      return match === null ? [] : [[name, [lock.images[match.cell]?.tag ?? ""]]];
+    }),
+  );
+}
+
+describe.skipIf(whyNoServer !== null)(`Kubernetes for real${because(whyNoServer)}`, () => {
+  let cluster: RunningKubernetes;
+
+  beforeAll(async () => {
+    const controllers =
+      whyNoScheduler === null ? (["kube-scheduler", "kube-controller-manager"] as const) : [];
+    cluster = await startKubernetes(...controllers);
+  });
+  afterAll(() => cluster?.stop());
+
+  describe("the API server, with strict field validation", () => {
+    const strict = "fieldValidation=Strict&dryRun=All";
+    const taken = async (object: Parameters<typeof collectionOf>[0], body: unknown, type?: string) => {
+      const answer = await cluster.call("POST", `${collectionOf(object)}?${strict}`, body, type);
+      const { name } = object.metadata;
+      expect([name, answer.status, answer.body.message, answer.warnings]).toEqual([name, 201, undefined, []]);
+      return answer.body;
+    };
+
+    it("refuses what it does not know, so that taking something means something", async () => {
+      const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } };
+      const spec = { containers: [{ name: "a", image: "b" }], nodeSelecter: {} };
+      const { status, body } = await cluster.call("POST", `${collectionOf(pod)}?${strict}`, { ...pod, spec });
+      expect([status, body.message]).toEqual([
+        400,
+        expect.stringContaining('unknown field "spec.nodeSelecter"'),
+      ]);
+    });
+
+    it("takes every launch", async () => {
+      for (const [, object] of launchedObjects()) await taken(object, object);
+    });
+
+    it.each(Object.entries(fleetLocks))(
+      "takes a fleet of %s, in the text that is printed",
+      async (_name, lock) => {
+        const { text, objects } = await fleetOf(await lock());
+        const texts = text.split(/^---\n/m);
+        expect(texts.length).toBe(objects.length);
+        for (const [index, object] of objects.entries())
+          await taken(object, texts[index], "application/yaml");
+      },
+    );
+
+    it.each([[["--task", "batch"]], [["--set", "kind=deployment"]]])(
+      "takes a fleet with %s",
+      async (args) => {
+        for (const object of (await fleetOf(visionLock, ...args)).objects) await taken(object, object);
+      },
+    );
+
+    it("reads texts as they were meant", async () => {
+      const hostile = [
+        "010",
+        "1:30",
+        "no",
+        "~",
+        "1_000",
+        "0x1F",
+        ".5",
+        "1e3",
+        "- a",
+        "a: b",
+        "$(A)",
+        "\u007f\u0085\u2028\ufeffé\t",
+        " x ",
+      ];
+      const env = hostile.flatMap((text, index) => ["--env", `V${index}=${text}`]);
+      const argv = [
+        "launch",
+        "kubernetes",
+        "--lock",
+        lockFile,
+        "--host",
+        hostFile,
+        "--gpus",
+        "1",
+        ...env,
+        "--",
+      ];
+      const text = await imgmatchPrints([...argv, ...hostile]);
+      const job = { kind: "Job", metadata: { name: "vision" } };
+      const { spec } = await taken(job, text, "application/yaml");
+      const [container] = spec.template.spec.containers;
+      // A dollar sign is doubled, as the kubelet takes `$(A)` for a reference.
+      const written = hostile.map((each) => each.replaceAll("$", "$$$$"));
+      expect(container.args).toEqual(written);
+      expect(container.env.map(({ value }: { value: string }) => value)).toEqual(written);
+    });
+
+    it("takes the labels of every machine", async () => {
+      for (const [name, host] of hosts) {
+        const node = nodeOf(name, await labelsOf(host, visionLock));
+        await taken(node, node);
+      }
+    });
+  });
+
+  it.skipIf(whyNoKubectl !== null)(
+    `lets the account of docs/launch/label-nodes.yaml do what its script does${because(whyNoKubectl)}`,
+    async () => {
+      const { kubeconfig } = cluster;
+      const file = "docs/launch/label-nodes.yaml";
+      kubectl(kubeconfig, "apply", "--validate=strict", "-f", file);
+      const before = {
+        "imgmatch.dev/driver": "570.1",
+        "imgmatch.dev/broken": "true",
+        "other.dev/broken": "1",
+      };
+      await create(cluster, nodeOf("labelled", before));
+      const account = "--as=system:serviceaccount:imgmatch:label-nodes";
+      const folder = makeFolder({
+        chroot: "#!/bin/sh\nprintf '%s\\n' imgmatch.dev/driver=580.1 imgmatch.dev/march.haswell=true\n",
+        kubectl: `#!/bin/sh\nexec ${programPath("kubectl")} --kubeconfig=${kubeconfig} ${account} "$@"\n`,
+        // The loop ends here.
+        sleep: "#!/bin/sh\nexit 1\n",
+      });
+      for (const name of ["chroot", "kubectl", "sleep"]) chmodSync(join(folder, name), 0o755);
+      const objects = parseAllDocuments(readFileSync(file, "utf8")).map((each) => each.toJS());
+      const [{ command, args }] = objects.find(({ kind }) => kind === "DaemonSet").spec.template.spec
+        .containers;
+      const ran = spawnSync(command[0], [...command.slice(1), ...args], {
+        env: { PATH: `${folder}:/usr/bin:/bin`, NODE_NAME: "labelled" },
+        encoding: "utf8",
+      });
+      expect(ran.stderr).toBe("");
+      const { body } = await cluster.call("GET", "/api/v1/nodes/labelled");
+      expect(body.metadata.labels).toEqual({
+        "kubernetes.io/hostname": "labelled",
+        "imgmatch.dev/driver": "580.1",
+        "imgmatch.dev/march.haswell": "true",
+        "other.dev/broken": "1",
+      });
+      const can = (verb: string) =>
+        spawnSync(join(folder, "kubectl"), ["auth", "can-i", verb, "nodes"], {
+          encoding: "utf8",
+        }).stdout.trim();
+      expect(["get", "patch", "delete", "list"].map(can)).toEqual(["yes", "yes", "no", "no"]);
+    },
+  );
+
+  describe.skipIf(whyNoScheduler !== null)(
+    `the scheduler and the controllers${because(whyNoScheduler)}`,
+    () => {
+      const gpuHost = factsIn(hostFile);
+      const cpuHost = factsIn("docs/examples/vision/hosts/laptop.json");
+
+      beforeAll(async () => {
+        for (const [name, host] of hosts)
+          await create(cluster, nodeOf(name, await labelsOf(host, visionLock)));
+        // A node that says nothing about itself is nobody's.
+        await create(cluster, nodeOf("silent", {}));
+      });
+
+      const namespaceOf = async (name: string) => {
+        await create(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: {} });
+        return name;
+      };
+      /** The fleet as it is printed, in a namespace of its own. */
+      const startFleet = async (name: string, lock: Lock, ...args: readonly string[]) => {
+        const { objects } = await fleetOf(lock, "--set", `namespace=${await namespaceOf(name)}`, ...args);
+        await Promise.all(objects.map((object) => create(cluster, object)));
+        return objects;
+      };
+
+      const fleets: readonly (readonly [string, () => Promise<Lock>])[] = [
+        // All 58 images take the controller a minute.
+        ["this repository's matrix", isLong ? ownLock : async () => onlyMarch(await ownLock(), "x86-64-v3")],
+        ["every kind of driver", async () => mixedLock],
+        ...randomLocks(3).map((lock, index) => [`random lock ${index}`, async () => lock] as const),
+      ];
+
+      it.each(fleets)("run as DaemonSets exactly what resolve picks: %s", async (name, lockOf) => {
+        const lock = await lockOf();
+        const expected = wanted(lock);
+        expect(new Set(Object.values(expected).flat()).size).toBeGreaterThan(1);
+        const namespace = name.replace(/[^a-z0-9]+/g, "-");
+        await startFleet(namespace, lock);
+        await daemonSetsSettle(cluster, namespace, Object.keys(expected).length);
+        expect(await placements(cluster, namespace)).toEqual(expected);
+        await removeDaemonSets(cluster, namespace);
+      });
+
+      it("find each pod of a fleet fit for the nodes on which resolve picks its image, and for no other", async () => {
+        const namespace = await namespaceOf("pods");
+        const { objects } = await fleetOf(visionLock, "--set", "kind=pod", "--set", `namespace=${namespace}`);
+        // Real machines and random ones: one of three, as each is asked about each image.
+        const some = hosts.filter((_, index) => index % 3 === 0);
+        const copies = some.flatMap(([node]) =>
+          objects.map(({ metadata, spec, ...pod }, index) => ({
+            ...pod,
+            metadata: { ...metadata, name: `${index}-${node}` },
+            spec: { ...spec, nodeSelector: { "kubernetes.io/hostname": node } },
+          })),
+        );
+        await Promise.all(copies.map((pod) => create(cluster, pod)));
+        const placed: Record<string, string[]> = {};
+        for (const { metadata, spec } of await decidedPods(cluster, namespace, copies.length)) {
+          if (spec.nodeName === undefined) continue;
+          placed[spec.nodeName] = [...(placed[spec.nodeName] ?? []), metadata.annotations[tagKey]];
+        }
+        expect(placed).toEqual(wanted(visionLock, some));
+      });
+
+      it("run a Job of a fleet on a node of its image, and leave one pending that has none", async () => {
+        const objects = await startFleet("jobs", visionLock, "--task", "batch");
+        const tags = new Map(objects.map(({ metadata }) => [metadata.name, metadata.annotations?.[tagKey]]));
+        const expected = wanted(visionLock);
+        for (const { metadata, spec } of await decidedPods(cluster, "jobs", objects.length)) {
+          const tag = tags.get(metadata.labels["batch.kubernetes.io/job-name"]) ?? "";
+          const nodes = Object.keys(expected).filter((node) => expected[node]?.includes(tag));
+          if (nodes.length === 0) expect([tag, spec.nodeName]).toEqual([tag, undefined]);
+          else expect(nodes).toContain(spec.nodeName);
+        }
+      });
+
+      it("bring a Deployment for one host to nodes that advertise the same image", async () => {
+        const namespace = await namespaceOf("single");
+        const argv = ["launch", "kubernetes", "--lock", lockFile, "--host", hostFile, "--gpus", "1"];
+        const text = await imgmatchPrints([...argv, "--task", "service", "--set", `namespace=${namespace}`]);
+        const [object] = parseAllDocuments(text).map((each) => each.toJS());
+        await create(cluster, { ...object, spec: { ...object.spec, replicas: 20 } });
+        const tag = object.metadata.annotations[tagKey];
+        const expected = wanted(visionLock);
+        for (const { spec } of await decidedPods(cluster, namespace, 20))
+          expect([spec.nodeName, expected[spec.nodeName]]).toEqual([spec.nodeName, [tag]]);
+      });
+
+      it("follow the nodes: GPUs behind their taint, and labels that change", async () => {
+        const taint = (key: string) => ({ taints: [{ key, value: "present", effect: "NoSchedule" }] });
+        const before = await labelsOf(gpuHost, visionLock);
+        const after = await labelsOf(cpuHost, visionLock);
+        await create(cluster, nodeOf("changing", before));
+        await create(cluster, nodeOf("tainted-gpu", before, taint("nvidia.com/gpu")));
+        await create(cluster, nodeOf("tainted-cpu", after, taint("nvidia.com/gpu")));
+        await create(cluster, nodeOf("tainted-other", before, taint("example.com/reserved")));
+        const expected = wanted(visionLock, [...hosts, ["changing", gpuHost], ["tainted-gpu", gpuHost]]);
+        await startFleet("example", visionLock);
+        await daemonSetsSettle(cluster, "example", Object.keys(expected).length);
+        expect(await placements(cluster, "example")).toEqual(expected);
+
+        const gone = Object.fromEntries(Object.keys(before).map((key) => [key, null]));
+        const patch = { metadata: { labels: { ...gone, ...after } } };
+        await cluster.call("PATCH", "/api/v1/nodes/changing", patch, "application/merge-patch+json");
+        const { changing } = wanted(visionLock, [["changing", cpuHost]]);
+        expect(changing).not.toEqual(expected.changing);
+        await until("the other image is there", async () =>
+          isDeepStrictEqual((await placements(cluster, "example")).changing, changing),
+        );
+      });
+    },
+  );
+});
+
+function onlyMarch(lock: Lock, march: string): Lock {
+  const images = Object.entries(lock.images).filter(([, { axes }]) => axes.march === march);
+  return { ...lock, images: Object.fromEntries(images) };
+}
