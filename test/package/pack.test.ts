@@ -194,6 +194,26 @@ describe("installed", () => {
       expect(bad.stdout).toContain("Type 'number' is not assignable to type");
     },
   );
+
+  // The settings that `pulumi new typescript` wrote for years know no `exports`.
+  test.runIf(unreachable === null).each(["nodenext", "node10"])(
+    "has types for a Pulumi program where modules are resolved by %s",
+    (resolution) => {
+      writeFileSync(
+        join(project, "program.ts"),
+        'import { ImageFleet } from "imgmatch/pulumi";\nexport const { lock } = new ImageFleet("a", { matrix: "matrix.yaml" });\n',
+      );
+      const module = resolution === "nodenext" ? "nodenext" : "commonjs";
+      const flags = ["--strict", "--noEmit", "--skipLibCheck", "--target", "es2022", "--types", "node"];
+      const how = ["--module", module, "--moduleResolution", resolution, "--ignoreDeprecations", "6.0"];
+      const { status, stdout } = run(
+        project,
+        join(root, "node_modules/.bin/tsc"),
+        ...[...flags, ...how, "program.ts"],
+      );
+      expect(status, stdout).toBe(0);
+    },
+  );
 });
 
 describe("installed without optional packages", () => {
