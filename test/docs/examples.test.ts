@@ -48,6 +48,8 @@ describe("programs", () => {
             imgmatch: [join(root, "src/index.ts")],
             "imgmatch/pulumi": [join(root, "src/pulumi.ts")],
           },
+          // Programs of Pulumi are CommonJS, written as modules.
+          verbatimModuleSyntax: false,
           rootDir: root,
         },
         include: [join(examples, "*.ts"), join(examples, "pulumi/*.ts")],
