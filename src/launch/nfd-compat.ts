@@ -2,7 +2,9 @@
  * Node Feature Discovery's image-compatibility specification: what an image needs, to be attached to it in the registry.
  * NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`.
  *
- * Source: kubernetes-sigs/node-feature-discovery, docs/usage/image-compatibility.md and custom-resources.md (NodeFeatureRule).
+ * Source: kubernetes-sigs/node-feature-discovery v0.19.0, docs/usage/image-compatibility.md and custom-resources.md
+ * (NodeFeatureRule), pkg/apis/nfd/nodefeaturerule (what each operator means). `nfd compat validate-node` has the local source
+ * from v0.18 on, where the program also exports labels; to that of v0.17 `local.label` is a feature that is not available.
  */
 
 import type { Lock, LockedImage } from "../lock/lock.ts";
