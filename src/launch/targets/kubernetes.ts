@@ -1,4 +1,7 @@
-/** Pod, Job, Deployment or DaemonSet. Fields: Kubernetes API reference v1.30, by the official types. */
+/**
+ * Pod, Job, Deployment or DaemonSet. Fields: Kubernetes API reference v1.30, by the official types; an API server v1.36.3 with
+ * strict field validation takes them (test/e2e/kubernetes.test.ts).
+ */
 
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
