@@ -46,6 +46,8 @@ import { isLong } from "./support/long.ts";
 const whyNoServer = whyNoPrograms("etcd", "kube-apiserver");
 const whyNoScheduler = whyNoPrograms("kube-scheduler", "kube-controller-manager");
 const whyNoKubectl = whyNoPrograms("kubectl");
+const whyNot = whyNoServer ?? whyNoScheduler ?? whyNoKubectl;
+if (whyNot !== null) console.error(`tests of Kubernetes skipped, all or some: ${whyNot}`);
 const because = (why: string | null) => (why === null ? "" : `: ${why}`);
 
 const lockFile = "docs/examples/vision/images/imgmatch.lock.json";
