@@ -17,7 +17,7 @@ import { nodeSelectorTerms } from "../fleet/affinity.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { baseName, byDigest, dnsName, splitReference } from "../image-name.ts";
 import { labelNames } from "../node-labels.ts";
-import type { FleetLaunch, FleetTarget, Json, LaunchRequest } from "../target.ts";
+import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
@@ -62,7 +62,7 @@ const mostBytes = 1_400_000;
 function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): KubernetesObject {
   const name = objectName(request);
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
-  const { namespace } = request.settings ?? {};
+  const namespace = namespaceOf(request);
   const { tag } = splitReference(request.reference);
   const metadata = {
     name,
@@ -152,6 +152,7 @@ const gpuNodes: Toleration = { key: "nvidia.com/gpu", operator: "Exists", effect
 
 function container(request: LaunchRequest): Container {
   const { args, program, env = {}, mounts = [] } = request;
+  checkMounts(mounts);
   const limits = resourceLimits(request);
   const variables = Object.entries(env).map(([name, value]) => ({ name, value: literal(value) }));
   return {
@@ -166,7 +167,7 @@ function container(request: LaunchRequest): Container {
       : {
           volumeMounts: mounts.map(({ target, readOnly }, index) => ({
             name: `mount-${index}`,
-            mountPath: mountPath(target),
+            mountPath: target,
             ...(readOnly ? { readOnly: true } : {}),
           })),
         }),
@@ -204,14 +205,31 @@ function objectName({ name, reference }: LaunchRequest): string {
   );
 }
 
+function namespaceOf({ settings }: LaunchRequest): string | undefined {
+  const namespace = settings?.namespace;
+  if (namespace === undefined || namespace === dnsName(namespace)) return namespace;
+  throw unsupported(
+    "kubernetes",
+    `use a namespace ${JSON.stringify(namespace)}: names are lower case letters, digits and hyphens, at most 63`,
+    "name one that is there: kubectl get namespaces",
+  );
+}
+
 /** `$(NAME)` is a reference to a variable, `$$` the sign itself (API reference, Container.args). */
 function literal(text: string): string {
   return text.replaceAll("$", "$$$$");
 }
 
-/** The API refuses a colon here (validation of VolumeMount.mountPath). */
-function mountPath(target: string): string {
-  if (target.includes(":"))
-    throw unsupported("kubernetes", "mount to a path with a colon", "use another --mount target");
-  return target;
+/** What the API refuses (validation of VolumeMount.mountPath and of HostPathVolumeSource.path). */
+function checkMounts(mounts: readonly Mount[]): void {
+  const seen = new Set<string>();
+  for (const { source, target } of mounts) {
+    if (target.includes(":"))
+      throw unsupported("kubernetes", "mount to a path with a colon", "use another --mount target");
+    if (seen.has(target))
+      throw unsupported("kubernetes", `mount twice to ${target}`, "use another --mount target");
+    if (source.split("/").includes(".."))
+      throw unsupported("kubernetes", `mount ${source}, a path with ..`, "write the path without ..");
+    seen.add(target);
+  }
 }
