@@ -216,6 +216,7 @@ describe("What the program gets", () => {
       const digest = registry.tags.get(lock.images[cell]?.tag ?? "");
       expect(reference).toBe(`${registry.host}/demo@${digest}`);
       expect(lock.images[cell]?.digest).toBe(digest);
+      expect(lock.images[cell]?.manifest?.size).toBeGreaterThan(100);
     }
   });
 

@@ -9,8 +9,9 @@ import { parseImageReference, withTag } from "../../../registry/reference.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { findExisting } from "../../find-existing.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
+import { noted } from "../../publish.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
-import type { PreparedFleet } from "./prepare.ts";
+import type { PreparedFleet, PublishedImage } from "./prepare.ts";
 import { stageBuild } from "./stage.ts";
 
 /** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
@@ -73,21 +74,21 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     const { plan, cells, published, push } = prepared;
     const known = prepared.known ?? (await readStack());
     const staged = new Map<string, Promise<string>>();
-    const digests: Record<string, pulumi.Output<Digest | null>> = {};
+    const images: Record<string, pulumi.Output<PublishedImage | null>> = {};
     for (const planned of cells) {
       const { id } = planned.cell;
       const imageName = `${plan.matrix.repository}:${planned.tag}`;
       const found = published.get(id) ?? null;
       const own = known.get(resourceName(this.#name, id)) ?? null;
-      const part = partOf({ planned, imageName, published: found, known: own, push });
+      const part = partOf({ planned, imageName, published: found?.digest ?? null, known: own, push });
       if (part === "adopt") {
-        digests[id] = pulumi.output(found);
+        images[id] = pulumi.output(found);
         continue;
       }
       const isReplaced = prepared.replaced.has(id);
       if (part === "lost" && !isReplaced) throw lost(imageName, this.#name, id);
       const image = await this.#image(planned, prepared, staged, { imageName, keep: part === "keep" });
-      digests[id] = !push
+      images[id] = !push
         ? pulumi.output(null)
         : found !== null
           ? pulumi.output(found)
@@ -97,10 +98,10 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
               }),
             );
     }
-    const all = pulumi.output(digests) as pulumi.Output<Readonly<Record<string, Digest | null>>>;
+    const all = pulumi.output(images) as pulumi.Output<Readonly<Record<string, PublishedImage | null>>>;
     return {
       references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
-      lock: all.apply((known) => lockOfDigests(known, prepared)),
+      lock: all.apply((known) => lockOfImages(known, prepared)),
     };
   }
 
@@ -173,11 +174,15 @@ async function readStack(): Promise<ReadonlyMap<string, StackImage>> {
 }
 
 /** The registry's word, not the provider's: the tag must hold the same inputs, and what it holds is the reference. */
-async function readBack(planned: ReadyCell, digest: string, prepared: PreparedFleet): Promise<Digest> {
+async function readBack(
+  planned: ReadyCell,
+  digest: string,
+  prepared: PreparedFleet,
+): Promise<PublishedImage> {
   const { plan, registry } = prepared;
   const own = digest.slice(digest.indexOf("@") + 1) as Digest;
   // A preview, whose digest is that of the last update.
-  if (registry === null || pulumi.runtime.isDryRun()) return own;
+  if (registry === null || pulumi.runtime.isDryRun()) return { digest: own, manifest: null };
   const reference = withTag(parseImageReference(plan.matrix.repository), planned.tag);
   const { platform } = planned.cell;
   const found = await findExisting({
@@ -187,7 +192,7 @@ async function readBack(planned: ReadyCell, digest: string, prepared: PreparedFl
     inputDigest: planned.inputDigest,
     ours: own,
   });
-  if (found !== null) return found.digest;
+  if (found !== null) return { digest: found.digest, manifest: noted(found) };
   throw new ImgmatchError({
     code: "REGISTRY_FAILED",
     message: `the registry of ${plan.matrix.repository}:${planned.tag} does not have it right after it was pushed`,
@@ -195,25 +200,25 @@ async function readBack(planned: ReadyCell, digest: string, prepared: PreparedFl
   });
 }
 
-function referencesOf(digests: Readonly<Record<string, Digest | null>>, repository: string) {
+function referencesOf(images: Readonly<Record<string, PublishedImage | null>>, repository: string) {
   return Object.fromEntries(
-    Object.entries(digests).flatMap(([cell, digest]) =>
-      digest === null ? [] : [[cell, `${repository}@${digest}`]],
+    Object.entries(images).flatMap(([cell, image]) =>
+      image === null ? [] : [[cell, `${repository}@${image.digest}`]],
     ),
   );
 }
 
-function lockOfDigests(
-  digests: Readonly<Record<string, Digest | null>>,
+function lockOfImages(
+  published: Readonly<Record<string, PublishedImage | null>>,
   { plan, cells }: PreparedFleet,
 ): Lock {
   const { matrix } = plan;
   const images = cells.map((planned): [string, LockedImage] => {
-    const digest = digests[planned.cell.id] ?? null;
+    const { digest, manifest } = published[planned.cell.id] ?? { digest: null, manifest: null };
     // No time: an output that changes with every update would never be settled.
     return [
       planned.cell.id,
-      { ...lockedImageOf(planned, { digest, manifest: null, image: null }, builder, ""), created: null },
+      { ...lockedImageOf(planned, { digest, manifest, image: null }, builder, ""), created: null },
     ];
   });
   return lockOf(matrix, Object.fromEntries(images));

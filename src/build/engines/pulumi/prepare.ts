@@ -3,13 +3,21 @@
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../../errors.ts";
 import type { Fleet } from "../../../fleet.ts";
-import type { Digest } from "../../../lock/lock.ts";
+import type { Digest, LockedManifest } from "../../../lock/lock.ts";
 import type { Plan } from "../../../plan/plan.ts";
 import type { RegistryClient } from "../../../registry/client.ts";
 import { parseImageReference, withTag } from "../../../registry/reference.ts";
 import { findExisting } from "../../find-existing.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
+import { noted } from "../../publish.ts";
 import type { StackImage } from "./cells.ts";
+
+/** An image in the registry. */
+export interface PublishedImage {
+  readonly digest: Digest;
+  /** null where a lock of before tells of the image. */
+  readonly manifest: LockedManifest | null;
+}
 
 export interface PreparedFleet {
   readonly plan: Plan;
@@ -17,7 +25,7 @@ export interface PreparedFleet {
   readonly cells: readonly ReadyCell[];
   readonly push: boolean;
   /** By cell: what the registry has of the same inputs. */
-  readonly published: ReadonlyMap<string, Digest>;
+  readonly published: ReadonlyMap<string, PublishedImage>;
   /** null where nothing is pushed, or where the logins are not known yet (a preview). */
   readonly registry: RegistryClient | null;
   /** Commit of the sources, or empty. */
@@ -47,30 +55,32 @@ export async function findPublished(
   cells: readonly ReadyCell[],
   repository: string,
   registry: RegistryClient,
-): Promise<Map<string, Digest>> {
+): Promise<Map<string, PublishedImage>> {
   const limit = pLimit(8);
   const conflicts = new Map<ReadyCell, readonly Problem[]>();
-  const look = async (planned: ReadyCell): Promise<Digest | null> => {
+  const look = async (planned: ReadyCell): Promise<PublishedImage | null> => {
     const { cell, tag, inputDigest, action, locked } = planned;
-    if (action === "keep" && locked?.digest) return locked.digest;
+    if (action === "keep" && locked?.digest)
+      return { digest: locked.digest, manifest: locked.manifest ?? null };
     const reference = withTag(parseImageReference(repository), tag);
     const { platform } = cell;
     try {
-      return (await findExisting({ registry, reference, platform, inputDigest }))?.digest ?? null;
+      const found = await findExisting({ registry, reference, platform, inputDigest });
+      return found === null ? null : { digest: found.digest, manifest: noted(found) };
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code !== "TAG_CONFLICT") throw error;
       conflicts.set(planned, error.problems);
       return null;
     }
   };
-  const digests = await Promise.all(cells.map((planned) => limit(() => look(planned)))).finally(() =>
+  const images = await Promise.all(cells.map((planned) => limit(() => look(planned)))).finally(() =>
     limit.clearQueue(),
   );
   throwProblems(cells.flatMap((planned) => conflicts.get(planned) ?? []));
   return new Map(
     cells.flatMap(({ cell }, index) => {
-      const digest = digests[index];
-      return digest ? [[cell.id, digest] as const] : [];
+      const image = images[index];
+      return image ? [[cell.id, image] as const] : [];
     }),
   );
 }

@@ -11,6 +11,7 @@ import { noted } from "../../publish.ts";
 import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { ImageEvent } from "./events.ts";
+import type { PublishedImage } from "./prepare.ts";
 
 export interface RecorderOptions {
   readonly repository: string;
@@ -26,7 +27,7 @@ export interface RecorderOptions {
 export interface Recorder {
   /** Events are taken one after the other. */
   take(planned: ReadyCell, event: ImageEvent): void;
-  adopt(planned: ReadyCell, digest: Digest): Promise<void>;
+  adopt(planned: ReadyCell, image: PublishedImage): Promise<void>;
   /** After the last event: what became of each cell. Throws what `onBuilt` throws. */
   end(): Promise<ReadonlyMap<string, CellResult>>;
 }
@@ -142,7 +143,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       chain = Promise.all([chain, next]).then(() => {});
       chain.catch(() => {});
     },
-    async adopt(planned, digest) {
+    async adopt(planned, { digest, manifest }) {
       const cell = planned.cell.id;
       const state = await start(cell);
       const line = `adopted ${digest}: the registry already has an image of the same inputs`;
@@ -155,7 +156,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         how: "adopted",
         differs: false,
         digest,
-        manifest: null,
+        manifest,
         image: null,
         log: await close(state, null),
         durationMs: performance.now() - state.started,

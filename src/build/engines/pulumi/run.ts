@@ -84,8 +84,8 @@ export async function runPlan(
   const failures: ImgmatchError[] = [];
   for (const shard of shards) {
     for (const planned of shard.adopted) {
-      const digest = shard.prepared.published.get(planned.cell.id);
-      if (digest !== undefined) await recorder.adopt(planned, digest);
+      const image = shard.prepared.published.get(planned.cell.id);
+      if (image !== undefined) await recorder.adopt(planned, image);
     }
     if (drain?.aborted) break;
     try {
@@ -163,7 +163,7 @@ async function openShard(
     const known = images.get(resourceName(matrix.name, planned.cell.id)) ?? null;
     const imageName = `${matrix.repository}:${planned.tag}`;
     const { push, published } = common;
-    const found = published.get(planned.cell.id) ?? null;
+    const found = published.get(planned.cell.id)?.digest ?? null;
     return { planned, part: partOf({ planned, imageName, published: found, known, push }) };
   });
   const lost = parts.filter(({ part }) => part === "lost").map(({ planned }) => planned.cell.id);
