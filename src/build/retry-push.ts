@@ -13,9 +13,10 @@ export interface PushRetries {
 }
 
 const firstDelayMs = 1000;
-// The words of Go's HTTP client and of distribution's errors, in which every engine tells what happened.
+// The words of Go's HTTP client, of distribution's and of containerd's errors, in which every engine tells what happened.
+// Docker 29 leaves the status out of "error from registry": what is no refusal there may pass.
 const temporary =
-  /HTTP status:? (408|429|5\d\d)|status code (408|429|5\d\d)|toomanyrequests|too many requests|connection (reset|refused)|broken pipe|\bEOF\b|i\/o timeout|TLS handshake timeout/i;
+  /HTTP status:? (408|429|5\d\d)|status code (408|429|5\d\d)|unexpected status from \w+ request to \S+: (408|429|5\d\d)|error from registry: |toomanyrequests|too many requests|connection (reset|refused)|broken pipe|\bEOF\b|i\/o timeout|TLS handshake timeout/i;
 
 /** Only the layers that the registry does not have yet travel again. A login that is refused stays refused. */
 export function withPushRetries(

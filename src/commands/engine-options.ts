@@ -1,5 +1,6 @@
 /** The flags that choose what builds, turned into an engine. */
 
+import { resolve } from "node:path";
 import type { Engine } from "../build/engine.ts";
 import type { EngineName } from "../build/engines/engines.ts";
 import { ImgmatchError } from "../errors.ts";
@@ -13,6 +14,8 @@ export interface EngineFlags {
   /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
   readonly secret?: readonly string[];
   readonly stack?: string;
+  /** PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string;
 }
 
 /** Throws `USAGE` for flags that do not go together, and what the engine throws when it is not there. */
@@ -50,8 +53,9 @@ export async function engineFor(flags: EngineFlags, { env }: Pick<CommandContext
   ]);
   const cache = { from, to };
   checkCache(cache);
+  const ca = flags.ca === undefined ? undefined : resolve(flags.ca);
   const secrets = parseSecrets(flags.secret ?? [], env);
-  return engines[engine]({ env, credentials: dockerCredentials(env), builder, cache, secrets, stack });
+  return engines[engine]({ env, credentials: dockerCredentials(env), builder, cache, secrets, ca, stack });
 }
 
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */

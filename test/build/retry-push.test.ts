@@ -27,6 +27,8 @@ function pushing(words: string, failures: number) {
 describe("a push that fails", () => {
   it.each([
     "pushing r/a:1 failed: received unexpected HTTP status: 500 Internal Server Error",
+    "pushing r/a:1 failed: unexpected status from PUT request to http://r/v2/a/blobs/uploads/1: 503 Service Unavailable",
+    "pushing r/a:1 failed: error from registry: unknown error",
     "pushing r/a:1 failed: toomanyrequests: slow down",
     'pushing r/a:1 failed: Put "http://r/v2/a/manifests/1": EOF',
     "pushing r/a:1 failed: read tcp 1.2.3.4: connection reset by peer",

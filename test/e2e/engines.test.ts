@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { setMaxListeners } from "node:events";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -18,6 +18,7 @@ import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { parseImageReference, withDigest } from "../../src/registry/reference.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
+import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 
 const stack = inject("stack");
 
@@ -34,48 +35,22 @@ afterAll(async () => {
 });
 const engineEnv = stack.available ? stack.engineEnv : {};
 const env = { ...process.env, ...engineEnv };
+const machine = env;
 const unavailable = stack.available ? whyNoBusybox : stack.reason;
-
-function whyNo(program: string): string | null {
-  try {
-    execFileSync(program, ["--version"], { stdio: "ignore" });
-    return null;
-  } catch {
-    return `${program} is not installed (apt-get install ${program})`;
-  }
-}
-
-/** Podman or Buildah alone, with a store of its own. */
-async function isolate(program: string): Promise<{ env: NodeJS.ProcessEnv; remove: () => Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), "imgmatch-store-"));
-  const store = join(folder, "storage.conf");
-  const paths = `graphroot = "${join(folder, "graph")}"\nrunroot = "${join(folder, "run")}"`;
-  // No overlay on overlay is needed this way.
-  await writeFile(store, `[storage]\ndriver = "vfs"\n${paths}\n`);
-  await mkdir(join(folder, "bin"));
-  const path = execFileSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim();
-  await symlink(path, join(folder, "bin", program));
-  return {
-    // And no user namespaces this way.
-    env: { ...env, PATH: join(folder, "bin"), CONTAINERS_STORAGE_CONF: store, BUILDAH_ISOLATION: "chroot" },
-    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
-  };
-}
 
 function storeSubject(program: string): Subject {
   return {
     name: program,
-    missing: whyNo(program),
+    missing: whyNoProgram(program),
     // An image of Docker's format names the container of its last step, at random.
     constant: async () => ({ layers: true, id: false }),
     create: async (more) => {
-      const isolated = await isolate(program);
-      const { remove } = isolated;
-      const env = { ...isolated.env, ...more };
+      const store = await isolateStore(program, machine);
+      const env = { ...store.env, ...more };
       const list = ["images", "--all", "--quiet", "--no-trunc"];
       return {
         engine: await engines.podman({ env }),
-        stop: remove,
+        stop: store.remove,
         images: async () =>
           execFileSync(program, list, { env, encoding: "utf8" }).split("\n").filter(Boolean),
       };

@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly cache?: CacheOptions | undefined;
   /** Not for `pulumi`. */
   readonly secrets?: readonly BuildSecret[] | undefined;
+  /** PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string | undefined;
   /** Only for `pulumi`. */
   readonly stack?: string | undefined;
 }

@@ -183,7 +183,7 @@ describe("Docker Engine API", () => {
     expect(requests).toEqual([
       "POST /v1.52/images/sha256:1/tag?repo=r.example.com%2Fa%2Fb&tag=t",
       "POST /v1.52/images/r.example.com/a/b/push?tag=t",
-      "GET /v1.52/images/sha256:1/json",
+      "GET /v1.52/images/r.example.com/a/b:t/json",
       "DELETE /v1.52/images/r.example.com/a/b:t?noprune=1",
     ]);
   });

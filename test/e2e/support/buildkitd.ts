@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,10 +27,24 @@ export function whyNoBuildkitd(): string | null {
     : `${program} is not installed (or name another by IMGMATCH_BUILDKITD_PROGRAM)`;
 }
 
-export async function startBuilder(env: Readonly<Record<string, string>>): Promise<RunningBuilder> {
+/** `config`: text of its buildkitd.toml. */
+export async function startBuilder(
+  env: Readonly<Record<string, string>>,
+  config = "",
+): Promise<RunningBuilder> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-buildkitd-"));
   const address = `unix://${join(folder, "buildkitd.sock")}`;
-  const flags = ["--addr", address, "--root", join(folder, "root"), "--oci-worker-net", "host"];
+  await writeFile(join(folder, "buildkitd.toml"), config);
+  const flags = [
+    "--config",
+    join(folder, "buildkitd.toml"),
+    "--addr",
+    address,
+    "--root",
+    join(folder, "root"),
+    "--oci-worker-net",
+    "host",
+  ];
   const child = spawn(program, flags, { stdio: ["ignore", "ignore", "pipe"] });
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -20,6 +20,8 @@ export interface RegistryServerOptions {
   readonly htpasswd?: string;
   /** Asks for tokens that a server at `realm` signs with the key of `certificate`, a PEM file. */
   readonly token?: { readonly realm: string; readonly certificate: string };
+  /** Paths of PEM files, and the address of this machine that the certificate is for. */
+  readonly tls?: { readonly certificate: string; readonly key: string; readonly address: string };
 }
 
 export function registryAvailable(): boolean {
@@ -35,7 +37,7 @@ export function registryAvailable(): boolean {
 export async function startRegistry(options: RegistryServerOptions = {}): Promise<RunningRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-registry-"));
   const port = await freePort();
-  const host = `127.0.0.1:${port}`;
+  const host = `${options.tls?.address ?? "127.0.0.1"}:${port}`;
   const config = join(folder, "config.yml");
   if (options.htpasswd !== undefined) await writeFile(join(folder, "htpasswd"), options.htpasswd);
   await writeFile(config, configuration(folder, host, options));
@@ -52,7 +54,7 @@ export async function startRegistry(options: RegistryServerOptions = {}): Promis
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await untilReady(`http://${host}/v2/`, child);
+    await untilReady(options.tls === undefined ? `http://${host}/v2/` : `https://${host}/v2/`, child);
   } catch (error) {
     await stop();
     throw new Error(`${program} did not start: ${log}`, { cause: error });
@@ -60,7 +62,11 @@ export async function startRegistry(options: RegistryServerOptions = {}): Promis
   return { host, stop };
 }
 
-function configuration(folder: string, host: string, { htpasswd, token }: RegistryServerOptions): string {
+function configuration(
+  folder: string,
+  host: string,
+  { htpasswd, token, tls }: RegistryServerOptions,
+): string {
   const quoted = (text: string): string => JSON.stringify(text);
   return [
     "version: 0.1",
@@ -68,6 +74,9 @@ function configuration(folder: string, host: string, { htpasswd, token }: Regist
     `storage: { filesystem: { rootdirectory: ${quoted(join(folder, "data"))} }, delete: { enabled: true } }`,
     "http:",
     `  addr: ${quoted(host)}`,
+    ...(tls === undefined
+      ? []
+      : [`  tls: { certificate: ${quoted(tls.certificate)}, key: ${quoted(tls.key)} }`]),
     ...(htpasswd === undefined
       ? []
       : [`auth: { htpasswd: { realm: imgmatch, path: ${quoted(join(folder, "htpasswd"))} } }`]),
@@ -85,7 +94,8 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
     if (child.exitCode !== null) throw new Error(`it ended with status ${child.exitCode}`);
     const answered = await fetch(url).then(
       () => true,
-      () => false,
+      // It is there when its certificate is refused.
+      (error: Error) => /certificate|self-signed/.test(String((error.cause as Error | undefined)?.message)),
     );
     if (answered) return;
     await sleep(50);

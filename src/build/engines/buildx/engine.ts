@@ -21,9 +21,11 @@ import { readLayers } from "../docker/layers.ts";
 import { createScratch } from "../docker/scratch.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
+import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
+import { adviseTrust, type TrustAdvice } from "../trust.ts";
 import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 import { plainFailure } from "./plain-failure.ts";
@@ -34,6 +36,8 @@ export interface BuildxOptions {
   readonly builder?: string | undefined;
   readonly cache?: CacheOptions | undefined;
   readonly secrets?: readonly BuildSecret[] | undefined;
+  /** PEM file that imgmatch trusts: what the builder needs for the same is said when it fails. */
+  readonly ca?: string | undefined;
 }
 
 interface Means {
@@ -43,6 +47,7 @@ interface Means {
   readonly cacheTargets: (cell: string) => readonly string[];
   readonly secrets: readonly BuildSecret[];
   readonly stage: StageContext;
+  readonly advise: TrustAdvice;
   /** Seconds since 1970 to set in the image, or null to leave it to the build. */
   readonly epoch: number | null;
 }
@@ -53,6 +58,7 @@ export async function createBuildxEngine({
   builder,
   cache = noCache,
   secrets = [],
+  ca,
 }: BuildxOptions): Promise<Engine> {
   const chosen = builder === undefined ? [] : ["--builder", builder];
   const facts = await inspectBuilder(env, chosen);
@@ -65,6 +71,7 @@ export async function createBuildxEngine({
     cacheTargets: createCacheTargets(cache),
     secrets,
     stage: createStaging(epoch ?? 0),
+    advise: adviseTrust(facts.driver === "docker" ? "engine" : "builder", ca),
     epoch,
   };
   const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
@@ -175,7 +182,7 @@ interface Result {
 }
 
 async function buildx(
-  { env, builder, cacheFrom, secrets, stage }: Means,
+  { env, builder, cacheFrom, secrets, stage, advise }: Means,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
@@ -217,13 +224,19 @@ async function buildx(
     );
     if (status !== 0) {
       const failure = plainFailure(lastLines);
-      if (pushed !== undefined && failure.step === null) throw pushFailed(pushed, failure.message);
-      throw buildFailure(request.cell, failure);
+      if (pushed !== undefined && !isOfDockerfile(failure.step))
+        throw pushFailure(pushed, failure.message, advise);
+      throw buildFailure(request.cell, failure, advise);
     }
     const json = JSON.parse(await readFile(metadata, "utf8")) as Readonly<Record<string, unknown>>;
     const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);
     return { config: digestAt("containerimage.config.digest"), digest: digestAt("containerimage.digest") };
   });
+}
+
+/** BuildKit 0.33 counts the push to its step "exporting to image", older ones to none. */
+function isOfDockerfile(step: string | null): boolean {
+  return step !== null && !/^(exporting|pushing)\b/.test(step);
 }
 
 async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
@@ -241,15 +254,4 @@ function cacheTarget(to: string): string {
 
 function engineFailed(what: string): ImgmatchError {
   return new ImgmatchError({ code: "ENGINE_FAILED", message: `buildx ${what}` });
-}
-
-function pushFailed(name: string, words: string): ImgmatchError {
-  const refused = /unauthorized|denied|authentication required|forbidden|401|403/i.test(words);
-  return new ImgmatchError({
-    code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
-    message: `pushing ${name} failed: ${words}`,
-    ...(refused
-      ? { fix: `log in with an account that may push: docker login ${name.slice(0, name.indexOf("/"))}` }
-      : {}),
-  });
 }

@@ -9,6 +9,7 @@ import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { createRewriting, type Rewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
+import { adviseTrust, type TrustAdvice } from "../trust.ts";
 import { connectDocker, type DockerApi } from "./api.ts";
 import { pullPrivateBases } from "./bases.ts";
 import { buildFailure } from "./build-failure.ts";
@@ -30,6 +31,8 @@ export interface DockerEngineOptions {
   readonly cache?: CacheOptions | undefined;
   /** For steps that mount them. The classic builder knows none. */
   readonly secrets?: readonly BuildSecret[] | undefined;
+  /** PEM file that imgmatch trusts: what the engine needs for the same is said when it fails. */
+  readonly ca?: string | undefined;
 }
 
 /**
@@ -44,8 +47,10 @@ export async function createDockerEngine({
   credentials = noCredentials,
   cache = noCache,
   secrets = [],
+  ca,
 }: DockerEngineOptions): Promise<Engine> {
   requireInline(cache);
+  const advise = adviseTrust("engine", ca);
   const api = await connectDocker(env);
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const mtime = epoch ?? 0;
@@ -58,12 +63,13 @@ export async function createDockerEngine({
     platforms: () => platforms(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();
-      const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases };
+      const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advise };
       const image = await build(api, request, means, watch);
       if (request.noCache) uncached.push(image.id);
       return image;
     },
-    push: async (image, to, watch) => pushImage(api, image, to, await credentials.find(to.registry), watch),
+    push: async (image, to, watch) =>
+      pushImage(api, image, to, await credentials.find(to.registry), watch, advise),
     layers: ({ id }, { signal }) => readLayers(api, id, signal),
     scratch: (onLog) => createScratch(api, () => uncached, onLog),
   };
@@ -112,13 +118,14 @@ interface BuildMeans {
   readonly cache: CacheOptions;
   /** For engines that cannot ask for logins themselves. */
   readonly pullBases: ReturnType<typeof pullPrivateBases>;
+  readonly advise: TrustAdvice;
 }
 
 /** Files and logins by a session where the engine has them, so that the Dockerfile is no part of the build context. */
 async function build(
   api: DockerApi,
   request: BuildRequest,
-  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases }: BuildMeans,
+  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advise }: BuildMeans,
   watch: BuildWatch,
 ): Promise<BuiltImage> {
   const dockerfile = Buffer.from(request.dockerfile, "utf8");
@@ -147,6 +154,7 @@ async function build(
       request,
       { dockerfile: dockerfileName, ...variableQuery(request, cache, epoch) },
       watch,
+      advise,
       body,
     );
   }
@@ -159,7 +167,7 @@ async function build(
       ...variableQuery(request, cache, epoch),
     };
     return await rewriting(watch.onLog, (rewrite) =>
-      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch),
+      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, advise),
     );
   } catch (error) {
     watch.signal.throwIfAborted();
@@ -205,6 +213,7 @@ async function runBuild(
   request: BuildRequest,
   source: Readonly<Record<string, string>>,
   { signal, onLog }: BuildWatch,
+  advise: TrustAdvice,
   body?: Readable,
 ): Promise<BuiltImage> {
   const output = createBuildOutput(onLog);
@@ -225,7 +234,7 @@ async function runBuild(
   for await (const message of messages) output.read(message);
   const { imageId, failure } = output.end();
   signal.throwIfAborted();
-  if (failure !== null) throw buildFailure(request.cell, failure);
+  if (failure !== null) throw buildFailure(request.cell, failure, advise);
   if (imageId === null) {
     throw new ImgmatchError({
       code: "ENGINE_FAILED",

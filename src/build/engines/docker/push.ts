@@ -1,18 +1,20 @@
 /** Pushing an image of the engine to a registry. */
 
-import { ImgmatchError } from "../../../errors.ts";
 import type { Digest } from "../../../lock/lock.ts";
 import type { Credential } from "../../../registry/credentials.ts";
 import { isDigest } from "../../../registry/digest.ts";
 import type { ImageReference } from "../../../registry/reference.ts";
 import type { BuildWatch, BuiltImage } from "../../engine.ts";
+import { pushFailure } from "../push-failure.ts";
+import type { TrustAdvice } from "../trust.ts";
 import type { DockerApi } from "./api.ts";
 import { forgetName } from "./forget-name.ts";
 import { registryAuthHeader } from "./registry-auth.ts";
 
 /**
  * Names the image as `to`, pushes it, and takes the name away again. The answer is the digest that the registry has
- * accepted. Throws `REGISTRY_AUTH` when the registry refuses the login, else `REGISTRY_FAILED`.
+ * accepted. Throws `REGISTRY_AUTH` when the registry refuses the login,
+ * `REGISTRY_UNREACHABLE` when the engine does not trust it, else `REGISTRY_FAILED`.
  */
 export async function pushImage(
   api: DockerApi,
@@ -20,12 +22,13 @@ export async function pushImage(
   to: ImageReference,
   credential: Credential | null,
   { signal, onLog }: BuildWatch,
+  advise: TrustAdvice,
 ): Promise<Digest> {
   const repo = `${to.registry}/${to.repository}`;
   const tag = to.tag ?? "latest";
   await api.json("POST", `/images/${image.id}/tag`, { query: { repo, tag }, signal });
   try {
-    return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog });
+    return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog }, advise);
   } finally {
     await forgetName(api, `${repo}:${tag}`);
   }
@@ -38,6 +41,7 @@ async function push(
   tag: string,
   credential: Credential | null,
   { signal, onLog }: BuildWatch,
+  advise: TrustAdvice,
 ): Promise<Digest> {
   const headers = registryAuthHeader(credential);
   let digest: Digest | null = null;
@@ -47,14 +51,14 @@ async function push(
     signal,
   })) {
     const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
-    if (typeof error === "string") throw pushFailed(shown, error);
+    if (typeof error === "string") throw pushFailure(shown, error, advise);
     // Only ends of a layer's way: the bars in between are for a terminal.
     if (typeof status === "string" && !/^(Preparing|Waiting|Pushing)$/.test(status)) {
       onLog(typeof id === "string" ? `${id}: ${status}` : status);
     }
     digest = digestIn(aux, status) ?? digest;
   }
-  if (digest === null) throw pushFailed(shown, "the engine ended the push without naming a digest");
+  if (digest === null) throw pushFailure(shown, "the engine ended the push without naming a digest", advise);
   return digest;
 }
 
@@ -65,16 +69,4 @@ function digestIn(aux: unknown, status: unknown): Digest | null {
     typeof status === "string" ? status : "",
   )?.[1];
   return [told, said].find(isDigest) ?? null;
-}
-
-function pushFailed(shown: string, words: string): ImgmatchError {
-  const refused = /unauthorized|denied|authentication required|no basic auth credentials|forbidden/i.test(
-    words,
-  );
-  const registry = shown.slice(0, shown.indexOf("/"));
-  return new ImgmatchError({
-    code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
-    message: `pushing ${shown} failed: ${words}`,
-    ...(refused ? { fix: `log in with an account that may push: docker login ${registry}` } : {}),
-  });
 }

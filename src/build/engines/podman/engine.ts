@@ -12,18 +12,24 @@ import { buildFailure } from "../docker/build-failure.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
+import { pushFailure } from "../push-failure.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
+import { adviseTrust, type TrustAdvice } from "../trust.ts";
+import { withAuthority } from "./authority.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
 export interface PodmanOptions {
   readonly env: Environment;
   readonly secrets?: readonly BuildSecret[] | undefined;
+  /** PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string | undefined;
 }
 
 /** Throws `ENGINE_NOT_FOUND` when neither is installed. */
-export async function createPodmanEngine({ env, secrets = [] }: PodmanOptions): Promise<Engine> {
-  const usable = await withReadableConfig(env);
+export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOptions): Promise<Engine> {
+  const usable = await withAuthority(await withReadableConfig(env), ca);
+  const advise = adviseTrust("containers", ca);
   const { program, version } = await findProgram(usable);
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const stage = createStaging(epoch ?? 0);
@@ -34,7 +40,7 @@ export async function createPodmanEngine({ env, secrets = [] }: PodmanOptions): 
     platforms: async () => [`linux/${process.arch === "x64" ? "amd64" : process.arch}`],
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>
-      build({ program, env: usable, secrets, stage, epoch, uncached }, request, watch),
+      build({ program, env: usable, secrets, stage, epoch, uncached, advise }, request, watch),
     scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
@@ -46,7 +52,7 @@ export async function createPodmanEngine({ env, secrets = [] }: PodmanOptions): 
           ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
           { env: usable, signal, onLine: onLog },
         );
-        if (status !== 0) throw pushFailed(name, lastWords(lastLines));
+        if (status !== 0) throw pushFailure(name, lastWords(lastLines), advise);
         const digest = (await readFile(file, "utf8")).trim();
         if (isDigest(digest)) return digest;
         throw new ImgmatchError({
@@ -103,10 +109,11 @@ interface Means {
   readonly epoch: number | null;
   /** Gets the images of builds without cache, also of those that fail. */
   readonly uncached: string[];
+  readonly advise: TrustAdvice;
 }
 
 async function build(
-  { program, env, secrets, stage, epoch, uncached }: Means,
+  { program, env, secrets, stage, epoch, uncached, advise }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -149,11 +156,12 @@ async function build(
       },
     );
     if (status !== 0) {
-      throw buildFailure(request.cell, {
+      const failure = {
         step: steps.at(-1) ?? null,
         message: lastWords(lastLines),
         lastLines: lastLines.slice(-13, -1),
-      });
+      };
+      throw buildFailure(request.cell, failure, advise);
     }
     const named = namesSteps ? stdout.trimEnd().split("\n").at(-1) : await readFile(idFile, "utf8");
     const id = (named ?? "").trim().replace(/^sha256:/, "");
@@ -186,14 +194,6 @@ async function withReadableConfig(env: Environment): Promise<Environment> {
     () => env,
     () => rest,
   );
-}
-
-function pushFailed(name: string, words: string): ImgmatchError {
-  const refused = /unauthorized|denied|authentication required|forbidden/i.test(words);
-  return new ImgmatchError({
-    code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
-    message: `pushing ${name} failed: ${words}`,
-  });
 }
 
 function lastWords(lines: readonly string[]): string {
