@@ -90,11 +90,18 @@ describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`
       const elsewhere = ["--push", "--registry", `${registry}/docker`];
       const docker = await fleet.run("build", ...elsewhere, "--lock", "docker.lock.json");
       expect(docker.status, docker.stderr).toBe(0);
+      const wanted = fleet.lock("docker.lock.json");
       const own = (lock: Lock) =>
         Object.fromEntries(
-          Object.entries(lock.images).map(([cell, { digest, builder, created, ...rest }]) => [cell, rest]),
+          Object.entries(lock.images).map(([cell, { digest, builder, created, size, ...rest }]) => [
+            cell,
+            rest,
+          ]),
         );
-      expect(own(first)).toEqual(own(fleet.lock("docker.lock.json")));
+      expect(own(first)).toEqual(own(wanted));
+      // An engine with a content store counts the manifest and the configuration too, whose history differs.
+      for (const [cell, { size }] of Object.entries(first.images))
+        expect(Math.abs(Number(size) - Number(wanted.images[cell]?.size)), cell).toBeLessThan(1000);
     });
 
     it("labels its images as the Docker engine does", async () => {
