@@ -1,13 +1,13 @@
 /** What an engine says of a push that failed → the problem that a person reads. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { TrustAdvice } from "./trust.ts";
+import type { Advice } from "./advice.ts";
 
 /** `name`: what was pushed, from its registry on. */
-export function pushFailure(name: string, words: string, advise: TrustAdvice): ImgmatchError {
+export function pushFailure(name: string, words: string, advice: Advice): ImgmatchError {
   const registry = name.slice(0, name.indexOf("/"));
   const message = `pushing ${name} failed: ${words}`;
-  const trust = advise(words, registry);
+  const trust = advice.trust(words, registry);
   if (trust !== null) return new ImgmatchError({ code: "REGISTRY_UNREACHABLE", message, fix: trust });
   if (!isRefusal(words)) return new ImgmatchError({ code: "REGISTRY_FAILED", message });
   const fix = `log in with an account that may push: docker login ${registry}`;

@@ -165,6 +165,13 @@ describe("why a build failed", () => {
   ])("%s: %s is %s", (step, message, code) => {
     expect(buildFailure("cell", { step, message, lastLines: [] })).toMatchObject({ code });
   });
+
+  it("is the disk also where only what the step runs says so", () => {
+    const lastLines = ["dd: error writing '/x': No space left on device", "4+0 records in"];
+    const failure = buildFailure("cell", { step: "[2/2] RUN dd", message: "exit code: 1", lastLines });
+    expect(failure).toMatchObject({ code: "ENGINE_FAILED" });
+    expect(failure.message).toContain("error writing");
+  });
 });
 
 type Message = readonly (readonly [number, number | string | Uint8Array | Message])[];

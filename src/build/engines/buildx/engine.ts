@@ -12,6 +12,7 @@ import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { isDigest } from "../../../registry/digest.ts";
 import { formatImageReference } from "../../../registry/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
+import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { connectDocker, type DockerApi } from "../docker/api.ts";
 import { buildFailure } from "../docker/build-failure.ts";
@@ -25,7 +26,6 @@ import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
-import { adviseTrust, type TrustAdvice } from "../trust.ts";
 import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 import { plainFailure } from "./plain-failure.ts";
@@ -47,7 +47,7 @@ interface Means {
   readonly cacheTargets: (cell: string) => readonly string[];
   readonly secrets: readonly BuildSecret[];
   readonly stage: StageContext;
-  readonly advise: TrustAdvice;
+  readonly advice: Advice;
   /** Seconds since 1970 to set in the image, or null to leave it to the build. */
   readonly epoch: number | null;
 }
@@ -71,7 +71,7 @@ export async function createBuildxEngine({
     cacheTargets: createCacheTargets(cache),
     secrets,
     stage: createStaging(epoch ?? 0),
-    advise: adviseTrust(facts.driver === "docker" ? "engine" : "builder", ca),
+    advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),
     epoch,
   };
   const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
@@ -182,7 +182,7 @@ interface Result {
 }
 
 async function buildx(
-  { env, builder, cacheFrom, secrets, stage, advise }: Means,
+  { env, builder, cacheFrom, secrets, stage, advice }: Means,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
@@ -225,8 +225,8 @@ async function buildx(
     if (status !== 0) {
       const failure = plainFailure(lastLines);
       if (pushed !== undefined && !isOfDockerfile(failure.step))
-        throw pushFailure(pushed, failure.message, advise);
-      throw buildFailure(request.cell, failure, advise);
+        throw pushFailure(pushed, failure.message, advice);
+      throw buildFailure(request.cell, failure, advice);
     }
     const json = JSON.parse(await readFile(metadata, "utf8")) as Readonly<Record<string, unknown>>;
     const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);

@@ -1,39 +1,45 @@
 /** A failed step → the problem that a person reads. */
 
 import { ImgmatchError, type ProblemCode } from "../../../errors.ts";
-import { adviseTrust, type TrustAdvice } from "../trust.ts";
+import { type Advice, adviceFor } from "../advice.ts";
 import type { BuildFailure } from "./build-output.ts";
 
-/** `BASE_UNRESOLVED` when a base image could not be had, `ENGINE_FAILED` on a full disk, else `BUILD_FAILED`. */
+/** Whether the engine's disk is: BuildKit says so, or what a step runs. */
+export function isFull({ message, lastLines }: BuildFailure): boolean {
+  return [message, ...lastLines].some((line) => /no space left on device/i.test(line));
+}
+
+/**
+ * `BASE_UNRESOLVED` when a base image could not be had, `ENGINE_FAILED` on a full disk, else `BUILD_FAILED`.
+ * `folder`: where the engine keeps its data, if known.
+ */
 export function buildFailure(
   cell: string,
-  { step, message, lastLines }: BuildFailure,
-  advise: TrustAdvice = adviseTrust("engine"),
+  failure: BuildFailure,
+  advice: Advice = adviceFor("engine"),
+  folder?: string,
 ): ImgmatchError {
+  const { step, message, lastLines } = failure;
   const place = step === null ? "the build failed" : `step ${step} failed`;
   const output = lastLines.map((line) => `\n    ${line}`).join("");
   const text = `${cell}: ${place}: ${message}${output}`;
-  const { code, fix } = kind(step, message, advise);
+  const { code, fix } = kind(failure, advice, folder);
   return new ImgmatchError({ code, message: text, ...(fix === null ? {} : { fix }) });
 }
 
 function kind(
-  step: string | null,
-  message: string,
-  advise: TrustAdvice,
+  failure: BuildFailure,
+  advice: Advice,
+  folder: string | undefined,
 ): { readonly code: ProblemCode; readonly fix: string | null } {
-  const trust = advise(message);
+  const { step, message } = failure;
+  const trust = advice.trust(message);
   if (trust !== null) return { code: "BASE_UNRESOLVED", fix: trust };
   const [, base] = /^\[internal\] load metadata for (\S+)/.exec(step ?? "") ?? [];
   if (base !== undefined || /failed to resolve source metadata|pull access denied/.test(message)) {
     const fix = `check that the engine reaches the registry of ${base ?? "the base image"}, that the image exists there, and log in if it is private`;
     return { code: "BASE_UNRESOLVED", fix };
   }
-  if (/no space left on device/.test(message)) {
-    return {
-      code: "ENGINE_FAILED",
-      fix: "free space on the engine's disk: docker builder prune, docker image prune",
-    };
-  }
+  if (isFull(failure)) return { code: "ENGINE_FAILED", fix: advice.full(folder) };
   return { code: "BUILD_FAILED", fix: null };
 }

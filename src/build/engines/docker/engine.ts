@@ -6,13 +6,13 @@ import { ImgmatchError } from "../../../errors.ts";
 import { type CredentialStore, noCredentials } from "../../../registry/credentials.ts";
 import { digestOf } from "../../../registry/digest.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
+import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { createRewriting, type Rewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
-import { adviseTrust, type TrustAdvice } from "../trust.ts";
 import { connectDocker, type DockerApi } from "./api.ts";
 import { pullPrivateBases } from "./bases.ts";
-import { buildFailure } from "./build-failure.ts";
+import { buildFailure, isFull } from "./build-failure.ts";
 import { createBuildOutput } from "./build-output.ts";
 import { readContextItems } from "./context-items.ts";
 import { contextTar, dockerfileName } from "./context-tar.ts";
@@ -50,7 +50,7 @@ export async function createDockerEngine({
   ca,
 }: DockerEngineOptions): Promise<Engine> {
   requireInline(cache);
-  const advise = adviseTrust("engine", ca);
+  const advice = adviceFor("engine", ca);
   const api = await connectDocker(env);
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const mtime = epoch ?? 0;
@@ -63,13 +63,13 @@ export async function createDockerEngine({
     platforms: () => platforms(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();
-      const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advise };
+      const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice };
       const image = await build(api, request, means, watch);
       if (request.noCache) uncached.push(image.id);
       return image;
     },
     push: async (image, to, watch) =>
-      pushImage(api, image, to, await credentials.find(to.registry), watch, advise),
+      pushImage(api, image, to, await credentials.find(to.registry), watch, advice),
     layers: ({ id }, { signal }) => readLayers(api, id, signal),
     scratch: (onLog) => createScratch(api, () => uncached, onLog),
   };
@@ -81,6 +81,12 @@ async function hasContentStore(api: DockerApi): Promise<boolean> {
     readonly DriverStatus?: readonly (readonly string[])[] | null;
   };
   return (DriverStatus ?? []).some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
+}
+
+/** Where the engine keeps its data. */
+async function rootOf(api: DockerApi): Promise<string | undefined> {
+  const info = await api.json("GET", "/info").catch(() => null);
+  return (info as { readonly DockerRootDir?: string } | null)?.DockerRootDir;
 }
 
 async function describe(api: DockerApi): Promise<string> {
@@ -118,14 +124,14 @@ interface BuildMeans {
   readonly cache: CacheOptions;
   /** For engines that cannot ask for logins themselves. */
   readonly pullBases: ReturnType<typeof pullPrivateBases>;
-  readonly advise: TrustAdvice;
+  readonly advice: Advice;
 }
 
 /** Files and logins by a session where the engine has them, so that the Dockerfile is no part of the build context. */
 async function build(
   api: DockerApi,
   request: BuildRequest,
-  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advise }: BuildMeans,
+  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice }: BuildMeans,
   watch: BuildWatch,
 ): Promise<BuiltImage> {
   const dockerfile = Buffer.from(request.dockerfile, "utf8");
@@ -154,7 +160,7 @@ async function build(
       request,
       { dockerfile: dockerfileName, ...variableQuery(request, cache, epoch) },
       watch,
-      advise,
+      advice,
       body,
     );
   }
@@ -167,7 +173,7 @@ async function build(
       ...variableQuery(request, cache, epoch),
     };
     return await rewriting(watch.onLog, (rewrite) =>
-      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, advise),
+      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, advice),
     );
   } catch (error) {
     watch.signal.throwIfAborted();
@@ -213,7 +219,7 @@ async function runBuild(
   request: BuildRequest,
   source: Readonly<Record<string, string>>,
   { signal, onLog }: BuildWatch,
-  advise: TrustAdvice,
+  advice: Advice,
   body?: Readable,
 ): Promise<BuiltImage> {
   const output = createBuildOutput(onLog);
@@ -234,7 +240,10 @@ async function runBuild(
   for await (const message of messages) output.read(message);
   const { imageId, failure } = output.end();
   signal.throwIfAborted();
-  if (failure !== null) throw buildFailure(request.cell, failure, advise);
+  if (failure !== null) {
+    const folder = isFull(failure) ? await rootOf(api) : undefined;
+    throw buildFailure(request.cell, failure, advice, folder);
+  }
   if (imageId === null) {
     throw new ImgmatchError({
       code: "ENGINE_FAILED",

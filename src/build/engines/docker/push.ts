@@ -5,8 +5,8 @@ import type { Credential } from "../../../registry/credentials.ts";
 import { isDigest } from "../../../registry/digest.ts";
 import type { ImageReference } from "../../../registry/reference.ts";
 import type { BuildWatch, BuiltImage } from "../../engine.ts";
+import type { Advice } from "../advice.ts";
 import { pushFailure } from "../push-failure.ts";
-import type { TrustAdvice } from "../trust.ts";
 import type { DockerApi } from "./api.ts";
 import { forgetName } from "./forget-name.ts";
 import { registryAuthHeader } from "./registry-auth.ts";
@@ -22,13 +22,13 @@ export async function pushImage(
   to: ImageReference,
   credential: Credential | null,
   { signal, onLog }: BuildWatch,
-  advise: TrustAdvice,
+  advice: Advice,
 ): Promise<Digest> {
   const repo = `${to.registry}/${to.repository}`;
   const tag = to.tag ?? "latest";
   await api.json("POST", `/images/${image.id}/tag`, { query: { repo, tag }, signal });
   try {
-    return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog }, advise);
+    return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog }, advice);
   } finally {
     await forgetName(api, `${repo}:${tag}`);
   }
@@ -41,7 +41,7 @@ async function push(
   tag: string,
   credential: Credential | null,
   { signal, onLog }: BuildWatch,
-  advise: TrustAdvice,
+  advice: Advice,
 ): Promise<Digest> {
   const headers = registryAuthHeader(credential);
   let digest: Digest | null = null;
@@ -51,14 +51,14 @@ async function push(
     signal,
   })) {
     const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
-    if (typeof error === "string") throw pushFailure(shown, error, advise);
+    if (typeof error === "string") throw pushFailure(shown, error, advice);
     // Only ends of a layer's way: the bars in between are for a terminal.
     if (typeof status === "string" && !/^(Preparing|Waiting|Pushing)$/.test(status)) {
       onLog(typeof id === "string" ? `${id}: ${status}` : status);
     }
     digest = digestIn(aux, status) ?? digest;
   }
-  if (digest === null) throw pushFailure(shown, "the engine ended the push without naming a digest", advise);
+  if (digest === null) throw pushFailure(shown, "the engine ended the push without naming a digest", advice);
   return digest;
 }
 

@@ -8,6 +8,7 @@ import { isDigest } from "../../../registry/digest.ts";
 import { isLoopback } from "../../../registry/endpoint.ts";
 import { formatImageReference } from "../../../registry/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
+import { type Advice, adviceFor } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { layersOfConfig } from "../image-layers.ts";
@@ -15,7 +16,6 @@ import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
-import { adviseTrust, type TrustAdvice } from "../trust.ts";
 import { withAuthority } from "./authority.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
@@ -29,7 +29,7 @@ export interface PodmanOptions {
 /** Throws `ENGINE_NOT_FOUND` when neither is installed. */
 export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOptions): Promise<Engine> {
   const usable = await withAuthority(await withReadableConfig(env), ca);
-  const advise = adviseTrust("containers", ca);
+  const advice = adviceFor("containers", ca);
   const { program, version } = await findProgram(usable);
   const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
   const stage = createStaging(epoch ?? 0);
@@ -40,7 +40,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
     platforms: async () => [`linux/${process.arch === "x64" ? "amd64" : process.arch}`],
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>
-      build({ program, env: usable, secrets, stage, epoch, uncached, advise }, request, watch),
+      build({ program, env: usable, secrets, stage, epoch, uncached, advice }, request, watch),
     scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
@@ -52,7 +52,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
           ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
           { env: usable, signal, onLine: onLog },
         );
-        if (status !== 0) throw pushFailure(name, lastWords(lastLines), advise);
+        if (status !== 0) throw pushFailure(name, lastWords(lastLines), advice);
         const digest = (await readFile(file, "utf8")).trim();
         if (isDigest(digest)) return digest;
         throw new ImgmatchError({
@@ -109,11 +109,11 @@ interface Means {
   readonly epoch: number | null;
   /** Gets the images of builds without cache, also of those that fail. */
   readonly uncached: string[];
-  readonly advise: TrustAdvice;
+  readonly advice: Advice;
 }
 
 async function build(
-  { program, env, secrets, stage, epoch, uncached, advise }: Means,
+  { program, env, secrets, stage, epoch, uncached, advice }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -161,7 +161,7 @@ async function build(
         message: lastWords(lastLines),
         lastLines: lastLines.slice(-13, -1),
       };
-      throw buildFailure(request.cell, failure, advise);
+      throw buildFailure(request.cell, failure, advice);
     }
     const named = namesSteps ? stdout.trimEnd().split("\n").at(-1) : await readFile(idFile, "utf8");
     const id = (named ?? "").trim().replace(/^sha256:/, "");

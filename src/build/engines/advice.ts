@@ -1,27 +1,34 @@
-/** A registry that the engine does not trust → what to do, and where: an engine has its own list, which `--ca` does not change. */
+/** What is to be done about an engine, and where: it has a disk of its own, and its own list of whom to trust. */
 
-/** The fix; null when the words are about something else. `host`: the registry, where the words do not name it. */
-export type TrustAdvice = (words: string, host?: string) => string | null;
+export interface Advice {
+  /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */
+  readonly trust: (words: string, host?: string) => string | null;
+  /** For a full disk. `folder`: where the engine keeps its data, if known. */
+  readonly full: (folder?: string) => string;
+}
 
-/** Where the list is: with a Docker Engine, with a BuildKit of its own, or with Podman and Buildah. */
-export type Truster = keyof typeof places;
+/** What builds: a Docker Engine, a BuildKit of its own, or Podman and Buildah. */
+export type Builder = keyof typeof places;
 
-/** `ca`: the certificates that imgmatch itself was given. */
-export function adviseTrust(truster: Truster, ca = "CA.pem"): TrustAdvice {
-  return (words, host) => {
+/** `ca`: the certificates that imgmatch itself was given, which `--ca` tells no engine but Podman. */
+export function adviceFor(builder: Builder, ca = "CA.pem"): Advice {
+  const place = places[builder];
+  const trust: Advice["trust"] = (words, host) => {
     const [, named] =
       /https?:\/\/([^/"\s]+)\/v2\//.exec(words) ?? /container registry ([^\s:]+(?::\d+)?)/.exec(words) ?? [];
     const registry = host ?? named ?? "HOST:PORT";
     // crypto/x509 and net/http of Go, in which all these engines are written.
-    if (/certificate signed by unknown authority/.test(words)) return places[truster].trust(registry, ca);
-    if (/server gave HTTP response to HTTPS client/.test(words)) return places[truster].plain(registry);
+    if (/certificate signed by unknown authority/.test(words)) return place.trust(registry, ca);
+    if (/server gave HTTP response to HTTPS client/.test(words)) return place.plain(registry);
     return null;
   };
+  return { trust, full: place.full };
 }
 
 interface Place {
   readonly trust: (registry: string, ca: string) => string;
   readonly plain: (registry: string) => string;
+  readonly full: (folder?: string) => string;
 }
 
 const places = {
@@ -31,6 +38,8 @@ const places = {
       `the engine has its own certificates: on its machine, as root, ${copy("/etc/docker/certs.d", registry, ca)} (no restart is needed; rootless engines read ~/.config/docker/certs.d)`,
     plain: (registry) =>
       `the engine must be told too: "insecure-registries": ["${registry}"] in /etc/docker/daemon.json on its machine, then restart it`,
+    full: (folder) =>
+      `make room on the engine's disk${folder === undefined ? "" : `, which holds ${folder} on its machine`}: docker system df says what fills it, docker builder prune and docker image prune --all remove what no container uses`,
   },
   // moby/buildkit, docs/buildkitd.toml.md
   builder: {
@@ -38,6 +47,7 @@ const places = {
       `the builder has its own certificates: give its buildkitd.toml the lines [registry."${registry}"] and ca = ["${ca}"] (docker buildx create --buildkitd-config copies the file to the builder)`,
     plain: (registry) =>
       `the builder must be told too: give its buildkitd.toml the lines [registry."${registry}"] and http = true`,
+    full: () => "make room on the builder's disk: docker buildx prune",
   },
   // containers/image, docs/containers-certs.d.5.md and containers-registries.conf.5.md
   containers: {
@@ -45,6 +55,7 @@ const places = {
       `name the certificates by --ca; where podman works on another machine, there as root: ${copy("/etc/containers/certs.d", registry, ca)}`,
     plain: (registry) =>
       `podman must be told too: [[registry]] with location = "${registry}" and insecure = true in /etc/containers/registries.conf`,
+    full: () => "make room on the disk of podman's images (graphRoot of podman info): podman image prune",
   },
 } as const satisfies Record<string, Place>;
 
