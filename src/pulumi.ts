@@ -13,7 +13,7 @@
 import { dirname, join, resolve as resolvePath } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { FleetImages, type RegistryLogin } from "./build/engines/pulumi/component.ts";
-import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
+import { epochOf, findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
 import { ImgmatchError, type Problem, throwProblems } from "./errors.ts";
 import { type Fleet, openFleet, openFleetText, planOpenFleet } from "./fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
@@ -119,6 +119,7 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
             throw args.registry === undefined ? error : aboutLogin(error);
           }),
     revision: await readRevision(fleet.root, env),
+    epoch: epochOf(env),
     baseDir,
     workDir: join(root, ".imgmatch", "pulumi"),
     known: null,

@@ -213,7 +213,10 @@ describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`
     );
     const listed = async (version: string, ...engine: string[]) => {
       fleet.matrix(axes([march]), { version });
-      const { status, stderr } = await fleet.run("build", ...engine);
+      const { status, stderr } = await imgmatch(["build", ...engine], {
+        cwd: fleet.folder,
+        env: { ...env, SOURCE_DATE_EPOCH: "1700000000" },
+      });
       expect(status, stderr).toBe(0);
       return (fleet.read(`.imgmatch/logs/${march}.log`).match(/seen \/.*/g) ?? []).sort();
     };
@@ -224,6 +227,7 @@ describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`
       expect(own).toContain(`seen /${folder}/link symbolic link 777 0`);
     }
     expect(own).toContain("seen /any/.hidden regular file 644 0");
+    expect(own).toContain("seen /all/content 6 1700000000");
     expect(own.join("\n")).not.toMatch(/imgmatch|Dockerfile/);
   });
 

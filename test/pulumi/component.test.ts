@@ -178,6 +178,21 @@ describe("The images of a fleet", () => {
     expect([copy.mtimeMs, statSync(all).mode & 0o777]).toEqual([0, 0o755]);
   });
 
+  it("have the files' time from SOURCE_DATE_EPOCH, in a context of their own", async () => {
+    const plain = (await update()).images[0]?.inputs.build ?? {};
+    before = {};
+    registry.tags.clear();
+    process.env.SOURCE_DATE_EPOCH = "1700000000";
+    try {
+      const { context, args } = (await update()).images[0]?.inputs.build ?? {};
+      expect(args).toMatchObject({ SOURCE_DATE_EPOCH: "1700000000", FLAVOUR: "plain" });
+      expect(statSync(join(context, "content")).mtimeMs).toBe(1_700_000_000_000);
+      expect(statSync(join(plain.context, "content")).mtimeMs).toBe(0);
+    } finally {
+      delete process.env.SOURCE_DATE_EPOCH;
+    }
+  });
+
   it("carry every label of the other engines, the inputs among them", async () => {
     const { images, lock } = await update();
     const text = readFileSync(images[0]?.inputs.build.dockerfile, "utf8");

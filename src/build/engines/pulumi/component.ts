@@ -111,11 +111,12 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     staged: Map<string, Promise<string>>,
     { imageName, keep }: { readonly imageName: string; readonly keep: boolean },
   ): Promise<docker.Image> {
-    const { plan, fleet, revision, push, baseDir, workDir } = prepared;
+    const { plan, fleet, revision, epoch, push, baseDir, workDir } = prepared;
     const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push });
     const dockerfile = withLabels(request.dockerfile, request.labels, prepared);
     const name = dockerfileName(planned.cell.id, planned.inputDigest);
-    const files = await stageBuild(workDir, { ...request, dockerfile }, name, staged);
+    const staging = { folder: workDir, mtime: epoch ?? 0, staged };
+    const files = await stageBuild({ ...request, dockerfile }, name, staging);
     const path = (absolute: string) => relative(baseDir, absolute).replaceAll("\\", "/");
     const { dependsOn } = this.#options;
     return new docker.Image(
@@ -125,7 +126,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
         build: {
           context: path(files.context),
           dockerfile: path(files.dockerfile),
-          args: request.args,
+          args: { ...(epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) }), ...request.args },
           platform: request.platform,
           builderVersion: "BuilderBuildKit",
           ...(request.target === null ? {} : { target: request.target }),

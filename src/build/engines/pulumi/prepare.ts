@@ -10,6 +10,7 @@ import { parseImageReference, withTag } from "../../../registry/reference.ts";
 import { findExisting } from "../../find-existing.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import { noted } from "../../publish.ts";
+import type { Environment } from "../docker/endpoint.ts";
 import type { StackImage } from "./cells.ts";
 
 /** An image in the registry. */
@@ -30,6 +31,8 @@ export interface PreparedFleet {
   readonly registry: RegistryClient | null;
   /** Commit of the sources, or empty. */
   readonly revision: string;
+  /** SOURCE_DATE_EPOCH. */
+  readonly epoch: number | null;
   /** Folder that the provider runs in: the paths in the state are relative to it. */
   readonly baseDir: string;
   /** Where to write what the provider reads. */
@@ -38,6 +41,11 @@ export interface PreparedFleet {
   readonly known: ReadonlyMap<string, StackImage> | null;
   /** Cells that the caller has made the stack replace. */
   readonly replaced: ReadonlySet<string>;
+}
+
+/** SOURCE_DATE_EPOCH in seconds since 1970; null where it is not set, or is no number. */
+export function epochOf({ SOURCE_DATE_EPOCH: text = "" }: Environment): number | null {
+  return /^\d+$/.test(text) ? Number(text) : null;
 }
 
 /** Cells that are to be in the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */

@@ -15,7 +15,7 @@ import type { Environment } from "../docker/endpoint.ts";
 import { partOf, resourceName } from "./cells.ts";
 import { FleetImages } from "./component.ts";
 import { type ImageEvent, readEvent } from "./events.ts";
-import { findPublished, type PreparedFleet } from "./prepare.ts";
+import { epochOf, findPublished, type PreparedFleet } from "./prepare.ts";
 import { createRecorder } from "./results.ts";
 import { shardCells } from "./shards.ts";
 import { lastWords, openWorkspace, readState, withStackLock } from "./workspace.ts";
@@ -137,7 +137,7 @@ async function prepareShards(
     const ids = new Set(cells.map(({ id }) => id));
     const own = planned.filter(({ cell }) => ids.has(cell.id));
     if (own.length === 0) continue;
-    const common = { plan, fleet, cells: own, push, registry, published, revision };
+    const common = { plan, fleet, cells: own, push, registry, published, revision, epoch: epochOf(run.env) };
     const where = { baseDir: workspace.workDir, workDir: resolve(fleet.root, ".imgmatch", "pulumi") };
     shards.push(await told(name, () => openShard(name, cells, { ...common, ...where }, workspace)));
   }

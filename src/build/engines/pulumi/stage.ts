@@ -32,6 +32,15 @@ export interface StagedBuild {
   readonly dockerfile: string;
 }
 
+export interface Staging {
+  /** For everything that is staged. */
+  readonly folder: string;
+  /** Of every file, in seconds since 1970. */
+  readonly mtime: number;
+  /** What this update has staged. */
+  readonly staged: Map<string, Promise<string>>;
+}
+
 type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
 
 /**
@@ -39,10 +48,9 @@ type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest
  * outside a random name inside, which then changes whatever copies the whole context.
  */
 export async function stageBuild(
-  folder: string,
   request: Context & Pick<BuildRequest, "dockerfile">,
   name: string,
-  staged: Map<string, Promise<string>>,
+  { folder, mtime, staged }: Staging,
 ): Promise<StagedBuild> {
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
   const once = (key: string, make: () => Promise<string>) => {
@@ -51,10 +59,10 @@ export async function stageBuild(
     return made;
   };
   try {
-    const context = await once(digest, () => stageContext(folder, digest, request));
+    const context = await once(digest, () => stageContext(folder, digest, mtime, request));
     const text = withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
     const takesAll = text !== request.dockerfile;
-    if (takesAll) await once(`${digest} alone`, () => stageFilesAlone(context, request.contextFiles));
+    if (takesAll) await once(`${digest} alone`, () => stageFilesAlone(context, mtime, request.contextFiles));
     const dockerfile = join(context, dockerfiles, name);
     await writeOnce(dockerfile, text);
     // Goes before the context's own .dockerignore, which has done its work when the files were chosen.
@@ -75,11 +83,13 @@ async function writeOnce(path: string, text: string): Promise<void> {
 function stageContext(
   folder: string,
   digest: Digest,
+  mtime: number,
   { contextDir, contextFiles }: Context,
 ): Promise<string> {
-  const context = join(folder, "contexts", digest.slice("sha256:".length, "sha256:".length + 16));
-  return madeWhole(context, async (partial) => {
-    const items = await readContextItems(contextDir, contextFiles, 0);
+  const name = digest.slice("sha256:".length, "sha256:".length + 16);
+  const context = join(folder, "contexts", mtime === 0 ? name : `${name}-${mtime}`);
+  return madeWhole(context, mtime, async (partial) => {
+    const items = await readContextItems(contextDir, contextFiles, mtime);
     await writeContextItems(partial, items);
     await mkdir(join(partial, dockerfiles), { recursive: true });
     return items.map(({ path }) => path);
@@ -87,9 +97,9 @@ function stageContext(
 }
 
 /** Linked to those that are there: the provider's archive then has their bytes once. */
-function stageFilesAlone(context: string, contextFiles: readonly string[]): Promise<string> {
-  return madeWhole(join(context, filesAlone), async (partial) => {
-    const items = await readContextItems(context, contextFiles, 0);
+function stageFilesAlone(context: string, mtime: number, contextFiles: readonly string[]): Promise<string> {
+  return madeWhole(join(context, filesAlone), mtime, async (partial) => {
+    const items = await readContextItems(context, contextFiles, mtime);
     const [files, others] = [true, false].map((isFile) =>
       items.filter(({ type }) => (type === "file") === isFile),
     );
@@ -106,6 +116,7 @@ function stageFilesAlone(context: string, contextFiles: readonly string[]): Prom
 /** A folder that is filled beside its place, gets its times and is renamed into place when it is whole. */
 async function madeWhole(
   folder: string,
+  mtime: number,
   fill: (partial: string) => Promise<readonly string[]>,
 ): Promise<string> {
   if (await exists(folder)) return folder;
@@ -114,7 +125,7 @@ async function madeWhole(
   try {
     const paths = await fill(partial);
     // What a folder holds changes its time, so from the end.
-    for (const path of [...paths].reverse()) await lutimes(join(partial, path), 0, 0);
+    for (const path of [...paths].reverse()) await lutimes(join(partial, path), mtime, mtime);
     await chmod(partial, 0o755);
     await rename(partial, folder).catch(async (error: unknown) => {
       // Another process was first; the content is the same.
