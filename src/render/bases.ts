@@ -2,7 +2,14 @@
 
 import { type Problem, throwProblems } from "../errors.ts";
 import type { Digest } from "../lock/lock.ts";
-import { type Dockerfile, type Instruction, parseDockerfile, type Word, words } from "./instructions.ts";
+import {
+  type Dockerfile,
+  type Instruction,
+  offsetIn,
+  parseDockerfile,
+  type Word,
+  words,
+} from "./instructions.ts";
 import { expandWord } from "./shell-word.ts";
 
 /** One use of an image, with variables resolved: `nvidia/cuda:12.8.1-devel-ubuntu22.04`. Lines count from 1. */
@@ -164,9 +171,14 @@ function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void 
   }
 }
 
-function addBase({ bases }: Walk, { at, line }: Instruction, { start, end }: Word, ref: string): void {
+function addBase({ bases }: Walk, instruction: Instruction, { start, end }: Word, ref: string): void {
   if (ref === "scratch") return;
-  bases.push({ ref, line, start: at[start] as number, end: (at[end - 1] as number) + 1 });
+  bases.push({
+    ref,
+    line: instruction.line,
+    start: offsetIn(instruction, start),
+    end: offsetIn(instruction, end - 1) + 1,
+  });
 }
 
 function stageName({ keyword, text }: Instruction): string | null {

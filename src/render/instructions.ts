@@ -3,13 +3,14 @@
  * Follows BuildKit's parser (moby/buildkit, frontend/dockerfile/parser): directives, comments, continuations, here-documents.
  */
 
-/** One instruction, its continued lines joined. `at[i]` is the offset in the source of the character `text[i]`. */
+/** One instruction, its continued lines joined. */
 export interface Instruction {
   /** Upper case, for example `FROM`. */
   readonly keyword: string;
   /** The whole logical line, keyword included. */
   readonly text: string;
-  readonly at: readonly number[];
+  /** Its lines, each with its offset in the source: their texts joined are `text`. For {@link offsetIn}. */
+  readonly parts: readonly Line[];
   /** Counts from 1. */
   readonly line: number;
 }
@@ -23,9 +24,19 @@ export interface Dockerfile {
   readonly instructions: readonly Instruction[];
 }
 
-interface Line {
+export interface Line {
   readonly text: string;
   readonly offset: number;
+}
+
+/** The offset in the source of the character `text[index]`. */
+export function offsetIn({ parts }: Pick<Instruction, "parts">, index: number): number {
+  let before = 0;
+  for (const { text, offset } of parts) {
+    if (index < before + text.length) return offset + index - before;
+    before += text.length;
+  }
+  throw new RangeError(`an instruction of ${before} characters has none at ${index}`);
 }
 
 /** Never throws: what is no instruction comes out as one with an unknown keyword. */
@@ -94,29 +105,13 @@ function readInstruction(
     }
     const more = continuation.exec(line.text);
     const kept = more === null ? line.text : line.text.slice(0, more.index);
-    parts.push({ text: kept, offset: line.offset });
+    parts.push(more === null ? line : { text: kept, offset: line.offset });
     text += kept;
     continued = more !== null;
     if (!continued) break;
   }
   const keyword = (/^\s*(\S+)/.exec(text)?.[1] ?? "").toUpperCase();
-  // Asked of a few instructions only; a fleet has hundreds of thousands.
-  let at: readonly number[] | null = null;
-  const instruction = {
-    ...{ keyword, text, line: first + 1 },
-    get at() {
-      at ??= offsetsOf(parts);
-      return at;
-    },
-  };
-  return { instruction, next: index };
-}
-
-function offsetsOf(parts: readonly Line[]): number[] {
-  const offsets: number[] = [];
-  for (const { text, offset } of parts)
-    for (let column = 0; column < text.length; column++) offsets.push(offset + column);
-  return offsets;
+  return { instruction: { keyword, text, parts, line: first + 1 }, next: index };
 }
 
 /** Here-documents exist for RUN, COPY and ADD only, also behind ONBUILD. */

@@ -2,7 +2,7 @@
 
 import { ImgmatchError, type Place } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import { parseDockerfile } from "./instructions.ts";
+import { offsetIn, parseDockerfile } from "./instructions.ts";
 
 /** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
 export function endOfTarget(text: string, { target, template }: Pick<Matrix, "target" | "template">): number {
@@ -35,5 +35,6 @@ function endOfStage(text: string, target: string, at: Place): number {
       at,
     });
   }
-  return froms[index + 1]?.at[0] ?? text.length;
+  const next = froms[index + 1];
+  return next === undefined ? text.length : offsetIn(next, 0);
 }

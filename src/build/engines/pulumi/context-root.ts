@@ -4,7 +4,13 @@
  */
 
 import { posix } from "node:path";
-import { type Instruction, parseDockerfile, type Word, words } from "../../../render/instructions.ts";
+import {
+  type Instruction,
+  offsetIn,
+  parseDockerfile,
+  type Word,
+  words,
+} from "../../../render/instructions.ts";
 
 /** Where in the source something is put in. */
 interface Insertion {
@@ -38,7 +44,7 @@ function ofSources(instruction: Instruction, own: string, to: string): Insertion
   return listOf(text, all.slice(flags.length))
     .slice(0, -1)
     .filter(({ text: source }) => isContext(keyword, source) && mayMatch(source, own))
-    .map(({ start }) => ({ at: instruction.at[start] ?? 0, text: prefix }));
+    .map(({ start }) => ({ at: offsetIn(instruction, start), text: prefix }));
 }
 
 function flagCount(all: readonly Word[]): number {
@@ -92,7 +98,7 @@ function ofMounts(instruction: Instruction, own: string, to: string): Insertion[
     if (value("from") !== undefined || (value("type") ?? "bind") !== "bind") return [];
     const source = fields.find(({ name }) => name === "source" || name === "src");
     const last = /["']$/.test(flag) ? end - 2 : end - 1;
-    if (source === undefined) return [{ at: (instruction.at[last] ?? 0) + 1, text: `,source=${to}` }];
-    return mayMatch(source.value, own) ? [{ at: instruction.at[source.at] ?? 0, text: `${to}/` }] : [];
+    if (source === undefined) return [{ at: offsetIn(instruction, last) + 1, text: `,source=${to}` }];
+    return mayMatch(source.value, own) ? [{ at: offsetIn(instruction, source.at), text: `${to}/` }] : [];
   });
 }
