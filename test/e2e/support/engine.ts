@@ -8,6 +8,7 @@ import { get } from "node:http";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endProcess, unmountBelow } from "./children.ts";
 
 const program = process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd";
 /** A buildx that the docker command does not find by itself. */
@@ -70,7 +71,7 @@ export async function startEngine(more: readonly string[] = []): Promise<Running
   closeSync(log);
 
   const stop = async (): Promise<void> => {
-    await end(child);
+    await endProcess(child, 20_000);
     if (bridge !== null) ip("link", "delete", bridge);
     unmountBelow(folder);
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -135,28 +136,4 @@ function answers(socketPath: string): Promise<boolean> {
     request.once("error", () => resolve(false));
     request.once("timeout", () => request.destroy());
   });
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  const killer = setTimeout(() => child.kill("SIGKILL"), 20_000);
-  await ended;
-  clearTimeout(killer);
-}
-
-/** A stopped engine leaves network namespaces and, when it was killed, layers mounted below its folders. */
-function unmountBelow(folder: string): void {
-  const mounts = readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[1] ?? "")
-    .filter((path) => path.startsWith(`${folder}/`));
-  for (const path of mounts.reverse()) {
-    try {
-      execFileSync("umount", ["--lazy", path], { stdio: "ignore" });
-    } catch {
-      // Gone meanwhile.
-    }
-  }
 }

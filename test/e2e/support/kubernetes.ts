@@ -9,9 +9,10 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:https";
-import { createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endProcess } from "./children.ts";
+import { freePorts } from "./ports.ts";
 
 export type KubernetesProgram =
   | "etcd"
@@ -70,11 +71,11 @@ export async function startKubernetes(
   };
   const stop = async (): Promise<void> => {
     // The last that was started needs those before it.
-    for (const child of children.reverse()) await end(child);
+    for (const child of children.reverse()) await endProcess(child, 3000);
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+    const [client = 0, peer = 0, port = 0] = await freePorts(3);
     start("etcd", etcdFlags(folder, client, peer));
     const server = start("kube-apiserver", serverFlags(folder, client, port));
     const certificate = join(folder, "apiserver.crt");
@@ -205,28 +206,6 @@ async function untilReady(
     await sleep(100);
   }
   throw new Error("kube-apiserver was not ready in 60 s");
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  // An API server waits for its watchers, and here nobody watches any more.
-  const killer = setTimeout(() => child.kill("SIGKILL"), 3000);
-  await ended;
-  clearTimeout(killer);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** Runs the real kubectl and answers what it prints. */

@@ -1,10 +1,11 @@
 /** A Nomad server and client in one process, with ports and folders of their own, whose Docker driver uses the tests' engine. */
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endProcess, unmountBelow } from "./children.ts";
 import { freePorts } from "./ports.ts";
 
 const program = process.env.IMGMATCH_NOMAD_PROGRAM ?? "nomad";
@@ -60,13 +61,8 @@ export async function startNomad(dockerHost: string): Promise<RunningNomad> {
   const env = { ...process.env, NOMAD_ADDR: `http://127.0.0.1:${http}` };
   const nomad = (...args: readonly string[]) => spawnSync(program, args, { env, encoding: "utf8" });
   const stop = async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGINT");
-      const killer = setTimeout(() => child.kill("SIGKILL"), 20_000);
-      await ended;
-      clearTimeout(killer);
-    }
+    await endProcess(child, 20_000, "SIGINT");
+    // The client mounts a folder for secrets into each allocation and leaves it when it is ended.
     unmountBelow(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
@@ -77,13 +73,4 @@ export async function startNomad(dockerHost: string): Promise<RunningNomad> {
   }
   await stop();
   throw new Error(`Nomad's client with Docker did not come up: ${log}`);
-}
-
-/** The client mounts a folder for secrets into each allocation and leaves it when it is ended. */
-function unmountBelow(folder: string): void {
-  const mounts = readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[1] ?? "")
-    .filter((path) => path.startsWith(`${folder}/`));
-  for (const path of mounts.reverse()) spawnSync("umount", ["--lazy", path]);
 }

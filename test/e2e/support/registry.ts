@@ -2,10 +2,11 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endProcess } from "./children.ts";
+import { freePorts } from "./ports.ts";
 
 const program = process.env.IMGMATCH_REGISTRY_PROGRAM ?? "docker-registry";
 
@@ -36,7 +37,7 @@ export function registryAvailable(): boolean {
 /** Waits until the registry answers. Throws with its log when it ends before. */
 export async function startRegistry(options: RegistryServerOptions = {}): Promise<RunningRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-registry-"));
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const host = `${options.tls?.address ?? "127.0.0.1"}:${port}`;
   const config = join(folder, "config.yml");
   if (options.htpasswd !== undefined) await writeFile(join(folder, "htpasswd"), options.htpasswd);
@@ -50,7 +51,7 @@ export async function startRegistry(options: RegistryServerOptions = {}): Promis
     });
   }
   const stop = async (): Promise<void> => {
-    await end(child);
+    await endProcess(child, 5000);
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -101,25 +102,4 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
     await sleep(50);
   }
   throw new Error("it gave no answer in 10 s");
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  const killer = setTimeout(() => child.kill("SIGKILL"), 5000);
-  await ended;
-  clearTimeout(killer);
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

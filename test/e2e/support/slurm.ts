@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { hostname, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
 
 export interface RunningSlurm {
@@ -79,7 +80,7 @@ export async function startSlurm(
     started.push(child);
   };
   const stop = async () => {
-    for (const child of started.reverse()) await end(child);
+    for (const child of started.reverse()) await endProcess(child, 10_000);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   const munge = [
@@ -105,15 +106,6 @@ export async function startSlurm(
 /** Daemons live where a user's PATH may not reach. */
 function withSbin(): { readonly env: NodeJS.ProcessEnv } {
   return { env: { ...process.env, PATH: `${process.env.PATH ?? ""}${delimiter}/usr/sbin${delimiter}/sbin` } };
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  const killer = setTimeout(() => child.kill("SIGKILL"), 10_000);
-  await ended;
-  clearTimeout(killer);
 }
 
 /** What a job wrote, once it has ended: `sbatch --wait`. */
