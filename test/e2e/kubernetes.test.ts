@@ -208,7 +208,7 @@ describe.skipIf(whyNoServer !== null)(`Kubernetes for real${because(whyNoServer)
       const account = "--as=system:serviceaccount:imgmatch:label-nodes";
       const folder = makeFolder({
         chroot: "#!/bin/sh\nprintf '%s\\n' imgmatch.dev/driver=580.1 imgmatch.dev/march.haswell=true\n",
-        kubectl: `#!/bin/sh\nexec ${programPath("kubectl")} --kubeconfig=${kubeconfig} ${account} "$@"\n`,
+        kubectl: `#!/bin/sh\nexec ${programPath("kubectl")} --kubeconfig=${kubeconfig} --cache-dir=${kubeconfig}.cache ${account} "$@"\n`,
         // The loop ends here.
         sleep: "#!/bin/sh\nexit 1\n",
       });

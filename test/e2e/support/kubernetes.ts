@@ -210,7 +210,8 @@ async function untilReady(
 
 /** Runs the real kubectl and answers what it prints. */
 export function kubectl(kubeconfig: string, ...args: readonly string[]): string {
-  return execFileSync(programPath("kubectl") ?? "kubectl", [`--kubeconfig=${kubeconfig}`, ...args], {
+  const options = [`--kubeconfig=${kubeconfig}`, `--cache-dir=${kubeconfig}.cache`];
+  return execFileSync(programPath("kubectl") ?? "kubectl", [...options, ...args], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
   });
