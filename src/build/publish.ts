@@ -8,6 +8,7 @@ import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/c
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../registry/reference.ts";
 import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { findExisting } from "./find-existing.ts";
+import { retryPush } from "./retry-push.ts";
 
 export interface PublishRequest {
   readonly engine: Pick<Engine, "push">;
@@ -55,7 +56,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   if (before !== null) return adopted(request, await settle(request, null, before));
 
   const announced = withTag(reference, `${announcementPrefix(inputDigest)}${randomBytes(4).toString("hex")}`);
-  const pushed = await engine.push(image, announced, watch);
+  const pushed = await retryPush(() => engine.push(image, announced, watch), watch);
   const manifest = await registry.readManifest(withDigest(reference, pushed));
   if (manifest === null) {
     throw failed(reference, `does not have ${pushed} right after it was pushed`);

@@ -11,7 +11,6 @@ import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { findExisting } from "./find-existing.ts";
 import { groupWrites } from "./group-writes.ts";
 import { noted, publishImage } from "./publish.ts";
-import { withPushRetries } from "./retry-push.ts";
 
 /** One cell to build. */
 export interface BuildJob {
@@ -189,7 +188,7 @@ async function makeImage(
   onEvent({ type: "push", cell, reference });
   const watch: BuildWatch = { signal: stop, onLog };
   const published = await publishImage({
-    engine: withPushRetries(engine),
+    engine,
     registry,
     image,
     reference,

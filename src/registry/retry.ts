@@ -1,7 +1,7 @@
 /** Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. */
 
 import { setTimeout } from "node:timers/promises";
-import { unreachable } from "./failure.ts";
+import { registryErrors, unreachable } from "./failure.ts";
 import type { HttpResponse, Send } from "./transport.ts";
 import { TransportError, transportError } from "./transport-error.ts";
 
@@ -29,7 +29,7 @@ export function withRetries(send: Send, policy: RetryPolicy): Send {
       let waitMs = policy.random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
       try {
         const response = await send(request);
-        if (last || !isTemporary(response.status)) return { ...response, attempts };
+        if (last || !isTemporary(response)) return { ...response, attempts };
         waitMs = Math.max(waitMs, retryAfterMs(response, policy.now()));
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
@@ -46,8 +46,12 @@ export async function sleepFor(ms: number, signal?: AbortSignal): Promise<void> 
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 }
 
-/** 501 and 505 say what the server is, not how it feels. */
-function isTemporary(status: number): boolean {
+/**
+ * 501 and 505 say what the server is, not how it feels. A registry that keeps files (distribution, storage/driver/filesystem)
+ * empties the link of a blob before it writes it anew: while somebody uploads the same blob, it does not know it.
+ */
+function isTemporary({ status, body }: HttpResponse): boolean {
+  if (status === 400) return /\bMANIFEST_BLOB_UNKNOWN\b/.test(registryErrors(body));
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 }
 

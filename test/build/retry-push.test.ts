@@ -1,27 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { withPushRetries } from "../../src/build/retry-push.ts";
+import { retryPush } from "../../src/build/retry-push.ts";
 import { ImgmatchError } from "../../src/errors.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
 
-const to = parseImageReference("registry.example.com/app:1");
-const image = { id: "sha256:1", size: null };
 const digest = `sha256:${"ab".repeat(32)}` as const;
 
 function pushing(words: string, failures: number) {
   const waits: number[] = [];
   const lines: string[] = [];
   let pushes = 0;
-  const engine = withPushRetries(
-    {
-      push: async () => {
-        if (pushes++ < failures) throw new ImgmatchError({ code: "REGISTRY_FAILED", message: words });
-        return digest;
-      },
-    },
-    { sleep: async (ms) => waits.push(ms), random: () => 0 },
-  );
+  const push = async () => {
+    if (pushes++ < failures) throw new ImgmatchError({ code: "REGISTRY_FAILED", message: words });
+    return digest;
+  };
   const watch = { signal: new AbortController().signal, onLog: (line: string) => lines.push(line) };
-  return { result: engine.push(image, to, watch), waits, lines, pushes: () => pushes };
+  const result = retryPush(push, watch, { sleep: async (ms) => waits.push(ms), random: () => 0 });
+  return { result, waits, lines, pushes: () => pushes };
 }
 
 describe("a push that fails", () => {
@@ -30,6 +23,8 @@ describe("a push that fails", () => {
     "pushing r/a:1 failed: unexpected status from PUT request to http://r/v2/a/blobs/uploads/1: 503 Service Unavailable",
     "pushing r/a:1 failed: error from registry: unknown error",
     "pushing r/a:1 failed: toomanyrequests: slow down",
+    "pushing r/a:1 failed: unexpected status from PUT request to http://r/v2/a/manifests/1: 400 Bad Request",
+    "pushing r/a:1 failed: errors:\ndigest invalid: provided digest did not match uploaded content\nmanifest blob unknown: blob unknown to registry",
     'pushing r/a:1 failed: Put "http://r/v2/a/manifests/1": EOF',
     "pushing r/a:1 failed: read tcp 1.2.3.4: connection reset by peer",
   ])("is tried again after: %s", async (words) => {

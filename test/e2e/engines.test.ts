@@ -19,6 +19,7 @@ import { parseImageReference, withDigest } from "../../src/registry/reference.ts
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { startFaultProxy } from "./support/fault-proxy.ts";
 
 const stack = inject("stack");
 
@@ -348,6 +349,54 @@ describe.skipIf(noBuilder !== null)(
         expect(await push("monday")).toBe(await push("tuesday"));
       } finally {
         await context.remove();
+      }
+    });
+
+    it("is written again when the registry fails, and the build fails when it is refused", async () => {
+      const proxy = await startFaultProxy(stack.available ? stack.registry : "");
+      const context = await makeBusyboxContext();
+      const builder = await startBuilder(engineEnv);
+      try {
+        const to = [`${proxy.host}/cache/faults:{cell}`];
+        const engine = await engines.buildx({ env, builder: builder.name, cache: { from: [], to } });
+        const request: BuildRequest = {
+          cell: "c",
+          dockerfile: "FROM scratch\nCOPY bin /bin\n",
+          contextDir: context.folder,
+          contextFiles: context.files,
+          platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
+          target: null,
+          args: {},
+          labels: {},
+          tags: [],
+        };
+        const signal = new AbortController().signal;
+        const lines: string[] = [];
+        const watch = { signal, onLog: (line: string) => lines.push(line) };
+        const failing = (status: number, times: number) => {
+          let left = times;
+          proxy.fault = ({ method, path }) =>
+            method === "PUT" && path.includes("/manifests/") && left-- > 0
+              ? { kind: "status", status }
+              : null;
+        };
+        failing(400, 1);
+        expect(await engine.build(request, watch)).toMatchObject({ id: expect.stringMatching(/^sha256:/) });
+        expect(lines.join("\n")).toMatch(/400 Bad Request; try 2 of 4/);
+        const written = await createRegistryClient().findManifest(
+          parseImageReference(`${proxy.host}/cache/faults:c`),
+        );
+        expect(written).not.toBeNull();
+
+        failing(403, Number.POSITIVE_INFINITY);
+        await expect(engine.build({ ...request, cell: "d" }, watch)).rejects.toMatchObject({
+          code: "REGISTRY_AUTH",
+          message: expect.stringContaining(`pushing ${proxy.host}/cache/faults:d failed`),
+        });
+      } finally {
+        await builder.stop();
+        await context.remove();
+        await proxy.stop();
       }
     });
 

@@ -18,6 +18,26 @@ describe("what may work the next time is tried again", () => {
     expect(client.waits).toEqual([500, 1000]);
   });
 
+  test("a blob that is unknown while somebody else uploads it, and no other 400", async () => {
+    const unknown = {
+      errors: [
+        { code: "DIGEST_INVALID", message: "provided digest did not match uploaded content" },
+        { code: "MANIFEST_BLOB_UNKNOWN", message: "blob unknown to registry" },
+      ],
+    };
+    const server = await startFaultServer(inTurn(status(400, {}, unknown), status(201)));
+    const to = app(server.host);
+    expect(await quickClient().writeManifest(to, someManifest)).toBe(someManifest.digest);
+    expect(server.asked.map(({ method }) => method)).toEqual(["PUT", "PUT"]);
+
+    const invalid = { errors: [{ code: "MANIFEST_INVALID", message: "manifest invalid" }] };
+    const strict = await startFaultServer(status(400, {}, invalid));
+    await expect(quickClient().writeManifest(app(strict.host), someManifest)).rejects.toThrow(
+      "MANIFEST_INVALID",
+    );
+    expect(strict.asked.filter(({ method }) => method === "PUT")).toHaveLength(1);
+  });
+
   test("500 for ever ends with the status, the registry's words and the number of tries", async () => {
     const body = { errors: [{ code: "UNKNOWN", message: "disk is\u001b[31m full" }] };
     const server = await startFaultServer(status(500, {}, body));

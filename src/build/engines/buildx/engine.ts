@@ -10,12 +10,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { isDigest } from "../../../registry/digest.ts";
-import { formatImageReference } from "../../../registry/reference.ts";
+import { formatImageReference, parseImageReference } from "../../../registry/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
+import { retryPush } from "../../retry-push.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { connectDocker, type DockerApi } from "../docker/api.ts";
 import { buildFailure } from "../docker/build-failure.ts";
+import type { BuildFailure } from "../docker/build-output.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { forgetName } from "../docker/forget-name.ts";
 import { readLayers } from "../docker/layers.ts";
@@ -102,13 +104,16 @@ export async function createBuildxEngine({
         known.set(image, layers);
         return image;
       }
-      const caches = means.cacheTargets(request.cell).flatMap((to) => ["--cache-to", cacheTarget(to)]);
+      const targets = means.cacheTargets(request.cell);
+      const caches = targets.flatMap((to) => ["--cache-to", cacheTarget(to)]);
       // An image without a name would stay in the engine for ever.
       const name = engineOf === null || request.tags.length === 0 ? "" : `,"name=${request.tags.join(",")}"`;
-      const { config, digest } = await rewriting(watch.onLog, (rewrite) => {
+      const build = (rewrite: boolean) => {
         const output = `type=image${name},push=false${option(rewrite)}`;
-        return buildx(means, request, ["--output", output, ...caches], watch);
-      });
+        return buildx(means, request, ["--output", output, ...caches], watch, { caches: targets });
+      };
+      // When the cache could not be written, the steps are in the builder and only the writing is done again.
+      const { config, digest } = await retryPush(() => rewriting(watch.onLog, build), watch);
       // An engine's own id of an image is what BuildKit calls the image's digest there.
       const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
       if (request.noCache) uncached.push(id);
@@ -125,7 +130,7 @@ export async function createBuildxEngine({
       const name = formatImageReference(to);
       const { digest } = await rewriting(watch.onLog, (rewrite) => {
         const output = ["--output", `type=image,"name=${name}",push=true${option(rewrite)}`];
-        return buildx(means, { ...request, noCache: false }, output, watch, name);
+        return buildx(means, { ...request, noCache: false }, output, watch, { image: name });
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
       if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
@@ -176,6 +181,12 @@ function idOf({ cell }: BuildRequest, digest: string | null): string {
   return digest;
 }
 
+/** What a build writes to registries. */
+interface Writes {
+  readonly image?: string;
+  readonly caches?: readonly string[];
+}
+
 interface Result {
   readonly config: `sha256:${string}` | null;
   readonly digest: `sha256:${string}` | null;
@@ -186,7 +197,7 @@ async function buildx(
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
-  pushed?: string,
+  writes: Writes = {},
 ): Promise<Result> {
   const context = await stage(request);
   return withTemporaryFolder(async (folder) => {
@@ -224,8 +235,8 @@ async function buildx(
     );
     if (status !== 0) {
       const failure = plainFailure(lastLines);
-      if (pushed !== undefined && !isOfDockerfile(failure.step))
-        throw pushFailure(pushed, failure.message, advice);
+      const pushed = notWritten(failure, writes);
+      if (pushed !== null) throw pushFailure(pushed, failure.message, advice);
       throw buildFailure(request.cell, failure, advice);
     }
     const json = JSON.parse(await readFile(metadata, "utf8")) as Readonly<Record<string, unknown>>;
@@ -234,9 +245,16 @@ async function buildx(
   });
 }
 
-/** BuildKit 0.33 counts the push to its step "exporting to image", older ones to none. */
-function isOfDockerfile(step: string | null): boolean {
-  return step !== null && !/^(exporting|pushing)\b/.test(step);
+/** The reference whose push it was that failed, or null when something else did. */
+function notWritten({ step, message }: BuildFailure, { image, caches = [] }: Writes): string | null {
+  if (step?.startsWith("exporting cache")) {
+    return (
+      caches.find((to) => message.includes(`/v2/${parseImageReference(to).repository}/`)) ?? caches[0] ?? null
+    );
+  }
+  // BuildKit 0.33 counts the push to its step "exporting to image", older ones to none.
+  const ofDockerfile = step !== null && !/^(exporting|pushing)\b/.test(step);
+  return image === undefined || ofDockerfile ? null : image;
 }
 
 async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
