@@ -20,7 +20,7 @@ describe("docs/reliability.md", () => {
 
   it.each(named)("$file has a test about: $title", ({ file, title }) => {
     const titles = [
-      ...readFileSync(file, "utf8").matchAll(/\bit(?:\.each[^\n]*)?\(\s*["'`]([^\n]+?)["'`],/g),
+      ...readFileSync(file, "utf8").matchAll(/\b(?:it|test)(?:\.each[^\n]*)?\(\s*["'`]([^\n]+?)["'`],/g),
     ];
     const eachTitles = [...readFileSync(file, "utf8").matchAll(/^\s*\]\)\(\s*["'`]([^\n]+?)["'`],/gm)];
     const rowsOfEach = [...readFileSync(file, "utf8").matchAll(/^\s*\[?\s*"([^"\n]+)",/gm)];
