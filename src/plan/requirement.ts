@@ -4,14 +4,27 @@ import { marchFeatures } from "../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../hardware/gpu-target.ts";
 import type { CpuRequirement, CudaRequirement, Requirement } from "../lock/lock.ts";
 import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
+import { oncePer } from "./once-per.ts";
 
+/** The same values give the same object: a large fleet holds few of them. */
 export function requirementOf(
   march: MarchValue,
   cuda: CudaValue | null,
   compute: ComputeValue | null,
 ): Requirement {
-  return { cpu: cpuRequirement(march, cuda), cuda: cudaRequirement(cuda, compute) };
+  return requirementsOf(march)(cuda ?? nothing)(compute ?? nothing);
 }
+
+const nothing = {};
+const requirementsOf = oncePer((march: MarchValue) =>
+  oncePer((cuda: CudaValue | typeof nothing) => {
+    const toolkit = "kind" in cuda ? cuda : null;
+    const cpu = cpuRequirement(march, toolkit);
+    return oncePer((compute: ComputeValue | typeof nothing): Requirement => {
+      return { cpu, cuda: cudaRequirement(toolkit, "kind" in compute ? compute : null) };
+    });
+  }),
+);
 
 /** Features of the march less its `without`, plus what the base image's own binaries need. */
 function cpuRequirement({ march, without }: MarchValue, cuda: CudaValue | null): CpuRequirement {

@@ -116,7 +116,7 @@ function readInstruction(
 
 /** Here-documents exist for RUN, COPY and ADD only, also behind ONBUILD. */
 function hereDocuments({ text }: Instruction): { readonly name: string; readonly stripTabs: boolean }[] {
-  if (!/^\s*(ONBUILD\s+)?(RUN|COPY|ADD)\s/i.test(text)) return [];
+  if (!text.includes("<<") || !/^\s*(ONBUILD\s+)?(RUN|COPY|ADD)\s/i.test(text)) return [];
   return words(text).flatMap(({ text: word }) => {
     const [, dash, quoted] = /^\d*<<(-?)([^<]+)$/.exec(word) ?? [];
     const name = quoted?.replace(/["']/g, "");

@@ -6,9 +6,10 @@
  * - `NVIDIA_*`: NVIDIA Container Toolkit, "Environment variables (OCI spec)"
  */
 
-import type { CudaRequirement } from "../lock/lock.ts";
+import type { CudaRequirement, Requirement } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "../plan/cell.ts";
+import { oncePer } from "../plan/once-per.ts";
 
 /** Build arguments that describe a build without being part of its inputs. The engine fills them in. */
 export const describingArgs = {
@@ -25,33 +26,49 @@ export const requiresLabel = "dev.imgmatch.requires";
 
 /** Instructions for the end of the stage that becomes the image. `base` is the reference that it starts from. */
 export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): string {
-  const labels: Record<string, string> = {
-    ...matrix.labels,
-    "org.opencontainers.image.title": matrix.name,
-    "org.opencontainers.image.version": matrix.version,
-    ...(matrix.source === null ? {} : { "org.opencontainers.image.source": matrix.source }),
+  const { labels, environment } = sharedParts(matrix)(cell.requires);
+  const own: Readonly<Record<string, string>> = {
     [cellLabel]: cell.id,
     [axesLabel]: JSON.stringify(cell.axes),
-    [requiresLabel]: JSON.stringify(cell.requires),
-    ...nvidiaDockerLabels(cell.requires.cuda),
   };
   return [
     "# Added by imgmatch: what this image is and what it needs from a host.",
     `ARG ${describingArgs.revision}=`,
     `ARG ${describingArgs.baseName}=${quote(base)}`,
     `ARG ${describingArgs.baseDigest}=`,
-    ...Object.entries(labels)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, value]) => `LABEL ${key}=${quote(value)}`),
+    ...labels.map(({ key, line }) => line ?? `LABEL ${key}=${quote(own[key] ?? "")}`),
     `LABEL org.opencontainers.image.revision="\${${describingArgs.revision}}"`,
     `LABEL org.opencontainers.image.base.name="\${${describingArgs.baseName}}"`,
     `LABEL org.opencontainers.image.base.digest="\${${describingArgs.baseDigest}}"`,
-    ...Object.entries(nvidiaEnvironment(cell.requires.cuda)).map(
-      ([key, value]) => `ENV ${key}=${quote(value)}`,
-    ),
+    ...environment,
     "",
   ].join("\n");
 }
+
+/** What cells of one requirement have in common: labels in their order, without a line where each cell has its own. */
+const sharedParts = oncePer((matrix: Matrix) =>
+  oncePer((requires: Requirement) => {
+    const { cuda } = requires;
+    const labels: Readonly<Record<string, string | null>> = {
+      ...matrix.labels,
+      "org.opencontainers.image.title": matrix.name,
+      "org.opencontainers.image.version": matrix.version,
+      ...(matrix.source === null ? {} : { "org.opencontainers.image.source": matrix.source }),
+      [cellLabel]: null,
+      [axesLabel]: null,
+      [requiresLabel]: JSON.stringify(requires),
+      ...nvidiaDockerLabels(cuda),
+    };
+    return {
+      labels: Object.entries(labels)
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([key, value]) => ({ key, line: value === null ? null : `LABEL ${key}=${quote(value)}` })),
+      environment: Object.entries(nvidiaEnvironment(cuda)).map(
+        ([key, value]) => `ENV ${key}=${quote(value)}`,
+      ),
+    };
+  }),
+);
 
 function nvidiaDockerLabels(cuda: CudaRequirement | null): Record<string, string> {
   if (cuda === null) return {};

@@ -3,8 +3,9 @@
 import { compilerFlags } from "../hardware/cpu-marches.ts";
 import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
-import type { Bases, Matrix } from "../matrix/matrix.ts";
+import type { Bases, ComputeValue, CudaValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "../plan/cell.ts";
+import { oncePer } from "../plan/once-per.ts";
 
 export interface TemplateView {
   readonly name: string;
@@ -49,43 +50,48 @@ export interface TemplateView {
 }
 
 export function viewOf(cell: Cell, matrix: Matrix): TemplateView {
-  const { cuda, compute, march } = cell;
-  const toolkit = cuda?.toolkit ?? null;
-  const free = Object.entries(cell.free).map(([axis, { value, data }]): [string, unknown] => [
-    axis,
-    Object.keys(data).length === 0 ? value : { ...data, value },
-  ]);
-  return {
-    ...Object.fromEntries(free),
+  const { cuda, compute, march, bases, platform } = cell;
+  const view: Record<string, unknown> = {};
+  for (const [axis, { value, data }] of Object.entries(cell.free)) {
+    view[axis] = Object.keys(data).length === 0 ? value : { ...data, value };
+  }
+  return Object.assign(view, {
     name: matrix.name,
     version: matrix.version,
     repository: matrix.repository,
     cell: cell.id,
-    platform: cell.platform,
-    architecture: cell.platform.slice(cell.platform.indexOf("/") + 1),
-    base: cell.bases[""] ?? (Object.keys(cell.bases).length === 0 ? null : cell.bases),
-    cuda:
-      toolkit === null
-        ? null
-        : {
-            toolkit: toolkit.release,
-            major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
-            minor: toolkit.minor,
-            driver: driverOf(cuda?.driver ?? null),
-          },
-    gpu:
-      compute === null
-        ? null
-        : { targets: cell.requires.cuda?.code ?? [], gencode: gencodeOptions(compute.targets) },
-    march: {
-      name: march.march.name,
-      flags: compilerFlags(march.march, march.without).join(" "),
-      without: march.without,
-    },
+    platform,
+    architecture: platform.slice(platform.indexOf("/") + 1),
+    base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
+    cuda: cuda === null ? null : cudaView(cuda),
+    gpu: compute === null ? null : gpuView(compute),
+    march: marchView(march),
     axes: cell.axes,
     args: matrix.args,
-  };
+  });
 }
+
+const cudaView = oncePer(({ toolkit, driver }: CudaValue): TemplateView["cuda"] =>
+  toolkit === null
+    ? null
+    : {
+        toolkit: toolkit.release,
+        major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
+        minor: toolkit.minor,
+        driver: driverOf(driver),
+      },
+);
+
+const gpuView = oncePer(({ targets }: ComputeValue) => ({
+  targets: [...new Set(targets.map(formatGpuTarget))],
+  gencode: gencodeOptions(targets),
+}));
+
+const marchView = oncePer(({ march, without }: MarchValue) => ({
+  name: march.name,
+  flags: compilerFlags(march, without).join(" "),
+  without,
+}));
 
 function driverOf(driver: DriverRequirement | null): { mode: string; version: string | null } {
   switch (driver?.mode) {
