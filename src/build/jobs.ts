@@ -47,7 +47,8 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
   const file = options.render(cell);
-  const runBase = runBaseOf(file.text, matrix.target);
+  const variables = { args: matrix.args, platform: cell.platform };
+  const runBase = runBaseOf(file.text, matrix.target, variables);
   const run = bases.find(({ ref }) => ref === runBase);
   return {
     cell: cell.id,
@@ -55,7 +56,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     reference: push ? tagged(matrix, tag) : null,
     request: {
       cell: cell.id,
-      dockerfile: pinned(file, digests, replacements, { args: matrix.args, platform: cell.platform }),
+      dockerfile: pinned(file, digests, replacements, variables),
       contextDir: options.contextDir,
       contextFiles: options.context.entries.map(({ path }) => path),
       contextDigest: options.context.digest,

@@ -135,7 +135,11 @@ function readFrom(walk: Walk, instruction: Instruction): void {
   if (name !== undefined) walk.stagesSoFar.add(name.text.toLowerCase());
 }
 
-function readGlobalArg({ variables, args, dockerfile }: Walk, { text }: Instruction): void {
+/** An `ARG` before the first `FROM`: its names and values are added to `variables`. */
+export function readGlobalArg(
+  { variables, args, dockerfile }: Pick<Walk, "variables" | "args" | "dockerfile">,
+  { text }: Instruction,
+): void {
   for (const { text: word } of words(text).slice(1)) {
     const equals = word.indexOf("=");
     const name = equals < 0 ? word : word.slice(0, equals);
@@ -186,7 +190,7 @@ function stageName({ keyword, text }: Instruction): string | null {
   return /\sAS\s+(\S+)\s*$/i.exec(text)?.[1]?.toLowerCase() ?? null;
 }
 
-function platformVariables(platform: string | undefined): Map<string, string> {
+export function platformVariables(platform: string | undefined): Map<string, string> {
   if (platform === undefined) return new Map();
   const [os = "", architecture = "", variant = ""] = platform.split("/");
   return new Map([

@@ -32,7 +32,11 @@ export function renderCell(cell: Cell, matrix: Matrix, template: Template): Rend
   }
   const [directives, rest] = splitDirectives(rendered.replace(/\n*$/, "\n"), matrix.template.value);
   const end = endOfTarget(rest, matrix);
-  const added = metadataInstructions(cell, matrix, runBaseOf(rest, matrix.target));
+  const added = metadataInstructions(
+    cell,
+    matrix,
+    runBaseOf(rest, matrix.target, { args: matrix.args, platform: cell.platform }),
+  );
   const body = `${rest.slice(0, end)}\n${added}${end === rest.length ? "" : `\n${rest.slice(end)}`}`;
   return {
     cell: cell.id,

@@ -1,18 +1,24 @@
 /** The base image of the stage that becomes the image, as `org.opencontainers.image.base.name` wants it. */
 
-const from = /^[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)(?:[ \t]+AS[ \t]+(\S+))?/gim;
+import { type BaseOptions, platformVariables, readGlobalArg } from "./bases.ts";
+import { parseDockerfile, words } from "./instructions.ts";
+import { expandWord } from "./shell-word.ts";
+
+interface Stage {
+  readonly ref: string;
+  /** Lower case; empty where it has none. */
+  readonly name: string;
+}
 
 /**
- * The reference behind the target stage, or behind the last one; stages that start from other stages are followed.
+ * The reference behind the target stage, or behind the last one, with variables resolved; stages that start from other
+ * stages are followed. A reference that cannot be decided is given as written: `findBases` says what is wrong with it.
  *
  * @example
  * runBaseOf("FROM gcc:14 AS build\nFROM debian:12\n", null); // "debian:12"
  */
-export function runBaseOf(dockerfile: string, target: string | null): string {
-  const stages = [...dockerfile.matchAll(from)].map(([, ref = "", name = ""]) => ({
-    ref,
-    name: name.toLowerCase(),
-  }));
+export function runBaseOf(dockerfile: string, target: string | null, options: BaseOptions = {}): string {
+  const stages = stagesOf(dockerfile, options);
   const wanted = target === null ? -1 : stages.findIndex(({ name }) => name === target.toLowerCase());
   let at = wanted >= 0 ? wanted : /^\d+$/.test(target ?? "") ? Number(target) : stages.length - 1;
   for (;;) {
@@ -22,4 +28,22 @@ export function runBaseOf(dockerfile: string, target: string | null): string {
     if (above < 0) return ref;
     at = above;
   }
+}
+
+function stagesOf(text: string, { args = {}, platform }: BaseOptions): Stage[] {
+  const dockerfile = parseDockerfile(text);
+  const variables = platformVariables(platform);
+  const stages: Stage[] = [];
+  for (const instruction of dockerfile.instructions) {
+    if (instruction.keyword === "ARG" && stages.length === 0)
+      readGlobalArg({ variables, args, dockerfile }, instruction);
+    if (instruction.keyword !== "FROM") continue;
+    const [ref, , name] = words(instruction.text)
+      .slice(1)
+      .filter((word) => !word.text.startsWith("--"));
+    const written = ref?.text ?? "";
+    const value = expandWord(written, variables, dockerfile.escapeBy);
+    stages.push({ ref: value.ok ? value.value : written, name: name?.text.toLowerCase() ?? "" });
+  }
+  return stages;
 }

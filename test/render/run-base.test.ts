@@ -11,7 +11,14 @@ describe("runBaseOf", () => {
     ["FROM scratch\nCOPY a /a\n", null, "scratch"],
     // A stage of the name of its own base is no loop.
     ["FROM debian AS debian\nFROM debian\n", null, "debian"],
+    ["FROM debian:12\nRUN <<SQL cat\nSELECT *\nFROM users\nSQL\n", null, "debian:12"],
+    ["FROM debian:12 \\\n  AS run\nFROM gcc:14\n", "run", "debian:12"],
+    [`ARG TAG=12\nARG BASE=debian:\${TAG}\nFROM \${BASE} AS run\nFROM run\n`, null, "debian:12"],
+    ["ARG TAG=12\nFROM debian:$TAG-$TARGETARCH\n", null, "debian:12-arm64"],
+    [`ARG RUN=debian:12\nFROM \${RUN}\n`, null, "ubuntu:24.04"],
+    [`FROM \${NOBODY}\n`, null, `\${NOBODY}`],
   ])("of %j for target %j is %s", (dockerfile, target, base) => {
-    expect(runBaseOf(dockerfile, target)).toBe(base);
+    const options = { args: { RUN: "ubuntu:24.04" }, platform: "linux/arm64" };
+    expect(runBaseOf(dockerfile, target, options)).toBe(base);
   });
 });
