@@ -112,11 +112,15 @@ function checkFile(
 
 /** Thousands of cells have the same instructions of a kind: equal ones without a fault are looked into once. */
 function checkLines(keywords: readonly string[], find: FileCheck): FileCheck {
-  const pattern = new RegExp(`^[ \\t]*(?:${keywords.join("|")})[ \\t].*(?:\\\\[ \\t]*\\n.*)*$`, "gim");
+  // A line that ends in a backslash goes on; comments and empty lines in between do not end it.
+  const continued = "[^\\n]*\\\\[ \\t]*\\n(?:[ \\t]*(?:#[^\\n]*)?\\n)*";
+  const pattern = new RegExp(`^[ \\t]*(?:${keywords.join("|")})[ \\t](?:${continued})*[^\\n]*`, "gim");
   const whole = new Set<string>();
   return (file) => {
     const lines = file.text.match(pattern)?.join("\n") ?? "";
     if (lines === "" || whole.has(lines)) return [];
+    // A here-document's first line alone would swallow the lines after it.
+    if (lines.includes("<<")) return find(file);
     // Only these lines, which are quickly read; the whole file, for the places, when something is wrong.
     if (find({ ...file, text: lines }).length > 0) return find(file);
     whole.add(lines);

@@ -31,6 +31,18 @@ test("a secret in a template is refused before anything is built", async () => {
   });
 });
 
+test.each([
+  ["behind a here-document", "COPY <<EOF /etc/motd\nhello\nEOF\nCOPY gone /x\n", "CONTEXT_NOT_FOUND", 6],
+  ["on a continued line", "COPY app.c \\\n  gone /x/\n", "CONTEXT_NOT_FOUND", 3],
+  ["behind a comment in the instruction", "COPY app.c \\\n\n  # and\n  gone /x/\n", "CONTEXT_NOT_FOUND", 3],
+  ["a secret there", "ENV A=1 \\\n  # of npm\n  NPM_TOKEN=abc\n", "MATRIX_SECRET", 3],
+])("what is wrong is found %s", async (_, text, code, line) => {
+  const root = makeFolder({ ...files, "templates/app.Dockerfile.hbs": `FROM {{base}}\n${text}` });
+  await expect(inputs(root)).rejects.toMatchObject({
+    problems: [{ code, at: { file: "images/x86-64-v2.Dockerfile", line } }],
+  });
+});
+
 describe("the input digests of a fleet", () => {
   test("are the same in another checkout, with Windows line ends, and after everything imgmatch writes", async () => {
     const root = makeFolder(files);
