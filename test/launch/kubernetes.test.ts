@@ -34,6 +34,17 @@ describe("a launch on Kubernetes", () => {
     expect(specOf({ mounts: [mount("/srv/..data", "/x")] }).volumes).toHaveLength(1);
   });
 
+  it("asks for a MIG profile with media extensions by the name of its resource", () => {
+    const { host } = gpuModes.MIG;
+    const gpus = (host.nvidia?.gpus ?? []).map((gpu) => ({
+      ...gpu,
+      mig: [{ uuid: `MIG-${gpu.index}`, profile: "1g.10gb+me" }],
+    }));
+    const nvidia = host.nvidia === null ? null : { ...host.nvidia, gpus };
+    const [main] = specOf({ ...gpuModes.MIG, host: { ...host, nvidia } }).containers;
+    expect(main.resources.limits).toEqual({ "nvidia.com/mig-1g.10gb.me": String(gpus.length) });
+  });
+
   it("tolerates the taint of GPU nodes where it asks for GPUs, and only there", () => {
     const gpus = [{ key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" }];
     expect(specOf(gpuModes.CDI).tolerations).toEqual(gpus);

@@ -174,12 +174,17 @@ function container(request: LaunchRequest): Container {
   };
 }
 
-/** The device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies"). */
+/**
+ * The device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies").
+ * Names of resources have no `+`: `1g.10gb+me` is there as `mig-1g.10gb.me` (the same, internal/rm/rm.go).
+ */
 function resourceLimits(request: LaunchRequest): Record<string, string> {
   const { cpus, memoryMiB } = request;
   const units = neededUnits(request);
   const names = new Set(
-    units.map(({ mig }) => (mig === null ? "nvidia.com/gpu" : `nvidia.com/mig-${mig.profile}`)),
+    units.map(({ mig }) =>
+      mig === null ? "nvidia.com/gpu" : `nvidia.com/mig-${mig.profile.replaceAll("+", ".")}`,
+    ),
   );
   if (names.size > 1) {
     throw unsupported(
