@@ -244,7 +244,8 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
       ).toBe(`${value},image\nmounted\nrefused\n`);
     });
 
-    it("replaces the entrypoint with --command", async () => {
+    it("replaces the entrypoint with --command, and passes on what HCL takes for a template", async () => {
+      const template = `$${"{HOME:-x} %{http_code}"} $$${"{A}"}`;
       const document = await launch("nomad", "new", [
         "--name",
         "program",
@@ -252,14 +253,14 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
         "/bin/busybox",
         "--",
         "echo",
-        "hi",
+        template,
       ]);
       const file = join(folder, "program.json");
       writeFileSync(file, document);
       expect(agent.nomad("job", "run", "-detach", "-json", file)).toMatchObject({ status: 0 });
       const said = () => agent.nomad("alloc", "logs", "-job", "program").stdout;
       for (let tries = 0; tries < 300 && said() === ""; tries++) await sleep(200);
-      expect(said()).toBe("hi\n");
+      expect(said()).toBe(`${template}\n`);
     });
 
     it("places nothing where a node says another image, and no GPUs where there are none", async () => {

@@ -75,10 +75,23 @@ describe("a Nomad job", () => {
   });
 
   it.each([
-    [{ args: ["$" + "{HOME}"] }],
-    [{ args: [], env: { A: "$" + "{NOMAD_TASK_DIR}" } }],
-    [{ args: [], mounts: [{ source: "/$" + "{a.b}", target: "/x", readOnly: true }] }],
-  ] as const)("passes on no text that the client would fill in: %j", (more) => {
-    expect(refusal(nomad, { ...request, ...more })).toMatch(/variable's value/);
+    [`$${"{HOME}"}`, `$$${"{HOME}"}`],
+    [`$${"{A:-1} %{http_code}"}`, `$$${"{A:-1} %%{http_code}"}`],
+    [`$$${"{A}"} $HOME 100% $(id)`, `$$$${"{A}"} $HOME 100% $(id)`],
+  ])("writes %j so that it is no template of HCL", (text, written) => {
+    const mounts = [{ source: `/${text}`, target: `/x${text}`, readOnly: true }];
+    const output = nomad.launch({ ...request, program: text, args: [text], mounts });
+    expect(JSON.stringify(output)).toContain(
+      JSON.stringify({ entrypoint: [written], args: [written] }).slice(1, -1),
+    );
+    expect(JSON.stringify(output)).toContain(
+      JSON.stringify({ source: `/${written}`, target: `/x${written}` }).slice(1, -1),
+    );
+  });
+
+  it("passes on no variable that the client would fill in", () => {
+    const said = refusal(nomad, { ...request, env: { A: `$${"{NOMAD_TASK_DIR}"}` } });
+    expect(said).toMatch(/variable's value/);
+    expect(refusal(nomad, { ...request, env: { A: `$${"{A:-1} %{b}"}` } })).toBeNull();
   });
 });

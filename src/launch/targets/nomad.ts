@@ -105,15 +105,15 @@ function task(request: LaunchRequest): Json {
     Driver: "docker",
     Config: {
       image: byDigest(reference),
-      ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
-      ...(args.length === 0 ? {} : { args: args.map(literal) }),
+      ...(program === undefined ? {} : { entrypoint: [template(program)] }),
+      ...(args.length === 0 ? {} : { args: args.map(template) }),
       ...(mounts.length === 0
         ? {}
         : {
             mount: mounts.map(({ source, target, readOnly }) => ({
               type: "bind",
-              source: literal(source),
-              target: literal(target),
+              source: template(source),
+              target: template(target),
               readonly: readOnly,
             })),
           }),
@@ -164,7 +164,12 @@ function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {
   return node == null ? [] : [{ LTarget: metaOf(node.key), Operand: "=", RTarget: node.value }];
 }
 
-/** The client replaces `${NAME}` in arguments and variables, and jobs in this form have no way to write the text itself. */
+/** Texts of `Config` are templates of HCL, in which `${` and `%{` are doubled to mean themselves (HCL, "JSON Syntax Specification"). */
+function template(text: string): string {
+  return text.replace(/[$%](?=\{)/g, "$&$&");
+}
+
+/** Variables are no templates: the client replaces `${NAME}` in them, and nothing escapes it (client/taskenv, ReplaceEnv). */
 function literal(text: string): string {
   if (!/\$\{[A-Za-z0-9_.-]+\}/.test(text)) return text;
   throw unsupported(
