@@ -46,6 +46,15 @@ describe("openstack appcontainer run", () => {
   });
 });
 
+it("keeps the arguments' hyphens away from the client", () => {
+  const words = (args: readonly string[]) => {
+    const output = zun.launch({ ...request, args });
+    return output.form === "command" ? output.command.argv.slice(-1 - args.length) : [];
+  };
+  expect(words(["train", "-v"])).toEqual(["--", "train", "-v"]);
+  expect(words(["train"])).toEqual(["registry.example.com/team/cv-tf:1.12.0-v3", "train"]);
+});
+
 const client = process.env.IMGMATCH_OPENSTACK_PROGRAM ?? "openstack";
 const here = spawnSync(client, ["appcontainer", "run", "--help"]).status === 0;
 
@@ -105,6 +114,11 @@ describe.skipIf(!here)(
         restart_policy: { Name: "unless-stopped" },
         command: ["--steps", "10"],
       });
+    });
+
+    it("arguments that are options of the client too", async () => {
+      const args = ["-v", "--debug", "--help", "--", "--timing"];
+      expect(await sent({ args })).toMatchObject({ command: args });
     });
 
     it("values with commas, when there are two", async () => {

@@ -44,6 +44,8 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
       ...(program === undefined ? [] : ["--entrypoint", shellWord(program)]),
       ...options,
       imageOf(request),
+      // The client takes options of its own, such as -v and --debug, from every place but behind these (cliff, app.py).
+      ...(args.some((arg) => arg.startsWith("-")) ? ["--"] : []),
       ...args,
     ],
     env: {},
