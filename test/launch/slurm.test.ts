@@ -85,4 +85,8 @@ describe("a Slurm job", () => {
   it("passes no variable of several lines, of which enroot makes several", () => {
     expect(refusal(slurm, { ...request, env: { A: "b\nPATH=/c" } })).toMatch(/several lines in A/);
   });
+
+  it("sets no PATH in which srun would not be found", () => {
+    expect(refusal(slurm, { ...request, env: { PATH: "/opt/bin" } })).toMatch(/set PATH/);
+  });
 });

@@ -73,6 +73,13 @@ function containerOptions({
         `pass a value of several lines in ${name}: enroot would read a variable from each`,
         "mount a file instead",
       );
+    // Set for srun, from whose environment the task's comes.
+    if (name === "PATH")
+      throw unsupported(
+        "slurm",
+        "set PATH: srun itself would be looked for there",
+        "set it in the container: env PATH=… PROGRAM as the command",
+      );
   }
   return [
     `--container-image=${enrootUri(reference)}`,
