@@ -40,7 +40,7 @@ export function workloadOf(target: LaunchTarget, flags: LaunchFlags): Workload {
     args: flags.args,
     env,
     mounts: (flags.mount ?? []).map(parseMount),
-    options: optionsFor(target, flags.option ?? []),
+    options: optionsFor(target, flags),
     settings: settingsFor(target, flags),
     ...(flags.task === undefined ? {} : { task: flags.task }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
@@ -58,8 +58,11 @@ export function formatFor(target: LaunchTarget, { json, yaml }: LaunchFlags): La
   throw unsupported(target.name, `write ${format}`, `it writes ${target.formats.join(", ")}`);
 }
 
-function optionsFor(target: LaunchTarget, options: readonly string[]): readonly string[] {
-  if (options.length > 0 && target.formats[0] !== "shell")
+function optionsFor(
+  target: LaunchTarget,
+  { option: options = [], yaml, fleet }: LaunchFlags,
+): readonly string[] {
+  if (options.length > 0 && (target.formats[0] !== "shell" || yaml || fleet))
     throw unsupported(target.name, "take options of a command: it writes a document", "leave --option out");
   return options;
 }

@@ -23,9 +23,11 @@ export function gpusBusy(
     code: "GPU_BUSY",
     message: [summary, ...lines].join("\n"),
     fix:
-      total < wanted
-        ? `ask for ${total} or fewer`
-        : "wait until they end, ask for fewer or for others, or share them with --allow-busy",
+      total === 0
+        ? "take an image without GPU code (--gpus none); imgmatch doctor says why a GPU may not be seen"
+        : total < wanted
+          ? `ask for ${total} or fewer`
+          : "wait until they end, ask for fewer or for others, or share them with --allow-busy",
   });
 }
 

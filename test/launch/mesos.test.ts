@@ -103,6 +103,18 @@ describe("an app of Marathon", () => {
     );
     expect(refusal(marathon, { ...request, node: { ...numeric, value: "1.10.0" } })).toBeNull();
   });
+
+  it.each([
+    ["/team/app", "/team/app"],
+    ["team/v1.2/app", "/team/v1.2/app"],
+  ])("has the path %s as its id", (name, id) => {
+    const output = marathon.launch({ ...onCpus, task: "service", name });
+    expect(output).toMatchObject({ documents: [{ id }] });
+  });
+
+  it.each(["", "/", "My_App", "a//b", "../a", "-a", "a/", "ü"])("is given no other name than %j", (name) => {
+    expect(refusal(marathon, { ...onCpus, task: "service", name })).toMatch(/name an app/);
+  });
 });
 
 describe("a job of Chronos", () => {

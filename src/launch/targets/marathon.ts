@@ -29,8 +29,7 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
     throw unsupported("marathon", "run a batch: it starts again what has ended", "launch it with chronos");
   const count = wholeGpus("marathon", request);
   return {
-    // Path segments of lower case letters, digits, dots and hyphens (Marathon, application basics).
-    id: `/${dnsName(name ?? baseName(reference))}`,
+    id: appId(name ?? dnsName(baseName(reference))),
     instances: instancesOf(request),
     cpus,
     mem: memoryMiB,
@@ -59,6 +58,18 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
     ...(Object.keys(env).length === 0 ? {} : { env }),
     ...constraintsOf(request, more),
   };
+}
+
+/** A path: its parts are names of DNS (Marathon, state/PathId.scala). */
+function appId(name: string): string {
+  const parts = name.replace(/^\//, "").split("/");
+  const labels = parts.flatMap((part) => part.split("."));
+  if (labels.every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label))) return `/${parts.join("/")}`;
+  throw unsupported(
+    "marathon",
+    `name an app ${JSON.stringify(name)}: the parts of its path are lower case letters, digits, dots and hyphens`,
+    `use --name ${parts.map(dnsName).join("/")}`,
+  );
 }
 
 function instancesOf({ settings }: LaunchRequest): number {

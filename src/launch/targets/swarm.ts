@@ -128,8 +128,15 @@ function constraints({ node }: LaunchRequest): readonly string[] {
   return node == null ? [] : [`node.labels.${labelNames.docker(node.key)}==${node.value}`];
 }
 
+/** moby/swarmkit, manager/controlapi/common.go, validateAnnotations. */
 function serviceName({ name, reference }: LaunchRequest): string {
-  return dnsName(name ?? baseName(reference));
+  if (name === undefined) return dnsName(baseName(reference));
+  if (name.length <= 63 && /^[A-Za-z0-9](?:[-_]*[A-Za-z0-9]+)*$/.test(name)) return name;
+  throw unsupported(
+    "swarm",
+    `name a service ${JSON.stringify(name)}: names are letters and digits with - and _ between them, at most 63`,
+    `use --name ${dnsName(name)}`,
+  );
 }
 
 /** The option takes a shell-like line and splits it, so a blank or a quote would fall apart (docker/cli, ShlexOpt). */
