@@ -22,12 +22,13 @@ import type { Misfit } from "./verdict.ts";
 export function explainResolution(lock: Lock, host: HostFacts, options: ResolveOptions = {}): string[] {
   const view = viewHost(host);
   const ranking = rankImages(lock, host, options);
+  const rejected = findAllMisfits(lock, view, ranking, options);
   return [
     ...describeHost(view),
-    ...explainWinner(lock, ranking),
+    ...explainWinner(lock, host, ranking),
     ...explainOthers(ranking),
-    ...explainRejected(lock, view, ranking, options),
-    ...explainGap(view, ranking),
+    ...explainRejected(lock, view, rejected),
+    ...explainGap(lock, view, ranking, rejected),
   ].map(printable);
 }
 
@@ -74,10 +75,13 @@ function describeHost({ platform, cpu, nvidia, broken, others }: HostView): stri
   ];
 }
 
-function explainWinner(lock: Lock, { ranked, order }: Ranking): string[] {
+function explainWinner(lock: Lock, { nvidia }: HostFacts, { ranked, order }: Ranking): string[] {
   const [winner, next] = ranked;
   if (winner === undefined) return ["match: none"];
-  const codes = winner.fit.code.map(({ target }, index) => `GPU ${index} runs ${target}`);
+  // Where some GPUs are hidden, the driver's number is not the place in the list.
+  const codes = winner.fit.code.map(
+    ({ target }, place) => `GPU ${nvidia?.gpus[place]?.index ?? place} runs ${target}`,
+  );
   const lines = [
     `match: ${winner.cell}`,
     `  ${referenceOf(lock, winner.image)}`,
@@ -111,37 +115,79 @@ function explainOthers({ ranked, order }: Ranking): string[] {
   ];
 }
 
-function explainRejected(
+function explainRejected(lock: Lock, view: HostView, rejected: readonly Rejected[]): string[] {
+  if (rejected.length === 0) return [];
+  // A broken host is broken for every image: said once, it leaves the reasons that tell them apart.
+  const own = rejected.map(({ cell, misfits }) => ({
+    cell,
+    misfits: misfits.filter(({ code }) => code !== "HOST_BROKEN"),
+  }));
+  const groups = groupBy(
+    own.filter(({ misfits }) => misfits.length > 0),
+    ({ misfits }) => misfits.map(({ code, message }) => `${code} ${message}`).join("\n"),
+  );
+  return [
+    `do not fit: ${rejected.length}`,
+    ...explainBroken(lock, view, rejected),
+    ...[...groups.values()].flatMap((group) => [
+      `  ${countCells(group.map(({ cell }) => cell))}`,
+      ...(group[0]?.misfits ?? []).flatMap(({ code, message, fix }) => [
+        `    ${code}: ${message}`,
+        `      fix: ${fix}`,
+      ]),
+    ]),
+  ];
+}
+
+function explainBroken(lock: Lock, { broken }: HostView, rejected: readonly Rejected[]): string[] {
+  const cells = rejected
+    .filter(({ misfits }) => misfits.some(({ code }) => code === "HOST_BROKEN"))
+    .map(({ cell }) => cell);
+  if (cells.length === 0) return [];
+  const codes = [...new Set(broken.map(({ code }) => code))];
+  const cpu = cells.some((cell) => lock.images[cell]?.requires.cuda === null);
+  return [
+    `  ${countCells(cells)}`,
+    `    HOST_BROKEN: ${codes.join(", ")}: see the host above`,
+    `      fix: repair the host${cpu ? "; to run without the GPUs, ask for a CPU image (--cpu)" : ""}`,
+  ];
+}
+
+interface Rejected {
+  readonly cell: string;
+  readonly misfits: readonly Misfit[];
+}
+
+function findAllMisfits(
   lock: Lock,
   view: HostView,
   { rejected }: Ranking,
   options: ResolveOptions,
-): string[] {
-  if (rejected.length === 0) return [];
+): readonly Rejected[] {
   const judge = { pins: plainPins(options.pins ?? {}), cpuOnly: options.cpuOnly ?? false };
-  const entries = rejected.flatMap(({ cell }) => {
+  return rejected.flatMap(({ cell }) => {
     const image = lock.images[cell];
     return image === undefined ? [] : [{ cell, misfits: findMisfits(image, view, judge) }];
   });
-  const groups = groupBy(entries, ({ misfits }) =>
-    misfits.map(({ code, message }) => `${code} ${message}`).join("\n"),
-  );
-  const lines = [`do not fit: ${rejected.length}`];
-  for (const group of groups.values()) {
-    const [first] = group;
-    if (first === undefined) continue;
-    lines.push(`  ${countCells(group.map(({ cell }) => cell))}`);
-    for (const { code, message, fix } of first.misfits)
-      lines.push(`    ${code}: ${message}`, `      fix: ${fix}`);
-  }
-  return lines;
 }
 
 /** When a host with GPUs finds no GPU image, or any host none at all, the fleet has a gap. */
-function explainGap(view: HostView, { ranked }: Ranking): string[] {
+function explainGap(
+  lock: Lock,
+  view: HostView,
+  { ranked }: Ranking,
+  rejected: readonly Rejected[],
+): string[] {
   const [winner] = ranked;
   const gpus = view.nvidia?.driver != null && view.nvidia.gpus.length > 0;
   if (winner !== undefined && (!gpus || winner.image.requires.cuda !== null)) return [];
+  // What a wish of the user or a missing build keeps out is no gap of the fleet.
+  const kept = rejected.some(
+    ({ cell, misfits }) =>
+      misfits.every(({ code }) => code === "PIN_MISMATCH" || code === "NOT_BUILT") &&
+      (winner === undefined || lock.images[cell]?.requires.cuda !== null),
+  );
+  if (kept) return [];
   const suggestion = view.broken.length > 0 ? null : suggestCell(view);
   return suggestion === null ? [] : [`to serve this host: ${suggestion}`];
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { explainImage, explainResolution } from "../../src/resolve/explain.ts";
-import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
+import { a100, cpuHost, gpu, gpuHost, h100, v100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const cuda13 = (code: readonly string[]) =>
@@ -87,6 +89,72 @@ describe("explainResolution", () => {
     const lines = explainResolution(lockOf({ one: image({ platform: "linux/arm64" }) }), cpuHost());
     expect(lines).toContain("match: none");
     expect(lines.at(-1)).toBe("to serve this host: add a cell cuda=none march=x86-64-v4");
+  });
+
+  it("sees no gap where a wish or a missing build keeps the fitting image out", () => {
+    const fitting = gpuImage(cuda("12.8.1", ["sm_90"]));
+    const host = gpuHost([h100], "570.124.06", "12.8");
+    const gap = (lock: Lock, options = {}) =>
+      explainResolution(lock, host, options).filter((line) => line.startsWith("to serve"));
+    const lock = lockOf({ cpu: image(), one: fitting });
+    expect(gap(lock, { cpuOnly: true })).toEqual([]);
+    expect(gap(lock, { pins: { cuda: "none" } })).toEqual([]);
+    expect(gap(lock, { pins: { cuda: "13" } })).toEqual([]);
+    expect(gap(lockOf({ cpu: image(), one: { ...fitting, digest: null } }))).toEqual([]);
+    // What would not fit without the wish either leaves the gap open.
+    expect(
+      gap(lockOf({ cpu: image(), one: gpuImage(cuda("12.8.1", ["sm_80"])) }), { cpuOnly: true }),
+    ).toHaveLength(1);
+  });
+
+  it("promises nothing that would not fit the host as it stands", () => {
+    const gap = (host: HostFacts) => explainResolution(lockOf({ cpu: image() }), host).at(-1);
+    const k80 = gpu({ name: "Tesla K80", compute: "3.7" });
+    expect(gap(gpuHost([k80], "470.256.02"))).toContain("add a cell cuda=11.4 compute=3.7");
+    for (const host of [
+      gpuHost([k80], "570.124.06"),
+      gpuHost([v100], "570.124.06", null, { nvidiaChange: { module: "open" } }),
+    ])
+      expect(gap(host)).not.toContain("to serve");
+    const mac = cpuHost({ platform: "darwin/amd64" });
+    expect(gap(mac)).toBe("      fix: run it on a linux/amd64 host: no march belongs to darwin/amd64");
+  });
+
+  it("says once that the host is broken, and then what else stands against the images", () => {
+    const problem = { code: "HOST_GPU_LOST", message: "GPU 1 is lost", fix: "power-cycle" } as const;
+    const lock = lockOf({
+      cpu: image(),
+      one: gpuImage(cuda("12.8.1", ["sm_90"])),
+      old: gpuImage(cuda("12.8.1", ["sm_80"])),
+      arm: image({ platform: "linux/arm64" }),
+    });
+    const host = gpuHost([h100], "570.124.06", "12.8", { problems: [problem] });
+    const lines = explainResolution(lock, host);
+    expect(lines.slice(lines.indexOf("match: none")).join("\n")).toMatchInlineSnapshot(`
+      "match: none
+      do not fit: 4
+        4 images: arm, cpu, old and 1 more
+          HOST_BROKEN: HOST_GPU_LOST: see the host above
+            fix: repair the host; to run without the GPUs, ask for a CPU image (--cpu)
+        arm
+          ARCH_MISMATCH: is built for linux/arm64, this host is linux/amd64
+            fix: add a cell whose march belongs to linux/amd64
+        old
+          NO_GPU_CODE: has sm_80, none of which runs on GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
+            fix: add compute=9.0 to the image's cell"
+    `);
+    const wished = explainResolution(lock, host, { cpuOnly: true });
+    expect(wished.filter((line) => line.includes("HOST_BROKEN"))).toHaveLength(1);
+    expect(wished.filter((line) => line.includes("GPU 1 is lost"))).toHaveLength(1);
+    expect(wished.join("\n")).not.toContain("ask for a CPU image");
+  });
+
+  it("numbers GPUs as the driver does where some are hidden", () => {
+    const host = gpuHost([h100], "570.124.06", "12.8");
+    const second = { ...host, nvidia: host.nvidia && { ...host.nvidia, gpus: [{ ...h100, index: 2 }] } };
+    expect(explainResolution(lockOf({ one: gpuImage(cuda("12.8.1", ["sm_90"])) }), second)).toContain(
+      "  tier native, GPU 2 runs sm_90",
+    );
   });
 
   it("tells the user to pin when only the tag decided", () => {

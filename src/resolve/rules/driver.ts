@@ -14,6 +14,7 @@ import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit, Tier } from "../verdict.ts";
+import { updateDriver } from "./remedy.ts";
 
 /** How the toolkit is served. `cuda` is the version that the program meets, for messages. */
 export interface DriverService {
@@ -138,7 +139,7 @@ function refuseCompat(
 ): Misfit | null {
   const no = (why: string, fix: string) =>
     misfit("COMPAT_NOT_SUPPORTED", `its forward-compatibility package ${compat.package} ${why}`, fix);
-  const update = `update the NVIDIA driver: ${driver.text} → >= ${compat.package}, which needs no package`;
+  const update = updateDriver(compat.package, nvidia, ", which needs no package");
   if (nvidia.scale === "wsl") {
     return no(
       `works on Linux drivers only, this host is WSL with driver ${driver.text}`,
@@ -188,11 +189,11 @@ function compareMinor(driver: CudaVersion, toolkit: CudaVersion): number {
   return compareVersions(driver.parts.slice(0, 2), toolkit.parts.slice(0, 2));
 }
 
-function tooOld(minimum: string, { driverText }: NvidiaView): Misfit {
+function tooOld(minimum: string, nvidia: NvidiaView): Misfit {
   return misfit(
     "DRIVER_TOO_OLD",
-    `needs NVIDIA driver >= ${minimum}, this host has ${driverText}`,
-    `update the NVIDIA driver: ${driverText} → >= ${minimum}`,
+    `needs NVIDIA driver >= ${minimum}, this host has ${nvidia.driverText}`,
+    updateDriver(minimum, nvidia),
   );
 }
 

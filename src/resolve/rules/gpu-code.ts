@@ -7,6 +7,7 @@ import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { CodeFit, Misfit } from "../verdict.ts";
 import type { DriverService } from "./driver.ts";
+import { addCode, someDriverOffers } from "./remedy.ts";
 
 /** Best first. Machine code made for this device beats that of its family, of its major, and what the driver compiles. */
 export const codeKinds = ["specific", "family", "sass", "ptx"] as const satisfies readonly CodeFit["kind"][];
@@ -25,8 +26,8 @@ export function checkGpuCode(
     const usable = runnable.filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
     const best = usable[0];
     if (best !== undefined) fits.push(best);
-    else if (runnable[0] === undefined) return noCode(code, gpu, gpus);
-    else ptxTooNew ??= tooNew(runnable[0], toolkit, gpu, service);
+    else if (runnable[0] === undefined) return noCode(code, toolkit, gpu, gpus);
+    else ptxTooNew ??= tooNew(runnable[0], toolkit, gpu, gpus, service);
   }
   return ptxTooNew ?? fits;
 }
@@ -60,7 +61,12 @@ const kinds = { a: "specific", f: "family", "": "sass" } as const satisfies Reco
   CodeFit["kind"]
 >;
 
-function noCode(code: readonly string[], { label, compute }: GpuView, gpus: readonly GpuView[]): Misfit {
+function noCode(
+  code: readonly string[],
+  toolkit: string,
+  { label, compute }: GpuView,
+  gpus: readonly GpuView[],
+): Misfit {
   const has = code.length === 0 ? "no GPU code" : code.join(", ");
   if (compute === null) {
     return misfit(
@@ -75,7 +81,7 @@ function noCode(code: readonly string[], { label, compute }: GpuView, gpus: read
   return misfit(
     "NO_GPU_CODE",
     `has ${has}, none of which runs on ${label}, compute capability ${number}`,
-    `add compute=${number} to the image's cell${others ? ", or hide this GPU" : ""}`,
+    `${addCode(toolkit, compute)}${others ? ", or hide this GPU" : ""}`,
   );
 }
 
@@ -83,6 +89,7 @@ function tooNew(
   best: CodeFit,
   toolkit: string,
   { label, compute }: GpuView,
+  gpus: readonly GpuView[],
   service: DriverService | null,
 ): Misfit {
   const offered = service?.cuda?.text ?? "an unknown version";
@@ -90,7 +97,12 @@ function tooNew(
   return misfit(
     "PTX_TOO_NEW",
     `${label}, compute capability ${number}, would run ${best.target} of CUDA ${toolkit}, this host's driver understands PTX up to CUDA ${offered}`,
-    `update the driver to one that offers CUDA: ${offered} → >= ${majorMinor(toolkit)}, or add compute=${number} to the image's cell`,
+    [
+      ...(someDriverOffers(majorMinor(toolkit), gpus)
+        ? [`update the driver to one that offers CUDA: ${offered} → >= ${majorMinor(toolkit)}`]
+        : []),
+      ...(compute === null ? [] : [addCode(toolkit, compute)]),
+    ].join(", or "),
   );
 }
 
