@@ -1,6 +1,8 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
+import { shellWord } from "../launch/shell.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
+import type { ResolveOptions } from "../resolve/resolve.ts";
 import type { Misfit } from "../resolve/verdict.ts";
 import { whyNot as explain, type WhyNot } from "../resolve/why-not.ts";
 import type { CommandContext } from "./context.ts";
@@ -17,7 +19,7 @@ export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promi
   const { lock, host, options } = await readQuestion(flags, context);
   const answer = explain(lock, flags.image, host, options);
   if (flags.json) context.out(`${JSON.stringify(answer, null, 2)}\n`);
-  else context.out(`${describe(answer, styleFor(context.terminal.color.out)).join("\n")}\n`);
+  else context.out(`${describe(answer, options, styleFor(context.terminal.color.out)).join("\n")}\n`);
   return exitCodeOf(answer);
 }
 
@@ -33,7 +35,11 @@ export function exitCodeOf({
   return reasons.some(({ code }) => code === "HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
 }
 
-function describe({ cell, reference, reasons, rank }: WhyNot, style: Style): readonly string[] {
+function describe(
+  { cell, reference, reasons, rank }: WhyNot,
+  { pins: asked = {} }: ResolveOptions,
+  style: Style,
+): readonly string[] {
   if (rank === null) {
     const broken = reasons.some(({ code }) => code === "HOST_BROKEN");
     const head = broken ? unknownLine(style, cell) : misfitLine(style, cell);
@@ -42,7 +48,10 @@ function describe({ cell, reference, reasons, rank }: WhyNot, style: Style): rea
   const head = [fitLine(style, cell), `  ${reference}`];
   if (rank.beatenBy !== null) {
     const { cell: winner, reason, pins } = rank.beatenBy;
-    const flags = Object.entries(pins).map(([axis, value]) => `--pin ${axis}=${value}`);
+    // The question's own pins hold for the answer too.
+    const flags = Object.entries({ ...asked, ...pins }).map(
+      ([axis, pin]) => `--pin ${shellWord(`${axis}=${typeof pin === "string" ? pin : pin.text}`)}`,
+    );
     return [
       ...head,
       `  place ${rank.place} of ${rank.of} that fit, tier ${rank.tier}`,

@@ -5,7 +5,7 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { explainImage } from "./explain.ts";
 import { findCell } from "./find-cell.ts";
 import { explainOrder } from "./rank.ts";
-import { type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
+import { type Candidate, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
 import type { Misfit, Resolution, Tier } from "./verdict.ts";
 
 export const whyNotSchemaVersion = 1;
@@ -39,7 +39,7 @@ export interface Victor {
   readonly cell: string;
   readonly reference: string;
   readonly reason: string;
-  /** The axes in which the beaten image differs, with its values: pinning them rules the victor out. */
+  /** The axes in which the beaten image differs from those before it, with its values: pinning them rules those out. */
   readonly pins: Readonly<Record<string, string>>;
 }
 
@@ -82,7 +82,7 @@ export function whyNot(lock: Lock, name: string, host: HostFacts, options: Resol
               cell: winner.cell,
               reference: referenceOf(lock, winner.image),
               reason: explainOrder(order, winner, own),
-              pins: differences(image, winner.image),
+              pins: winningPins(own, ranked),
             },
       beats:
         own === winner && next !== undefined
@@ -91,6 +91,16 @@ export function whyNot(lock: Lock, name: string, host: HostFacts, options: Resol
     },
     problems,
   };
+}
+
+/** What the victor alone differs in may leave a third image in front. */
+function winningPins(own: Candidate, ranked: readonly Candidate[]): Readonly<Record<string, string>> {
+  let pins: Readonly<Record<string, string>> = {};
+  for (const { image } of ranked.slice(0, ranked.indexOf(own))) {
+    const differing = differences(own.image, image);
+    if (!Object.keys(differing).some((axis) => Object.hasOwn(pins, axis))) pins = { ...pins, ...differing };
+  }
+  return pins;
 }
 
 function differences({ axes }: LockedImage, other: LockedImage): Readonly<Record<string, string>> {

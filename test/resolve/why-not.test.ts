@@ -41,6 +41,19 @@ describe("whyNot", () => {
     });
   });
 
+  it("names pins under which the image wins over every other, not the match alone", () => {
+    const axes = (toolkit: string, compute: string) => ({ cuda: toolkit, compute, march: "x86-64-v3" });
+    const fleet = lockOf({
+      best: gpuImage(cuda("12.4.1", ["sm_90a"]), { axes: axes("12.4.1", "9.0a") }),
+      second: gpuImage(cuda("12.8.1", ["sm_90"]), { axes: axes("12.8.1", "9.0") }),
+      third: gpuImage(cuda("12.4.1", ["sm_90"]), { axes: axes("12.4.1", "9.0") }),
+    });
+    const hopper = gpuHost([h100], "570.124.06", "12.8");
+    const pins = whyNot(fleet, "third", hopper).rank?.beatenBy?.pins ?? {};
+    expect(pins).toEqual({ compute: "9.0", cuda: "12.4.1" });
+    expect(whyNot(fleet, "third", hopper, { pins }).rank?.place).toBe(1);
+  });
+
   it("has no runner-up where nothing else fits", () => {
     expect(whyNot(lock, "cpu", cpuHost()).rank).toEqual({
       place: 1,
