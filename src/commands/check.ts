@@ -1,4 +1,5 @@
 import type { ExitCode } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
 import { type InspectedImage, inspectImage } from "../inspect-image.ts";
 import { createRegistryClient } from "../registry/create-client.ts";
 import { dockerCredentials } from "../registry/credentials.ts";
@@ -35,7 +36,7 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
   const requires = image.labels[requiresLabel] ?? null;
   const verdict = checkImage({ platform: image.platform, requires, env: image.env }, host);
   if (flags.json) context.out(`${JSON.stringify(toJson(image, verdict, host.problems), null, 2)}\n`);
-  else context.out(`${describe(image, verdict, styleFor(context.terminal.color.out)).join("\n")}\n`);
+  else context.out(`${describe(image, verdict, host, styleFor(context.terminal.color.out)).join("\n")}\n`);
   return exitCodeOf(verdict);
 }
 
@@ -55,12 +56,19 @@ function toJson(image: InspectedImage, verdict: ImageCheck, problems: readonly o
   };
 }
 
-function describe(image: InspectedImage, verdict: ImageCheck, style: Style): readonly string[] {
+function describe(
+  image: InspectedImage,
+  verdict: ImageCheck,
+  { nvidia }: HostFacts,
+  style: Style,
+): readonly string[] {
   const { fits, tier, code, reasons, unknown } = verdict;
   const by = verdict.requires === null ? "its environment, it has no readable imgmatch label" : "its label";
   const origin = `  judged by ${by}, read from the ${image.source}`;
   if (fits === true) {
-    const codes = code.map(({ target }, gpu) => `, GPU ${gpu} runs ${target}`).join("");
+    const codes = code
+      .map(({ target }, place) => `, GPU ${nvidia?.gpus[place]?.index ?? place} runs ${target}`)
+      .join("");
     return [fitLine(style, image.reference), `  tier ${tier}${codes}`, origin];
   }
   const head = fits === false ? misfitLine(style, image.reference) : unknownLine(style, image.reference);

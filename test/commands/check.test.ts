@@ -139,6 +139,16 @@ describe("imgmatch check", () => {
     expect(json.exit).toBe(3);
   });
 
+  it("numbers GPUs as the driver does where some are hidden", async () => {
+    const requires = requirement(cuda("12.2.2", ["sm_80"]), []);
+    const host = await serve({ architecture: "amd64", labels: { [label]: JSON.stringify(requires) } });
+    const facts = gpuHost([a100], "535.183.01", "12.2");
+    const hidden = { ...facts, nvidia: facts.nvidia && { ...facts.nvidia, gpus: [{ ...a100, index: 3 }] } };
+    const folder = makeFolder({ "gpu3.json": formatHostFacts(hidden) });
+    const { out } = await check(`${host}/team/app:1.0`, "--host", join(folder, "gpu3.json"));
+    expect(out).toContain("tier native, GPU 3 runs sm_80");
+  });
+
   it("never calls an image without labels fitting", async () => {
     const host = await serve({ architecture: "amd64", env: ["PATH=/bin"] });
     const { out, exit } = await check(`${host}/team/app:1.0`, "--host", join(folder, "cpu.json"));
