@@ -125,6 +125,12 @@ export function labelledFeature(name: string, architecture: string): LabelledFea
   return architecture === "arm64" ? { linux: name.toLowerCase(), labelled: "newer" } : null;
 }
 
+/** The Linux names that the default configuration of Node Feature Discovery leaves out. */
+export function blockedByDefault(architecture: string): ReadonlySet<string> {
+  const found = [...tableOf(architecture).values()].filter(({ labelled }) => labelled === "blocked");
+  return new Set(found.map(({ linux }) => linux));
+}
+
 /** The Linux names whose absence among the labels proves that the CPU does not have them. */
 export function alwaysLabelled(architecture: string): ReadonlySet<string> {
   const found = [...tableOf(architecture).values()].filter(({ labelled }) => labelled === "always");

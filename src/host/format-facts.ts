@@ -60,6 +60,8 @@ const unknown = "unknown";
 /** Lines for a terminal: platform, CPU, driver, each GPU, then each problem with its cure. */
 export function describeHostFacts(facts: HostFacts): string[] {
   const { platform, kernel, cpu, nvidia, runtime, problems } = facts;
+  // What labels do not name may be there all the same.
+  const labelled = problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
   return [
     row("platform", `${platform}${kernel === null ? "" : `, kernel ${kernel}`}`),
     row("cpu", [cpu.vendor, cpu.model].filter((part) => part !== null).join(" ") || unknown),
@@ -67,8 +69,13 @@ export function describeHostFacts(facts: HostFacts): string[] {
       "level",
       `${cpu.level ?? unknown}, ${cpu.features === null ? "features unknown" : `${cpu.features.length} features`}`,
     ),
-    ...(nvidia === null ? [row("nvidia", "no device and no driver")] : describeNvidia(nvidia)),
-    row("containers", runtimes[runtime.nvidia ?? "null"]),
+    ...(nvidia === null
+      ? [row("nvidia", labelled ? "none labelled" : "no device and no driver")]
+      : describeNvidia(nvidia, {
+          driver: driverless(problems) ? "none" : unknown,
+          gpus: labelled ? unknown : "none visible",
+        })),
+    row("containers", labelled && runtime.nvidia === null ? unknown : runtimes[runtime.nvidia ?? "null"]),
     ...problems.flatMap(({ code, message, fix }) => [
       row("problem", `${code}: ${message}`),
       ...(fix === undefined ? [] : [row("", `fix: ${fix}`)]),
@@ -83,15 +90,24 @@ const runtimes = {
   null: "no container engine seen",
 } as const;
 
-function describeNvidia({ driver, module, library, cuda, gpus }: NonNullable<HostFacts["nvidia"]>): string[] {
+/** Without such a problem a driver may be there whose version nothing tells. */
+function driverless(problems: HostFacts["problems"]): boolean {
+  const codes: readonly string[] = ["HOST_NO_DRIVER", "HOST_NOUVEAU", "HOST_GPU_TAKEN"];
+  return problems.some(({ code }) => codes.includes(code));
+}
+
+function describeNvidia(
+  { driver, module, library, cuda, gpus }: NonNullable<HostFacts["nvidia"]>,
+  absent: { readonly driver: string; readonly gpus: string },
+): string[] {
   const details = [
     module === null ? null : `${module} module`,
     cuda === null ? null : `CUDA up to ${cuda}`,
     library === null || library === driver ? null : `library ${library}`,
   ].filter((part) => part !== null);
   return [
-    row("driver", [driver ?? "none", ...details].join(", ")),
-    ...(gpus.length === 0 ? [row("gpus", "none visible")] : gpus.flatMap(describeGpu)),
+    row("driver", [driver ?? absent.driver, ...details].join(", ")),
+    ...(gpus.length === 0 ? [row("gpus", absent.gpus)] : gpus.flatMap(describeGpu)),
   ];
 }
 

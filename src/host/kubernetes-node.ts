@@ -1,5 +1,6 @@
 /** Host facts from a Kubernetes node, as Node Feature Discovery and GPU Feature Discovery label it. */
 
+import { blockedByDefault } from "./cpuid-labels.ts";
 import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
 import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
@@ -30,7 +31,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
     runtime: { nvidia: null },
     problems: [
       ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
-      ...cpuProblems(cpu.facts),
+      ...cpuProblems(cpu.facts, architecture),
       ...nvidia.open.map((what) => labelsOpen(what, nvidia.facts?.driver == null ? gpuFix : probeFix)),
       ...(nvidia.facts === null ? [] : [labelsOpen(neverLabelled, probeFix)]),
     ],
@@ -53,17 +54,24 @@ const gpuFix = `run GPU Feature Discovery on the node, or ${probeFix}`;
 const neverLabelled =
   "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support";
 
-function cpuProblems({ features, unknown = [] }: HostFacts["cpu"]): readonly HostProblem[] {
+function cpuProblems(
+  { features, unknown = [] }: HostFacts["cpu"],
+  architecture: string | null,
+): readonly HostProblem[] {
   if (features === null) {
     return [
       labelsOpen("no label names CPU features", `run Node Feature Discovery on the node, or ${probeFix}`),
     ];
   }
   if (unknown.length === 0) return [];
+  const blocked = blockedByDefault(architecture ?? "unknown");
   return [
     labelsOpen(
-      `${unknown.length} CPU features cannot be proved: ${unknown.join(", ")}`,
-      `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`,
+      `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} cannot be proved: ${unknown.join(", ")}`,
+      // Of the others no label ever says that they are not there.
+      unknown.some((feature) => blocked.has(feature))
+        ? `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`
+        : probeFix,
     ),
   ];
 }

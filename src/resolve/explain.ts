@@ -9,6 +9,7 @@ import { listSome, printable } from "./misfit.ts";
 import { plainPins } from "./pins.ts";
 import { comparators, decisiveStep, explainOrder } from "./rank.ts";
 import { type Ranking, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
+import { isLabelled } from "./rules/gpu-presence.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import type { Misfit } from "./verdict.ts";
 
@@ -55,7 +56,7 @@ function describeHost({ platform, cpu, nvidia, broken, others }: HostView): stri
   if (nvidia !== null) {
     lines.push(
       nvidia.driverText === null
-        ? "      an NVIDIA device and no NVIDIA driver"
+        ? `      an NVIDIA device and no ${isLabelled(others) ? "label that names its driver" : "NVIDIA driver"}`
         : `      NVIDIA driver ${nvidia.driverText}, CUDA ${nvidia.cuda?.text ?? "unknown"}`,
     );
     for (const { label, compute } of nvidia.gpus) {

@@ -2,11 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
+import { explainResolution } from "../../src/resolve/explain.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
-import { cuda, gpuImage, image } from "../resolve/support/locks.ts";
+import { levelV3 } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 
 type Labels = Record<string, string>;
 
@@ -43,6 +46,9 @@ const a100 = {
 
 const read = (value: unknown) => readHost(JSON.stringify(value), "node.json");
 
+/** So that the CPU is no reason. */
+const allFeatures = (host: HostFacts): HostFacts => ({ ...host, cpu: { ...host.cpu, features: levelV3 } });
+
 function imageOf(march: string) {
   const found = findMarch(march);
   if (found === null) throw new Error(march);
@@ -70,6 +76,14 @@ describe("CPU features", () => {
     expect(cpu.unknown).toEqual(expect.arrayContaining(["sse4_2", "popcnt", "bmi1", "abm", "movbe", "clwb"]));
     expect(cpu.features).not.toContain("sse4_2");
     expect(problems.find(({ message }) => message.includes("sse4_2"))?.code).toBe("HOST_LABELS_INCOMPLETE");
+  });
+
+  it("that no label could name are proved by the node alone", async () => {
+    const open = async (labels: Record<string, string>) =>
+      (await read(labels)).problems.find(({ message }) => message.includes("cannot be proved"));
+    expect((await open({ ...amd64, ...cpuid(broadwell) }))?.fix).toContain("attributeBlacklist");
+    const levels = cpuid(`${broadwell} X86_64_V3 CLMUL RDRAND RDSEED`);
+    expect((await open({ ...amd64, ...levels }))?.fix).not.toContain("attributeBlacklist");
   });
 
   it("without a label are absent where every release labels them", async () => {
@@ -204,6 +218,26 @@ describe("GPUs", () => {
     const host = await read({ ...amd64, "feature.node.kubernetes.io/pci-0302_10de.present": "true" });
     expect(host.nvidia).toMatchObject({ driver: null, gpus: [] });
     expect(host.problems.map(({ message }) => message).join("\n")).toContain("no driver is labelled");
+    expect(describeHostFacts(host)).toEqual(
+      expect.arrayContaining(["driver     unknown", "gpus       unknown", "containers unknown"]),
+    );
+    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
+      code: "NO_NVIDIA_DRIVER",
+      message: "needs an NVIDIA driver, no label of this node names one",
+      fix: expect.stringContaining("GPU Feature Discovery"),
+    });
+    const lines = explainResolution(lockOf({ one: gpuImage(cuda("12.8.1", ["sm_90"])) }), host);
+    expect(lines).toContain("      an NVIDIA device and no label that names its driver");
+  });
+
+  it("that no label names are not said to be absent", async () => {
+    const host = await read(amd64);
+    expect(host.nvidia).toBeNull();
+    expect(describeHostFacts(host)).toContain("nvidia     none labelled");
+    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
+      code: "NO_GPU",
+      message: "needs an NVIDIA GPU, no label of this node names one",
+    });
   });
 
   it("are none where Node Feature Discovery looked at the bus", async () => {

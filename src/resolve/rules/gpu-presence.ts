@@ -12,11 +12,21 @@ import type { Misfit } from "../verdict.ts";
 const withoutGpu = "run it on a host with an NVIDIA GPU, or add a cell with cuda=none";
 
 export function checkGpuPresence({ nvidia, broken, others }: HostView): Misfit | null {
+  const labelled = isLabelled(others);
   if (nvidia === null) {
     return misfit(
       "NO_GPU",
-      "needs an NVIDIA GPU, this host has neither an NVIDIA device nor a driver",
+      labelled
+        ? "needs an NVIDIA GPU, no label of this node names one"
+        : "needs an NVIDIA GPU, this host has neither an NVIDIA device nor a driver",
       withoutGpu,
+    );
+  }
+  if (nvidia.driver === null && nvidia.driverText === null && labelled) {
+    return misfit(
+      "NO_NVIDIA_DRIVER",
+      "needs an NVIDIA driver, no label of this node names one",
+      "run GPU Feature Discovery on the node, or imgmatch probe --json, and pass what that prints",
     );
   }
   if (nvidia.driver === null) return because(withoutDriver(nvidia), [...broken, ...others]);
@@ -33,6 +43,11 @@ export function checkGpuPresence({ nvidia, broken, others }: HostView): Misfit |
     if (found !== null) return found;
   }
   return null;
+}
+
+/** What the labels of a Kubernetes node do not name may be there all the same. */
+export function isLabelled(problems: readonly HostProblem[]): boolean {
+  return problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
 }
 
 /** The probe has seen why: its words and its cure say more than the rule can. */
