@@ -4,6 +4,7 @@ import type { EnginePreview } from "../build/engine.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readRevision } from "../io/revision.ts";
+import type { Lock } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import type { Plan } from "../plan/plan.ts";
 import { planToJson } from "../plan/plan-json.ts";
@@ -12,6 +13,7 @@ import { buildReporters, describeNothing, type ReporterName } from "../report/bu
 import { reportPlan, summarise } from "../report/plan.ts";
 import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
+import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type EngineFlags, engineFor, requirePush } from "./engine-options.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
@@ -32,8 +34,10 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   const { fleet, only } = await openFleetFor(flags);
   const style = styleFor(context.terminal.color.err);
   const tell = (problem: Problem) => context.err(`${reportProblem(problem, style)}\n`);
+  const lock = await readLockIfPresent(lockFileOf(flags));
+  if (!flags.dryRun) refuseForeignLock(lock, fleet, lockFileOf(flags));
   const plan = await planOpenFleet(fleet, {
-    lock: await readLockIfPresent(lockFileOf(flags)),
+    lock,
     only,
     published: flags.push ?? false,
     replaceBases: parseReplacements(flags.replaceBase),
@@ -66,6 +70,19 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
   if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
   return withIndex(exitCode, fleet, only, flags, context);
+}
+
+/** A lock is of one repository: to write this one would drop images that machines resolve to. */
+function refuseForeignLock(lock: Lock | null, { matrix }: Fleet, file: string): void {
+  if (lock === null || lock.repository === matrix.repository) return;
+  const published = Object.values(lock.images).filter(({ digest }) => digest !== null).length;
+  if (published === 0) return;
+  throw new ImgmatchError({
+    code: "USAGE",
+    message: `the lock is of ${lock.repository}; to build for ${matrix.repository} would drop its ${count(published, "published image")}`,
+    fix: "name a lock of its own with --lock, or remove this one if it is no longer needed",
+    at: { file },
+  });
 }
 
 /** null for engines that keep no state to compare with. */

@@ -78,7 +78,7 @@ export const commandTable = {
         "<kind>",
         "bake: docker-bake.json; github-matrix: jobs for the cells that need work; nfd-compat: what each image needs, for Node Feature Discovery",
       )
-      .option("--shards <n>", "github-matrix: jobs at most, up to 256 (default: 16)", parsePositive)
+      .option("--shards <n>", "github-matrix: jobs at most, up to 256 (default: 16)", parseShards)
       .action((kind: string, flags: object) =>
         run<{ kind: string } & FleetFlags>(async () => (await import("./export.ts")).exportFleet)({
           ...(flags as FleetFlags),
@@ -316,11 +316,19 @@ function collect(value: string, previous: readonly string[]): string[] {
 }
 
 function parsePositive(text: string): number {
+  return positive(text, "--concurrency 4");
+}
+
+function parseShards(text: string): number {
+  return positive(text, "--shards 16");
+}
+
+function positive(text: string, example: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0) return number;
   throw new ImgmatchError({
     code: "USAGE",
     message: `${JSON.stringify(text)} is not a whole number above 0`,
-    fix: "write --concurrency 4",
+    fix: `write ${example}`,
   });
 }
