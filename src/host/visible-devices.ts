@@ -25,6 +25,8 @@ export function selectGpus(gpus: readonly GpuFacts[], text: string, grammar: Sel
   const list = text.trim();
   if (list === "" || list === "none" || list === "void" || list === "NoDevFiles")
     return { gpus: [], invalid: null };
+  // No index, and the usual way to hide every GPU from CUDA: on purpose, not a slip.
+  if (list === "-1" && grammar === "cuda") return { gpus: [], invalid: null };
   if (list === "all" && grammar === "nvidia") return { gpus, invalid: null };
   const picked = new Map<number, GpuFacts>();
   let invalid: string | null = null;
@@ -119,7 +121,8 @@ export function applyVisibility(
 
 function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {
   const value = io.env[name];
-  if (value === undefined || (value === "" && grammar === "nvidia"))
+  // On a machine without GPUs the variable of a job or a shell hides nothing.
+  if (value === undefined || gpus.length === 0 || (value === "" && grammar === "nvidia"))
     return { gpus, problems: [], source: null };
   const selection = selectGpus(gpus, value, grammar);
   const source = `${name}=${value}`;

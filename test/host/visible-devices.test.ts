@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { GpuFacts } from "../../src/host/facts.ts";
-import { narrowGpus, selectGpus } from "../../src/host/visible-devices.ts";
+import type { HostIo } from "../../src/host/io.ts";
+import { applyVisibility, narrowGpus, selectGpus } from "../../src/host/visible-devices.ts";
 
 function gpu(index: number, mig: readonly string[] = []): GpuFacts {
   return {
@@ -39,7 +40,7 @@ describe("CUDA_VISIBLE_DEVICES", () => {
     ["3,0", "0 3", null],
     [" 1 , 2 ", `1 ${whole}`, null],
     ["", "", null],
-    ["-1", "", "-1"],
+    ["-1", "", null],
     ["0,-1,1", "0", "-1"],
     ["0,9,1", "0", "9"],
     ["GPU-1", "1", null],
@@ -90,5 +91,22 @@ describe("--gpus", () => {
       /SELECTION_INVALID: --gpus 0,4: there is no GPU "4"\n {2}fix: choose among 0 \(GPU-000a-b\)/,
     );
     expect(() => narrowGpus([], "0")).toThrow(/this host has no GPU/);
+  });
+});
+
+describe("a variable of the environment", () => {
+  const narrowed = (found: readonly GpuFacts[], value: string) => {
+    const io = { env: { CUDA_VISIBLE_DEVICES: value }, exists: () => false, readText: () => null };
+    return applyVisibility(io as unknown as HostIo, found, undefined);
+  };
+
+  it("is no problem on a machine without GPUs", () => {
+    for (const value of ["0", "0,1", "-1", "GPU-1"])
+      expect(narrowed([], value)).toEqual({ gpus: [], problems: [], source: null });
+  });
+
+  it("hides all GPUs with -1, and is a problem where it names one that is not there", () => {
+    expect(narrowed(gpus, "-1")).toEqual({ gpus: [], problems: [], source: "CUDA_VISIBLE_DEVICES=-1" });
+    expect(narrowed(gpus, "9").problems).toMatchObject([{ code: "HOST_VISIBLE_DEVICES_UNCLEAR" }]);
   });
 });
