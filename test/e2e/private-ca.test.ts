@@ -5,6 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { findParts } from "../../src/build/engines/pulumi/missing-parts.ts";
+import { ImgmatchError } from "../../src/errors.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { digestOf } from "../../src/registry/digest.ts";
 import { parseImageReference } from "../../src/registry/reference.ts";
@@ -16,6 +18,10 @@ import { createProject, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 
 const stack = inject("stack");
+const whyNoPulumi = await findParts(process.env).then(
+  () => null,
+  (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
+);
 const engineEnv = stack.available ? stack.engineEnv : {};
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const address = outsideAddress();
@@ -115,6 +121,7 @@ describe.skipIf(reason !== null)(`Private authority${reason === null ? "" : `: $
       engine: ["--engine", "buildx", "--builder", "default"],
       missing: whyNoBuildx(engineEnv),
     },
+    { name: "pulumi", engine: ["--engine", "pulumi"], missing: whyNoPulumi },
   ];
   it.for(engines)(
     "$name: told what to do, and works when that is done",

@@ -1,6 +1,7 @@
 /** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
 
 import type { Engine } from "../../engine.ts";
+import { adviceFor } from "../advice.ts";
 import { connectDocker } from "../docker/api.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
@@ -16,10 +17,11 @@ export interface PulumiEngineOptions extends DockerEngineOptions {
  * A single image, as `repro` makes it, is built by the Docker Engine without a stack.
  */
 export async function createPulumiEngine(options: PulumiEngineOptions): Promise<Engine> {
-  const { env, stack = "imgmatch" } = options;
+  const { env, stack = "imgmatch", ca } = options;
   const parts = await findParts(env);
   const docker = await createDockerEngine(options);
-  const run = { env, pulumiRoot: parts.root, stack, sizeOf: await createSizeLookup(env) };
+  const sizeOf = await createSizeLookup(env);
+  const run = { env, pulumiRoot: parts.root, stack, advice: adviceFor("engine", ca), sizeOf };
   const builder = `pulumi ${parts.version}, docker plug-in ${parts.plugin}, ${await docker.describe()}`;
   return {
     ...docker,

@@ -9,7 +9,9 @@ import { findExisting } from "../../find-existing.ts";
 import type { ReadyCell } from "../../jobs.ts";
 import { noted } from "../../publish.ts";
 import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
+import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
+import { pushFailure } from "../push-failure.ts";
 import type { ImageEvent } from "./events.ts";
 import type { PublishedImage } from "./prepare.ts";
 
@@ -18,6 +20,8 @@ export interface RecorderOptions {
   /** null where nothing is pushed. */
   readonly registry: RegistryClient | null;
   readonly logFolder: string;
+  /** For what the Docker Engine that the plug-in uses fails at. */
+  readonly advice: Advice;
   /** Bytes of an image in the engine, or null where it does not tell. */
   readonly sizeOf: (name: string) => Promise<number | null>;
   readonly onEvent: (event: BuildEvent) => void;
@@ -41,7 +45,7 @@ interface Running {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { repository, registry, logFolder, sizeOf, onEvent, onBuilt } = options;
+  const { repository, registry, logFolder, advice, sizeOf, onEvent, onBuilt } = options;
   const running = new Map<string, Running>();
   const results = new Map<string, CellResult>();
   let chain: Promise<void> = Promise.resolve();
@@ -68,8 +72,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
         onEvent({ type: "log", cell, line });
       }
     } else if (event.type === "error") state.error = event.message;
-    else if (event.type === "failed") await fail(planned, state, failureOf(planned, state));
-    else if (event.type === "built") await succeed(planned, state, event.repoDigest);
+    else if (event.type === "failed") {
+      const name = `${repository}:${planned.tag}`;
+      await fail(planned, state, failureOf(planned.cell.id, name, state, advice));
+    } else if (event.type === "built") await succeed(planned, state, event.repoDigest);
   }
 
   async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
@@ -183,23 +189,17 @@ async function close({ log }: Running, last: string | null): Promise<string | nu
   return (await log.close()) ? log.path : null;
 }
 
-function failureOf({ cell }: ReadyCell, { error, lastLines }: Running): ImgmatchError {
+function failureOf(cell: string, name: string, { error, lastLines }: Running, advice: Advice): ImgmatchError {
   const text = (error ?? "the engine gave no reason").replace(/^.*?rpc error: code = \w+ desc = /s, "");
   if (/failed to connect to any docker daemon|Cannot connect to the Docker daemon/.test(text)) {
     return new ImgmatchError({
       code: "ENGINE_UNREACHABLE",
-      message: `${cell.id}: ${text}`,
+      message: `${cell}: ${text}`,
       fix: "start it, or set DOCKER_HOST",
     });
   }
   const push = /error reading push output: (.*)/s.exec(text)?.[1];
-  if (push !== undefined) {
-    const refused = /unauthorized|denied|authentication|forbidden|credentials/i.test(push);
-    return new ImgmatchError({
-      code: refused ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
-      message: `${cell.id}: the push failed: ${push.trim()}`,
-    });
-  }
+  if (push !== undefined) return pushFailure(name, push.trim(), advice);
   const message = text.replace(/^error reading build output: /, "").trim();
-  return buildFailure(cell.id, { step: null, message, lastLines: [...lastLines] });
+  return buildFailure(cell, { step: null, message, lastLines: [...lastLines] }, advice);
 }

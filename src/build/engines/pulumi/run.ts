@@ -11,6 +11,7 @@ import { type BuildPlanOptions, type BuildSummary, withImages } from "../../buil
 import type { EnginePreview } from "../../engine.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
+import type { Advice } from "../advice.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { partOf, resourceName } from "./cells.ts";
 import { FleetImages } from "./component.ts";
@@ -25,6 +26,7 @@ export interface RunOptions {
   readonly pulumiRoot: string | null;
   /** Default: `imgmatch`. */
   readonly stack: string;
+  readonly advice: Advice;
   /** Bytes of an image in the engine, or null where it does not tell. */
   readonly sizeOf: (name: string) => Promise<number | null>;
 }
@@ -74,6 +76,7 @@ export async function runPlan(
     repository: plan.matrix.repository,
     registry: options.push ? options.registry : null,
     logFolder,
+    advice: run.advice,
     sizeOf: run.sizeOf,
     onEvent,
     onBuilt: async (planned, built) => {
