@@ -12,11 +12,12 @@
 
 import { dirname, join, resolve as resolvePath } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { FleetImages, type RegistryLogin } from "./build/engines/pulumi/component.ts";
+import { FleetImages, type RegistryLogin, withoutStack } from "./build/engines/pulumi/component.ts";
 import { epochOf, findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
 import { ImgmatchError, type Problem, throwProblems } from "./errors.ts";
 import { type Fleet, openFleet, openFleetText, planOpenFleet } from "./fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
+import { parseHostFacts } from "./host/parse-facts.ts";
 import { readRevision } from "./io/revision.ts";
 import { lockPath } from "./lock/lock.ts";
 import { readLockIfPresent } from "./lock/lock-file.ts";
@@ -73,15 +74,25 @@ export class ImageFleet extends FleetImages {
   }
 
   /**
-   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does.
+   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does. What is no
+   * host facts fails the program with `FACTS_SCHEMA`, a pin of an axis that no image has with `PIN_UNKNOWN`.
    *
    * @param host what `imgmatch probe --json` prints on that host
    */
   resolve(host: pulumi.Input<HostFacts>, options: ResolveOptions = {}): pulumi.Output<Resolution> {
-    return pulumi
-      .all([this.lock, pulumi.output(host as pulumi.Input<unknown>)])
-      .apply(([lock, facts]) => resolveImage(lock, facts as HostFacts, options));
+    return pulumi.all([this.lock, pulumi.output(host as pulumi.Input<unknown>)]).apply(([lock, facts]) => {
+      try {
+        return resolveImage(lock, checkedFacts(facts), options);
+      } catch (error) {
+        throw withoutStack(error);
+      }
+    });
   }
+}
+
+/** They come from a configuration or from another program: whatever the types say, anything may stand there. */
+function checkedFacts(facts: unknown): HostFacts {
+  return parseHostFacts(JSON.stringify(facts) ?? "null", "host");
 }
 
 async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {

@@ -16,6 +16,7 @@ import * as docker from "@pulumi/docker";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ImgmatchError } from "../../src/errors.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
@@ -244,6 +245,15 @@ describe("What the program gets", () => {
     expect(match?.reference).toContain(references["x86-64-v3"]?.split("@")[1]);
   });
 
+  it("refuses what is no host facts, as a configuration may hold anything", async () => {
+    const { fleet } = await update();
+    for (const facts of [{}, { schemaVersion: 1, cpu: null }, "h100", null]) {
+      const resolved = () => value(fleet.resolve(facts as unknown as HostFacts));
+      const failures = await failuresOf(/^host: FACTS_SCHEMA: /, {}, resolved);
+      expect(failures.every((error) => pulumi.RunError.isInstance(error))).toBe(true);
+    }
+  });
+
   it("is the same lock every time", async () => {
     const once = await update();
     const twice = await update();
@@ -345,13 +355,17 @@ describe("A tag with other inputs", () => {
 });
 
 /** Every output of the fleet fails: that is what ends a program. Here nobody but the test listens. */
-async function failuresOf(wanted: RegExp, args: Partial<ImageFleetArgs> = {}): Promise<readonly unknown[]> {
+async function failuresOf(
+  wanted: RegExp,
+  args: Partial<ImageFleetArgs> = {},
+  run: () => Promise<unknown> = () => update(args),
+): Promise<readonly unknown[]> {
   const listeners = process.listeners("unhandledRejection");
   process.removeAllListeners("unhandledRejection");
   const failures: unknown[] = [];
   process.on("unhandledRejection", (error) => failures.push(error));
   try {
-    await expect(update(args)).rejects.toThrow(wanted);
+    await expect(run()).rejects.toThrow(wanted);
     await new Promise((resolve) => setTimeout(resolve, 50));
   } finally {
     process.removeAllListeners("unhandledRejection");

@@ -226,7 +226,7 @@ function lockOfImages(
 }
 
 /** Pulumi tells of a `RunError`, which it knows by this mark, in its own words alone: the stack leads into imgmatch only. */
-function withoutStack(error: unknown): unknown {
+export function withoutStack(error: unknown): unknown {
   return error instanceof ImgmatchError ? Object.assign(error, { __pulumiRunError: true }) : error;
 }
 
