@@ -55,6 +55,7 @@ export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./
 export { type FleetMember, type NodeSplit, splitNodes } from "./launch/fleet/fleet.ts";
 export { labelFormats } from "./launch/labels/label-formats.ts";
 export { nodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
+export { nfdCompatArtifactType, nfdCompatSpec } from "./launch/nfd-compat.ts";
 export { runImage } from "./launch/run.ts";
 export { shellCommand } from "./launch/shell.ts";
 export { type LaunchRequest, type LaunchTarget, launchTargets } from "./launch/target.ts";

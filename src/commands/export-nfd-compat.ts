@@ -1,4 +1,4 @@
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { nfdCompatArtifactType, nfdCompatSpec } from "../launch/nfd-compat.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -15,15 +15,24 @@ export async function exportNfdCompat(flags: ExportFlags, context: CommandContex
   const lock = await readLock(lockFileOf(flags));
   const axes = [...new Set(Object.values(lock.images).flatMap((image) => Object.keys(image.axes)))].sort();
   const selections = parseSelections(flags.only ?? [], axes);
-  const specs = Object.entries(lock.images)
+  const selected = Object.entries(lock.images)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .filter(
       ([cell, image]) => selections.length === 0 || selections.some((each) => selects(each, cell, image)),
-    )
-    .flatMap(([cell, image]) => {
-      const spec = nfdCompatSpec(lock, cell, image);
-      return spec === null ? [] : [{ reference: referenceOf(lock, image), spec }];
+    );
+  if (selected.length === 0 && selections.length > 0) {
+    throw new ImgmatchError({
+      code: "SELECTION_EMPTY",
+      message: "--only selects no image of the lock",
+      fix: "imgmatch plan lists the cells",
     });
+  }
+  const specs = selected.flatMap(([cell, image]) => {
+    const spec = nfdCompatSpec(lock, cell, image);
+    if (spec !== null) return [{ reference: referenceOf(lock, image), spec }];
+    context.err(`left out: ${cell} is not built, or no node can run it\n`);
+    return [];
+  });
   if (flags.json) {
     const images = specs.map(({ reference, spec }) => ({
       reference,
