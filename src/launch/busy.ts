@@ -1,6 +1,7 @@
 /** Why no GPUs were handed out, in words. */
 
 import { ImgmatchError } from "../errors.ts";
+import { printable } from "../resolve/misfit.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
 import type { GpuHolder } from "./gpu-holders.ts";
 import { describeUnit } from "./gpu-units.ts";
@@ -18,7 +19,7 @@ export function gpusBusy(
     total < wanted
       ? `${count(wanted)} asked for, this host shows ${total}`
       : `${count(wanted)} asked for, ${free.length} of ${total} ${free.length === 1 ? "is" : "are"} free`;
-  const lines = taken.map((unit) => `  ${describeTaken(unit, holders)}`);
+  const lines = taken.map((unit) => `  ${printable(describeTaken(unit, holders))}`);
   return new ImgmatchError({
     code: "GPU_BUSY",
     message: [summary, ...lines].join("\n"),

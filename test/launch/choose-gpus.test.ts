@@ -168,6 +168,19 @@ describe("who holds the others", () => {
   });
 });
 
+it("moves no terminal's cursor with the name of a GPU or of a program", () => {
+  const facts = gpuHost(
+    [{ ...h100, name: "\u001b[2JH\n", use: { processes: 1, memoryMiB: 1 } }],
+    "570.124.06",
+  );
+  const choice = chooseGpus(lockOf({}), facts, { kind: "count", count: 1 });
+  if (choice.ok) throw new Error("it is taken");
+  const holders = new Map([[0, [{ pid: 1, program: "\u001b]0;x\u0007", memoryMiB: null }]]]);
+  expect(gpusBusy(choice, holders).message).toContain(
+    "GPU 0 (?[2JH?): 1 process, 1 MiB used: ?]0;x? (pid 1)",
+  );
+});
+
 interface Best {
   readonly winner: Ranking["ranked"][number];
   readonly kinds: number;

@@ -95,6 +95,15 @@ describe("a node's labels", () => {
     });
   });
 
+  it("have valid names and values, whatever a GPU is called", () => {
+    const mig = ["☃", "", "x".repeat(99)].map((profile, index) => ({ uuid: `MIG-${index}`, profile }));
+    const labels = nodeLabels(gpuHost([gpu({ ...h100, name: "☃", mig })], "570.124.06"));
+    expect(labels).toMatchObject({ "gpu.mig.unknown": "2", [`gpu.mig.${"x".repeat(50)}`]: "1" });
+    expect(labels).not.toHaveProperty("gpu.product");
+    for (const key of Object.keys(labels))
+      expect(key).toMatch(/^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/);
+  });
+
   it("offer a Mesos agent whole GPUs alone", () => {
     const sliced = gpu({ ...h100, mig: [{ uuid: "MIG-1", profile: "3g.40gb" }] });
     const facts = gpuHost([sliced, h100], "570.124.06");

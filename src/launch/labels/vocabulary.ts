@@ -126,6 +126,12 @@ function plainWord(text: string): string {
     .replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
 }
 
+/** The end of a label's name, which has 63 characters in all. */
+function profileWord(profile: string): string {
+  const word = plainWord(profile.slice(0, 50));
+  return word === "" ? unknownWord : word;
+}
+
 export function platformWord(platform: string): string {
   return platform.replaceAll("/", "-");
 }
@@ -179,6 +185,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     (name) => name !== null,
   );
   const profiles = (host.nvidia?.gpus ?? []).flatMap(({ mig }) => mig.map(({ profile }) => profile));
+  const product = products.length > 1 ? "mixed" : plainWord(products[0] ?? "");
   return {
     ...numbers,
     ...(driver === null ? {} : { [keys.driver]: driver.text }),
@@ -186,13 +193,11 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     [keys.driverScale]: nvidia.scale,
     ...(checkGpuPresence(view) === null ? { [keys.gpuUsable]: "true" } : {}),
     ...(compat && nvidia.gpus.length > 0 ? { [keys.forwardCompat]: "true" } : {}),
-    ...(products.length === 0
-      ? {}
-      : { [keys.gpuProduct]: plainWord(products.length === 1 ? (products[0] ?? "") : "mixed") }),
+    ...(product === "" ? {} : { [keys.gpuProduct]: product }),
     ...counted(kinds.map(({ compute }) => keys.compute(compute))),
     ...counted(kinds.map(({ brand }) => keys.brand(brand))),
     ...counted(kinds.map(({ compute, brand }) => keys.kind(compute, brand))),
-    ...counted(profiles.map((profile) => keys.mig(plainWord(profile)))),
+    ...counted(profiles.map((profile) => keys.mig(profileWord(profile)))),
   };
 }
 
