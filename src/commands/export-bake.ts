@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
 import { type ExitCode, exitCodes, throwProblems } from "../errors.ts";
-import { bakeFile } from "../export/bake.ts";
+import { bakeFile, pathsToHide } from "../export/bake.ts";
 import type { Fleet } from "../fleet.ts";
 import { readContext } from "../io/context.ts";
 import { readRevision } from "../io/revision.ts";
@@ -39,10 +39,10 @@ async function warnOfOwnFiles(fleet: Fleet, { err, terminal }: CommandContext): 
     .filter(({ path, kind }) => kind !== "folder" && !sent.has(path))
     .map(({ path }) => path);
   if (more.length === 0) return;
-  const tops = [...new Set(more.map((path) => path.replace(/\/.*/, "")))];
+  const paths = pathsToHide(more, sent);
   const problem = {
     code: "CONTEXT_NOT_FOUND",
-    message: `bake would send ${count(more.length, "file")} more than imgmatch: ${tops.slice(0, 8).join(", ")}`,
+    message: `bake would send ${count(more.length, "file")} more than imgmatch: ${paths.slice(0, 8).join(", ")}${paths.length > 8 ? " …" : ""}`,
     fix: `where the Dockerfile copies whole folders, hide them in ${fleet.contextDir}/.dockerignore`,
   } as const;
   err(`${reportProblem(problem, styleFor(terminal.color.err))}\n`);

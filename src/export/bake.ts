@@ -65,3 +65,18 @@ function targetNames(cells: readonly string[]): string[] {
     return count === 1 ? plain : `${plain}--${count}`;
   });
 }
+
+/**
+ * Files that are not to be sent, as `.dockerignore` is to name them: a folder stands for all that is in it where nothing of
+ * it is sent.
+ */
+export function pathsToHide(files: readonly string[], sent: Iterable<string>): string[] {
+  const kept = new Set([...sent].flatMap(withParents));
+  return [...new Set(files.map((path) => withParents(path).find((above) => !kept.has(above)) ?? path))];
+}
+
+/** `a/b/c` → `a`, `a/b`, `a/b/c`. */
+function withParents(path: string): string[] {
+  const parts = path.split("/");
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}

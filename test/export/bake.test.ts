@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BuildRequest } from "../../src/build/engine.ts";
-import { bakeFile } from "../../src/export/bake.ts";
+import { bakeFile, pathsToHide } from "../../src/export/bake.ts";
 
 const request = (cell: string, more: Partial<BuildRequest> = {}): BuildRequest => ({
   cell,
@@ -49,5 +49,14 @@ describe("bake file", () => {
     const { group, target } = bakeFile([request("a.b"), request("a-b")], ".");
     expect(group.default.targets).toEqual(["a-b", "a-b--2"]);
     expect(Object.keys(target)).toEqual(["a-b", "a-b--2"]);
+  });
+});
+
+describe("paths to hide", () => {
+  it("name a folder only where nothing of it is sent", () => {
+    const own = [".imgmatch/logs/a.log", ".imgmatch/logs/b.log", "matrix.yaml", "templates/app.hbs"];
+    const sent = ["app.c", "templates", "templates/lib/app.h"];
+    expect(pathsToHide(own, sent)).toEqual([".imgmatch", "matrix.yaml", "templates/app.hbs"]);
+    expect(pathsToHide(own, ["app.c"])).toEqual([".imgmatch", "matrix.yaml", "templates"]);
   });
 });
