@@ -42,6 +42,13 @@ export async function readFleetQuestion(
 
 async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {
   if (flags.from === undefined) return readLock(flags.lock ?? lockPath);
+  if (flags.lock !== undefined) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: `the fleet is read from ${flags.from} or from --lock ${flags.lock}, not from both`,
+      fix: "leave one of them out",
+    });
+  }
   // A node with a lock should not wait for the registry client to load.
   const { readRegistryFleet } = await import("./registry-fleet.ts");
   return readRegistryFleet(flags.from, flags, context);
@@ -58,7 +65,15 @@ async function parsePins(texts: readonly string[]): Promise<Pins> {
         fix: "write --pin python=3.12",
       });
     }
-    pairs[text.slice(0, at)] = text.slice(at + 1);
+    const [axis, value] = [text.slice(0, at), text.slice(at + 1)];
+    if (Object.hasOwn(pairs, axis) && pairs[axis] !== value) {
+      throw new ImgmatchError({
+        code: "USAGE",
+        message: `--pin ${axis}=${pairs[axis]} and --pin ${axis}=${value} contradict each other`,
+        fix: `pin ${axis} once: a value, a pattern with * or a version range`,
+      });
+    }
+    pairs[axis] = value;
   }
   return compilePins(pairs);
 }
