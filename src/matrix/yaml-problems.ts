@@ -1,6 +1,6 @@
 /** Mistakes of syntax in YAML, in the words of someone who edits a matrix. */
 
-import { type Alias, type Document, isAlias, visit, type YAMLError } from "yaml";
+import { type Alias, type Document, isAlias, isScalar, type Scalar, visit, type YAMLError } from "yaml";
 import type { Place, Problem } from "../errors.ts";
 
 /** `at` is where the reader stumbled. */
@@ -30,6 +30,20 @@ export function aliasProblems(document: Document, placeOf: (alias: Alias) => Pla
       } else if (path.includes(target)) {
         report(alias, `*${alias.source} stands inside its own value`, "write the value out");
       }
+    },
+  });
+  return problems;
+}
+
+/** `<<: *name` is of YAML 1.1 (yaml.org/type/merge.html) and no part of YAML 1.2: it would be a key like any other. */
+export function mergeKeyProblems(document: Document, placeOf: (key: Scalar) => Place): Problem[] {
+  const problems: Problem[] = [];
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (!isScalar(key) || key.value !== "<<") return;
+      const fix = "write the keys out, or name a whole value by its alias";
+      const message = "YAML's merge key << is not available";
+      problems.push({ code: "MATRIX_SYNTAX", message, fix, at: placeOf(key) });
     },
   });
   return problems;

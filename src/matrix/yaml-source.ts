@@ -2,7 +2,7 @@
 
 import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 import type { Place, Problem } from "../errors.ts";
-import { aliasProblems, describeYamlError } from "./yaml-problems.ts";
+import { aliasProblems, describeYamlError, mergeKeyProblems } from "./yaml-problems.ts";
 
 export type YamlPath = readonly PropertyKey[];
 
@@ -33,6 +33,7 @@ export function parseYamlSource(
       describeYamlError(error, place(error.pos[0])),
     ),
     ...aliasProblems(document, (alias) => place(offsetOf(alias))),
+    ...mergeKeyProblems(document, (key) => place(offsetOf(key))),
   ];
   // A key that stands twice leaves a document that can be read, so its other mistakes are found in the same run.
   const isReadable = problems.every(({ code }) => code === "MATRIX_DUPLICATE");
