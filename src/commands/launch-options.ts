@@ -89,8 +89,13 @@ function parseMount(text: string): Mount {
   const at = text.indexOf(":/");
   const source = text.slice(0, Math.max(at, 0));
   const target = parts.join(":").slice(at + 1);
-  if (at > 0 && source.startsWith("/") && target.startsWith("/") && !target.includes(":/"))
-    return { source, target, readOnly: mode === "ro" };
+  if (at > 0 && source.startsWith("/") && target.startsWith("/") && !target.includes(":/")) {
+    const end = target.indexOf(":");
+    if (end < 0) return { source, target, readOnly: mode === "ro" };
+    // Docker's other modes, as in :z and :ro,z, must not become the end of a path.
+    const other = JSON.stringify(target.slice(end + 1));
+    throw usage(`--mount ${text}: ${other} is no mode`, "write ro, rw or nothing in its place");
+  }
   throw usage(`--mount ${text} is not SOURCE:TARGET with two absolute paths`, "write --mount /data:/data:ro");
 }
 
