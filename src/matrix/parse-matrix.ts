@@ -47,6 +47,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   const axes = parseAxes(input, source, problems);
   const exclude = parseExclusions(input, axes, source, problems);
   const include = parseIncludes(input, axes, source, problems);
+  checkPreferences(input, axes, source, problems);
   checkReferences(input, source, problems);
   checkLabels(input, source, problems);
   problems.push(...secretProblems(input.args, source));
@@ -220,6 +221,25 @@ function parseExclusions(
     }
     return { at, reason, match };
   });
+}
+
+/** A step of an axis that is none would order nothing, and nobody would notice. */
+function checkPreferences(
+  { prefer = [] }: MatrixInput,
+  axes: readonly Axis[],
+  source: YamlSource,
+  problems: Problem[],
+): void {
+  for (const [index, step] of prefer.entries()) {
+    const [axis, value] = step.split("=");
+    if (value === undefined || axes.some(({ name }) => name === axis)) continue;
+    problems.push({
+      code: "MATRIX_VALUE_UNKNOWN",
+      message: `prefer names an unknown axis ${JSON.stringify(axis)}`,
+      fix: `the axes are ${axes.map(({ name }) => name).join(", ")}`,
+      at: source.placeOf(["prefer", index]),
+    });
+  }
 }
 
 function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
