@@ -14,7 +14,10 @@ export interface PciGpu {
 export const pciPath = "/sys/bus/pci/devices";
 const nvidiaVendor = "10de";
 
-/** All NVIDIA display controllers by PCI address. */
+/**
+ * All NVIDIA display controllers by PCI address. Not the virtual functions that a vGPU host keeps for its machines: there they
+ * bear the card's class and driver, and NVML lists none of them (Linux, PCI Express I/O Virtualization: `physfn`; go-nvlib, nvpci).
+ */
 export function readPciGpus(io: HostIo): readonly PciGpu[] {
   return io
     .list(pciPath)
@@ -25,6 +28,7 @@ export function readPciGpus(io: HostIo): readonly PciGpu[] {
 function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {
   const read = (name: string) => textOf(io, `${pciPath}/${address}/${name}`) ?? "";
   if (hex(read("vendor"), 4) !== nvidiaVendor) return [];
+  if (io.readLink(`${pciPath}/${address}/physfn`) !== null) return [];
   const bus = formatBus(address);
   const device = hex(read("device"), 4);
   if (bus === null || device === null || !isGpuClass(read("class"))) return [];

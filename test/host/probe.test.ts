@@ -26,6 +26,25 @@ describe("options.gpus", () => {
   });
 });
 
+it("counts no virtual function of a vGPU host as a GPU that the driver has lost", async () => {
+  const io = machine("ubuntu2404-sapphirerapids-h100");
+  const [card = ""] = io.list("/sys/bus/pci/devices").filter((address) => {
+    const text = io.readText(`/sys/bus/pci/devices/${address}/class`);
+    return typeof text === "string" && text.startsWith("0x0302");
+  });
+  const of = (path: string) => path.replace("/0000:fe:00.4/", `/${card}/`);
+  const withFunction = (physfn: string | null): HostIo => ({
+    ...io,
+    list: (path) => [...io.list(path), ...(path === "/sys/bus/pci/devices" ? ["0000:fe:00.4"] : [])],
+    readText: (path) => io.readText(of(path)),
+    readLink: (path) => (path.endsWith("/0000:fe:00.4/physfn") ? physfn : io.readLink(of(path))),
+  });
+  const codes = async (physfn: string | null) =>
+    (await probeHost(withFunction(physfn))).problems.map(({ code }) => code);
+  expect(await codes(`../${card}`)).toEqual([]);
+  expect(await codes(null)).toEqual(["HOST_NO_DEVICES"]);
+});
+
 describe("environment", () => {
   it("both variables narrow together, and an empty CUDA_VISIBLE_DEVICES hides all", async () => {
     const io = machine("ubuntu2204-icelake-a100_nvd");
