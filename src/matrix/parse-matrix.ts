@@ -11,6 +11,7 @@ import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secrets.ts";
 import { unsafeTextProblems } from "./unsafe-text.ts";
 import {
+  none,
   type Parsed,
   parseBases,
   parseCompiler,
@@ -47,7 +48,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   const axes = parseAxes(input, source, problems);
   const exclude = parseExclusions(input, axes, source, problems);
   const include = parseIncludes(input, axes, source, problems);
-  checkPreferences(input, axes, source, problems);
+  checkPreferences(input, { axes, include }, source, problems);
   checkReferences(input, source, problems);
   checkLabels(input, source, problems);
   problems.push(...secretProblems(input.args, source));
@@ -223,22 +224,30 @@ function parseExclusions(
   });
 }
 
-/** A step of an axis that is none would order nothing, and nobody would notice. */
+/** A step that no cell meets would order nothing, and nobody would notice. */
 function checkPreferences(
   { prefer = [] }: MatrixInput,
-  axes: readonly Axis[],
+  { axes, include }: Pick<Matrix, "axes" | "include">,
   source: YamlSource,
   problems: Problem[],
 ): void {
   for (const [index, step] of prefer.entries()) {
-    const [axis, value] = step.split("=");
-    if (value === undefined || axes.some(({ name }) => name === axis)) continue;
-    problems.push({
-      code: "MATRIX_VALUE_UNKNOWN",
-      message: `prefer names an unknown axis ${JSON.stringify(axis)}`,
-      fix: `the axes are ${axes.map(({ name }) => name).join(", ")}`,
-      at: source.placeOf(["prefer", index]),
-    });
+    const equals = step.indexOf("=");
+    if (equals < 0) continue;
+    const [name, label] = [step.slice(0, equals), step.slice(equals + 1)];
+    const report = (message: string, fix: string) =>
+      problems.push({ code: "MATRIX_VALUE_UNKNOWN", message, fix, at: source.placeOf(["prefer", index]) });
+    const axis = axes.find((known) => known.name === name);
+    if (axis === undefined) {
+      const fix = `the axes are ${axes.map((known) => known.name).join(", ")}`;
+      report(`prefer names an unknown axis ${JSON.stringify(name)}`, fix);
+      continue;
+    }
+    const labels = [...axis.values, ...include.flatMap(({ values }) => values[name] ?? [])].map(
+      (value) => value.label,
+    );
+    if (!labels.includes(label) && label !== none)
+      report(`prefer names ${step}, which no cell has`, `${name} has ${[...new Set(labels)].join(", ")}`);
   }
 }
 
