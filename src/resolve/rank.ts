@@ -136,14 +136,15 @@ function countUnused({ requires }: LockedImage, { code }: Fit): number {
 }
 
 function preferValue(text: string): Comparator {
-  const [axis, value, rest] = text.split("=");
-  if (axis === undefined || axis === "" || value === undefined || rest !== undefined) {
+  const equals = text.indexOf("=");
+  if (equals < 1) {
     throw new ImgmatchError({
       code: "USAGE",
       message: `prefer "${text}" is no step of the order`,
       fix: `use axis=value or one of: ${Object.keys(comparators).join(", ")}`,
     });
   }
+  const [axis, value] = [text.slice(0, equals), text.slice(equals + 1)];
   const has = ({ image }: Candidate) => image.axes[axis] === value;
   return {
     name: `preferred ${axis}`,

@@ -131,6 +131,11 @@ describe("prefer", () => {
     expect(order(images, host, { prefer: ["cuda=none"] })).toEqual(["cpu", "old", "new"]);
   });
 
+  it("takes a value with = in it", () => {
+    const flagged = { ...images, new: { ...images.new, axes: { ...images.new.axes, flags: "a=b" } } };
+    expect(order(flagged, host, { prefer: ["flags=a=b"] })).toEqual(["new", "old", "cpu"]);
+  });
+
   it("refuses a name that is neither", () => {
     expect(() => order(images, host, { prefer: ["newest"] })).toThrow(/gpu, code, tier, toolkit/);
   });
