@@ -1,5 +1,6 @@
 /** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
 
+import { ImgmatchError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { adviceFor } from "../advice.ts";
 import { connectDocker } from "../docker/api.ts";
@@ -13,11 +14,13 @@ export interface PulumiEngineOptions extends DockerEngineOptions {
 }
 
 /**
- * Throws `ENGINE_NOT_FOUND` that names all missing parts and how to install them, and what the Docker Engine throws.
+ * Throws `USAGE` for a name that no stack can have, `ENGINE_NOT_FOUND` that names all missing parts and how to install them,
+ * and what the Docker Engine throws.
  * A single image, as `repro` makes it, is built by the Docker Engine without a stack.
  */
 export async function createPulumiEngine(options: PulumiEngineOptions): Promise<Engine> {
   const { env, stack = "imgmatch", ca } = options;
+  requireStackName(stack);
   const parts = await findParts(env);
   const docker = await createDockerEngine(options);
   const sizeOf = await createSizeLookup(env);
@@ -33,6 +36,16 @@ export async function createPulumiEngine(options: PulumiEngineOptions): Promise<
     previewPlan: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).previewPlan(plan, fleet, buildOptions, run),
   };
+}
+
+/** Pulumi: letters, digits, `_`, `-` and `.`, at most 100. A hyphen at the start would be an option of its program. */
+function requireStackName(stack: string): void {
+  if (/^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$/.test(stack)) return;
+  throw new ImgmatchError({
+    code: "USAGE",
+    message: `--stack ${JSON.stringify(stack)} is no name of a stack`,
+    fix: "use at most 100 letters, digits and _ . - in it; the organization is that of pulumi org set-default",
+  });
 }
 
 async function createSizeLookup(env: Environment): Promise<(name: string) => Promise<number | null>> {
