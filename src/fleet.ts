@@ -114,7 +114,10 @@ function checkFile(
 function checkLines(keywords: readonly string[], find: FileCheck): FileCheck {
   // A line that ends in a backslash goes on; comments and empty lines in between do not end it.
   const continued = "[^\\n]*\\\\[ \\t]*\\n(?:[ \\t]*(?:#[^\\n]*)?\\n)*";
-  const pattern = new RegExp(`^[ \\t]*(?:${keywords.join("|")})[ \\t](?:${continued})*[^\\n]*`, "gim");
+  const pattern = new RegExp(
+    `^[ \\t]*(?:ONBUILD[ \\t]+)?(?:${keywords.join("|")})[ \\t](?:${continued})*[^\\n]*`,
+    "gim",
+  );
   const whole = new Set<string>();
   return (file) => {
     const lines = file.text.match(pattern)?.join("\n") ?? "";

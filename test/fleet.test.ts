@@ -35,6 +35,7 @@ test.each([
   ["behind a here-document", "COPY <<EOF /etc/motd\nhello\nEOF\nCOPY gone /x\n", "CONTEXT_NOT_FOUND", 6],
   ["on a continued line", "COPY app.c \\\n  gone /x/\n", "CONTEXT_NOT_FOUND", 3],
   ["behind a comment in the instruction", "COPY app.c \\\n\n  # and\n  gone /x/\n", "CONTEXT_NOT_FOUND", 3],
+  ["behind ONBUILD", "ONBUILD ENV NPM_TOKEN=abc\n", "MATRIX_SECRET", 3],
   ["a secret there", "ENV A=1 \\\n  # of npm\n  NPM_TOKEN=abc\n", "MATRIX_SECRET", 3],
 ])("what is wrong is found %s", async (_, text, code, line) => {
   const root = makeFolder({ ...files, "templates/app.Dockerfile.hbs": `FROM {{base}}\n${text}` });

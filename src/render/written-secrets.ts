@@ -9,7 +9,10 @@ const path = /^["']?(~|\.{0,2})\//;
 
 /** Every value that looks like a secret, as `MATRIX_SECRET` with `file:line`. The value itself is shown nowhere. */
 export function writtenSecrets(dockerfile: string, file: string): Problem[] {
-  return parseDockerfile(dockerfile).instructions.flatMap(({ keyword, text, line }) => {
+  return parseDockerfile(dockerfile).instructions.flatMap(({ text: whole, line }) => {
+    // What stands behind ONBUILD is in the image's configuration as it is.
+    const text = whole.replace(/^\s*ONBUILD\s+/i, "");
+    const keyword = words(text)[0]?.text.toUpperCase();
     if (keyword !== "ARG" && keyword !== "ENV") return [];
     return assignments(text).flatMap(([name, value]): Problem[] => {
       const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
