@@ -21,6 +21,9 @@ export const neverNeededFeatures: ReadonlySet<string> = new Set([
   "xsaves",
   // A process must ask the kernel for tagging (prctl) before a tag means anything, so it looks at HWCAP2_MTE first.
   "mte",
+  // Speculation control, which the kernel hides from programs on Neoverse and Cortex cores whose erratum makes it useless
+  // (Linux 6.10 and the stable branches: Documentation/arch/arm64/silicon-errata.rst, ARM64_ERRATUM_3194386).
+  "ssbs",
 ]);
 
 /** Every x86-64 compiler and every x86-64 Linux takes these for granted: no option removes them. */

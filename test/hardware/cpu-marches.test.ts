@@ -70,6 +70,17 @@ describe("marches", () => {
     expect(marchPlatform(march("power9"))).toBe("linux/ppc64le");
   });
 
+  test("what newer kernels hide of an Arm core is never asked for", () => {
+    // Linux 6.10 prints no ssbs on Graviton2 to 4 and Grace: ARM64_ERRATUM_3194386.
+    const graviton2 =
+      "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp".split(
+        " ",
+      );
+    expect(march("neoverse-n1").features.filter((feature) => !graviton2.includes(feature))).toEqual([]);
+    expect(allFeatures).not.toContain("ssbs");
+    expect(march("neoverse-n1").optional).toContain("ssbs");
+  });
+
   test("what the CPU itself does not have is never asked for, whatever a compiler implies", () => {
     expect(march("sapphirerapids").features).not.toContain("avx512_vp2intersect");
     expect(march("a64fx").features).not.toContain("aes");
