@@ -20,7 +20,7 @@ import type { HostFacts } from "./host/facts.ts";
 import { parseHostFacts } from "./host/parse-facts.ts";
 import { readRevision } from "./io/revision.ts";
 import { lockPath } from "./lock/lock.ts";
-import { readLockIfPresent } from "./lock/lock-file.ts";
+import { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 import { parseSelections } from "./plan/select.ts";
 import { createBaseLookup } from "./registry/base-lookup.ts";
 import type { RegistryClient } from "./registry/client.ts";
@@ -53,7 +53,7 @@ export interface ImageFleetArgs {
   readonly push?: boolean;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: Readonly<Record<string, string>>;
-  /** Lock that pins base images, where it is there. Default: `images/imgmatch.lock.json` beside the matrix. */
+  /** Lock that pins base images. Default: `images/imgmatch.lock.json` beside the matrix, where it is there. */
   readonly lock?: string;
   /** Registry hosts that are asked without TLS, beside this machine. */
   readonly plainHttp?: readonly string[];
@@ -104,7 +104,8 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
   const problems: Problem[] = [];
   const lookUp = createBaseLookup(env, (problem) => problems.push(problem), { plainHttp });
   const plan = await planOpenFleet(fleet, {
-    lock: await readLockIfPresent(args.lock ?? join(root, lockPath)),
+    // One that is named and is not there would leave the bases unpinned in silence.
+    lock: args.lock === undefined ? await readLockIfPresent(join(root, lockPath)) : await readLock(args.lock),
     only: parseSelections(
       args.only ?? [],
       fleet.matrix.axes.map(({ name }) => name),

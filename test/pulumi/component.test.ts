@@ -254,6 +254,10 @@ describe("What the program gets", () => {
     }
   });
 
+  it("is nothing when the lock that it names is not there", async () => {
+    await failuresOf(/LOCK_NOT_FOUND/, { lock: join(folder, "nowhere.json") });
+  });
+
   it("is the same lock every time", async () => {
     const once = await update();
     const twice = await update();
