@@ -25,6 +25,8 @@ export interface BuildFlags extends FleetFlags, EngineFlags {
   readonly dryRun?: boolean;
   /** Write the index of the version too. */
   readonly index?: boolean;
+  /** Let that index say something else than it does now. */
+  readonly replaceIndex?: boolean;
   readonly json?: boolean;
 }
 
@@ -48,6 +50,13 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
       code: "USAGE",
       message: "--index names images in the registry, and without --push there are none",
       fix: "add --push",
+    });
+  }
+  if (flags.replaceIndex && !flags.index) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: "--replace-index is about the index, and without --index none is written",
+      fix: "add --index",
     });
   }
   if (flags.dryRun) {

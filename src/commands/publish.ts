@@ -13,9 +13,7 @@ import type { CommandContext } from "./context.ts";
 import { type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
 import { registryFor } from "./registry-options.ts";
 
-export interface PublishFlags extends BuildFlags {
-  readonly replaceIndex?: boolean;
-}
+export type PublishFlags = BuildFlags;
 
 /** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
 export async function publish(flags: PublishFlags, context: CommandContext): Promise<ExitCode> {

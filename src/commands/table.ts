@@ -55,6 +55,7 @@ export const commandTable = {
       .option("--concurrency <n>", "builds at one time", parsePositive, 4)
       .option("--dry-run", "say what would be built, and stop")
       .option("--index", "with --push: write the index of the version too, as publish does")
+      .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
       .action(run(async () => (await import("./build.ts")).build)),
 
   publish: (command, run) =>

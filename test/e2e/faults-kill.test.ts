@@ -30,15 +30,23 @@ describe.skipIf(reason !== null)(`Kill and interrupt${reason === null ? "" : `: 
   });
   afterAll(() => project?.remove());
 
-  const killAfter = (args: readonly string[], ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const child = spawn(process.execPath, [cli, ...args], { cwd: project.folder, env, stdio: "ignore" });
-      const timer = setTimeout(() => child.kill("SIGKILL"), ms);
-      child.once("close", () => {
-        clearTimeout(timer);
-        resolve();
-      });
+  /** Whether the kill came in time; else the program must have ended well. */
+  async function killAfter(args: readonly string[], ms: number): Promise<boolean> {
+    const child = spawn(process.execPath, [cli, ...args], {
+      cwd: project.folder,
+      env,
+      stdio: ["ignore", "ignore", "pipe"],
     });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const timer = setTimeout(() => child.kill("SIGKILL"), ms);
+    const status = await new Promise((resolve) => child.once("close", resolve));
+    clearTimeout(timer);
+    expect([null, 0], stderr).toContain(status);
+    return status === null;
+  }
 
   const moments = rounds(20, 50);
   const publishMoments = rounds(5, 50);
@@ -50,16 +58,18 @@ describe.skipIf(reason !== null)(`Kill and interrupt${reason === null ? "" : `: 
     const started = performance.now();
     expect((await project.run(...args)).status).toBe(0);
     const whole = performance.now() - started;
+    let killed = 0;
     for (let moment = 0; moment < moments; moment++) {
       // New work for each: two cells with content that nobody has built.
       project.write("templates/content", `${process.pid} ${moment}\n`);
-      await killAfter([...args, "--replace-index"], (whole * (moment + 0.5)) / moments);
+      if (await killAfter([...args, "--replace-index"], (whole * (moment + 0.5)) / moments)) killed++;
       await expectTruth(project, registry);
       // The run after the kill, and not a later one, ends what was begun. Every fifth also shows that nothing is left.
       if (moment % 5 === 0) await expectCompletion(project, registry, flavours.length);
       else expect((await project.run("build", "--push")).status).toBe(0);
       await expectTruth(project, registry);
     }
+    expect(killed).toBeGreaterThan(moments / 4);
   });
 
   it(`kill -9 at ${publishMoments} moments of publish: what is published is never half of an index`, async () => {
@@ -67,10 +77,12 @@ describe.skipIf(reason !== null)(`Kill and interrupt${reason === null ? "" : `: 
     const started = performance.now();
     expect((await project.run("publish", "--replace-index")).status).toBe(0);
     const whole = performance.now() - started;
+    let killed = 0;
     for (let moment = 0; moment < publishMoments; moment++) {
       project.write("templates/content", `publish ${process.pid} ${moment}\n`);
       expect((await project.run("build", "--push")).status).toBe(0);
-      await killAfter(["publish", "--replace-index"], (whole * (moment + 0.5)) / publishMoments);
+      if (await killAfter(["publish", "--replace-index"], (whole * (moment + 0.5)) / publishMoments))
+        killed++;
       const answer = await fetch(
         `http://${registry}/v2/${project.repository.split("/").slice(1).join("/")}/manifests/1.0.0`,
         {
@@ -81,6 +93,7 @@ describe.skipIf(reason !== null)(`Kill and interrupt${reason === null ? "" : `: 
       expect(manifests).toHaveLength(2);
       expect((await project.run("publish", "--replace-index")).status).toBe(0);
     }
+    expect(killed).toBeGreaterThan(publishMoments / 4);
   });
 
   it("kill -9 at 50 moments of writing the lock: it is whole, and its guard is no obstacle to the next", async () => {
