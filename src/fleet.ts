@@ -8,6 +8,7 @@ import { type Digest, type Lock, lockPath } from "./lock/lock.ts";
 import type { Matrix } from "./matrix/matrix.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/references.ts";
+import { suggest } from "./matrix/suggest.ts";
 import type { Cell } from "./plan/cell.ts";
 import { type ExpandedCell, expandMatrix } from "./plan/expand.ts";
 import { type Plan, type PlannedBase, planFleet, selectCells } from "./plan/plan.ts";
@@ -160,6 +161,7 @@ export interface FleetPlanOptions {
 /** Plans a fleet. A base whose digest is found nowhere leaves its cells without input digest. */
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const replace = options.replaceBases ?? new Map<string, string>();
+  if (replace.size > 0) checkReplacements(fleet, replace);
   const chosen = selectCells(fleet.cells, options.only ?? []).filter(({ skipped }) => skipped === null);
   const pins = lockedPins(options.lock);
   const unknown = new Set<string>();
@@ -190,6 +192,27 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       }),
     }),
   });
+}
+
+/** Throws `USAGE` for a base that no Dockerfile of the whole fleet names: what it was to replace would be built with. */
+function checkReplacements({ cells, basesOf }: Fleet, replace: ReadonlyMap<string, string>): void {
+  const refs = new Set(
+    cells.flatMap(({ cell, skipped }) => (skipped === null ? basesOf(cell).map(({ ref }) => ref) : [])),
+  );
+  const names = [...refs].sort();
+  throwProblems(
+    [...replace.keys()]
+      .filter((ref) => !refs.has(ref))
+      .map((ref): Problem => {
+        const near = suggest(ref, names);
+        const all = `the bases are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
+        return {
+          code: "USAGE",
+          message: `no Dockerfile starts from ${ref}, which is to be replaced`,
+          fix: near === null ? all : `did you mean ${near}? ${all}`,
+        };
+      }),
+  );
 }
 
 /** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */

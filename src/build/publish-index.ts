@@ -119,7 +119,8 @@ async function readCurrent({ registry, reference, replace = false }: IndexReques
 /** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */
 function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageReference): FleetIndex {
   if (current === null) return mine;
-  const problems = [...mine.entries].flatMap(([cell, { image }]): Problem[] => {
+  const entries = [...mine.entries].sort(([one], [other]) => (one < other ? -1 : 1));
+  const problems = entries.flatMap(([cell, { image }]): Problem[] => {
     const theirs = current.entries.get(cell)?.image;
     if (theirs === undefined || sameImage(theirs, image)) return [];
     const what =

@@ -32,6 +32,7 @@ export interface BuildFlags extends FleetFlags, EngineFlags {
 
 /** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
 export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  checkIndexFlags(flags);
   if (!flags.dryRun) requirePush(flags, flags.push ?? false);
   const { fleet, only } = await openFleetFor(flags);
   const style = styleFor(context.terminal.color.err);
@@ -45,20 +46,6 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     replaceBases: parseReplacements(flags.replaceBase),
     findBaseDigest: await baseLookup(flags, context.env, tell),
   });
-  if (flags.index && !flags.push) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: "--index names images in the registry, and without --push there are none",
-      fix: "add --push",
-    });
-  }
-  if (flags.replaceIndex && !flags.index) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: "--replace-index is about the index, and without --index none is written",
-      fix: "add --index",
-    });
-  }
   if (flags.dryRun) {
     const stacks = await previewFor(plan, fleet, flags, context);
     const style = styleFor(context.terminal.color.out);
@@ -79,6 +66,23 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
   if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
   return withIndex(exitCode, fleet, only, flags, context);
+}
+
+function checkIndexFlags({ push, index, replaceIndex }: BuildFlags): void {
+  if (index && !push) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: "--index names images in the registry, and without --push there are none",
+      fix: "add --push",
+    });
+  }
+  if (replaceIndex && !index) {
+    throw new ImgmatchError({
+      code: "USAGE",
+      message: "--replace-index is about the index, and without --index none is written",
+      fix: "add --index",
+    });
+  }
 }
 
 /** A lock is of one repository: to write this one would drop images that machines resolve to. */
