@@ -291,7 +291,7 @@ function withLaunchHost(command: Command): Command {
 /** What concerns the choice of an image. */
 function withQuestion(command: Command): Command {
   return withRegistryFleet(command)
-    .option("--lock <file>", "the lock", "images/imgmatch.lock.json")
+    .option("--lock <file>", "the lock (default: images/imgmatch.lock.json)")
     .option(
       "--pin <axis=value>",
       "fix an axis: text, a pattern with * or a version range; repeatable",
