@@ -314,6 +314,20 @@ ENV LAST=step
 
 const noBuilder = unavailable ?? whyNoBuildx(engineEnv) ?? whyNoBuildkitd();
 
+function plainRequest(cell: string, dockerfile: string, context: BusyboxContext): BuildRequest {
+  return {
+    cell,
+    dockerfile,
+    contextDir: context.folder,
+    contextFiles: context.files,
+    platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
+    target: null,
+    args: {},
+    labels: {},
+    tags: [],
+  };
+}
+
 describe.skipIf(noBuilder !== null)(
   `Build cache in a registry${noBuilder === null ? "" : `: ${noBuilder}`}`,
   () => {
@@ -325,18 +339,11 @@ describe.skipIf(noBuilder !== null)(
         try {
           const dated = { ...env, SOURCE_DATE_EPOCH: "1700000000" };
           const engine = await engines.buildx({ env: dated, builder: builder.name });
-          const request = {
-            cell: "dated",
-            dockerfile:
-              "FROM scratch\nCOPY bin /bin\nRUN busybox touch /now && busybox sleep 1.1\nWORKDIR /made\n",
-            contextDir: context.folder,
-            contextFiles: context.files,
-            platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
-            target: null,
-            args: {},
-            labels: {},
-            tags: [],
-          };
+          const request = plainRequest(
+            "dated",
+            "FROM scratch\nCOPY bin /bin\nRUN busybox touch /now && busybox sleep 1.1\nWORKDIR /made\n",
+            context,
+          );
           const image = await engine.build(request, silent);
           const to = parseImageReference(`${stack.available ? stack.registry : ""}/engines/dated:${day}`);
           const digest = await engine.push(image, to, silent);
@@ -359,17 +366,7 @@ describe.skipIf(noBuilder !== null)(
       try {
         const to = [`${proxy.host}/cache/faults:{cell}`];
         const engine = await engines.buildx({ env, builder: builder.name, cache: { from: [], to } });
-        const request: BuildRequest = {
-          cell: "c",
-          dockerfile: "FROM scratch\nCOPY bin /bin\n",
-          contextDir: context.folder,
-          contextFiles: context.files,
-          platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
-          target: null,
-          args: {},
-          labels: {},
-          tags: [],
-        };
+        const request = plainRequest("c", "FROM scratch\nCOPY bin /bin\n", context);
         const signal = new AbortController().signal;
         const lines: string[] = [];
         const watch = { signal, onLog: (line: string) => lines.push(line) };
@@ -405,17 +402,12 @@ describe.skipIf(noBuilder !== null)(
       const context = await makeBusyboxContext();
       const silent = { signal: new AbortController().signal, onLog: () => {} };
       const cache = cacheOf("two-builders");
-      const request = (cell: string): BuildRequest => ({
-        cell,
-        dockerfile: `FROM scratch AS long\nCOPY bin /bin\nRUN busybox cat /proc/sys/kernel/random/uuid > /made\nFROM scratch\nCOPY --from=long /made /\nLABEL cell=${cell}\n`,
-        contextDir: context.folder,
-        contextFiles: context.files,
-        platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
-        target: null,
-        args: {},
-        labels: {},
-        tags: [],
-      });
+      const request = (cell: string) =>
+        plainRequest(
+          cell,
+          `FROM scratch AS long\nCOPY bin /bin\nRUN busybox cat /proc/sys/kernel/random/uuid > /made\nFROM scratch\nCOPY --from=long /made /\nLABEL cell=${cell}\n`,
+          context,
+        );
       const buildOn = async (cells: readonly string[]): Promise<string[]> => {
         const builder = await startBuilder(engineEnv);
         const lines: string[] = [];
