@@ -14,8 +14,9 @@ import { type ExpandedCell, expandMatrix } from "./plan/expand.ts";
 import { type Plan, type PlannedBase, planFleet, selectCells } from "./plan/plan.ts";
 import type { Selection } from "./plan/select.ts";
 import { parseImageReference } from "./registry/reference.ts";
-import { type Base, findBases } from "./render/bases.ts";
+import { type Base, findBasesIn } from "./render/bases.ts";
 import { missingSources } from "./render/copy-sources.ts";
+import { type Instruction, parseDockerfile } from "./render/instructions.ts";
 import { type RenderedFile, renderCell } from "./render/render.ts";
 import { compileTemplate } from "./render/template.ts";
 import { writtenSecrets } from "./render/written-secrets.ts";
@@ -74,8 +75,8 @@ export async function openFleetText(
   const context = await readContext(contextDir, matrix.context.at, ownFiles(matrixFile, matrix, contextDir));
   const paths = new Set(context.entries.map(({ path }) => path));
   const checks = [
-    checkLines(["COPY", "ADD"], ({ text, path }) => missingSources(text, path, paths)),
-    checkLines(["ARG", "ENV"], ({ text, path }) => writtenSecrets(text, path)),
+    onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
+    onceFaultless(["ARG", "ENV"], writtenSecrets),
   ];
   const files = new Map<string, CheckedFile>();
   const check = (cell: Cell) =>
@@ -96,39 +97,36 @@ interface CheckedFile {
   readonly bases: readonly Base[];
 }
 
-type FileCheck = (file: RenderedFile) => readonly Problem[];
+/** What is wrong with one instruction of a file. */
+type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
 
 /** Throws all that is wrong with one Dockerfile: bases that cannot be decided or named, and what the checks find. */
 function checkFile(
   file: RenderedFile,
   cell: Cell,
   { args }: Matrix,
-  checks: readonly FileCheck[],
+  checks: readonly InstructionCheck[],
 ): CheckedFile {
-  const bases = findBases(file.text, file.path, { args, platform: cell.platform });
-  const problems = bases.flatMap(({ ref, line }) => referenceProblems(ref, { file: file.path, line }));
-  throwProblems([...problems, ...checks.flatMap((find) => find(file))]);
+  const { text, path } = file;
+  const dockerfile = parseDockerfile(text);
+  const bases = findBasesIn(dockerfile, path, { args, platform: cell.platform });
+  throwProblems([
+    ...bases.flatMap(({ ref, line }) => referenceProblems(ref, { file: path, line })),
+    ...checks.flatMap((check) => dockerfile.instructions.flatMap((each) => check(each, path))),
+  ]);
   return { file, bases: uniqueByRef(bases) };
 }
 
-/** Thousands of cells have the same instructions of a kind: equal ones without a fault are looked into once. */
-function checkLines(keywords: readonly string[], find: FileCheck): FileCheck {
-  // A line that ends in a backslash goes on; comments and empty lines in between do not end it.
-  const continued = "[^\\n]*\\\\[ \\t]*\\n(?:[ \\t]*(?:#[^\\n]*)?\\n)*";
-  const pattern = new RegExp(
-    `^[ \\t]*(?:ONBUILD[ \\t]+)?(?:${keywords.join("|")})[ \\t](?:${continued})*[^\\n]*`,
-    "gim",
-  );
-  const whole = new Set<string>();
-  return (file) => {
-    const lines = file.text.match(pattern)?.join("\n") ?? "";
-    if (lines === "" || whole.has(lines)) return [];
-    // A here-document's first line alone would swallow the lines after it.
-    if (lines.includes("<<")) return find(file);
-    // Only these lines, which are quickly read; the whole file, for the places, when something is wrong.
-    if (find({ ...file, text: lines }).length > 0) return find(file);
-    whole.add(lines);
-    return [];
+/** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */
+function onceFaultless(keywords: readonly string[], check: InstructionCheck): InstructionCheck {
+  const kind = new RegExp(`^\\s*(?:ONBUILD\\s+)?(?:${keywords.join("|")})\\s`, "i");
+  const faultless = new Set<string>();
+  return (instruction, file) => {
+    const { text } = instruction;
+    if (!kind.test(text) || faultless.has(text)) return [];
+    const problems = check(instruction, file);
+    if (problems.length === 0) faultless.add(text);
+    return problems;
   };
 }
 

@@ -8,6 +8,7 @@ import { requiresLabel } from "../render/metadata.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
 import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
+import { describeCode } from "../resolve/describe-code.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor, tellProblems } from "./host-options.ts";
 import { exitCodeOf } from "./why-not.ts";
@@ -59,17 +60,15 @@ function toJson(image: InspectedImage, verdict: ImageCheck, problems: readonly o
 function describe(
   image: InspectedImage,
   verdict: ImageCheck,
-  { nvidia }: HostFacts,
+  host: HostFacts,
   style: Style,
 ): readonly string[] {
   const { fits, tier, code, reasons, unknown } = verdict;
   const by = verdict.requires === null ? "its environment, it has no readable imgmatch label" : "its label";
   const origin = `  judged by ${by}, read from the ${image.source}`;
   if (fits === true) {
-    const codes = code
-      .map(({ target }, place) => `, GPU ${nvidia?.gpus[place]?.index ?? place} runs ${target}`)
-      .join("");
-    return [fitLine(style, image.reference), `  tier ${tier}${codes}`, origin];
+    const fit = [`tier ${tier}`, ...describeCode(code, host)].join(", ");
+    return [fitLine(style, image.reference), `  ${fit}`, origin];
   }
   const head = fits === false ? misfitLine(style, image.reference) : unknownLine(style, image.reference);
   return [

@@ -13,6 +13,8 @@ import type { RegistryFleetFlags } from "./registry-fleet.ts";
 
 export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
   readonly lock?: string;
+  /** The same as `from`, without the flag. */
+  readonly reference?: string;
   readonly pin?: readonly string[];
   readonly cpu?: boolean;
   /** The explanation names the host's problems itself. */
@@ -41,17 +43,22 @@ export async function readFleetQuestion(
 }
 
 async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {
-  if (flags.from === undefined) return readLock(flags.lock ?? lockPath);
-  if (flags.lock !== undefined) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `the fleet is read from ${flags.from} or from --lock ${flags.lock}, not from both`,
-      fix: "leave one of them out",
-    });
-  }
+  const { reference, from = reference, lock } = flags;
+  if (from === undefined) return readLock(lock ?? lockPath);
+  if (reference !== undefined && reference !== from)
+    throw twoFleets(`${reference} or, by --from, ${from}, not both`);
+  if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);
   // A node with a lock should not wait for the registry client to load.
   const { readRegistryFleet } = await import("./registry-fleet.ts");
-  return readRegistryFleet(flags.from, flags, context);
+  return readRegistryFleet(from, flags, context);
+}
+
+function twoFleets(which: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "USAGE",
+    message: `the fleet is ${which}`,
+    fix: "leave one of them out",
+  });
 }
 
 async function parsePins(texts: readonly string[]): Promise<Pins> {

@@ -132,10 +132,10 @@ export const commandTable = {
       .description("print the one image that was built for this host")
       .option("--explain", "say on standard error why it won, and why each other image did not")
       .argument("[reference]", "the same as --from")
-      .action((reference: string | undefined, flags: { readonly from?: string }) =>
+      .action((reference: string | undefined, flags: object) =>
         run<object>(async () => (await import("./resolve.ts")).resolve)({
           ...flags,
-          ...(reference === undefined ? {} : { from: oneOf(reference, flags.from) }),
+          ...(reference === undefined ? {} : { reference }),
         }),
       ),
 
@@ -299,15 +299,6 @@ function withQuestion(command: Command): Command {
       [],
     )
     .option("--cpu", "choose among images without GPU code, also where the GPUs are broken");
-}
-
-function oneOf(reference: string, from: string | undefined): string {
-  if (from === undefined || from === reference) return reference;
-  throw new ImgmatchError({
-    code: "USAGE",
-    message: `the fleet is ${reference} or, by --from, ${from}, not both`,
-    fix: "leave one of them out",
-  });
 }
 
 /** The fleet of a registry in place of a lock. */

@@ -1,6 +1,7 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
 import type { GpuFacts, HostFacts } from "./facts.ts";
+import { isLabelled } from "./problems.ts";
 
 /** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */
 export function formatHostFacts(facts: HostFacts): string {
@@ -60,8 +61,7 @@ const unknown = "unknown";
 /** Lines for a terminal: platform, CPU, driver, each GPU, then each problem with its cure. */
 export function describeHostFacts(facts: HostFacts): string[] {
   const { platform, kernel, cpu, nvidia, runtime, problems } = facts;
-  // What labels do not name may be there all the same.
-  const labelled = problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
+  const labelled = isLabelled(problems);
   return [
     row("platform", `${platform}${kernel === null ? "" : `, kernel ${kernel}`}`),
     row("cpu", [cpu.vendor, cpu.model].filter((part) => part !== null).join(" ") || unknown),

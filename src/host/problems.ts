@@ -151,6 +151,11 @@ export function labelsOpen(message: string, fix: string): HostProblem {
   return { code: "HOST_LABELS_INCOMPLETE", message, fix };
 }
 
+/** Whether facts come from labels: what those do not name may be there all the same. */
+export function isLabelled(problems: readonly HostProblem[]): boolean {
+  return problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
+}
+
 export function unreadable(path: string, why: string): HostProblem {
   return {
     code: "HOST_UNREADABLE",

@@ -2,11 +2,12 @@
 
 import type { Place, Problem } from "../errors.ts";
 import { parseComputeCapability } from "../hardware/compute-capability.ts";
-import { findMarch, marchNames, type marchPlatform, unknownWithout } from "../hardware/cpu-marches.ts";
+import { findMarch, marchNames, unknownWithout } from "../hardware/cpu-marches.ts";
 import { type CudaToolkit, cudaToolkits, driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { findCompatPackage } from "../hardware/forward-compat.ts";
 import { findArchitecture } from "../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
+import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { parseDriverVersion } from "../hardware/version.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
 import type { Bases, Compiler, ComputeValue, CudaValue, FreeValue, MarchValue } from "./matrix.ts";
@@ -16,11 +17,6 @@ import { suggest } from "./suggest.ts";
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
 export const none = "none";
 
-/** The platforms of the marches that the hardware tables know. */
-const platforms = ["linux/amd64", "linux/arm64", "linux/ppc64le"] as const satisfies ReturnType<
-  typeof marchPlatform
->[];
-
 export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] };
 
 export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
@@ -29,8 +25,8 @@ export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
   const cpuFloor = entry.cpuFloor === undefined ? null : findMarch(entry.cpuFloor);
   if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
   for (const platform of entry.platforms ?? []) {
-    if ((platforms as readonly string[]).includes(platform)) continue;
-    const fix = `the platforms are ${platforms.join(", ")}`;
+    if (marchPlatforms.includes(platform)) continue;
+    const fix = `the platforms are ${marchPlatforms.join(", ")}`;
     problems.push(valueProblem(`unknown platform ${JSON.stringify(platform)}`, fix, at));
   }
   const shared = {

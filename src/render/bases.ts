@@ -34,6 +34,15 @@ export interface BaseOptions {
  * findBases("ARG V=12\nFROM debian:${V} AS build\n", "Dockerfile"); // [{ ref: "debian:12", line: 2 }]
  */
 export function findBases(dockerfile: string, file: string, options: BaseOptions = {}): readonly Base[] {
+  return findBasesIn(parseDockerfile(dockerfile), file, options);
+}
+
+/** The same for a Dockerfile that is parsed already. */
+export function findBasesIn(
+  dockerfile: Dockerfile,
+  file: string,
+  options: BaseOptions = {},
+): readonly Base[] {
   return locateBases(dockerfile, file, options).map(({ ref, line }) => ({ ref, line }));
 }
 
@@ -51,7 +60,11 @@ export function pinBases(
   const problems: Problem[] = [];
   let pinned = dockerfile;
   // From the end, so that the offsets before stay true.
-  for (const { ref, line, start, end } of locateBases(dockerfile, "Dockerfile", options).reverse()) {
+  for (const { ref, line, start, end } of locateBases(
+    parseDockerfile(dockerfile),
+    "Dockerfile",
+    options,
+  ).reverse()) {
     const digest = digests.get(ref);
     const name = replacements.get(ref) ?? ref;
     if (digest === undefined && !name.includes("@")) {
@@ -86,8 +99,11 @@ interface Walk {
   readonly problems: Problem[];
 }
 
-function locateBases(source: string, file: string, { args = {}, platform }: BaseOptions): LocatedBase[] {
-  const dockerfile = parseDockerfile(source);
+function locateBases(
+  dockerfile: Dockerfile,
+  file: string,
+  { args = {}, platform }: BaseOptions,
+): LocatedBase[] {
   const walk: Walk = {
     dockerfile,
     file,

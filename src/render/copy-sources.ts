@@ -1,27 +1,29 @@
 /** The files of the build context that a Dockerfile names. A missing one is found here, not after minutes of building. */
 
 import type { Problem } from "../errors.ts";
-import { type Instruction, parseDockerfile, words } from "./instructions.ts";
+import { type Instruction, words } from "./instructions.ts";
 
 /**
- * Every source of COPY and ADD that is neither in the context nor of another stage, as `CONTEXT_NOT_FOUND` with
+ * Every source of a COPY or ADD that is neither in the context nor of another stage, as `CONTEXT_NOT_FOUND` with
  * `file:line`. Sources with variables are left to the builder, as are URLs and here-documents.
  *
  * @param context paths inside the context, with forward slashes
  */
-export function missingSources(dockerfile: string, file: string, context: ReadonlySet<string>): Problem[] {
-  return parseDockerfile(dockerfile).instructions.flatMap((instruction) =>
-    sourcesOf(instruction)
-      .filter((source) => !isInContext(source, context))
-      .map(
-        (source): Problem => ({
-          code: "CONTEXT_NOT_FOUND",
-          message: `${instruction.keyword} names ${source}, which is not in the build context`,
-          fix: "create it, correct the template, or see whether .dockerignore hides it",
-          at: { file, line: instruction.line, text: instruction.text.trim() },
-        }),
-      ),
-  );
+export function missingSources(
+  instruction: Instruction,
+  file: string,
+  context: ReadonlySet<string>,
+): Problem[] {
+  return sourcesOf(instruction)
+    .filter((source) => !isInContext(source, context))
+    .map(
+      (source): Problem => ({
+        code: "CONTEXT_NOT_FOUND",
+        message: `${instruction.keyword} names ${source}, which is not in the build context`,
+        fix: "create it, correct the template, or see whether .dockerignore hides it",
+        at: { file, line: instruction.line, text: instruction.text.trim() },
+      }),
+    );
 }
 
 function sourcesOf({ keyword, text }: Instruction): string[] {

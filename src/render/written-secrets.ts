@@ -2,30 +2,28 @@
 
 import type { Problem } from "../errors.ts";
 import { secretIn } from "../matrix/secrets.ts";
-import { parseDockerfile, words } from "./instructions.ts";
+import { type Instruction, words } from "./instructions.ts";
 
 /** Where a key is, is no secret. */
 const path = /^["']?(~|\.{0,2})\//;
 
-/** Every value that looks like a secret, as `MATRIX_SECRET` with `file:line`. The value itself is shown nowhere. */
-export function writtenSecrets(dockerfile: string, file: string): Problem[] {
-  return parseDockerfile(dockerfile).instructions.flatMap(({ text: whole, line }) => {
-    // What stands behind ONBUILD is in the image's configuration as it is.
-    const text = whole.replace(/^\s*ONBUILD\s+/i, "");
-    const keyword = words(text)[0]?.text.toUpperCase();
-    if (keyword !== "ARG" && keyword !== "ENV") return [];
-    return assignments(text).flatMap(([name, value]): Problem[] => {
-      const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
-      if (what === null) return [];
-      return [
-        {
-          code: "MATRIX_SECRET",
-          message: `the value of ${keyword} ${name} is ${what}; whoever has the image reads it with docker history`,
-          fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-          at: { file, line },
-        },
-      ];
-    });
+/** Every value of an instruction that looks like a secret, as `MATRIX_SECRET` with `file:line`. The value itself is shown nowhere. */
+export function writtenSecrets({ text: whole, line }: Instruction, file: string): Problem[] {
+  // What stands behind ONBUILD is in the image's configuration as it is.
+  const text = whole.replace(/^\s*ONBUILD\s+/i, "");
+  const keyword = words(text)[0]?.text.toUpperCase();
+  if (keyword !== "ARG" && keyword !== "ENV") return [];
+  return assignments(text).flatMap(([name, value]): Problem[] => {
+    const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
+    if (what === null) return [];
+    return [
+      {
+        code: "MATRIX_SECRET",
+        message: `the value of ${keyword} ${name} is ${what}; whoever has the image reads it with docker history`,
+        fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+        at: { file, line },
+      },
+    ];
   });
 }
 

@@ -1,7 +1,9 @@
 /** The long answer: why the winner won, and what would make each other image fit. */
 
 import type { HostFacts, HostProblem } from "../host/facts.ts";
+import { isLabelled } from "../host/problems.ts";
 import type { Lock } from "../lock/lock.ts";
+import { describeCode } from "./describe-code.ts";
 import { findCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
@@ -9,7 +11,6 @@ import { listSome, printable } from "./misfit.ts";
 import { plainPins } from "./pins.ts";
 import { comparators, decisiveStep, explainOrder } from "./rank.ts";
 import { type Ranking, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
-import { isLabelled } from "./rules/gpu-presence.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import type { Misfit } from "./verdict.ts";
 
@@ -76,13 +77,10 @@ function describeHost({ platform, cpu, nvidia, broken, others }: HostView): stri
   ];
 }
 
-function explainWinner(lock: Lock, { nvidia }: HostFacts, { ranked, order }: Ranking): string[] {
+function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking): string[] {
   const [winner, next] = ranked;
   if (winner === undefined) return ["match: none"];
-  // Where some GPUs are hidden, the driver's number is not the place in the list.
-  const codes = winner.fit.code.map(
-    ({ target }, place) => `GPU ${nvidia?.gpus[place]?.index ?? place} runs ${target}`,
-  );
+  const codes = describeCode(winner.fit.code, host);
   const lines = [
     `match: ${winner.cell}`,
     `  ${referenceOf(lock, winner.image)}`,

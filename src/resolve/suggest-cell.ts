@@ -2,10 +2,10 @@
 
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
+import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { compareVersions, parseVersion } from "../hardware/version.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
-import { hasMarches } from "./rules/platform.ts";
 
 /**
  * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`; null when the facts do not say enough, or when no image would fit as
@@ -13,7 +13,7 @@ import { hasMarches } from "./rules/platform.ts";
  */
 export function suggestCell(host: HostView): string | null {
   const march = host.cpu.level;
-  if (march === null || !hasMarches(host.platform)) return null;
+  if (march === null || !marchPlatforms.includes(host.platform)) return null;
   const { nvidia } = host;
   if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
     return `add a cell cuda=none march=${march}`;

@@ -2,10 +2,13 @@
 
 import { describe, expect, test } from "vitest";
 import { missingSources } from "../../src/render/copy-sources.ts";
+import { parseDockerfile } from "../../src/render/instructions.ts";
 
 const context = new Set(["main.c", "lib/a.h", "lib/deep/b.h", "my file.txt", "a[1].txt"]);
+const problemsOf = (dockerfile: string, file: string) =>
+  parseDockerfile(dockerfile).instructions.flatMap((each) => missingSources(each, file, context));
 const missing = (text: string) =>
-  missingSources(`FROM a AS build\n${text}\n`, "Dockerfile", context).map(
+  problemsOf(`FROM a AS build\n${text}\n`, "Dockerfile").map(
     ({ message }) => /names (.*), which/.exec(message)?.[1],
   );
 
@@ -44,7 +47,7 @@ describe("files that COPY and ADD name", () => {
   ])("%s has not", (text, expected) => expect(missing(text)).toEqual(expected));
 
   test("the place is the instruction", () => {
-    expect(missingSources("FROM a\nRUN b\nCOPY gone /x\n", "images/x.Dockerfile", context)).toEqual([
+    expect(problemsOf("FROM a\nRUN b\nCOPY gone /x\n", "images/x.Dockerfile")).toEqual([
       {
         code: "CONTEXT_NOT_FOUND",
         message: "COPY names gone, which is not in the build context",

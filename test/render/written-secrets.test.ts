@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { parseDockerfile } from "../../src/render/instructions.ts";
 import { writtenSecrets } from "../../src/render/written-secrets.ts";
 
 const found = (...lines: string[]) =>
-  writtenSecrets(`FROM scratch\n${lines.join("\n")}\n`, "f").map(({ message, at }) => [at?.line, message]);
+  parseDockerfile(`FROM scratch\n${lines.join("\n")}\n`)
+    .instructions.flatMap((each) => writtenSecrets(each, "f"))
+    .map(({ message, at }) => [at?.line, message]);
 
 describe("writtenSecrets", () => {
   it("finds defaults of ARG and values of ENV, by form and by name, with their line", () => {

@@ -5,6 +5,7 @@ import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/version.ts";
 import type { HostProblem } from "../../host/facts.ts";
+import { isLabelled } from "../../host/problems.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
@@ -43,11 +44,6 @@ export function checkGpuPresence({ nvidia, broken, others }: HostView): Misfit |
     if (found !== null) return found;
   }
   return null;
-}
-
-/** What the labels of a Kubernetes node do not name may be there all the same. */
-export function isLabelled(problems: readonly HostProblem[]): boolean {
-  return problems.some(({ code }) => code === "HOST_LABELS_INCOMPLETE");
 }
 
 /** The probe has seen why: its words and its cure say more than the rule can. */
