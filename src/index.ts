@@ -15,11 +15,11 @@ export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./buil
 export { type CacheOptions, noCache } from "./build/engines/cache.ts";
 export { engines } from "./build/engines/engines.ts";
 export { isReady, jobOf } from "./build/jobs.ts";
-export { type IndexRequest, type PublishedIndex, publishIndex } from "./build/publish-index.ts";
-export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./build/publish-plan-index.ts";
+export { type IndexRequest, type PublishedIndex, publishIndex } from "./publish/publish-index.ts";
+export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export { buildTwice, firstDifference, type LayerDifference, type ReproReport } from "./build/repro.ts";
 export type { BuildEvent, BuildJob, CellResult } from "./build/schedule.ts";
-export { type SurveyOptions, surveyRegistries } from "./build/survey.ts";
+export { type SurveyOptions, surveyRegistries } from "./publish/survey.ts";
 export {
   type Diagnosis,
   diagnose,
@@ -91,7 +91,8 @@ export { createRegistryClient } from "./registry/create-client.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
 export { type FetchOptions, fetchFleet } from "./registry/fetch-fleet.ts";
 export type { FleetIndex, IndexedImage } from "./registry/fleet-index.ts";
-export { formatImageReference, type ImageReference, parseImageReference } from "./registry/reference.ts";
+export type { Digest } from "./oci/digest.ts";
+export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
 export { type Drift as RegistryDrift, type Verification, verifyLock } from "./registry/verify-lock.ts";
 export { findBases, pinBases } from "./render/bases.ts";
 export { type Drift, findDrift } from "./render/drift.ts";

@@ -1,11 +1,11 @@
 /** Finds one image, in the container engine or in its registry, and reads what it says about itself. */
 
-import { connectDocker } from "./build/engines/docker/api.ts";
+import { connectDocker } from "./docker/api.ts";
 import { ImgmatchError } from "./errors.ts";
 import type { RegistryClient } from "./registry/client.ts";
 import { type ImageConfig, parseImageConfig, readImageConfig } from "./registry/platform-image.ts";
 import { readPlatforms } from "./registry/platforms.ts";
-import { formatImageReference, type ImageReference, parseImageReference } from "./registry/reference.ts";
+import { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
 
 export interface InspectedImage {
   readonly source: "engine" | "registry";

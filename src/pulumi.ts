@@ -28,7 +28,7 @@ import { createRegistryClient } from "./registry/create-client.ts";
 import { type CredentialStore, dockerCredentials } from "./registry/credentials.ts";
 import { isLoopback } from "./registry/endpoint.ts";
 import { proxyFromEnv } from "./registry/proxy.ts";
-import { parseImageReference } from "./registry/reference.ts";
+import { parseImageReference } from "./oci/reference.ts";
 import { type ResolveOptions, resolveImage } from "./resolve/resolve.ts";
 import type { Resolution } from "./resolve/verdict.ts";
 

@@ -1,8 +1,8 @@
+import type { Digest } from "../src/oci/digest.ts";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openFleet, planOpenFleet } from "../src/fleet.ts";
-import type { Digest } from "../src/lock/lock.ts";
 import { makeFolder, writeIn } from "./support/folders.ts";
 import { matrixText } from "./support/matrices.ts";
 

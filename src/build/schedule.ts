@@ -1,16 +1,17 @@
 /** Building many cells at once: bounded, each by itself, nothing lost when it is interrupted. */
 
+import type { Digest } from "../oci/digest.ts";
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import type { Digest, LockedManifest } from "../lock/lock.ts";
+import type { LockedManifest } from "../lock/lock.ts";
 import type { RegistryClient } from "../registry/client.ts";
-import type { ImageReference } from "../registry/reference.ts";
+import type { ImageReference } from "../oci/reference.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
-import { findExisting } from "./find-existing.ts";
+import { findExisting } from "../publish/find-existing.ts";
 import { groupWrites } from "./group-writes.ts";
-import { noted, publishImage } from "./publish.ts";
+import { noted, publishImage } from "../publish/publish-image.ts";
 
 /** One cell to build. */
 export interface BuildJob {

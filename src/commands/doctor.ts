@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { connectDocker } from "../build/engines/docker/api.ts";
+import { connectDocker } from "../docker/api.ts";
 import { type Diagnosis, diagnose, type EngineState, type Finding, type LoginState } from "../doctor.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "../errors.ts";
 import { nodeHostIo } from "../host/node-io.ts";

@@ -5,7 +5,7 @@ import { ImgmatchError, type Problem } from "../errors.ts";
 import { type FindBaseDigest, type Fleet, openFleet } from "../fleet.ts";
 import { lockPath } from "../lock/lock.ts";
 import { parseSelections, type Selection } from "../plan/select.ts";
-import { parseImageReference } from "../registry/reference.ts";
+import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryFlags, trustOf } from "./registry-options.ts";
 
 export interface FleetFlags extends RegistryFlags {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { writeFileAtomic } from "../io/files.ts";
-import { parseImageReference } from "../registry/reference.ts";
+import { parseImageReference } from "../oci/reference.ts";
 import type { CommandContext } from "./context.ts";
 import { starterFiles } from "./starter.ts";
 

@@ -1,6 +1,6 @@
+import type { Digest } from "../oci/digest.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
-import type { Digest } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { movableBases } from "../plan/registry-view.ts";

@@ -59,7 +59,7 @@ async function withRegistries(
   context: CommandContext,
   findBaseDigest: (ref: string) => ReturnType<Awaited<ReturnType<typeof baseLookup>>>,
 ): Promise<Plan> {
-  const { surveyRegistries } = await import("../build/survey.ts");
+  const { surveyRegistries } = await import("../publish/survey.ts");
   const registry = await registryFor(flags, context);
   return withRegistryView(plan, await surveyRegistries(plan, { registry, findBaseDigest }));
 }

@@ -4,7 +4,7 @@ import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Selection } from "../plan/select.ts";
-import { formatImageReference } from "../registry/reference.ts";
+import { formatImageReference } from "../oci/reference.ts";
 import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
 import { count } from "../report/table.ts";
@@ -67,7 +67,7 @@ export async function writeIndex(
   context: CommandContext,
 ): Promise<ExitCode> {
   const [{ publishPlanIndex }, registry] = await Promise.all([
-    import("../build/publish-plan-index.ts"),
+    import("../publish/publish-plan-index.ts"),
     // Not ended by an interruption: what is announced must be taken back.
     registryFor(flags, { env: context.env }),
   ]);

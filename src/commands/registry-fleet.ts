@@ -2,7 +2,7 @@
 
 import type { Lock } from "../lock/lock.ts";
 import { fetchFleet } from "../registry/fetch-fleet.ts";
-import { parseImageReference } from "../registry/reference.ts";
+import { parseImageReference } from "../oci/reference.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./registry-options.ts";
 

@@ -1,12 +1,12 @@
 /** The build context: which files are sent, and one digest over them. */
 
+import type { Digest } from "../oci/digest.ts";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { lstat, readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import { errnoMessage, isErrno, readTextFile } from "./files.ts";
 
 export interface ContextEntry {

@@ -1,10 +1,9 @@
 /** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
 
+import type { Digest } from "../oci/digest.ts";
+
 export const lockSchemaVersion = 1;
 export const lockPath = "images/imgmatch.lock.json";
-
-/** `sha256:` and 64 lower-case hexadecimal digits. */
-export type Digest = `sha256:${string}`;
 
 /** Cells by id, in the order of their ids. */
 export interface Lock {

@@ -1,10 +1,11 @@
 /** The checked matrix: what `matrix.yaml` says, every value parsed and with its place in the file. */
 
+import type { Digest } from "../oci/digest.ts";
 import type { Place } from "../errors.ts";
 import type { March } from "../hardware/cpu-marches.ts";
 import type { CudaToolkit } from "../hardware/cuda-toolkits.ts";
 import type { GpuTarget } from "../hardware/gpu-target.ts";
-import type { Digest, DriverRequirement } from "../lock/lock.ts";
+import type { DriverRequirement } from "../lock/lock.ts";
 
 export interface Matrix {
   /** The file as the user named it, for messages. */

@@ -1,7 +1,7 @@
 /** Image references of a matrix, each checked at its place. */
 
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
-import { parseImageReference } from "../registry/reference.ts";
+import { parseImageReference } from "../oci/reference.ts";
 import type { BaseInput } from "./schema.ts";
 import type { YamlPath, YamlSource } from "./yaml-source.ts";
 

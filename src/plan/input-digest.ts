@@ -3,8 +3,8 @@
  * else: not the time, the machine, the checkout path, the order of cells.
  */
 
+import type { Digest } from "../oci/digest.ts";
 import { createHash } from "node:crypto";
-import type { Digest } from "../lock/lock.ts";
 
 /** Raised when the canonical form below changes. */
 export const inputFormat = "imgmatch-inputs/1";

@@ -1,6 +1,7 @@
 /** `imgmatch plan --json`: a contract. */
 
-import type { Digest, Requirement } from "../lock/lock.ts";
+import type { Digest } from "../oci/digest.ts";
+import type { Requirement } from "../lock/lock.ts";
 import { dockerfilePath } from "./cell.ts";
 import type { InputComparison } from "./changes.ts";
 import {

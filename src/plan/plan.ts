@@ -1,7 +1,8 @@
 /** Stage 2: every cell with what would happen to it. Pure: what it needs from files and registries are arguments. */
 
+import type { Digest } from "../oci/digest.ts";
 import { throwProblems } from "../errors.ts";
-import type { Digest, Lock, LockedImage, LockedInputs } from "../lock/lock.ts";
+import type { Lock, LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { compareInputs, describeChanges, type InputComparison, inputParts } from "./changes.ts";

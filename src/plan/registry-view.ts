@@ -1,6 +1,6 @@
 /** What registries add to a plan: images that are published already, and bases that have moved. Pure; asking is not done here. */
 
-import type { Digest } from "../lock/lock.ts";
+import type { Digest } from "../oci/digest.ts";
 import type { MovedBase, Plan, PlannedCell } from "./plan.ts";
 
 export interface RegistryView {

@@ -1,7 +1,7 @@
 /** Tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
 
+import type { Digest } from "../oci/digest.ts";
 import type { Place, Problem } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { type Cell, slug } from "./cell.ts";
 import { shortDigest } from "./input-digest.ts";

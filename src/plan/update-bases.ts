@@ -1,6 +1,7 @@
 /** Moving the lock's pins of base images to what their references mean now. Pure. */
 
-import type { Digest, Lock, LockedImage } from "../lock/lock.ts";
+import type { Digest } from "../oci/digest.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { PlannedCell } from "./plan.ts";
 
 export interface BaseUpdate {

@@ -1,11 +1,11 @@
 /** Base image → digest, asked of its registry. */
 
+import type { Digest } from "../oci/digest.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import { createRegistryClient, type RegistryOptions } from "./create-client.ts";
 import { dockerCredentials } from "./credentials.ts";
 import { proxyFromEnv } from "./proxy.ts";
-import { parseImageReference } from "./reference.ts";
+import { parseImageReference } from "../oci/reference.ts";
 
 /**
  * Digest of the manifest or index behind a base's reference; a reference without tag means `latest`, as in a

@@ -1,7 +1,7 @@
 /** Reading blobs: configurations and layers. */
 
 import type { RegistryClient } from "./client.ts";
-import { digestOf } from "./digest.ts";
+import { digestOf } from "../oci/digest.ts";
 import { registryUrl } from "./endpoint.ts";
 import { digestMismatch, refused } from "./failure.ts";
 import type { OperationOptions } from "./manifests.ts";

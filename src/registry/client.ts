@@ -1,7 +1,7 @@
 /** What imgmatch asks of an OCI registry. Only 404 means absent; everything else that is not success throws. */
 
-import type { Digest } from "../lock/lock.ts";
-import type { ImageReference } from "./reference.ts";
+import type { Digest } from "../oci/digest.ts";
+import type { ImageReference } from "../oci/reference.ts";
 
 export interface RegistryClient {
   /** Digest of a manifest by tag or digest, or null when the registry says 404. */

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
 import type { Credential } from "./credentials.ts";
-import { isRecord, parseJson, text } from "./json.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
 
 export interface HelperOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import type { Credential } from "./credentials.ts";
-import { isRecord, parseJson, text } from "./json.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
 
 export interface DockerConfig {
   readonly auths: Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** Where a registry is: the API's address for a reference. */
 
-import type { ImageReference } from "./reference.ts";
+import type { ImageReference } from "../oci/reference.ts";
 
 /** `kind` and `name` are the last two parts of the path: `manifests/1.0`, `blobs/sha256:…`, `tags/list`. */
 export function registryUrl(

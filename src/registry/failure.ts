@@ -1,7 +1,7 @@
 /** Turns what a registry answered, or did not answer, into one error with a code and the next step. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { isRecord, parseJson } from "./json.ts";
+import { isRecord, parseJson } from "../oci/json.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import type { TransportError } from "./transport-error.ts";
 

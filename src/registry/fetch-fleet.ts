@@ -5,7 +5,7 @@ import type { Lock } from "../lock/lock.ts";
 import type { RegistryClient } from "./client.ts";
 import { type CachedIndex, confirmCachedIndex, readCachedIndex, writeCachedIndex } from "./index-cache.ts";
 import { lockOfIndex, parseFleetIndex, readFleetIndex, type StoredIndex } from "./read-fleet-index.ts";
-import { formatImageReference, type ImageReference } from "./reference.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 export interface FetchOptions {
   /** Called once, with whether an older answer is at hand: then it is not worth waiting long. */

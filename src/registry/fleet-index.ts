@@ -3,10 +3,10 @@
  * annotations, all that `resolve` needs. (OCI image-spec v1.1, `image-index.md` and `annotations.md`.)
  */
 
-import type { Digest, LockedImage } from "../lock/lock.ts";
+import type { LockedImage } from "../lock/lock.ts";
 import type { Manifest } from "./client.ts";
-import { digestOf } from "./digest.ts";
-import { indexTypes } from "./media-types.ts";
+import { digestOf, type Digest } from "../oci/digest.ts";
+import { indexTypes } from "../oci/media-types.ts";
 
 /** Raised when a reader of before could misread it. */
 export const indexFormat = "1";

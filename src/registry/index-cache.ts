@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile, writeFileAtomic } from "../io/files.ts";
 import type { Manifest } from "./client.ts";
-import { digestOf, isDigest } from "./digest.ts";
-import { isRecord, parseJson, text } from "./json.ts";
+import { digestOf, isDigest } from "../oci/digest.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
 import type { StoredIndex } from "./read-fleet-index.ts";
-import { formatImageReference, type ImageReference } from "./reference.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 const cacheVersion = 1;
 

@@ -1,14 +1,13 @@
 /** Reading, writing and untagging manifests. */
 
 import { ImgmatchError, InternalError } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
-import { digestOf, isDigest } from "./digest.ts";
+import { digestOf, isDigest, type Digest } from "../oci/digest.ts";
 import { registryUrl } from "./endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
-import { isRecord, parseJson, text } from "./json.ts";
-import { acceptedTypes } from "./media-types.ts";
-import { formatImageReference, type ImageReference } from "./reference.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
+import { acceptedTypes } from "../oci/media-types.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 // The most that distribution accepts (maxManifestBodySize in registry/handlers/manifests.go).

@@ -1,12 +1,11 @@
 /** Configuration of the image that a reference means on one platform. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
-import { isDigest } from "./digest.ts";
-import { isRecord, parseJson, text } from "./json.ts";
-import { isIndexType } from "./media-types.ts";
-import { formatImageReference, type ImageReference, withDigest } from "./reference.ts";
+import { isDigest, type Digest } from "../oci/digest.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isIndexType } from "../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 
 export interface PlatformImage {
   /** Of the platform's manifest, not of an index around it. */

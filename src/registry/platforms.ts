@@ -1,9 +1,9 @@
 /** For which platforms a reference has an image. */
 
 import type { RegistryClient } from "./client.ts";
-import { isRecord, parseJson, text } from "./json.ts";
-import { isIndexType } from "./media-types.ts";
-import type { ImageReference } from "./reference.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isIndexType } from "../oci/media-types.ts";
+import type { ImageReference } from "../oci/reference.ts";
 
 /**
  * `os/architecture`, with the variant where there is one, in the index's order; empty for an image without an index, whose

@@ -1,10 +1,10 @@
 /** A fleet's index from a registry, or from the bytes that a registry gave: bytes → entries → lock. */
 
 import { ImgmatchError } from "../errors.ts";
-import { type Digest, type Lock, lockSchemaVersion } from "../lock/lock.ts";
+import { type Lock, lockSchemaVersion } from "../lock/lock.ts";
 import { checkLockData } from "../lock/parse-lock.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
-import { isDigest } from "./digest.ts";
+import { isDigest, type Digest } from "../oci/digest.ts";
 import {
   annotations,
   type Descriptor,
@@ -12,9 +12,9 @@ import {
   type IndexEntry,
   indexFormat,
 } from "./fleet-index.ts";
-import { isRecord, parseJson, text } from "./json.ts";
-import { isIndexType } from "./media-types.ts";
-import { formatImageReference, type ImageReference, withDigest } from "./reference.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isIndexType } from "../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 
 /** An index with its parts, as the registry has them. */
 export interface StoredIndex {

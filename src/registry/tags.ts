@@ -3,7 +3,7 @@
 import type { RegistryClient } from "./client.ts";
 import { registryUrl } from "./endpoint.ts";
 import { malformed, refused } from "./failure.ts";
-import { isRecord, parseJson } from "./json.ts";
+import { isRecord, parseJson } from "../oci/json.ts";
 import type { OperationOptions } from "./manifests.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 

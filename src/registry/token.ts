@@ -4,7 +4,7 @@ import { basicHeader } from "./basic.ts";
 import type { Challenge } from "./challenge.ts";
 import type { Credential } from "./credentials.ts";
 import { authFailed, malformed, refused } from "./failure.ts";
-import { isRecord, parseJson, text } from "./json.ts";
+import { isRecord, parseJson, text } from "../oci/json.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;

@@ -1,9 +1,10 @@
 /** Whether a registry still holds, under every tag of a lock, exactly the locked digest. */
 
+import type { Digest } from "../oci/digest.ts";
 import pLimit from "p-limit";
-import type { Digest, Lock } from "../lock/lock.ts";
+import type { Lock } from "../lock/lock.ts";
 import type { RegistryClient } from "./client.ts";
-import { formatImageReference, parseImageReference, withDigest, withTag } from "./reference.ts";
+import { formatImageReference, parseImageReference, withDigest, withTag } from "../oci/reference.ts";
 
 export const findings = ["moved", "vanished", "lost"] as const;
 

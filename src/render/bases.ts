@@ -1,7 +1,7 @@
 /** The images that a Dockerfile starts from or copies from, and the same Dockerfile with each pinned to a digest. */
 
+import type { Digest } from "../oci/digest.ts";
 import { type Problem, throwProblems } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import {
   type Dockerfile,
   type Instruction,

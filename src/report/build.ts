@@ -3,7 +3,7 @@
 import type { BuildSummary } from "../build/build-plan.ts";
 import type { BuildEvent, CellResult } from "../build/schedule.ts";
 import { assertNever, type Problem } from "../errors.ts";
-import { formatImageReference } from "../registry/reference.ts";
+import { formatImageReference } from "../oci/reference.ts";
 import { reportProblem } from "./problems.ts";
 import { progressLine } from "./progress.ts";
 import type { Style } from "./style.ts";

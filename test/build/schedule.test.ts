@@ -13,9 +13,9 @@ import {
   buildFleet,
 } from "../../src/build/schedule.ts";
 import { ImgmatchError } from "../../src/errors.ts";
-import { digestOf } from "../../src/registry/digest.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
-import { createMemoryRegistry } from "./support/memory-registry.ts";
+import { digestOf } from "../../src/oci/digest.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
+import { createMemoryRegistry } from "../publish/support/memory-registry.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { capture } from "../../demo/process.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";

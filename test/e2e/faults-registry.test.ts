@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Fault, type FaultProxy, type ProxiedRequest, startFaultProxy } from "./support/fault-proxy.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { opensslAvailable } from "./support/token-server.ts";

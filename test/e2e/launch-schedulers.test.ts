@@ -1,5 +1,6 @@
 /** What `imgmatch launch` writes for schedulers and runtimes other than Docker's, handed to the real ones. */
 
+import type { Digest } from "../../src/oci/digest.ts";
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import type { Digest } from "../../src/lock/lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";

@@ -1,5 +1,6 @@
 /** What `imgmatch launch` prints, typed as its users type it, on real engines. */
 
+import type { Digest } from "../../src/oci/digest.ts";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import type { CudaRequirement, Digest } from "../../src/lock/lock.ts";
+import type { CudaRequirement } from "../../src/lock/lock.ts";
 import { a100, gpuHost } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";

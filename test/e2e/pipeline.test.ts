@@ -11,7 +11,7 @@ import { capture } from "../../demo/process.ts";
 import { createUndo } from "../../demo/undo.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch, type Ran, type RunOptions, root } from "./support/program.ts";
 
 const stack = inject("stack");

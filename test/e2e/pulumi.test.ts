@@ -13,7 +13,7 @@ import type { Lock } from "../../src/lock/lock.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";

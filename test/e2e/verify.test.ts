@@ -1,5 +1,6 @@
 /** What the lock, the registry and the base images have to do with each other after a build: real engine, real registry. */
 
+import type { Digest } from "../../src/oci/digest.ts";
 import { execFileSync } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -7,10 +8,10 @@ import type { AddressInfo, Server } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import type { Digest, Lock } from "../../src/lock/lock.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import type { Manifest } from "../../src/registry/client.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 

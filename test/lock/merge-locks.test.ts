@@ -1,7 +1,8 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import type { Digest, Lock, LockedImage } from "../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { mergeLocks, type NamedLock } from "../../src/lock/merge-locks.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 

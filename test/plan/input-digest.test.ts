@@ -1,5 +1,5 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import { describe, expect, test } from "vitest";
-import type { Digest } from "../../src/lock/lock.ts";
 import { type BuildInputs, inputDigest, shortDigest } from "../../src/plan/input-digest.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;

@@ -1,6 +1,7 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Digest, Lock, LockedImage } from "../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 import { type PlannedInputs, type PlanOptions, planFleet } from "../../src/plan/plan.ts";

@@ -1,5 +1,6 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import { describe, expect, test } from "vitest";
-import type { Digest, Lock, LockedImage } from "../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { explainInputs, inputParts } from "../../src/plan/changes.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";

@@ -1,7 +1,7 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
-import type { Digest } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { slug } from "../../src/plan/cell.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";

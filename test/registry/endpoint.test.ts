@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isLoopback, registryUrl } from "../../src/registry/endpoint.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 
 test.each([
   ["localhost", true],

@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { digestOf } from "../../src/registry/digest.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { digestOf } from "../../src/oci/digest.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { type Answer, inTurn, startFaultServer, status } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";

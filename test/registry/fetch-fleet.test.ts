@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { publishIndex } from "../../src/build/publish-index.ts";
+import { publishIndex } from "../../src/publish/publish-index.ts";
 import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
 import type { RegistryClient } from "../../src/registry/client.ts";
 import { type FetchOptions, fetchFleet, formatAge } from "../../src/registry/fetch-fleet.ts";
-import { parseImageReference, withDigest } from "../../src/registry/reference.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../build/support/memory-registry.ts";
+import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
 

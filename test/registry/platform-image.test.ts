@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/registry/client.ts";
-import { digestOf } from "../../src/registry/digest.ts";
-import { indexTypes, manifestTypes } from "../../src/registry/media-types.ts";
+import { digestOf } from "../../src/oci/digest.ts";
+import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { parseImageConfig, readImageConfig } from "../../src/registry/platform-image.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { manifestOf } from "./support/manifests.ts";
 
 const fleet = parseImageReference("r.example/team/app:1");

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { proxyFromEnv } from "../../src/registry/proxy.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { startFaultServer } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";

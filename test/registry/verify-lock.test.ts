@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import { verifyLock } from "../../src/registry/verify-lock.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../build/support/memory-registry.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 
 function setUp(): { registry: MemoryRegistry; lock: Lock } {

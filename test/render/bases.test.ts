@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
+import type { Digest } from "../../src/oci/digest.ts";
 import { DockerfileParser } from "dockerfile-ast";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Digest } from "../../src/lock/lock.ts";
 import { type BaseOptions, findBases, pinBases } from "../../src/render/bases.ts";
 
 const found = (text: string, options?: BaseOptions) =>

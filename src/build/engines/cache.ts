@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../errors.ts";
-import { parseImageReference } from "../../registry/reference.ts";
+import { parseImageReference } from "../../oci/reference.ts";
 
 export interface CacheOptions {
   /** References to read, for example `registry.example.com/cache:{cell}`. */

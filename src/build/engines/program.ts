@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { ImgmatchError } from "../../errors.ts";
 import { isErrno } from "../../io/files.ts";
-import type { Environment } from "./docker/endpoint.ts";
+import type { Environment } from "../../docker/endpoint.ts";
 
 export interface ProgramOptions {
   readonly env: Environment;

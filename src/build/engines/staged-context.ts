@@ -8,7 +8,7 @@ import { chmod, copyFile, lutimes, mkdir, mkdtemp, symlink, writeFile } from "no
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { BuildRequest } from "../engine.ts";
-import { type ContextItem, readContextItems } from "./docker/context-items.ts";
+import { type ContextItem, readContextItems } from "../../docker/context-items.ts";
 
 export type StageContext = (
   request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">,

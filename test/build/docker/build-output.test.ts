@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildFailure } from "../../../src/build/engines/docker/build-failure.ts";
 import { createBuildOutput } from "../../../src/build/engines/docker/build-output.ts";
-import { readTrace } from "../../../src/build/engines/docker/trace.ts";
+import { readTrace } from "../../../src/docker/trace.ts";
 
 // Streams of real engines (20.10.24, 28.5.2 with the containerd store): POST /build?version=2 of a Dockerfile with two RUN steps.
 const stream = (name: string): unknown[] =>

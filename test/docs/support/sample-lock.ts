@@ -1,10 +1,10 @@
 /** The lock of docs/examples/vision: as a build would write it, but with stand-ins for the digests of images and bases. */
 
+import type { Digest } from "../../../src/oci/digest.ts";
 import { join } from "node:path";
 import { isReady, lockedImageOf } from "../../../src/build/jobs.ts";
 import { openFleet, planOpenFleet } from "../../../src/fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
-import type { Digest } from "../../../src/lock/lock.ts";
 import { sha256 } from "../../../src/plan/input-digest.ts";
 
 const builtAt = "2025-11-03T08:00:00.000Z";

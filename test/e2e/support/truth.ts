@@ -1,13 +1,14 @@
 /** What must hold after every fault: the lock is whole, and the registry holds no lie. */
 
+import type { Digest } from "../../../src/oci/digest.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { Digest, Lock } from "../../../src/lock/lock.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
 import { createRegistryClient } from "../../../src/registry/create-client.ts";
-import { isIndexType } from "../../../src/registry/media-types.ts";
+import { isIndexType } from "../../../src/oci/media-types.ts";
 import { readImageConfig } from "../../../src/registry/platform-image.ts";
-import { type ImageReference, parseImageReference, withDigest } from "../../../src/registry/reference.ts";
+import { type ImageReference, parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { lockFile, type Project } from "./project.ts";
 
 /**

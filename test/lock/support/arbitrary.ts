@@ -1,7 +1,8 @@
 /** Any lock that imgmatch could write. */
 
+import type { Digest } from "../../../src/oci/digest.ts";
 import fc from "fast-check";
-import type { Digest, DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
+import type { DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
 
 const digest = fc
   .array(fc.constantFrom(..."0123456789abcdef"), { minLength: 64, maxLength: 64 })

@@ -2,8 +2,8 @@
 
 import type { Manifest, RegistryClient } from "../../../src/registry/client.ts";
 import { createRegistryClient, type RegistryOptions } from "../../../src/registry/create-client.ts";
-import { digestOf } from "../../../src/registry/digest.ts";
-import { manifestTypes } from "../../../src/registry/media-types.ts";
+import { digestOf } from "../../../src/oci/digest.ts";
+import { manifestTypes } from "../../../src/oci/media-types.ts";
 import type { Answer } from "./fault-server.ts";
 
 export function manifestOf(json: unknown, mediaType: string = manifestTypes.oci): Manifest {

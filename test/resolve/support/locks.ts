@@ -1,6 +1,7 @@
 /** Locks for tests: images with requirements, everything else filled in. */
 
-import type { CudaRequirement, Digest, Lock, LockedImage, Requirement } from "../../../src/lock/lock.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import type { CudaRequirement, Lock, LockedImage, Requirement } from "../../../src/lock/lock.ts";
 import { levelV3 } from "./hosts.ts";
 
 export const digest: Digest = `sha256:${"a".repeat(64)}`;

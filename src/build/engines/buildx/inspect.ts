@@ -1,7 +1,7 @@
 /** What `docker buildx inspect` tells of a builder. */
 
 import { ImgmatchError } from "../../../errors.ts";
-import type { Environment } from "../docker/endpoint.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { runProgram } from "../program.ts";
 
 export interface BuilderFacts {

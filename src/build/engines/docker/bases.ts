@@ -2,11 +2,11 @@
 
 import { ImgmatchError } from "../../../errors.ts";
 import type { Credential, CredentialStore } from "../../../registry/credentials.ts";
-import { parseImageReference } from "../../../registry/reference.ts";
+import { parseImageReference } from "../../../oci/reference.ts";
 import { findBases } from "../../../render/bases.ts";
 import type { BuildRequest, BuildWatch } from "../../engine.ts";
-import type { DockerApi } from "./api.ts";
-import { registryAuthHeader } from "./registry-auth.ts";
+import type { DockerApi } from "../../../docker/api.ts";
+import { registryAuthHeader } from "../../../docker/registry-auth.ts";
 
 /**
  * Pulls, once for each base and platform, what is pinned by digest in a registry that has credentials.

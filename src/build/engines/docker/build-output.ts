@@ -1,7 +1,7 @@
 /** What the engine says while it builds → log lines, the image's id, and the step that failed. */
 
 import { StringDecoder } from "node:string_decoder";
-import { readTrace, type TraceVertex } from "./trace.ts";
+import { readTrace, type TraceVertex } from "../../../docker/trace.ts";
 
 export interface BuildOutput {
   /** Takes one message of the stream. */

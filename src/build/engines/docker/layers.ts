@@ -2,7 +2,7 @@
 
 import type { Layer } from "../../engine.ts";
 import { layersOfHistory } from "../image-layers.ts";
-import type { DockerApi } from "./api.ts";
+import type { DockerApi } from "../../../docker/api.ts";
 
 /** `id`: of the image, or a name of it. */
 export async function readLayers(api: DockerApi, id: string, signal: AbortSignal): Promise<readonly Layer[]> {

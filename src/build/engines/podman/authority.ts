@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { copyFile, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../docker/endpoint.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 
 /**
  * SSL_CERT_DIR is what Go's crypto/x509 (`root_unix.go`) reads beside the system's bundle, and replaces its usual folders.

@@ -1,6 +1,6 @@
 /** Removing again what builds without cache have left in the store: an image for each step, and the last one. */
 
-import type { Environment } from "../docker/endpoint.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { runProgram } from "../program.ts";
 
 /** `--> 39bb9d9d015`: the step's own image. What comes from the cache has more words. */

@@ -1,6 +1,6 @@
 /** What becomes of each cell in a stack, from three views of it: the plan, the registry and the stack's own state. Pure. */
 
-import type { Digest } from "../../../lock/lock.ts";
+import type { Digest } from "../../../oci/digest.ts";
 import type { ReadyCell } from "../../jobs.ts";
 
 /** Type of the resources in the state. */

@@ -3,8 +3,8 @@
 import { ImgmatchError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { adviceFor } from "../advice.ts";
-import { connectDocker } from "../docker/api.ts";
-import type { Environment } from "../docker/endpoint.ts";
+import { connectDocker } from "../../../docker/api.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
 import { findParts } from "./missing-parts.ts";
 

@@ -4,7 +4,7 @@ import { access, constants } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
-import type { Environment } from "../docker/endpoint.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { runProgram } from "../program.ts";
 
 /** Of `@pulumi/docker`, whose plug-in must be of the same version. */

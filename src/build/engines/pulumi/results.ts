@@ -1,13 +1,13 @@
 /** Images as the stack makes them → results of cells: logs, the registry's digest, the lock, as each one is ready. */
 
+import type { Digest } from "../../../oci/digest.ts";
 import { ImgmatchError, type Problem } from "../../../errors.ts";
-import type { Digest } from "../../../lock/lock.ts";
 import type { ManifestDescriptor, RegistryClient } from "../../../registry/client.ts";
-import { parseImageReference, withTag } from "../../../registry/reference.ts";
+import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
-import { findExisting } from "../../find-existing.ts";
+import { findExisting } from "../../../publish/find-existing.ts";
 import type { ReadyCell } from "../../jobs.ts";
-import { noted } from "../../publish.ts";
+import { noted } from "../../../publish/publish-image.ts";
 import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";

@@ -12,7 +12,7 @@ import type { EnginePreview } from "../../engine.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
-import type { Environment } from "../docker/endpoint.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { partOf, resourceName } from "./cells.ts";
 import { FleetImages } from "./component.ts";
 import { type ImageEvent, readEvent } from "./events.ts";

@@ -13,10 +13,9 @@ import {
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import { errnoMessage, writeFileAtomic } from "../../../io/files.ts";
-import type { Digest } from "../../../lock/lock.ts";
-import { digestOf } from "../../../registry/digest.ts";
+import { digestOf, type Digest } from "../../../oci/digest.ts";
 import type { BuildRequest } from "../../engine.ts";
-import { readContextItems } from "../docker/context-items.ts";
+import { readContextItems } from "../../../docker/context-items.ts";
 import { writeContextItems } from "../staged-context.ts";
 import { withoutOwnFolder } from "./context-root.ts";
 

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { ImgmatchError } from "../../../errors.ts";
 import { errnoMessage, isErrno } from "../../../io/files.ts";
-import { digestOf } from "../../../registry/digest.ts";
-import type { Environment } from "../docker/endpoint.ts";
+import { digestOf } from "../../../oci/digest.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { imageType, type StackImage, stackImages } from "./cells.ts";
 
 export interface WorkspaceOptions {

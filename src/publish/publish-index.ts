@@ -3,13 +3,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { digestOf } from "../registry/digest.ts";
+import { digestOf, type Digest } from "../oci/digest.ts";
 import { type FleetIndex, formatFleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
-import { indexTypes } from "../registry/media-types.ts";
+import { indexTypes } from "../oci/media-types.ts";
 import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
-import { formatImageReference, type ImageReference, withTag } from "../registry/reference.ts";
+import { formatImageReference, type ImageReference, withTag } from "../oci/reference.ts";
 import { describeImages } from "./describe-images.ts";
 
 export interface IndexRequest {

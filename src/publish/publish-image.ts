@@ -1,12 +1,13 @@
 /** Giving a built image its tag, once and for all, in a registry that has no conditional write. */
 
+import type { Digest } from "../oci/digest.ts";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { ImgmatchError } from "../errors.ts";
-import type { Digest, LockedManifest } from "../lock/lock.ts";
+import type { LockedManifest } from "../lock/lock.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { formatImageReference, type ImageReference, withDigest, withTag } from "../registry/reference.ts";
-import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
+import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
+import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
 import { findExisting } from "./find-existing.ts";
 import { retryPush } from "./retry-push.ts";
 

@@ -5,7 +5,7 @@ import type { Plan } from "../plan/plan.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import type { IndexedImage } from "../registry/fleet-index.ts";
-import { type ImageReference, parseImageReference, withTag } from "../registry/reference.ts";
+import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type PublishedIndex, publishIndex } from "./publish-index.ts";
 
 export interface PlanIndexOptions {

@@ -4,9 +4,9 @@ import pLimit from "p-limit";
 import { type Problem, throwProblems } from "../errors.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import type { FleetIndex, IndexEntry, IndexedImage } from "../registry/fleet-index.ts";
-import { isIndexType } from "../registry/media-types.ts";
+import { isIndexType } from "../oci/media-types.ts";
 import { selectPlatformManifest } from "../registry/platform-image.ts";
-import { type ImageReference, withDigest } from "../registry/reference.ts";
+import { type ImageReference, withDigest } from "../oci/reference.ts";
 
 export interface DescribeRequest {
   readonly registry: RegistryClient;

@@ -1,8 +1,7 @@
 /** Image references, by the grammar of `distribution/reference`. Made only by {@link parseImageReference}. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
-import { isDigest } from "./digest.ts";
+import { isDigest, type Digest } from "./digest.ts";
 
 export interface ImageReference {
   /** Host with optional port; `docker.io` where the text names none. */

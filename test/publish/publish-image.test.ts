@@ -1,11 +1,11 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/build/engine.ts";
-import { type PublishRequest, publishImage } from "../../src/build/publish.ts";
-import type { Digest } from "../../src/lock/lock.ts";
-import { manifestTypes } from "../../src/registry/media-types.ts";
-import { parseImageReference } from "../../src/registry/reference.ts";
+import { type PublishRequest, publishImage } from "../../src/publish/publish-image.ts";
+import { manifestTypes } from "../../src/oci/media-types.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 const inputDigest: Digest = `sha256:${"1234567890abcdef".repeat(4)}`;

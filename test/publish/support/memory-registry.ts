@@ -1,9 +1,8 @@
 /** A registry in memory, for what a real one does too rarely to be tested: races, refusals, lost tags. */
 
-import type { Digest } from "../../../src/lock/lock.ts";
 import type { Manifest, RegistryClient } from "../../../src/registry/client.ts";
-import { digestOf } from "../../../src/registry/digest.ts";
-import type { ImageReference } from "../../../src/registry/reference.ts";
+import { digestOf, type Digest } from "../../../src/oci/digest.ts";
+import type { ImageReference } from "../../../src/oci/reference.ts";
 
 export interface MemoryRegistry extends RegistryClient {
   readonly tags: Map<string, Digest>;

@@ -3,8 +3,8 @@
 import { constants } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ImgmatchError, InternalError } from "../../../errors.ts";
-import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { ImgmatchError, InternalError } from "../errors.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
 
 export interface ContextItem {
   /** Inside the context, with forward slashes. */

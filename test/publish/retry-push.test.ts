@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { retryPush } from "../../src/build/retry-push.ts";
+import { retryPush } from "../../src/publish/retry-push.ts";
 import { ImgmatchError } from "../../src/errors.ts";
 
 const digest = `sha256:${"ab".repeat(32)}` as const;

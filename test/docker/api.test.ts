@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { connectDocker } from "../../../src/build/engines/docker/api.ts";
-import { createDockerEngine } from "../../../src/build/engines/docker/engine.ts";
-import { parseImageReference } from "../../../src/registry/reference.ts";
+import { connectDocker } from "../../src/docker/api.ts";
+import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
 
 describe("Docker Engine API", () => {
   let folder: string;

@@ -1,10 +1,10 @@
 /** What a tag already holds, and whether that is the image that would be built. */
 
+import type { Digest } from "../oci/digest.ts";
 import { ImgmatchError } from "../errors.ts";
-import type { Digest } from "../lock/lock.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { readImageConfig } from "../registry/platform-image.ts";
-import { formatImageReference, type ImageReference, withDigest } from "../registry/reference.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 import { inputsLabel } from "../render/metadata.ts";
 
 export interface ExistingQuery {

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { ImgmatchError } from "../../../errors.ts";
+import { ImgmatchError } from "../errors.ts";
 
 export type Endpoint =
   | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { ImgmatchError } from "../errors.ts";
-import type { BuildWatch } from "./engine.ts";
+import type { BuildWatch } from "../build/engine.ts";
 
 export interface PushRetries {
   /** Tries after the first. Default: 3. */

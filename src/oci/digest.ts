@@ -1,7 +1,9 @@
 /** Content digests. Only sha256 is accepted: it is the only algorithm that every registry and engine offers. */
 
 import { createHash } from "node:crypto";
-import type { Digest } from "../lock/lock.ts";
+
+/** `sha256:` and 64 lower-case hexadecimal digits. */
+export type Digest = `sha256:${string}`;
 
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
 

@@ -1,7 +1,7 @@
 /** The sending side of BuildKit's file transfer (tonistiigi/fsutil, send.go and types/wire.proto). */
 
 import { type FileHandle, open } from "node:fs/promises";
-import { ImgmatchError } from "../../../errors.ts";
+import { ImgmatchError } from "../errors.ts";
 import type { ContextItem } from "./context-items.ts";
 import type { GrpcCall } from "./grpc.ts";
 import { field, readFields } from "./protobuf.ts";

@@ -1,13 +1,13 @@
+import type { Digest } from "../../src/oci/digest.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type IndexRequest, publishIndex } from "../../src/build/publish-index.ts";
+import { type IndexRequest, publishIndex } from "../../src/publish/publish-index.ts";
 import { ImgmatchError } from "../../src/errors.ts";
-import type { Digest } from "../../src/lock/lock.ts";
 import type { ManifestDescriptor } from "../../src/registry/client.ts";
 import type { IndexedImage } from "../../src/registry/fleet-index.ts";
 import { parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
-import { parseImageReference, withDigest } from "../../src/registry/reference.ts";
+import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { image } from "../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { contextTar, dockerfileName } from "../../../src/build/engines/docker/context-tar.ts";
-import { tarHeader } from "../../../src/build/engines/docker/tar.ts";
+import { contextTar, dockerfileName } from "../../src/docker/context-tar.ts";
+import { tarHeader } from "../../src/docker/tar.ts";
 
 const long = `${"deep/".repeat(30)}${"n".repeat(120)}.c`;
 const files: Readonly<Record<string, string>> = {

@@ -1,11 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import {
-  type EndpointIo,
-  type Environment,
-  findEndpoint,
-  parseEndpoint,
-} from "../../../src/build/engines/docker/endpoint.ts";
+import { type EndpointIo, type Environment, findEndpoint, parseEndpoint } from "../../src/docker/endpoint.ts";
 
 function disk(files: Readonly<Record<string, string>>, system: NodeJS.Platform = "linux"): EndpointIo {
   const paths = Object.keys(files);

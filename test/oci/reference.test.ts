@@ -8,7 +8,7 @@ import {
   parseImageReference,
   withDigest,
   withTag,
-} from "../../src/registry/reference.ts";
+} from "../../src/oci/reference.ts";
 
 const digest = `sha256:${"0123456789abcdef".repeat(4)}` as const;
 const hex = "1a3f5e7d9c1b3a5f7e9d1c3b5a7f9e1d3c5b7a9f1e3d5d7c9b1a3f5e7d9c1b3a";

@@ -6,8 +6,8 @@ import https from "node:https";
 import { join } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { ImgmatchError } from "../../../errors.ts";
-import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { ImgmatchError } from "../errors.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
 import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
 import { jsonLines } from "./json-lines.ts";
 
