@@ -2,7 +2,8 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { comparators, compareCandidates } from "../resolve/rank.ts";
+import { orderSteps } from "../resolve/order-steps.ts";
+import { compareCandidates } from "../resolve/rank.ts";
 import { type Candidate, type Ranking, type ResolveOptions, rankImages } from "../resolve/resolve.ts";
 import { type GpuUnit, kindOf, narrowTo, unitsOf } from "./gpu-units.ts";
 import { type GpuUse, useOf } from "./gpu-use.ts";
@@ -126,11 +127,11 @@ function bestSet(
 
 /** A better image, then equal GPUs, then less unused code. The tag says nothing of serving better: the newer GPUs stay. */
 function compareOptions(a: Option, b: Option): number {
-  const early = a.order.filter((step) => step !== comparators.targets && step !== comparators.tag);
+  const early = a.order.filter((step) => step !== orderSteps.targets && step !== orderSteps.tag);
   return (
     compareCandidates(early, a.winner, b.winner) ||
     a.kinds.length - b.kinds.length ||
-    comparators.targets.compare(a.winner, b.winner)
+    compareCandidates([orderSteps.targets], a.winner, b.winner)
   );
 }
 

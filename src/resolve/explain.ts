@@ -8,8 +8,9 @@ import { findCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
 import { listSome, printable } from "./misfit.ts";
+import { orderSteps } from "./order-steps.ts";
 import { plainPins } from "./pins.ts";
-import { comparators, decisiveStep, explainOrder } from "./rank.ts";
+import { decisiveStep, explainOrder } from "./rank.ts";
 import { type Ranking, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import type { Misfit } from "./verdict.ts";
@@ -103,7 +104,7 @@ function explainOthers({ ranked, order }: Ranking): string[] {
   if (winner === undefined || others.length === 0) return [];
   // Tags are all different: for them the first of the group speaks for all.
   const groups = groupBy(others, (other) =>
-    decisiveStep(order, winner, other) === comparators.tag ? "tag" : explainOrder(order, winner, other),
+    decisiveStep(order, winner, other) === orderSteps.tag ? "tag" : explainOrder(order, winner, other),
   );
   return [
     `fit too, and lost: ${others.length}`,

@@ -4,19 +4,13 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { viewHost } from "./host-view.ts";
 import { judgeView } from "./judge.ts";
+import type { Candidate, OrderStep } from "./order-steps.ts";
 import { type Pin, plainPins, requireKnownAxes } from "./pins.ts";
-import {
-  type Candidate,
-  type Comparator,
-  candidateOf,
-  compareCandidates,
-  explainOrder,
-  orderBy,
-} from "./rank.ts";
+import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
 
-export type { Candidate } from "./rank.ts";
+export type { Candidate } from "./order-steps.ts";
 
 export interface ResolveOptions {
   /** Axis → value. Text is exact, a version prefix or a pattern with `*`; ranges come from `compilePins`. */
@@ -33,7 +27,7 @@ export interface Ranking {
   /** The others, by cell. */
   readonly rejected: readonly Rejection[];
   readonly problems: Resolution["problems"];
-  readonly order: readonly Comparator[];
+  readonly order: readonly OrderStep[];
 }
 
 /**
@@ -75,10 +69,10 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
   const rejected: Rejection[] = [];
   for (const [cell, image] of cells) {
     const verdict = judgeView(image, view, { pins, cpuOnly: options.cpuOnly ?? false });
-    if (verdict.ok) fits.push(candidateOf(cell, image, verdict));
+    if (verdict.ok) fits.push({ cell, image, fit: verdict });
     else rejected.push({ cell, code: verdict.code, message: verdict.message, fix: verdict.fix });
   }
-  const ranked = fits.sort((a, b) => compareCandidates(order, a, b));
+  const ranked = sortCandidates(order, fits);
   const winnersCuda = ranked[0]?.image.requires.cuda ?? null;
   const note = winnersCuda === null ? null : noteNvidiaRequire(winnersCuda, view);
   const notes =

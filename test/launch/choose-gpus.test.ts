@@ -7,7 +7,8 @@ import { chooseGpus } from "../../src/launch/choose-gpus.ts";
 import { parseComputeApps } from "../../src/launch/gpu-holders.ts";
 import { type GpuUnit, kindOf, narrowTo, unitsOf } from "../../src/launch/gpu-units.ts";
 import { useOf } from "../../src/launch/gpu-use.ts";
-import { comparators, compareCandidates } from "../../src/resolve/rank.ts";
+import { orderSteps } from "../../src/resolve/order-steps.ts";
+import { compareCandidates } from "../../src/resolve/rank.ts";
 import { type Ranking, rankImages } from "../../src/resolve/resolve.ts";
 import { anyLock } from "../properties/support/machines.ts";
 import { checkOptions, runs, timeoutMs } from "../properties/support/runs.ts";
@@ -211,5 +212,5 @@ function bruteForce(
 
 /** The steps that say how well an image serves. */
 function serving(order: Ranking["order"]): Ranking["order"] {
-  return order.filter((step) => step !== comparators.targets && step !== comparators.tag);
+  return order.filter((step) => step !== orderSteps.targets && step !== orderSteps.tag);
 }

@@ -8,23 +8,25 @@ import { nodeLabels } from "../../src/launch/labels/vocabulary.ts";
 import { labelNames } from "../../src/launch/node-labels.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { type ResolveOptions, resolveImage } from "../../src/resolve/resolve.ts";
-import { anyHost, anyLock } from "../properties/support/machines.ts";
+import { anyHost, anyLock, anyPrefer } from "../properties/support/machines.ts";
 import { timeoutMs } from "../properties/support/runs.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
 import { matchesNomad } from "./support/nomad-constraints.ts";
 
 /** Large locks take long and teach no more than small ones: three of four have four images at most. */
-const lockOfFleet = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: anyLock.map((lock) => ({
-      ...lock,
-      images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
-    })),
-  },
-  { weight: 1, arbitrary: anyLock },
-);
+const lockOfFleet = fc
+  .oneof(
+    {
+      weight: 3,
+      arbitrary: anyLock.map((lock) => ({
+        ...lock,
+        images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
+      })),
+    },
+    { weight: 1, arbitrary: anyLock },
+  )
+  .chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
 /** A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. */
 const fleets = Number(process.env.FLEET_RUNS ?? 200);
 

@@ -9,7 +9,7 @@ import type { ResolveOptions } from "../../resolve/resolve.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { always, type Bdd, type Cube, createBdd, type Node, never } from "./bdd.ts";
 import { computeWords } from "./gpu-conditions.ts";
-import { contender, createOrder } from "./order-conditions.ts";
+import { type Contender, createOrder } from "./order-conditions.ts";
 import { fitModes, wordsOf } from "./requirement-conditions.ts";
 import { consistency, createWords, type Word, type Words, word } from "./words.ts";
 
@@ -60,7 +60,7 @@ export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit 
   );
   const before = createOrder(words, orderBy(options.prefer ?? lock.prefer));
   const contenders = images.flatMap(([cell, image]) =>
-    fitModes(image, words, wantsCpu(options)).map((mode) => contender(cell, image, mode)),
+    fitModes(image, words, wantsCpu(options)).map((mode): Contender => ({ cell, image, mode })),
   );
   const possible = bdd.and(consistency(words), gpuFacts(words, images), marchFacts(words));
   const members: FleetMember[] = [];

@@ -1,8 +1,10 @@
-/** Where one image comes before another: the order of resolve, as a function of a node's labels. */
+/**
+ * Where one image comes before another, as a function of a node's labels. What comes before what is said by the steps of
+ * resolve alone; here only on which nodes an image has which of a step's keys.
+ */
 
 import type { LockedImage } from "../../lock/lock.ts";
-import { type Candidate, type Comparator, candidateOf, comparators } from "../../resolve/rank.ts";
-import { codeKinds } from "../../resolve/rules/gpu-code.ts";
+import { compareKeys, type OrderStep, type SortKey } from "../../resolve/order-steps.ts";
 import type { CodeFit } from "../../resolve/verdict.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { always, type Node, never } from "./bdd.ts";
@@ -10,66 +12,71 @@ import type { CodeByCompute } from "./gpu-conditions.ts";
 import type { FitMode } from "./requirement-conditions.ts";
 import { type Words, word } from "./words.ts";
 
+/** One way in which one image fits. */
 export interface Contender {
   readonly cell: string;
   readonly image: LockedImage;
   readonly mode: FitMode;
-  /** Stands for it in the steps that do not look at the node. */
-  readonly candidate: Candidate;
 }
 
-export function contender(cell: string, image: LockedImage, mode: FitMode): Contender {
-  return { cell, image, mode, candidate: candidateOf(cell, image, { ok: true, tier: mode.tier, code: [] }) };
+/** The nodes on which a step has this key, of all on which the contender fits. No two keys of a step share a node. */
+interface KeyedNodes {
+  readonly key: SortKey;
+  readonly when: Node;
 }
 
 /** Compares under the condition that both fit. */
-export function createOrder(words: Words, order: readonly Comparator[]) {
+export function createOrder(words: Words, order: readonly OrderStep[]) {
   const { bdd } = words;
-  const codes = new Map<string, Node>();
-  const counts = new Map<string, Node>();
+  const steps = order.map((step) => {
+    const known = new Map<string, readonly KeyedNodes[]>();
+    const compared = new Map<string, Node>();
+    const nodesOf = (contender: Contender) =>
+      remember(known, signature(step, contender), () => keyedNodes(step, contender));
+    /** Where the step puts `a` before `b`. */
+    return (a: Contender, b: Contender): Node =>
+      remember(compared, `${signature(step, a)}|${signature(step, b)}`, () => before(nodesOf(a), nodesOf(b)));
+  });
 
   /** Where `a` comes before `b`. Steps are asked from the last to the first: an earlier one overrules. */
   return (a: Contender, b: Contender): Node =>
-    order.reduceRight<Node>((later, step) => {
-      if (step === comparators.code && a.mode.code.size > 0 && b.mode.code.size > 0)
-        return bdd.or(codeBefore(a, b), bdd.and(bdd.not(codeBefore(b, a)), later));
-      if (step === comparators.targets)
-        return bdd.or(fewerUnused(a, b), bdd.and(bdd.not(fewerUnused(b, a)), later));
-      const difference = step.compare(a.candidate, b.candidate);
-      return difference < 0 ? always : difference > 0 ? never : later;
-    }, never);
-
-  /** The worst code of `a` is better than the worst of `b`: some GPU runs worse code of `b` than every GPU does of `a`. */
-  function codeBefore(a: Contender, b: Contender): Node {
-    const key = `${signature(a.mode.code)}|${signature(b.mode.code)}`;
-    const known = codes.get(key);
-    if (known !== undefined) return known;
-    const ranks = [...new Set([...b.mode.code.values()].map(rankOf))];
-    const node = bdd.or(
-      ...ranks.map((rank) =>
-        bdd.and(
-          anyPresent(b.mode.code, (code) => rankOf(code) === rank),
-          bdd.not(anyPresent(a.mode.code, (code) => rankOf(code) >= rank)),
-        ),
-      ),
+    steps.reduceRight<Node>(
+      (later, first) => bdd.or(first(a, b), bdd.and(bdd.not(first(b, a)), later)),
+      never,
     );
-    codes.set(key, node);
-    return node;
+
+  function before(a: readonly KeyedNodes[], b: readonly KeyedNodes[]): Node {
+    return bdd.or(
+      ...a.flatMap((mine) => {
+        const beaten = b.filter((other) => compareKeys(mine.key, other.key) < 0);
+        return beaten.length === 0 ? [] : [bdd.and(mine.when, bdd.or(...beaten.map(({ when }) => when)))];
+      }),
+    );
   }
 
-  function fewerUnused(a: Contender, b: Contender): Node {
-    const [codeA, codeB] = [codeCount(a), codeCount(b)];
-    const key = `${codeA}:${signature(a.mode.code)}|${codeB}:${signature(b.mode.code)}`;
-    const known = counts.get(key);
-    if (known !== undefined) return known;
-    const [usedA, usedB] = [usedTargets(a.mode.code), usedTargets(b.mode.code)];
-    const node = bdd.or(
-      ...usedA.flatMap((whenA, countA) =>
-        usedB.flatMap((whenB, countB) => (codeA - countA < codeB - countB ? [bdd.and(whenA, whenB)] : [])),
+  function keyedNodes(step: OrderStep, { cell, image, mode }: Contender): readonly KeyedNodes[] {
+    switch (step.of) {
+      case "image":
+        return [{ key: step.key({ cell, image, tier: mode.tier }), when: always }];
+      case "worst code":
+        return mode.code.size === 0
+          ? [{ key: step.key(null), when: always }]
+          : byWorst(mode.code, (code) => step.key(code));
+      case "used targets":
+        return usedTargets(mode.code).map((when, used) => ({ key: step.key(image, used), when }));
+    }
+  }
+
+  /** A key counts where some GPU has it and none has a worse one. */
+  function byWorst(code: CodeByCompute, keyOf: (code: CodeFit) => SortKey): readonly KeyedNodes[] {
+    const found = new Map([...code.values()].map((each) => [JSON.stringify(keyOf(each)), keyOf(each)]));
+    return [...found.values()].map((key) => ({
+      key,
+      when: bdd.and(
+        anyPresent(code, (each) => compareKeys(keyOf(each), key) === 0),
+        bdd.not(anyPresent(code, (each) => compareKeys(keyOf(each), key) > 0)),
       ),
-    );
-    counts.set(key, node);
-    return node;
+    }));
   }
 
   /** By number: where exactly so many targets of the image are used. */
@@ -90,17 +97,25 @@ export function createOrder(words: Words, order: readonly Comparator[]) {
   }
 }
 
-function codeCount({ image: { requires } }: Contender): number {
-  return new Set(requires.cuda?.code ?? []).size;
+/** What a step's keys depend on: contenders of one signature share their diagrams. */
+function signature(step: OrderStep, { cell, image, mode }: Contender): string {
+  const codes = [...mode.code].map(([compute, { target, kind, distance }]) =>
+    [compute, target, kind, distance].join(":"),
+  );
+  switch (step.of) {
+    case "image":
+      return JSON.stringify(step.key({ cell, image, tier: mode.tier }));
+    case "worst code":
+      return codes.join();
+    case "used targets":
+      return `${step.key(image, 0)} ${codes.join()}`;
+  }
 }
 
-/** As `compareCode` of resolve: the kind, then the distance. */
-function rankOf({ kind, distance }: CodeFit): number {
-  return codeKinds.indexOf(kind) * 100_000 + distance;
-}
-
-function signature(code: CodeByCompute): string {
-  return [...code]
-    .map(([compute, { target, kind, distance }]) => `${compute}:${target}:${kind}:${distance}`)
-    .join();
+function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(key, made);
+  return made;
 }

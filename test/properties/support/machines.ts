@@ -295,3 +295,12 @@ export const anyLock: fc.Arbitrary<Lock> = fc
     },
   )
   .map((groups) => lockOf(Object.fromEntries(groups.flat().map((image, index) => [`cell-${index}`, image]))));
+
+const steps = ["gpu", "code", "tier", "toolkit", "cpu", "targets", "tag"];
+const wishes = ["cuda=none", "cuda=12.8.1", "python=3.12", "python=3.11", "os=none"];
+
+/** What a lock may prefer: up to four steps and values, in any order. */
+export const anyPrefer: fc.Arbitrary<readonly string[]> = fc.uniqueArray(
+  fc.constantFrom(...steps, ...wishes),
+  { maxLength: 4 },
+);

@@ -1,0 +1,153 @@
+/**
+ * The steps of the order among images that fit, each as a key: the lower key is the better image. Comparing keys part by part
+ * and step by step is a total order whatever the steps and however a lock reorders them.
+ */
+
+import { parseVersion } from "../hardware/version.ts";
+import type { LockedImage } from "../lock/lock.ts";
+import { codeKinds } from "./rules/gpu-code.ts";
+import { type CodeFit, type Fit, type Tier, tiers } from "./verdict.ts";
+
+/** An image that fits, with its place in the lock. */
+export interface Candidate {
+  readonly cell: string;
+  readonly image: LockedImage;
+  readonly fit: Fit;
+}
+
+/** Numbers and texts, compared part by part; a part that is missing is 0. One step's keys have one kind of part in each place. */
+export type SortKey = readonly (number | string)[];
+
+/**
+ * What a step looks at says where its key comes from, so that who asks for many hosts at once needs no second statement:
+ * the image and its tier alone; the code of each GPU, of which the worst counts; or how many of the image's targets are used.
+ */
+export type OrderStep = {
+  readonly name: string;
+  /** What the step looks at, for people. */
+  readonly show: (candidate: Candidate) => string;
+} & (
+  | { readonly of: "image"; readonly key: (image: Placed) => SortKey }
+  /** null for an image without GPU code. */
+  | { readonly of: "worst code"; readonly key: (code: CodeFit | null) => SortKey }
+  | { readonly of: "used targets"; readonly key: (image: LockedImage, used: number) => SortKey }
+);
+
+/** What of a candidate is the same on every host that the driver serves in this tier. */
+export interface Placed {
+  readonly cell: string;
+  readonly image: LockedImage;
+  readonly tier: Tier;
+}
+
+/** The default order. The user's pins came before: what they do not match is no candidate. */
+export const orderSteps = {
+  gpu: {
+    name: "GPU before CPU",
+    of: "image",
+    key: ({ image }) => [image.requires.cuda === null ? 1 : 0],
+    show: ({ image }) => (image.requires.cuda === null ? "no GPU code" : "GPU code"),
+  },
+  code: {
+    name: "code closer to the GPU",
+    of: "worst code",
+    key: codeKey,
+    show: ({ fit }) => showWorstCode(fit),
+  },
+  tier: {
+    name: "driver tier",
+    of: "image",
+    key: ({ tier }) => [tiers.indexOf(tier)],
+    show: ({ fit }) => fit.tier,
+  },
+  toolkit: {
+    name: "newer toolkit",
+    of: "image",
+    key: ({ image }) => toolkitParts(image).map((part) => -part),
+    show: ({ image }) => image.requires.cuda?.toolkit ?? "none",
+  },
+  cpu: {
+    name: "more CPU features",
+    of: "image",
+    key: ({ image }) => [-image.requires.cpu.features.length],
+    show: ({ image: { requires } }) => `${requires.cpu.features.length} (${requires.cpu.march})`,
+  },
+  targets: {
+    name: "fewer unused GPU targets",
+    of: "used targets",
+    key: (image, used) => [countUnused(image, used)],
+    show: ({ image, fit }) => String(countUnused(image, countUsed(fit))),
+  },
+  tag: {
+    name: "tag",
+    of: "image",
+    // No two images of a lock have one tag, so cells decide nothing but what is no lock.
+    key: ({ image, cell }) => [image.tag, cell],
+    show: ({ image }) => image.tag,
+  },
+} as const satisfies Record<string, OrderStep>;
+
+/** The images of one value of an axis before all others. */
+export function preferredValue(axis: string, value: string): OrderStep {
+  return {
+    name: `preferred ${axis}`,
+    of: "image",
+    key: ({ image }) => [image.axes[axis] === value ? 0 : 1],
+    show: ({ image }) => image.axes[axis] ?? "none",
+  };
+}
+
+export function keyOf(step: OrderStep, { cell, image, fit }: Candidate): SortKey {
+  switch (step.of) {
+    case "image":
+      return step.key({ cell, image, tier: fit.tier });
+    case "worst code":
+      return worstKey(fit.code.map(step.key)) ?? step.key(null);
+    case "used targets":
+      return step.key(image, countUsed(fit));
+  }
+}
+
+export function compareKeys(a: SortKey, b: SortKey): number {
+  const length = Math.max(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const [left = 0, right = 0] = [a[index], b[index]];
+    // By code units, so that the order is the same in every language and on every machine.
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  return 0;
+}
+
+export function worstKey(keys: readonly SortKey[]): SortKey | undefined {
+  return keys.reduce<SortKey | undefined>(
+    (worst, next) => (worst === undefined || compareKeys(next, worst) > 0 ? next : worst),
+    undefined,
+  );
+}
+
+/** No code is further from a GPU than any code: "even with all" would make the order depend on who is compared first. */
+function codeKey(code: CodeFit | null): SortKey {
+  return code === null ? [codeKinds.length] : [codeKinds.indexOf(code.kind), code.distance];
+}
+
+function countUsed({ code }: Fit): number {
+  return new Set(code.map(({ target }) => target)).size;
+}
+
+function countUnused({ requires }: LockedImage, used: number): number {
+  return new Set(requires.cuda?.code ?? []).size - used;
+}
+
+function toolkitParts({ requires }: LockedImage): readonly number[] {
+  return parseVersion(requires.cuda?.toolkit ?? "0") ?? [0];
+}
+
+function showWorstCode({ code: codes }: Fit): string {
+  const keys = codes.map(codeKey);
+  const worst = worstKey(keys);
+  const code = worst === undefined ? undefined : codes[keys.indexOf(worst)];
+  if (code === undefined) return "none";
+  return code.distance === 0
+    ? `${code.target} (${code.kind})`
+    : `${code.target} (${code.kind}, ${code.distance} away)`;
+}
