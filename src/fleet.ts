@@ -1,6 +1,5 @@
 /** The build pipeline up to the plan, joined: matrix.yaml → matrix → cells → Dockerfiles → plan. */
 
-import type { Digest } from "./oci/digest.ts";
 import { basename, dirname, join, relative } from "node:path";
 import { type Place, type Problem, throwProblems } from "./errors.ts";
 import { type BuildContext, readContext } from "./io/context.ts";
@@ -10,11 +9,13 @@ import type { Matrix } from "./matrix/matrix.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/references.ts";
 import { suggest } from "./matrix/suggest.ts";
+import type { Digest } from "./oci/digest.ts";
+import { parseImageReference } from "./oci/reference.ts";
 import type { Cell } from "./plan/cell.ts";
 import { type ExpandedCell, expandMatrix } from "./plan/expand.ts";
-import { type Plan, type PlannedBase, planFleet, selectCells } from "./plan/plan.ts";
+import { planFleet, selectCells } from "./plan/plan.ts";
+import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
 import type { Selection } from "./plan/select.ts";
-import { parseImageReference } from "./oci/reference.ts";
 import { type Base, findBasesIn } from "./render/bases.ts";
 import { missingSources } from "./render/copy-sources.ts";
 import { type Instruction, parseDockerfile } from "./render/instructions.ts";

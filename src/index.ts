@@ -15,11 +15,8 @@ export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./buil
 export { type CacheOptions, noCache } from "./build/engines/cache.ts";
 export { engines } from "./build/engines/engines.ts";
 export { isReady, jobOf } from "./build/jobs.ts";
-export { type IndexRequest, type PublishedIndex, publishIndex } from "./publish/publish-index.ts";
-export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export { buildTwice, firstDifference, type LayerDifference, type ReproReport } from "./build/repro.ts";
 export type { BuildEvent, BuildJob, CellResult } from "./build/schedule.ts";
-export { type SurveyOptions, surveyRegistries } from "./publish/survey.ts";
 export {
   type Diagnosis,
   diagnose,
@@ -55,10 +52,11 @@ export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./
 export { type FleetMember, type NodeSplit, splitNodes } from "./launch/fleet/fleet.ts";
 export { labelFormats } from "./launch/labels/label-formats.ts";
 export { nodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
+export { launchTargets } from "./launch/launch-targets.ts";
 export { nfdCompatArtifactType, nfdCompatSpec } from "./launch/nfd-compat.ts";
 export { runImage } from "./launch/run.ts";
 export { shellCommand } from "./launch/shell.ts";
-export { type LaunchRequest, type LaunchTarget, launchTargets } from "./launch/target.ts";
+export type { LaunchRequest, LaunchTarget } from "./launch/target.ts";
 export { formatLock } from "./lock/format-lock.ts";
 export * from "./lock/lock.ts";
 export { readLock, readLockIfPresent, writeLock } from "./lock/lock-file.ts";
@@ -69,30 +67,28 @@ export { updateLock } from "./lock/update-lock.ts";
 export type * from "./matrix/matrix.ts";
 export { parseMatrix } from "./matrix/parse-matrix.ts";
 export { matrixJsonSchema } from "./matrix/schema.ts";
+export type { Digest } from "./oci/digest.ts";
+export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
 export type { Cell } from "./plan/cell.ts";
-export { compareInputs, explainInputs, type InputComparison } from "./plan/changes.ts";
+export { compareInputs, explainInputs } from "./plan/changes.ts";
 export { type ExpandedCell, expandMatrix } from "./plan/expand.ts";
+export type { InputComparison } from "./plan/input-comparison.ts";
 export { type BuildInputs, inputDigest } from "./plan/input-digest.ts";
-export {
-  type Action,
-  actions,
-  type Plan,
-  type PlannedBase,
-  type PlannedCell,
-  planFleet,
-} from "./plan/plan.ts";
+export { planFleet } from "./plan/plan.ts";
 export { type PlanJson, planToJson } from "./plan/plan-json.ts";
+export { type Action, actions, type Plan, type PlannedBase, type PlannedCell } from "./plan/planned-cell.ts";
 export { type PublishedImage, type RegistryView, withRegistryView } from "./plan/registry-view.ts";
 export { isSelected, parseSelections, type Selection } from "./plan/select.ts";
 export { type BaseUpdate, baseUpdates, withUpdatedBases } from "./plan/update-bases.ts";
+export { type IndexRequest, type PublishedIndex, publishIndex } from "./publish/publish-index.ts";
+export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
+export { type SurveyOptions, surveyRegistries } from "./publish/survey.ts";
 // Registries
 export type { Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
 export { createRegistryClient } from "./registry/create-client.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
 export { type FetchOptions, fetchFleet } from "./registry/fetch-fleet.ts";
 export type { FleetIndex, IndexedImage } from "./registry/fleet-index.ts";
-export type { Digest } from "./oci/digest.ts";
-export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
 export { type Drift as RegistryDrift, type Verification, verifyLock } from "./registry/verify-lock.ts";
 export { findBases, pinBases } from "./render/bases.ts";
 export { type Drift, findDrift } from "./render/drift.ts";

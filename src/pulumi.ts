@@ -21,14 +21,15 @@ import { parseHostFacts } from "./host/parse-facts.ts";
 import { readRevision } from "./io/revision.ts";
 import { lockPath } from "./lock/lock.ts";
 import { readLock, readLockIfPresent } from "./lock/lock-file.ts";
+import { parseImageReference } from "./oci/reference.ts";
 import { parseSelections } from "./plan/select.ts";
 import { createBaseLookup } from "./registry/base-lookup.ts";
 import type { RegistryClient } from "./registry/client.ts";
 import { createRegistryClient } from "./registry/create-client.ts";
-import { type CredentialStore, dockerCredentials } from "./registry/credentials.ts";
+import type { CredentialStore } from "./registry/credential.ts";
+import { dockerCredentials } from "./registry/credentials.ts";
 import { isLoopback } from "./registry/endpoint.ts";
 import { proxyFromEnv } from "./registry/proxy.ts";
-import { parseImageReference } from "./oci/reference.ts";
 import { type ResolveOptions, resolveImage } from "./resolve/resolve.ts";
 import type { Resolution } from "./resolve/verdict.ts";
 

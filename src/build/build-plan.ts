@@ -3,7 +3,7 @@
 import type { Fleet } from "../fleet.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { updateLock } from "../lock/update-lock.ts";
-import type { Plan, PlannedCell } from "../plan/plan.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { Engine } from "./engine.ts";
 import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem } from "./jobs.ts";

@@ -1,9 +1,9 @@
 /** What builds. Each engine is one folder of `build/engines/` and one line of its table. */
 
-import type { Digest } from "../oci/digest.ts";
 import type { Fleet } from "../fleet.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 import type { BuildPlanOptions, BuildSummary } from "./build-plan.ts";
 
 export interface Engine {

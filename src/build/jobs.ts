@@ -1,12 +1,12 @@
 /** Planned cells → build jobs, and what they make → entries of the lock. */
 
-import type { Digest } from "../oci/digest.ts";
 import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
 import type { BuildContext } from "../io/context.ts";
 import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { PlannedCell } from "../plan/plan.ts";
+import type { Digest } from "../oci/digest.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import type { PlannedCell } from "../plan/planned-cell.ts";
 import { type BaseOptions, pinBases } from "../render/bases.ts";
 import { describingArgs, inputsLabel } from "../render/metadata.ts";
 import type { RenderedFile } from "../render/render.ts";

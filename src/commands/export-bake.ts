@@ -9,7 +9,7 @@ import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
-import { type ExportFlags, planForExport } from "./export.ts";
+import { type ExportFlags, planForExport } from "./export-plan.ts";
 
 /** `imgmatch export bake`: every cell of the fleet, also those that are built already. */
 export async function exportBake(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { shardCells } from "../export/shards.ts";
 import type { CommandContext } from "./context.ts";
-import { type ExportFlags, planForExport } from "./export.ts";
+import { type ExportFlags, planForExport } from "./export-plan.ts";
 
 const defaultShards = 16;
 

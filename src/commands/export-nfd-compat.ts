@@ -6,7 +6,7 @@ import { matchesLabel } from "../plan/match.ts";
 import { parseSelections, type Selection } from "../plan/select.ts";
 import { referenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
-import type { ExportFlags } from "./export.ts";
+import type { ExportFlags } from "./export-plan.ts";
 import { lockFileOf } from "./fleet-options.ts";
 import { yamlText } from "./launch-output.ts";
 

@@ -1,18 +1,8 @@
 /** `imgmatch export KIND`: the fleet in the words of another tool. Adding a kind is one file and one line. */
 
-import { type ExitCode, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import { type Fleet, planOpenFleet } from "../fleet.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
-import type { Plan } from "../plan/plan.ts";
+import { type ExitCode, ImgmatchError } from "../errors.ts";
 import type { CommandContext } from "./context.ts";
-import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
-
-export interface ExportFlags extends FleetFlags {
-  readonly kind: string;
-  /** Only for `github-matrix`. */
-  readonly shards?: number;
-  readonly json?: boolean;
-}
+import type { ExportFlags } from "./export-plan.ts";
 
 type Export = (flags: ExportFlags, context: CommandContext) => Promise<ExitCode>;
 
@@ -32,22 +22,4 @@ export async function exportFleet(flags: ExportFlags, context: CommandContext): 
     });
   }
   return (await load())(flags, context);
-}
-
-/** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
-export async function planForExport(
-  flags: ExportFlags,
-  { env }: CommandContext,
-): Promise<{ readonly fleet: Fleet; readonly plan: Plan }> {
-  const { fleet, only } = await openFleetFor(flags);
-  const problems: Problem[] = [];
-  const plan = await planOpenFleet(fleet, {
-    lock: await readLockIfPresent(lockFileOf(flags)),
-    only,
-    published: true,
-    replaceBases: parseReplacements(flags.replaceBase),
-    findBaseDigest: await baseLookup(flags, env, (problem) => problems.push(problem)),
-  });
-  throwProblems(problems);
-  return { fleet, plan };
 }

@@ -5,14 +5,9 @@ import { gpusBusy } from "../launch/busy.ts";
 import { chooseGpus, type GpuChoice } from "../launch/choose-gpus.ts";
 import { findHolders } from "../launch/gpu-holders.ts";
 import { resolvedLabel } from "../launch/labels/vocabulary.ts";
+import { type LaunchTargetName, launchTargets } from "../launch/launch-targets.ts";
 import { runImage } from "../launch/run.ts";
-import {
-  isLocal,
-  type LaunchRequest,
-  type LaunchTarget,
-  type LaunchTargetName,
-  launchTargets,
-} from "../launch/target.ts";
+import { isLocal, type LaunchRequest, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
 import type { Lock, Requirement } from "../lock/lock.ts";
 import type { Ranking } from "../resolve/resolve.ts";

@@ -2,8 +2,8 @@ import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "../errors
 import { planOpenFleet } from "../fleet.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { explainInputs } from "../plan/changes.ts";
-import { openActions, type Plan } from "../plan/plan.ts";
 import { planToJson } from "../plan/plan-json.ts";
+import { openActions, type Plan } from "../plan/planned-cell.ts";
 import { withRegistryView } from "../plan/registry-view.ts";
 import { reportPlan } from "../report/plan.ts";
 import { reportProblem } from "../report/problems.ts";

@@ -5,7 +5,7 @@ import { readRevision } from "../io/revision.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { type EngineFlags, engineFor } from "./engine-options.ts";
-import { planForExport } from "./export.ts";
+import { planForExport } from "./export-plan.ts";
 import type { FleetFlags } from "./fleet-options.ts";
 
 export interface ReproFlags extends FleetFlags, EngineFlags {
@@ -16,7 +16,7 @@ export interface ReproFlags extends FleetFlags, EngineFlags {
 /** `imgmatch repro CELL`: exit code 1 when two builds differ. Changes neither the lock nor any tag. */
 export async function repro(flags: ReproFlags, context: CommandContext): Promise<ExitCode> {
   const { cell, json } = flags;
-  const { fleet, plan } = await planForExport({ ...flags, kind: "repro", only: [cell] }, context);
+  const { fleet, plan } = await planForExport({ ...flags, only: [cell] }, context);
   const [planned, ...more] = plan.cells;
   if (planned === undefined || more.length > 0) {
     throw new ImgmatchError({

@@ -1,6 +1,6 @@
 /** A login in the form in which the Docker Engine takes it. */
 
-import type { Credential } from "../registry/credentials.ts";
+import type { Credential } from "../registry/credential.ts";
 
 /** `X-Registry-Auth`: base64url of JSON. The engine wants the header on a push even when there is nothing in it. */
 export function registryAuthHeader(credential: Credential | null): Record<string, string> {

@@ -5,8 +5,8 @@
 
 import { randomUUID } from "node:crypto";
 import http2, { type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { Credential, CredentialStore } from "../registry/credentials.ts";
 import type { BuildSecret } from "../build/engines/secrets.ts";
+import type { Credential, CredentialStore } from "../registry/credential.ts";
 import type { DockerApi } from "./api.ts";
 import { type FileSet, sendFiles } from "./file-sync.ts";
 import { type GrpcCall, grpcCall } from "./grpc.ts";

@@ -2,10 +2,10 @@
 
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
+import { kernelNumber } from "./kernel.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
 import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
 import type { KubernetesNode } from "./kubernetes-object.ts";
-import { kernelNumber } from "./probe.ts";
 import { labelsOpen } from "./problems.ts";
 
 /**

@@ -3,7 +3,7 @@
 import { cpuLevel } from "../hardware/cpu-marches.ts";
 import { factsSchemaVersion, type GpuFacts, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./io.ts";
-import { kernelNumber } from "./probe.ts";
+import { kernelNumber } from "./kernel.ts";
 import { foreignDriver, unreadable } from "./problems.ts";
 import { emptyUse } from "./raw-gpu.ts";
 

@@ -4,6 +4,7 @@ import { readContainerRuntime } from "./container-runtime.ts";
 import { readCpu } from "./cpu.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
+import { kernelNumber } from "./kernel.ts";
 import { readNvidia } from "./nvidia.ts";
 import { applyVisibility } from "./visible-devices.ts";
 
@@ -45,11 +46,6 @@ export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise
       ...(runtime.source === null ? {} : { "runtime.nvidia": runtime.source }),
     },
   };
-}
-
-/** `6.8.0-45-generic` → `6.8.0`. */
-export function kernelNumber(release: string): string | null {
-  return /^\d+(?:\.\d+){1,2}/.exec(release.trim())?.[0] ?? null;
 }
 
 /** Node's architecture names → those of OCI image platforms (Go's GOARCH). */

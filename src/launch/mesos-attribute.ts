@@ -1,7 +1,7 @@
 /** An agent's label as Mesos hands it to frameworks. */
 
 import { labelNames } from "./node-labels.ts";
-import type { NodeLabel } from "./target.ts";
+import type { NodeLabel } from "./labels/node-label.ts";
 import { unsupported } from "./unsupported.ts";
 
 /**

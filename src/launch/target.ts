@@ -1,22 +1,10 @@
-/** What runs an image. Each target is one file and one line of {@link launchTargets}. */
+/** What runs an image: the question, the answer, and what answers. */
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Requirement } from "../lock/lock.ts";
+import type { NodeLabel } from "./labels/node-label.ts";
 import type { FleetMember } from "./fleet/fleet.ts";
 import type { GpuUnit } from "./gpu-units.ts";
-import { apptainer } from "./targets/apptainer.ts";
-import { chronos } from "./targets/chronos.ts";
-import { compose } from "./targets/compose.ts";
-import { docker } from "./targets/docker.ts";
-import { kubernetes } from "./targets/kubernetes.ts";
-import { marathon } from "./targets/marathon.ts";
-import { mesos } from "./targets/mesos.ts";
-import { nomad } from "./targets/nomad.ts";
-import { nvidiaDocker } from "./targets/nvidia-docker.ts";
-import { podman } from "./targets/podman.ts";
-import { slurm } from "./targets/slurm.ts";
-import { swarm } from "./targets/swarm.ts";
-import { zun } from "./targets/zun.ts";
 
 /** `batch` ends by itself, `service` is kept running. */
 export type Task = "batch" | "service";
@@ -58,12 +46,6 @@ export interface LaunchRequest {
   readonly options?: readonly string[];
   /** What only one target asks, by the name of its flag: `kind`, `schedule`, `master`. */
   readonly settings?: Readonly<Record<string, string>>;
-}
-
-/** A label of a node in imgmatch's vocabulary, without the prefix that each system writes before it. */
-export interface NodeLabel {
-  readonly key: string;
-  readonly value: string;
 }
 
 export interface LaunchCommand {
@@ -117,25 +99,6 @@ export interface FleetTarget extends LaunchTarget {
 export interface LocalTarget extends LaunchTarget {
   command(request: LaunchRequest): LaunchCommand;
 }
-
-/** In the order of the help text. */
-export const launchTargets = {
-  docker,
-  "nvidia-docker": nvidiaDocker,
-  podman,
-  apptainer,
-  compose,
-  swarm,
-  kubernetes,
-  mesos,
-  marathon,
-  chronos,
-  zun,
-  nomad,
-  slurm,
-} as const satisfies Record<string, LaunchTarget>;
-
-export type LaunchTargetName = keyof typeof launchTargets;
 
 export function isLocal(target: LaunchTarget): target is LocalTarget {
   return "command" in target;

@@ -1,30 +1,9 @@
 /** What has changed since an image was built, input by input. */
 
 import type { LockedImage, LockedInputs } from "../lock/lock.ts";
+import type { InputComparison, InputName } from "./input-comparison.ts";
 import { type BuildInputs, sha256 } from "./input-digest.ts";
-import type { PlannedBase, PlannedCell } from "./plan.ts";
-
-export const inputNames = [
-  "dockerfile",
-  "context",
-  "args",
-  "target",
-  "platform",
-  "bases",
-  "builder",
-] as const;
-export type InputName = (typeof inputNames)[number];
-
-/** One input, then and now: a digest, a text, or null where there is none. */
-export interface InputComparison {
-  readonly input: InputName;
-  /** The argument, or the base image's reference; null where there is one of its kind. */
-  readonly name: string | null;
-  readonly was: string | null;
-  readonly is: string | null;
-  /** null when the lock does not say what it was. */
-  readonly changed: boolean | null;
-}
+import type { PlannedBase, PlannedCell } from "./planned-cell.ts";
 
 /** What the lock records of a cell's inputs besides its platform and bases. */
 export function inputParts(inputs: Omit<BuildInputs, "bases" | "platform">): LockedInputs {

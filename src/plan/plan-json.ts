@@ -1,9 +1,9 @@
 /** `imgmatch plan --json`: a contract. */
 
-import type { Digest } from "../oci/digest.ts";
 import type { Requirement } from "../lock/lock.ts";
+import type { Digest } from "../oci/digest.ts";
 import { dockerfilePath } from "./cell.ts";
-import type { InputComparison } from "./changes.ts";
+import type { InputComparison } from "./input-comparison.ts";
 import {
   type Action,
   actions,
@@ -12,7 +12,7 @@ import {
   type PlannedBase,
   type PlannedCell,
   type RetiredImage,
-} from "./plan.ts";
+} from "./planned-cell.ts";
 
 export const planSchemaVersion = 1;
 

@@ -1,82 +1,17 @@
 /** Stage 2: every cell with what would happen to it. Pure: what it needs from files and registries are arguments. */
 
-import type { Digest } from "../oci/digest.ts";
 import { throwProblems } from "../errors.ts";
-import type { Lock, LockedImage, LockedInputs } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
+import type { Digest } from "../oci/digest.ts";
 import type { Cell } from "./cell.ts";
-import { compareInputs, describeChanges, type InputComparison, inputParts } from "./changes.ts";
+import { compareInputs, describeChanges, inputParts } from "./changes.ts";
 import type { ExpandedCell } from "./expand.ts";
+import type { InputComparison } from "./input-comparison.ts";
 import { type BuildInputs, inputDigest } from "./input-digest.ts";
+import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { isSelected, type Selection } from "./select.ts";
 import { compileTag, type TagOf } from "./tag.ts";
-
-/** `adopt`, `stale` and `conflict` only where registries were asked: see `withRegistryView`. */
-export const actions = [
-  "build",
-  "adopt",
-  "keep",
-  "stale",
-  "conflict",
-  "retired",
-  "impossible",
-  "excluded",
-] as const;
-export type Action = (typeof actions)[number];
-
-/** Actions that leave something to be done by somebody: what `plan --check` fails on. */
-export const openActions: readonly Action[] = ["build", "adopt", "stale", "conflict", "retired"];
-
-export interface PlannedCell {
-  readonly cell: Cell;
-  readonly action: Action;
-  /** Why: the inputs that changed, the rule that excludes it, the hardware that forbids it; null for `keep`. */
-  readonly reason: string | null;
-  /** null while a base image's digest is unknown, and for cells that are not to be built. */
-  readonly inputDigest: Digest | null;
-  /** null as {@link inputDigest}, unless the tag template does without `{{inputs}}`. */
-  readonly tag: string | null;
-  readonly bases: readonly PlannedBase[];
-  /** The other inputs, as the lock records them; null for cells that are not to be built. */
-  readonly inputs: LockedInputs | null;
-  /** What the lock says of this cell. */
-  readonly locked: LockedImage | null;
-  /** Each input beside what the lock says of it; empty where the lock says nothing, or nothing changed. */
-  readonly comparison: readonly InputComparison[];
-  /** What the registry has under the tag, where it was asked and has something. */
-  readonly published: Digest | null;
-  /** Bases whose reference means another image now, where registries were asked. */
-  readonly moved: readonly MovedBase[];
-}
-
-export interface MovedBase {
-  readonly ref: string;
-  readonly from: Digest;
-  readonly to: Digest;
-}
-
-/** An entry of the lock for a cell that the matrix does not have any more. */
-export interface RetiredImage {
-  /** Cell id. */
-  readonly cell: string;
-  readonly image: LockedImage;
-}
-
-export interface PlannedBase {
-  /** As the Dockerfile names it. */
-  readonly ref: string;
-  /** What is pulled in its place; the same unless the user replaced it. */
-  readonly used: string;
-  /** null when neither the reference, the lock nor a registry tells. */
-  readonly digest: Digest | null;
-}
-
-export interface Plan {
-  readonly matrix: Matrix;
-  readonly cells: readonly PlannedCell[];
-  /** By cell. Empty where only some cells were planned. They stay in the lock until somebody prunes it. */
-  readonly retired: readonly RetiredImage[];
-}
 
 /** A cell's build inputs, with base digests that may be unknown. */
 export type PlannedInputs = Omit<BuildInputs, "bases" | "platform"> & {

@@ -1,7 +1,7 @@
 /** What registries add to a plan: images that are published already, and bases that have moved. Pure; asking is not done here. */
 
 import type { Digest } from "../oci/digest.ts";
-import type { MovedBase, Plan, PlannedCell } from "./plan.ts";
+import type { MovedBase, Plan, PlannedCell } from "./planned-cell.ts";
 
 export interface RegistryView {
   /** What the registry has under the tag of a cell that is to be built, by cell. */

@@ -1,8 +1,8 @@
 /** Moving the lock's pins of base images to what their references mean now. Pure. */
 
-import type { Digest } from "../oci/digest.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
-import type { PlannedCell } from "./plan.ts";
+import type { Digest } from "../oci/digest.ts";
+import type { PlannedCell } from "./planned-cell.ts";
 
 export interface BaseUpdate {
   readonly ref: string;

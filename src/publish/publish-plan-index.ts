@@ -1,11 +1,11 @@
 /** A plan's images → the index of their version. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Plan } from "../plan/plan.ts";
+import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import type { IndexedImage } from "../registry/fleet-index.ts";
-import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type PublishedIndex, publishIndex } from "./publish-index.ts";
 
 export interface PlanIndexOptions {

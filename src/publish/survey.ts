@@ -1,12 +1,12 @@
 /** Asking registries about a plan: which of its tags exist, and which bases have moved. */
 
-import type { Digest } from "../oci/digest.ts";
 import pLimit from "p-limit";
-import type { Plan, PlannedCell } from "../plan/plan.ts";
+import type { Digest } from "../oci/digest.ts";
+import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { movableBases, type PublishedImage, type RegistryView } from "../plan/registry-view.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import { readImageConfig } from "../registry/platform-image.ts";
-import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
 import { inputsLabel } from "../render/metadata.ts";
 
 const atOnce = 16;

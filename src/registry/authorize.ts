@@ -2,7 +2,7 @@
 
 import { basicHeader } from "./basic.ts";
 import { parseChallenge } from "./challenge.ts";
-import type { CredentialStore } from "./credentials.ts";
+import type { CredentialStore } from "./credential.ts";
 import { authFailed } from "./failure.ts";
 import { requestToken } from "./token.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";

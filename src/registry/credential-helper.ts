@@ -3,8 +3,8 @@
 import { spawn } from "node:child_process";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
-import type { Credential } from "./credentials.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
+import type { Credential } from "./credential.ts";
 
 export interface HelperOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
+import type { Credential, CredentialStore } from "./credential.ts";
 import { askCredentialHelper } from "./credential-helper.ts";
 import {
   type DockerConfig,
@@ -13,19 +14,6 @@ import {
   parseDockerConfig,
   serverAddress,
 } from "./docker-config.ts";
-
-export type Credential =
-  | { readonly kind: "password"; readonly username: string; readonly password: string }
-  /** Exchanged for a token at the registry's token server (OAuth 2 refresh token). */
-  | { readonly kind: "identity"; readonly token: string }
-  /** Sent to the registry as it is. */
-  | { readonly kind: "bearer"; readonly token: string };
-
-export interface CredentialStore {
-  /** The login for a registry's host, or null where there is none. Throws `REGISTRY_AUTH` when that cannot be told. */
-  find(registry: string): Promise<Credential | null>;
-}
-
 /** `config.json` in `DOCKER_CONFIG`, else in `~/.docker`. */
 export function dockerConfigPath(env: Readonly<Record<string, string | undefined>>): string {
   const folder = env.DOCKER_CONFIG || join(env.HOME || env.USERPROFILE || homedir(), ".docker");

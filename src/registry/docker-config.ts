@@ -1,8 +1,8 @@
 /** Docker's `config.json`, as far as it is about logins (docker/cli, `cli/config/configfile`). */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Credential } from "./credentials.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
+import type { Credential } from "./credential.ts";
 
 export interface DockerConfig {
   readonly auths: Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 /** Fetches a bearer token: distribution's token protocol, and its OAuth 2 form for identity tokens. */
 
+import { isRecord, parseJson, text } from "../oci/json.ts";
 import { basicHeader } from "./basic.ts";
 import type { Challenge } from "./challenge.ts";
-import type { Credential } from "./credentials.ts";
+import type { Credential } from "./credential.ts";
 import { authFailed, malformed, refused } from "./failure.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;

@@ -1,7 +1,7 @@
 /** One cell of a plan with its inputs, one by one. */
 
-import type { InputComparison } from "../plan/changes.ts";
-import type { PlannedCell } from "../plan/plan.ts";
+import type { InputComparison } from "../plan/input-comparison.ts";
+import type { PlannedCell } from "../plan/planned-cell.ts";
 import type { Style } from "./style.ts";
 import { formatTable } from "./table.ts";
 

@@ -1,7 +1,7 @@
 /** A plan for people. */
 
-import { type Action, actions, type Plan, type PlannedCell } from "../plan/plan.ts";
 import { countActions, retiredReason } from "../plan/plan-json.ts";
+import { type Action, actions, type Plan, type PlannedCell } from "../plan/planned-cell.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 

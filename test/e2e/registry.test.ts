@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Manifest, RegistryClient } from "../../src/registry/client.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
-import type { CredentialStore } from "../../src/registry/credentials.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
-import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { type ImageReference, parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
+import type { Manifest, RegistryClient } from "../../src/registry/client.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import type { CredentialStore } from "../../src/registry/credential.ts";
+import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { type RunningRegistry, registryAvailable, startRegistry } from "./support/registry.ts";
 import { opensslAvailable, startTokenServer, type TokenServer } from "./support/token-server.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { hasNvidiaRuntime } from "../../src/host/container-runtime.ts";
 import { parseLibraryTarget } from "../../src/host/driver-library.ts";
+import { kernelNumber } from "../../src/host/kernel.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../src/host/nvidia-smi.ts";
 import { formatCuda, libraryVersion } from "../../src/host/nvml.ts";
 import { formatBus, formatPciId, isGpuClass } from "../../src/host/pci.ts";
-import { kernelNumber } from "../../src/host/probe.ts";
 import { parseProcDriver, parseSysDriver } from "../../src/host/proc-driver.ts";
 import { parseProcGpu } from "../../src/host/proc-gpus.ts";
 import { parseDeviceTree, parseTegraName } from "../../src/host/tegra.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
-import { type LaunchRequest, launchTargets } from "../../src/launch/target.ts";
+import { launchTargets } from "../../src/launch/launch-targets.ts";
+import type { LaunchRequest } from "../../src/launch/target.ts";
 import type { Requirement } from "../../src/lock/lock.ts";
 import { a100, cpuHost, gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, requirement } from "../resolve/support/locks.ts";

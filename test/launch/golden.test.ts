@@ -1,13 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { ImgmatchError } from "../../src/errors.ts";
+import { launchTargets } from "../../src/launch/launch-targets.ts";
 import { shellCommand } from "../../src/launch/shell.ts";
-import {
-  type LaunchFormat,
-  type LaunchRequest,
-  type LaunchTarget,
-  launchTargets,
-} from "../../src/launch/target.ts";
+import type { LaunchFormat, LaunchRequest, LaunchTarget } from "../../src/launch/target.ts";
 import { everything, gpuModes } from "./support/requests.ts";
 
 const node = { key: "image.cv-tf", value: "1.12.0-v3" };

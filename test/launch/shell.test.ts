@@ -5,13 +5,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
+import { launchTargets } from "../../src/launch/launch-targets.ts";
 import { shellCommand } from "../../src/launch/shell.ts";
-import {
-  type LaunchCommand,
-  type LaunchRequest,
-  type LaunchTarget,
-  launchTargets,
-} from "../../src/launch/target.ts";
+import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../../src/launch/target.ts";
 import { runs } from "../properties/support/runs.ts";
 import { gpuModes } from "./support/requests.ts";
 

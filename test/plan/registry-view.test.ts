@@ -1,11 +1,12 @@
-import type { Digest } from "../../src/oci/digest.ts";
 import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import type { Digest } from "../../src/oci/digest.ts";
 import { explainInputs, inputParts } from "../../src/plan/changes.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
-import { type Plan, type PlannedInputs, planFleet } from "../../src/plan/plan.ts";
+import { type PlannedInputs, planFleet } from "../../src/plan/plan.ts";
 import { countActions, planToJson } from "../../src/plan/plan-json.ts";
+import type { Plan } from "../../src/plan/planned-cell.ts";
 import { movableBases, withRegistryView } from "../../src/plan/registry-view.ts";
 import { baseUpdates, withUpdatedBases } from "../../src/plan/update-bases.ts";
 import { matrixText } from "../support/matrices.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Credential, CredentialStore } from "../../src/registry/credentials.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import type { Credential, CredentialStore } from "../../src/registry/credential.ts";
 import { type Answer, type FaultServer, startFaultServer, status } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";
 

@@ -3,13 +3,9 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Credential } from "../../src/registry/credential.ts";
 import { askCredentialHelper } from "../../src/registry/credential-helper.ts";
-import {
-  type Credential,
-  dockerCredentials,
-  engineAuthConfig,
-  registryAuthHeader,
-} from "../../src/registry/credentials.ts";
+import { dockerCredentials, engineAuthConfig, registryAuthHeader } from "../../src/registry/credentials.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { CredentialStore } from "../../src/registry/credentials.ts";
 import { digestOf } from "../../src/oci/digest.ts";
-import { withRedirects } from "../../src/registry/redirect.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import type { CredentialStore } from "../../src/registry/credential.ts";
+import { withRedirects } from "../../src/registry/redirect.ts";
 import type { HttpRequest, HttpResponse } from "../../src/registry/transport.ts";
 import { type Answer, startFaultServer, status } from "./support/fault-server.ts";
 import { quickClient } from "./support/manifests.ts";

@@ -1,10 +1,10 @@
 /** The engines that there are. Adding one is one folder and one line. */
 
-import type { CredentialStore } from "../../registry/credentials.ts";
+import type { Environment } from "../../docker/endpoint.ts";
+import type { CredentialStore } from "../../registry/credential.ts";
 import type { Engine } from "../engine.ts";
 import { createBuildxEngine } from "./buildx/engine.ts";
 import type { CacheOptions } from "./cache.ts";
-import type { Environment } from "../../docker/endpoint.ts";
 import { createDockerEngine } from "./docker/engine.ts";
 import { createPodmanEngine } from "./podman/engine.ts";
 import { createPulumiEngine } from "./pulumi/engine.ts";

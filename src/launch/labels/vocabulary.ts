@@ -8,7 +8,7 @@ import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches
 import type { HostFacts } from "../../host/facts.ts";
 import { type HostView, viewHost } from "../../resolve/host-view.ts";
 import { checkGpuPresence } from "../../resolve/rules/gpu-presence.ts";
-import type { NodeLabel } from "../target.ts";
+import type { NodeLabel } from "./node-label.ts";
 import { versionNumber } from "./version-number.ts";
 
 /** Compute capabilities that each version of the vocabulary has words for. A new one is a new row, never a change. */

@@ -1,12 +1,12 @@
 /** Bases that need a login, for engines without sessions: they pull anonymously while they build, so this is done before. */
 
-import { ImgmatchError } from "../../../errors.ts";
-import type { Credential, CredentialStore } from "../../../registry/credentials.ts";
-import { parseImageReference } from "../../../oci/reference.ts";
-import { findBases } from "../../../render/bases.ts";
-import type { BuildRequest, BuildWatch } from "../../engine.ts";
 import type { DockerApi } from "../../../docker/api.ts";
 import { registryAuthHeader } from "../../../docker/registry-auth.ts";
+import { ImgmatchError } from "../../../errors.ts";
+import { parseImageReference } from "../../../oci/reference.ts";
+import type { Credential, CredentialStore } from "../../../registry/credential.ts";
+import { findBases } from "../../../render/bases.ts";
+import type { BuildRequest, BuildWatch } from "../../engine.ts";
 
 /**
  * Pulls, once for each base and platform, what is pinned by digest in a registry that has credentials.

@@ -2,25 +2,26 @@
 
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
+import { connectDocker, type DockerApi } from "../../../docker/api.ts";
+import { readContextItems } from "../../../docker/context-items.ts";
+import { contextTar, dockerfileName } from "../../../docker/context-tar.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
+import { createScratch } from "../../../docker/scratch.ts";
+import { openSession } from "../../../docker/session.ts";
 import { ImgmatchError } from "../../../errors.ts";
-import { type CredentialStore, noCredentials } from "../../../registry/credentials.ts";
 import { digestOf } from "../../../oci/digest.ts";
+import type { CredentialStore } from "../../../registry/credential.ts";
+import { noCredentials } from "../../../registry/credentials.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { createRewriting, type Rewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
-import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import { pullPrivateBases } from "./bases.ts";
 import { buildFailure, isFull } from "./build-failure.ts";
 import { createBuildOutput } from "./build-output.ts";
-import { readContextItems } from "../../../docker/context-items.ts";
-import { contextTar, dockerfileName } from "../../../docker/context-tar.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
 import { readLayers } from "./layers.ts";
 import { pushImage } from "./push.ts";
-import { createScratch } from "../../../docker/scratch.ts";
-import { openSession } from "../../../docker/session.ts";
 
 export interface DockerEngineOptions {
   /** `DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `SOURCE_DATE_EPOCH`. */

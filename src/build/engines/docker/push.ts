@@ -1,14 +1,14 @@
 /** Pushing an image of the engine to a registry. */
 
-import type { Credential } from "../../../registry/credentials.ts";
-import { isDigest, type Digest } from "../../../oci/digest.ts";
-import type { ImageReference } from "../../../oci/reference.ts";
-import type { BuildWatch, BuiltImage } from "../../engine.ts";
-import type { Advice } from "../advice.ts";
-import { pushFailure } from "../push-failure.ts";
 import type { DockerApi } from "../../../docker/api.ts";
 import { forgetName } from "../../../docker/forget-name.ts";
 import { registryAuthHeader } from "../../../docker/registry-auth.ts";
+import { type Digest, isDigest } from "../../../oci/digest.ts";
+import type { ImageReference } from "../../../oci/reference.ts";
+import type { Credential } from "../../../registry/credential.ts";
+import type { BuildWatch, BuiltImage } from "../../engine.ts";
+import type { Advice } from "../advice.ts";
+import { pushFailure } from "../push-failure.ts";
 
 /**
  * Names the image as `to`, pushes it, and takes the name away again. The answer is the digest that the registry has

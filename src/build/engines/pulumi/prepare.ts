@@ -1,17 +1,17 @@
 /** Everything that is decided before the first resource: the plan, what the registry has, and the conflicts. */
 
-import type { Digest } from "../../../oci/digest.ts";
 import pLimit from "p-limit";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../../errors.ts";
 import type { Fleet } from "../../../fleet.ts";
 import type { LockedManifest } from "../../../lock/lock.ts";
-import type { Plan } from "../../../plan/plan.ts";
-import type { RegistryClient } from "../../../registry/client.ts";
+import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
+import type { Plan } from "../../../plan/planned-cell.ts";
 import { findExisting } from "../../../publish/find-existing.ts";
-import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import { noted } from "../../../publish/publish-image.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
+import type { RegistryClient } from "../../../registry/client.ts";
+import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { StackImage } from "./cells.ts";
 
 /** An image in the registry. */

@@ -2,17 +2,17 @@
 
 import { resolve } from "node:path";
 import type { automation } from "@pulumi/pulumi";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError } from "../../../errors.ts";
 import type { Fleet } from "../../../fleet.ts";
 import { updateLock } from "../../../lock/update-lock.ts";
 import type { Cell } from "../../../plan/cell.ts";
-import type { Plan } from "../../../plan/plan.ts";
+import type { Plan } from "../../../plan/planned-cell.ts";
 import { type BuildPlanOptions, type BuildSummary, withImages } from "../../build-plan.ts";
 import type { EnginePreview } from "../../engine.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
 import { partOf, resourceName } from "./cells.ts";
 import { FleetImages } from "./component.ts";
 import { type ImageEvent, readEvent } from "./events.ts";

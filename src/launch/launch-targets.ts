@@ -1,0 +1,35 @@
+/** What can run an image: each target is one file of `targets/` and one line here. */
+
+import type { LaunchTarget } from "./target.ts";
+import { apptainer } from "./targets/apptainer.ts";
+import { chronos } from "./targets/chronos.ts";
+import { compose } from "./targets/compose.ts";
+import { docker } from "./targets/docker.ts";
+import { kubernetes } from "./targets/kubernetes.ts";
+import { marathon } from "./targets/marathon.ts";
+import { mesos } from "./targets/mesos.ts";
+import { nomad } from "./targets/nomad.ts";
+import { nvidiaDocker } from "./targets/nvidia-docker.ts";
+import { podman } from "./targets/podman.ts";
+import { slurm } from "./targets/slurm.ts";
+import { swarm } from "./targets/swarm.ts";
+import { zun } from "./targets/zun.ts";
+
+/** In the order of the help text. */
+export const launchTargets = {
+  docker,
+  "nvidia-docker": nvidiaDocker,
+  podman,
+  apptainer,
+  compose,
+  swarm,
+  kubernetes,
+  mesos,
+  marathon,
+  chronos,
+  zun,
+  nomad,
+  slurm,
+} as const satisfies Record<string, LaunchTarget>;
+
+export type LaunchTargetName = keyof typeof launchTargets;

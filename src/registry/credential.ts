@@ -1,0 +1,13 @@
+/** A login for a registry, and what knows logins. */
+
+export type Credential =
+  | { readonly kind: "password"; readonly username: string; readonly password: string }
+  /** Exchanged for a token at the registry's token server (OAuth 2 refresh token). */
+  | { readonly kind: "identity"; readonly token: string }
+  /** Sent to the registry as it is. */
+  | { readonly kind: "bearer"; readonly token: string };
+
+export interface CredentialStore {
+  /** The login for a registry's host, or null where there is none. Throws `REGISTRY_AUTH` when that cannot be told. */
+  find(registry: string): Promise<Credential | null>;
+}
