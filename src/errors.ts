@@ -34,6 +34,7 @@ export const problemCodes = {
   FILE_UNREADABLE: usage,
   FILE_EXISTS: usage,
   WRITE_FAILED: failed,
+  INPUT_TOO_LARGE: usage,
   // matrix
   MATRIX_NOT_FOUND: usage,
   MATRIX_SYNTAX: usage,

@@ -3,7 +3,7 @@
 import { compilerFlags } from "../hardware/cpu-marches.ts";
 import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
-import type { Bases, ComputeValue, CudaValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePer } from "../plan/once-per.ts";
 
@@ -45,7 +45,7 @@ export interface TemplateView {
   readonly axes: Readonly<Record<string, string>>;
   /** Build arguments of the matrix. */
   readonly args: Readonly<Record<string, string>>;
-  /** Every free axis by its name: its text, or its keys where the matrix gives a mapping. */
+  /** Every free axis by its name: its text, or, where the matrix gives one of its values as a mapping, `value` and all keys. */
   readonly [axis: string]: unknown;
 }
 
@@ -53,7 +53,8 @@ export function viewOf(cell: Cell, matrix: Matrix): TemplateView {
   const { cuda, compute, march, bases, platform } = cell;
   const view: Record<string, unknown> = {};
   for (const [axis, { value, data }] of Object.entries(cell.free)) {
-    view[axis] = Object.keys(data).length === 0 ? value : { ...data, value };
+    const keys = dataKeys(matrix)[axis] ?? [];
+    view[axis] = keys.length === 0 ? value : freeView(value, data, keys);
   }
   return Object.assign(view, {
     name: matrix.name,
@@ -70,6 +71,38 @@ export function viewOf(cell: Cell, matrix: Matrix): TemplateView {
     args: matrix.args,
   });
 }
+
+/** A mapping with it is printed and compared as that text. */
+export const textSymbol = Symbol("text");
+
+/**
+ * One value of an axis of which some values are mappings looks like every other: with all keys, null where this one has none. So
+ * what a template may write does not depend on the cell.
+ */
+function freeView(
+  value: string,
+  data: FreeValue["data"],
+  keys: readonly string[],
+): Readonly<Record<string, string | null>> {
+  const view = Object.fromEntries(
+    keys.map((key) => [key, Object.hasOwn(data, key) ? (data[key] ?? null) : null]),
+  );
+  return { ...view, value, [textSymbol]: value };
+}
+
+/** Axis → every key that one of its values has beside its text. */
+const dataKeys = oncePer(({ axes, include }: Matrix): Readonly<Record<string, readonly string[]>> => {
+  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
+  const all = [...product, ...include.flatMap((each) => Object.entries(each.values))];
+  const keys = new Map<string, Set<string>>();
+  for (const [name, value] of all) {
+    if (value.kind !== "free") continue;
+    const found = keys.get(name) ?? new Set();
+    for (const key of Object.keys(value.data)) found.add(key);
+    keys.set(name, found);
+  }
+  return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
+});
 
 const cudaView = oncePer(({ toolkit, driver }: CudaValue): TemplateView["cuda"] =>
   toolkit === null

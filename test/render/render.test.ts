@@ -27,6 +27,34 @@ const names = (text: string) =>
     .getInstructions()
     .map((instruction) => instruction.getInstruction());
 
+describe("an axis of which some values are mappings", () => {
+  const mixed = `axes:\n  march: [x86-64-v3]\n  python: ["3.11", { value: "3.12", image: "python:3.12" }]`;
+  const texts = (line: string): string[] => {
+    const matrix = parseMatrix(matrixText(mixed), "matrix.yaml");
+    const template = compileTemplate(`FROM {{base}}\n${line}\n`, "app.hbs");
+    return expandMatrix(matrix).map(({ cell }) => {
+      const { text } = renderCell(cell, matrix, template);
+      return /^RUN (.*)$/m.exec(text)?.[1] ?? "";
+    });
+  };
+
+  test.each([
+    ["its text", "RUN {{python}}", ["3.11", "3.12"]],
+    ["the key value", "RUN {{python.value}}", ["3.11", "3.12"]],
+    ["a comparison", `RUN {{#if (eq python "3.12")}}new{{else}}old{{/if}}`, ["old", "new"]],
+    [
+      "a key that one has",
+      "RUN {{#if python.image}}{{python.image}}{{else}}none{{/if}}",
+      ["none", "python:3.12"],
+    ],
+  ])("has %s in every cell", (_, line, expected) => expect(texts(line)).toEqual(expected));
+
+  test("the advice ends the mistake", () => {
+    expect(() => texts("RUN {{python.image}}")).toThrow("fix: put it into {{#if python.image}}");
+    expect(() => texts("RUN {{python.foo}}")).toThrow("fix: here are image, value");
+  });
+});
+
 describe("where imgmatch writes", () => {
   test("directives stay in the first lines, where BuildKit looks for them", () => {
     const lines = render("# syntax=docker/dockerfile:1.7\n# check=skip=all\nFROM {{base}}\n").split("\n");

@@ -46,6 +46,17 @@ describe("what a template may say", () => {
       "12.8.1 on x86-64-v3 of app",
     ],
     ["{{#each gpu.targets as |target index|}}{{index}}{{target}} {{/each}}", "0sm_90 1compute_90 "],
+    ["{{#each axes as |v k|}}{{k}}={{v}}{{/each}}", "march=x86-64-v3"],
+    ["{{#with cuda as |c|}}{{c.driver.mode}}{{/with}}", "host"],
+    ["{{#each gpu.targets as |name|}}{{name}}{{../name}} {{/each}}", "sm_90app compute_90app "],
+    [
+      "{{#each gpu.targets}}{{#each ../axes}}{{@../index}}{{@key}}{{this}} {{/each}}{{/each}}",
+      "0marchx86-64-v3 1marchx86-64-v3 ",
+    ],
+    ["{{#each gpu.targets}}{{#if (eq @index 0)}}first{{/if}}{{/each}}", "first"],
+    ["{{#each args as |v|}}{{v.label}}{{/each}}", ""],
+    ["{{^if gpu}}cpu{{else}}gpu{{/if}}", "gpu"],
+    ["{{eq name 'app'}}", "true"],
     ["{{!-- a comment --}}\n{{cuda.driver.mode}}{{#if cuda.driver.version}}!{{/if}}\n", "host\n"],
     ["\\{{name}}", "{{name}}"],
     ["a\r\n{{name}}\r\n", "a\napp\n"],
@@ -87,6 +98,33 @@ describe("an unknown name is an error with its place", () => {
     ["{{@foo}}", "@foo"],
     ["{{#if @foo}}x{{/if}}", "@foo"],
     ["{{constructor}}", "constructor"],
+    ["{{#each axes as |v|}}{{v.label}}{{/each}}", "v.label"],
+    ["{{#each axes as |v|}}{{#if v.label}}x{{/if}}{{/each}}", "v.label"],
+    ["{{#each axes as |v k|}}{{k.x}}{{/each}}", "k.x"],
+    ["{{#with cuda as |c|}}{{c.tolkit}}{{/with}}", "c.tolkit"],
+    ["{{#with cuda as |c|}}{{#with driver}}{{c.driver.mood}}{{/with}}{{/with}}", "c.driver.mood"],
+    ["{{#each axes as |v|}}x{{/each}}{{v}}", "v"],
+    ["{{#each axes as |v|}}{{this.v}}{{/each}}", "v"],
+    ["{{#each axes as |v|}}{{v.constructor}}{{/each}}", "v.constructor"],
+    ["{{#each gpu.targets}}{{this.foo}}{{/each}}", "foo"],
+    ["{{#each gpu.targets}}{{../nam}}{{/each}}", "../nam"],
+    ["{{../name}}", "../name"],
+    ["{{#if ../name}}x{{/if}}", "../name"],
+    ["{{@root.nam}}", "@root.nam"],
+    ["{{#if @root.nam}}x{{/if}}", "@root.nam"],
+    ["{{@root.constructor}}", "@root.constructor"],
+    ["{{@index}}", "@index"],
+    ["{{#if @index}}x{{/if}}", "@index"],
+    ["{{#with cuda}}{{@key}}{{/with}}", "@key"],
+    ["{{#each axes}}{{@index.foo}}{{/each}}", "@index.foo"],
+    ["{{#each axes}}{{@../index}}{{/each}}", "@../index"],
+    ["{{#each gpu.targets.foo}}x{{/each}}", "gpu.targets.foo"],
+    ["{{this.nam}}", "nam"],
+    ["{{./nam}}", "nam"],
+    ["{{axes.__proto__}}", "axes.__proto__"],
+    ["{{#with axes}}{{constructor.name}}{{/with}}", "constructor"],
+    ["{{args.foo}}", "args.foo"],
+    ["{{#if (eq axes.foo 'x')}}x{{/if}}", "axes.foo"],
     ["{{#if length}}x{{/if}}", "length"],
     ["{{__proto__}}", "__proto__"],
     ["{{toString}}", "toString"],
@@ -124,9 +162,34 @@ describe("what is no template is an error with its place", () => {
     ['{{lookup axes "march"}}', 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "lookup"'],
     ["{{log name}}", 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "log"'],
     ["{{#name}}x{{/name}}", 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "name"'],
+    ["{{* deco}}", "app.hbs:1:1: TEMPLATE_SYNTAX: partials and decorators are not available"],
+    ["{{#> part}}x{{/part}}", "app.hbs:1:1: TEMPLATE_SYNTAX: partials and decorators are not available"],
+    [
+      "{{#* inline 'x'}}y{{/inline}}",
+      "app.hbs:1:1: TEMPLATE_SYNTAX: partials and decorators are not available",
+    ],
+    ["{{#if (lookup axes 'x')}}x{{/if}}", 'app.hbs:1:7: TEMPLATE_SYNTAX: unknown helper "lookup"'],
+    [
+      "{{#if name includeZero=true}}x{{/if}}",
+      "app.hbs:1:12: TEMPLATE_SYNTAX: options as in name=value are not available",
+    ],
+    [
+      "{{#each name}}x{{/each}}",
+      "app.hbs:1:9: TEMPLATE_SYNTAX: each needs a list or a mapping, name is a text",
+    ],
+    [
+      "{{#if (eq cuda 'x')}}x{{/if}}",
+      'app.hbs:1:11: TEMPLATE_SYNTAX: the template compares "cuda", which is no text',
+    ],
+    [
+      "{{#if (eq cuda.major 12)}}x{{/if}}",
+      'app.hbs:1:22: TEMPLATE_SYNTAX: eq compares the text "12" with the number 12, which are never equal',
+    ],
+    ["{{eq name}}", "app.hbs:1:1: TEMPLATE_SYNTAX: eq compares two, here are 1"],
+    ["{{'text'}}", "app.hbs:1:1: TEMPLATE_SYNTAX: a {{…}} that names nothing"],
     ["{{#if}}x{{/if}}", "app.hbs:1:4: TEMPLATE_SYNTAX: if needs exactly one name"],
     ["FROM {{base}}", 'app.hbs:1:8: TEMPLATE_SYNTAX: the template prints "base", which is no text'],
-    ["{{this}}", 'app.hbs: TEMPLATE_SYNTAX: the template prints "this", which is no text'],
+    ["{{this}}", 'app.hbs:1:3: TEMPLATE_SYNTAX: the template prints "this", which is no text'],
   ])("%s", (text, expected) => {
     expect(report(text).split("\n")[0]).toBe(expected);
     expect(report(text)).toContain("  fix: ");
@@ -134,5 +197,57 @@ describe("what is no template is an error with its place", () => {
 
   test("helpers that do not exist are all reported at once", () => {
     expect(report("{{a b}}\n{{c d}}").match(/unknown helper/g)).toHaveLength(2);
+  });
+
+  test.each([
+    ['{{#if eq name "b"}}x{{/if}}', '{{#if (eq name "b")}}'],
+    ['{{#unless eq name "b"}}x{{/unless}}', '{{#unless (eq name "b")}}'],
+    ['{{#if gpu}}{{else if eq name "b"}}x{{/if}}', '{{#if (eq name "b")}}'],
+    ['{{#if name == "b"}}x{{/if}}', '{{#if (eq name "b")}}'],
+    ["{{#if name = 'b'}}x{{/if}}", "{{#if (eq name 'b')}}"],
+    ['{{#if gpu}}{{else if name == "b"}}x{{/if}}', '{{else if (eq name "b")}}'],
+    ['{{#if name "b"}}x{{/if}}', '{{#if (eq name "b")}}'],
+    ["{{#if not gpu}}x{{/if}}", "{{#unless gpu}}"],
+    ['{{#if ne name "b"}}x{{/if}}', '{{#unless (eq name "b")}}'],
+  ])("%s is answered with the right form", (text, right) => {
+    expect(report(text)).toContain(right);
+  });
+});
+
+describe("an advice ends the mistake", () => {
+  test("a key of args", () => {
+    expect(report("{{args.foo}}")).toContain("fix: the matrix has no args: add args: { foo: … } to it");
+    expect(report("{{args.foo}}", { ...view, args: { bar: "1" } })).toContain("fix: here are bar");
+    expect(report("{{#if name.x}}x{{/if}}")).toContain("fix: name is a text");
+  });
+});
+
+describe("a template has limits", () => {
+  const nested = (depth: number) => `${"{{#if gpu}}".repeat(depth)}x${"{{/if}}".repeat(depth)}`;
+  const chained = (length: number) =>
+    `{{#if cuda.driver.version}}${"{{else if cuda.driver.version}}".repeat(length)}{{/if}}`;
+  const loops = "{{#each gpu.targets}}".replace("gpu", "@root.gpu");
+
+  test.each([
+    ["blocks in blocks", nested(201), "app.hbs:1: INPUT_TOO_LARGE: blocks are nested deeper than 200"],
+    ["many more", nested(20_000), "app.hbs:1: INPUT_TOO_LARGE: blocks are nested deeper than 200"],
+    ["a chain of choices", chained(200), "app.hbs:1: INPUT_TOO_LARGE: blocks are nested deeper than 200"],
+    ["its length", "x".repeat(1024 * 1024 + 1), "INPUT_TOO_LARGE: the template has 1048577 characters"],
+    [
+      "loops in loops",
+      `${loops.repeat(60)}${"{{/each}}".repeat(60)}`,
+      "more than 1000000 statements for cell",
+    ],
+    [
+      "its text",
+      `${loops.repeat(12)}${"x".repeat(2000)}${"{{/each}}".repeat(12)}`,
+      "more than 4194304 characters",
+    ],
+  ])("%s", (_, text, expected) => expect(report(text)).toContain(expected));
+
+  test("up to them it renders", () => {
+    expect(render(nested(200))).toBe("x");
+    expect(render(chained(199))).toBe("");
+    expect(render("{{#if gpu}}x{{/if}}".repeat(20_000))).toBe("x".repeat(20_000));
   });
 });

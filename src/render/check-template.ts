@@ -1,0 +1,126 @@
+/** What is wrong with a template whatever the cell: helpers that do not exist, partials, options, the wrong number of names. */
+
+import { type Problem, throwProblems } from "../errors.ts";
+import { unknownName } from "./template-problems.ts";
+import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
+
+export const blockHelpers = ["if", "unless", "each", "with"] as const;
+export type BlockHelper = (typeof blockHelpers)[number];
+
+/** The names behind an `@`. */
+export const dataNames = ["root", "index", "key", "first", "last"] as const;
+
+/** Throws all mistakes together, as `TEMPLATE_SYNTAX` and `TEMPLATE_UNKNOWN_NAME`. */
+export function checkTemplate(source: TemplateSource): void {
+  const problems: Problem[] = [];
+  walk(source.tree, (node) => problems.push(...problemsOf(node, source)));
+  throwProblems(problems);
+}
+
+export function isBlockHelper(name: string): name is BlockHelper {
+  return (blockHelpers as readonly string[]).includes(name);
+}
+
+function problemsOf(node: hbs.AST.Node, source: TemplateSource): Problem[] {
+  switch (node.type) {
+    case "PartialStatement":
+    case "PartialBlockStatement":
+    case "Decorator":
+    case "DecoratorBlock":
+      return [mistake("partials and decorators are not available", node, source)];
+    case "PathExpression":
+      return dataProblems(node as hbs.AST.PathExpression, source);
+    case "BlockStatement":
+      return blockProblems(node as hbs.AST.BlockStatement, source);
+    case "MustacheStatement":
+    case "SubExpression":
+      return callProblems(node as hbs.AST.MustacheStatement | hbs.AST.SubExpression, source);
+    case "Hash":
+      return [optionProblem(node as hbs.AST.Hash, source)];
+    default:
+      return [];
+  }
+}
+
+/** `{{#if a = "b"}}` means a comparison. */
+function optionProblem(hash: hbs.AST.Hash, source: TemplateSource): Problem {
+  const [pair] = hash.pairs;
+  const fix = pair && `to compare, write {{#if (eq ${pair.key} ${sourceOf(pair.value, source)})}}`;
+  return mistake("options as in name=value are not available", hash, source, fix);
+}
+
+function dataProblems(path: hbs.AST.PathExpression, source: TemplateSource): Problem[] {
+  if (!path.data || (dataNames as readonly string[]).includes(path.parts[0] ?? "")) return [];
+  const known = dataNames.map((name) => `@${name}`);
+  return [unknownName(path.original, known, placeOfNode(path, source))];
+}
+
+function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): Problem[] {
+  const name = nameOf(block.path);
+  if (!isBlockHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, block, source)];
+  if (block.params.length === 1) return [];
+  const at = placeOfNode(block.path, source);
+  const [first, ...rest] = block.params.map((param) => sourceOf(param, source));
+  return [
+    {
+      code: "TEMPLATE_SYNTAX",
+      message: `${name} needs exactly one name`,
+      fix: blockFix(name, first, rest),
+      at,
+    },
+  ];
+}
+
+/** The form that the author most likely means. */
+function blockFix(name: BlockHelper, first: string | undefined, rest: readonly string[]): string {
+  const [one, other] = rest;
+  const opposite = name === "if" ? "unless" : "if";
+  if (first === "eq" && other !== undefined) return `write {{#${name} (eq ${one} ${other})}}`;
+  if ((name === "if" || name === "unless") && first !== undefined) {
+    if (first === "not" && one !== undefined) return `write {{#${opposite} ${one}}}`;
+    if ((first === "ne" || first === "neq") && other !== undefined)
+      return `write {{#${opposite} (eq ${one} ${other})}}`;
+    if (rest.length === 1) return `to compare, write {{#${name} (eq ${first} ${one})}}`;
+  }
+  return name === "each" || name === "with"
+    ? `write {{#${name} name}}`
+    : `write {{#${name} name}} or {{#${name} (eq name "text")}}`;
+}
+
+function callProblems(
+  call: hbs.AST.MustacheStatement | hbs.AST.SubExpression,
+  source: TemplateSource,
+): Problem[] {
+  const isCall = call.type === "SubExpression" || call.params.length > 0;
+  if (!isCall && call.path.type !== "PathExpression")
+    return [mistake("a {{…}} that names nothing", call, source, "write the text without {{ and }}")];
+  if (!isCall) return [];
+  const name = nameOf(call.path);
+  if (name !== "eq") return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
+  return call.params.length === 2
+    ? []
+    : [mistake(`eq compares two, here are ${call.params.length}`, call, source, "write (eq a b)")];
+}
+
+function nameOf(path: hbs.AST.Expression): string {
+  return String((path as hbs.AST.PathExpression).original ?? "(…)");
+}
+
+function mistake(
+  message: string,
+  node: hbs.AST.Node,
+  source: TemplateSource,
+  fix = "if, unless, each, with and (eq a b) are the helpers there are",
+): Problem {
+  return { code: "TEMPLATE_SYNTAX", message, fix, at: placeOfNode(node, source) };
+}
+
+/** Every node of a tree, parents first. */
+function walk(value: unknown, visit: (node: hbs.AST.Node) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, visit);
+  } else if (typeof value === "object" && value !== null) {
+    if ("type" in value && "loc" in value) visit(value as hbs.AST.Node);
+    for (const [key, child] of Object.entries(value)) if (key !== "loc") walk(child, visit);
+  }
+}
