@@ -129,8 +129,8 @@ async function buildPlainly({ api }: Bench, root: string): Promise<number> {
   const plan = JSON.parse((await measure(["plan", "--offline", "--json"], root)).stdout) as {
     readonly cells: readonly { readonly cell: string; readonly dockerfile: string }[];
   };
-  const { entries } = await readContext(join(root, "context"), { file: "matrix.yaml" });
-  const contextFiles = entries.map(({ path }) => path);
+  const context = await readContext(join(root, "context"), { file: "matrix.yaml" });
+  const contextFiles = context.entries;
   const limit = pLimit(concurrency);
   const started = performance.now();
   await Promise.all(

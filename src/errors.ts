@@ -55,6 +55,7 @@ export const problemCodes = {
   TEMPLATE_UNKNOWN_NAME: usage,
   DOCKERFILE_INVALID: usage,
   CONTEXT_NOT_FOUND: usage,
+  CONTEXT_CHANGED: failed,
   RENDER_DRIFT: failed,
   // lock
   LOCK_NOT_FOUND: usage,

@@ -1,6 +1,7 @@
 /** What builds. Each engine is one folder of `build/engines/` and one line of its table. */
 
 import type { Fleet } from "../fleet.ts";
+import type { ContextEntry } from "../io/context.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { Plan } from "../plan/planned-cell.ts";
@@ -59,8 +60,8 @@ export interface BuildRequest {
   readonly dockerfile: string;
   /** Absolute path of the build context. */
   readonly contextDir: string;
-  /** Paths inside the context that are sent, sorted, with forward slashes. */
-  readonly contextFiles: readonly string[];
+  /** What is sent, as it was hashed: a file whose content is another when it is read again is refused. */
+  readonly contextFiles: readonly ContextEntry[];
   /** Digest over the context: engines may keep what was sent under it. Without it everything is sent each time. */
   readonly contextDigest?: Digest;
   readonly platform: string;

@@ -59,7 +59,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       cell: cell.id,
       dockerfile: pinned(file, digests, replacements, variables),
       contextDir: options.contextDir,
-      contextFiles: options.context.entries.map(({ path }) => path),
+      contextFiles: options.context.entries,
       contextDigest: options.context.digest,
       platform: cell.platform,
       target: matrix.target,

@@ -1,10 +1,8 @@
 /** The files of a build context with what an engine is told of each: the same on every machine. */
 
-import { constants } from "node:fs";
-import { lstat, readlink } from "node:fs/promises";
-import { join } from "node:path";
 import { ImgmatchError, InternalError } from "../errors.ts";
-import { errnoMessage, isErrno } from "../io/files.ts";
+import { type ContextEntry, folderEntry } from "../io/context.ts";
+import { readHashedFile } from "../io/hashed-file.ts";
 
 export interface ContextItem {
   /** Inside the context, with forward slashes. */
@@ -17,64 +15,72 @@ export interface ContextItem {
   readonly mtime: number;
   /** Only for a link. */
   readonly target?: string;
-  /** A file's bytes, or the path where they are read; null for what is no file. */
-  readonly content: Uint8Array | string | null;
+  /** Reads a file in chunks of so many bytes at most; null for what is no file. Throws `CONTEXT_CHANGED`. */
+  readonly content: ((chunkBytes?: number) => AsyncIterable<Uint8Array>) | null;
 }
 
+/** All cells of a fleet have one context, which is put in order once. */
+const known = new WeakMap<readonly ContextEntry[], readonly ContextEntry[]>();
+
 /**
- * The paths and all folders above them, each directly before what it holds. Modes are 755 for what its owner may execute
- * and for folders, else 644: the umask of a checkout is no part of an image. Symbolic links stay links.
- * Throws `CONTEXT_NOT_FOUND` for a missing file.
+ * The entries and all folders above them, each directly before what it holds, as they were when they were hashed: nothing but
+ * the content of files is read from the disk again, and that is compared.
  *
  * @param mtime seconds since 1970 for every entry
  */
-export async function readContextItems(
+export function contextItems(
   contextDir: string,
-  paths: readonly string[],
+  entries: readonly ContextEntry[],
   mtime: number,
-): Promise<readonly ContextItem[]> {
-  const items: ContextItem[] = [];
-  for (const path of withFolders(paths)) {
-    const full = join(contextDir, path);
-    const stats = await lstat(full).catch((error) => {
-      throw unreadable(path, error);
-    });
-    const common = { path, size: 0, mtime, content: null };
-    if (stats.isDirectory()) items.push({ ...common, type: "folder", mode: 0o755 });
-    else if (stats.isSymbolicLink()) {
-      const target = (await readlink(full)).replaceAll("\\", "/");
-      items.push({ ...common, type: "link", mode: 0o777, target });
-    } else if (stats.isFile()) {
-      const mode = stats.mode & constants.S_IXUSR ? 0o755 : 0o644;
-      items.push({ ...common, type: "file", mode, size: stats.size, content: full });
-    } else throw notSendable(path, "it is neither a file, a folder nor a symbolic link");
+): readonly ContextItem[] {
+  const ordered = known.get(entries) ?? withFolders(entries);
+  known.set(entries, ordered);
+  return ordered.map((entry) => itemOf(contextDir, entry, mtime));
+}
+
+function itemOf(contextDir: string, entry: ContextEntry, mtime: number): ContextItem {
+  const { path, mode, size } = entry;
+  const common = { path, mtime, mode, size, content: null };
+  switch (entry.kind) {
+    case "folder":
+      return { ...common, type: "folder" };
+    case "symlink":
+      return { ...common, type: "link", target: entry.content.replaceAll("\\", "/") };
+    case "file": {
+      const content = (chunkBytes?: number) => readHashedFile(contextDir, entry, chunkBytes);
+      return { ...common, type: "file", content };
+    }
   }
-  return items;
+}
+
+/** A file that is not on the disk. */
+export function textItem(path: string, text: Uint8Array, mtime: number): ContextItem {
+  return {
+    ...{ path, mtime, type: "file", mode: 0o644, size: text.length },
+    content: async function* (chunkBytes = text.length) {
+      for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
+    },
+  };
 }
 
 /** A folder comes before what it holds, and what it holds before its neighbours: `/` sorts before any other byte. */
-function withFolders(paths: readonly string[]): string[] {
-  const all = new Set<string>();
-  for (const path of paths) {
+function withFolders(entries: readonly ContextEntry[]): ContextEntry[] {
+  const all = new Map(entries.map((entry) => [entry.path, entry]));
+  for (const { path } of entries) {
     const parts = path.split("/");
     if (parts.some((part) => part === "" || part === "." || part === "..")) {
       throw new InternalError(`not a normal path inside the context: ${JSON.stringify(path)}`);
     }
-    for (let count = 1; count <= parts.length; count++) all.add(parts.slice(0, count).join("/"));
+    for (let count = 1; count < parts.length; count++) {
+      const above = parts.slice(0, count).join("/");
+      if (!all.has(above)) all.set(above, folderEntry(above));
+    }
   }
   const key = (path: string) => Buffer.from(path.replaceAll("/", "\0"));
-  return [...all]
-    .map((path) => ({ path, key: key(path) }))
+  return [...all.values()]
+    .map((entry) => ({ entry, key: key(entry.path) }))
     .sort((one, other) => Buffer.compare(one.key, other.key))
-    .map(({ path }) => path);
-}
-
-export function unreadable(path: string, error: unknown): ImgmatchError {
-  if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return notSendable(path, "no such file");
-  return new ImgmatchError(
-    { code: "FILE_UNREADABLE", message: `cannot be read: ${errnoMessage(error)}`, at: { file: path } },
-    { cause: error },
-  );
+    .map(({ entry }) => entry);
 }
 
 export function notSendable(path: string, why: string): ImgmatchError {

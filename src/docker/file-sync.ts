@@ -1,13 +1,11 @@
 /** The sending side of BuildKit's file transfer (tonistiigi/fsutil, send.go and types/wire.proto). */
 
-import { type FileHandle, open } from "node:fs/promises";
-import { ImgmatchError } from "../errors.ts";
 import type { ContextItem } from "./context-items.ts";
 import type { GrpcCall } from "./grpc.ts";
 import { field, readFields } from "./protobuf.ts";
 
 export interface FileSet {
-  /** In the order in which a folder's entries follow it directly: see {@link readContextItems}. */
+  /** In the order in which a folder's entries follow it directly: see {@link contextItems}. */
   readonly entries: readonly ContextItem[];
 }
 
@@ -16,7 +14,10 @@ const packets = { stat: 0, request: 1, data: 2, end: 3, error: 4 } as const;
 const typeBits = { file: 0, folder: 0x8000_0000, link: 0x0800_0000 } as const;
 const chunkBytes = 32 * 1024;
 
-/** Names every entry, then sends the content of those that the engine asks for. */
+/**
+ * Names every entry, then sends the content of those that the engine asks for. Throws `CONTEXT_CHANGED` before the end of a
+ * file that is not what was hashed; the engine then forgets all of this transfer (moby/buildkit, source/local/source.go).
+ */
 export async function sendFiles(call: GrpcCall, { entries }: FileSet): Promise<void> {
   // BuildKit looks for this one file before it asks for the rest. What it hides is left out already.
   const [only, ...more] = [...call.metadata("followpaths"), ...call.metadata("include-patterns")];
@@ -43,36 +44,11 @@ export async function sendFiles(call: GrpcCall, { entries }: FileSet): Promise<v
   await naming;
 }
 
-async function sendContent(call: GrpcCall, id: number, { content, size, path }: ContextItem): Promise<void> {
-  if (content instanceof Uint8Array) {
-    for (let at = 0; at < content.length; at += chunkBytes) {
-      await call.write(packet(packets.data, { id, data: content.subarray(at, at + chunkBytes) }));
-    }
-  } else if (content !== null) {
-    const file = await open(content, "r").catch((error: unknown) => {
-      throw changed(path, "it vanished while it was sent", error);
-    });
-    try {
-      const read = await sendFile(call, id, file, size);
-      if (read !== size) throw changed(path, `it has shrunk from ${size} to ${read} bytes while it was sent`);
-    } finally {
-      await file.close();
-    }
+async function sendContent(call: GrpcCall, id: number, { content }: ContextItem): Promise<void> {
+  if (content !== null) {
+    for await (const data of content(chunkBytes)) await call.write(packet(packets.data, { id, data }));
   }
   await call.write(packet(packets.data, { id }));
-}
-
-async function sendFile(call: GrpcCall, id: number, file: FileHandle, size: number): Promise<number> {
-  const buffer = Buffer.allocUnsafe(chunkBytes);
-  let sent = 0;
-  while (sent < size) {
-    const { bytesRead } = await file.read(buffer, 0, Math.min(chunkBytes, size - sent));
-    if (bytesRead === 0) break;
-    sent += bytesRead;
-    // Copied, because the stream may keep it for later.
-    await call.write(packet(packets.data, { id, data: Buffer.from(buffer.subarray(0, bytesRead)) }));
-  }
-  return sent;
 }
 
 interface PacketParts {
@@ -95,16 +71,4 @@ function statOf({ path, type, mode, size, mtime, target }: ContextItem): Uint8Ar
     field(6, mtime * 1e9),
     field(7, target ?? ""),
   ]);
-}
-
-function changed(path: string, why: string, cause?: unknown): ImgmatchError {
-  return new ImgmatchError(
-    {
-      code: "CONTEXT_NOT_FOUND",
-      message: `cannot be sent to the engine: ${why}`,
-      fix: "build again when nothing writes to the build context",
-      at: { file: path },
-    },
-    { cause },
-  );
 }

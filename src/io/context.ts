@@ -1,13 +1,13 @@
 /** The build context: which files are sent, and one digest over them. */
 
-import type { Digest } from "../oci/digest.ts";
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { lstat, readdir, readlink, stat } from "node:fs/promises";
+import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../errors.ts";
+import type { Digest } from "../oci/digest.ts";
 import { errnoMessage, isErrno, readTextFile } from "./files.ts";
+import { openPlainFile } from "./plain-file.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */
@@ -17,6 +17,8 @@ export interface ContextEntry {
   readonly mode: number;
   /** sha256 of a file's content, or a link's target; empty for a folder. */
   readonly content: string;
+  /** Bytes of a file, as many as were hashed; 0 for what is none. No input of its own: the content decides. */
+  readonly size: number;
 }
 
 export interface BuildContext {
@@ -106,35 +108,45 @@ async function walk(
       // A hidden folder may still hold files that a later `!` line shows again, so it is walked all the same.
       const counts = await walk(folder, path, filter, entries);
       if (counts) others++;
-      if (counts && filter.keep(path)) entries.push({ path, kind: "folder", mode: 0o755, content: "" });
+      if (counts && filter.keep(path)) entries.push(folderEntry(path));
       continue;
     }
     others++;
     if (filter.keep(path)) {
       if (item.isSymbolicLink())
-        entries.push({ path, kind: "symlink", mode: 0o777, content: await readlink(full) });
-      else if (item.isFile()) {
-        const { mode } = await lstat(full);
-        entries.push({
-          path,
-          kind: "file",
-          mode: (mode & 0o100) === 0 ? 0o644 : 0o755,
-          content: await hashFile(full),
-        });
-      }
+        entries.push({ path, kind: "symlink", mode: 0o777, content: await readlink(full), size: 0 });
+      else if (item.isFile()) entries.push({ path, kind: "file", ...(await hashFile(full)) });
     }
   }
   return items.length === 0 || others > 0;
 }
 
-async function hashFile(path: string): Promise<string> {
+export function folderEntry(path: string): ContextEntry {
+  return { path, kind: "folder", mode: 0o755, content: "", size: 0 };
+}
+
+/** Mode, size and content of one and the same file, also when another takes its place meanwhile. */
+async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "content" | "size">> {
   const hash = createHash("sha256");
+  let size = 0;
   try {
-    for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+    const file = await openPlainFile(full);
+    try {
+      const { mode } = await file.stat();
+      const buffer = Buffer.allocUnsafe(256 * 1024);
+      for (;;) {
+        const { bytesRead } = await file.read(buffer);
+        if (bytesRead === 0) break;
+        size += bytesRead;
+        hash.update(buffer.subarray(0, bytesRead));
+      }
+      return { mode: (mode & 0o100) === 0 ? 0o644 : 0o755, content: hash.digest("hex"), size };
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     const fix = "correct its permissions, or hide it with .dockerignore";
     const message = `cannot be read: ${errnoMessage(error)}`;
-    throw new ImgmatchError({ code: "FILE_UNREADABLE", message, fix, at: { file: path } }, { cause: error });
+    throw new ImgmatchError({ code: "FILE_UNREADABLE", message, fix, at: { file: full } }, { cause: error });
   }
-  return hash.digest("hex");
 }

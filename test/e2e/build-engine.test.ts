@@ -6,14 +6,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuildRequest, Engine } from "../../src/build/engine.ts";
-import { connectDocker } from "../../src/docker/api.ts";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
-import { publishImage } from "../../src/publish/publish-image.ts";
 import { type BuildEvent, type BuildJob, buildFleet } from "../../src/build/schedule.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { digestOf, type Digest } from "../../src/oci/digest.ts";
-import { readImageConfig } from "../../src/registry/platform-image.ts";
+import { connectDocker } from "../../src/docker/api.ts";
+import type { ContextEntry } from "../../src/io/context.ts";
+import { type Digest, digestOf } from "../../src/oci/digest.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
+import { publishImage } from "../../src/publish/publish-image.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { readImageConfig } from "../../src/registry/platform-image.ts";
+import { contextEntries } from "../support/context-entries.ts";
 import { startRegistry } from "./support/registry.ts";
 
 const stack = inject("stack");
@@ -55,7 +57,7 @@ describe.skipIf(reason !== null)(`Docker engine${reason === null ? "" : `: ${rea
       cell,
       dockerfile: `FROM scratch\nARG WHO\nCOPY bin /bin\nRUN ${script}\nENV WHO=$WHO\n`,
       contextDir: folder,
-      contextFiles: ["bin/busybox", "bin/sh"],
+      contextFiles: contextEntries(folder, ["bin/busybox", "bin/sh"]),
       platform,
       target: null,
       args: { WHO: 'imgmatch\'s $own "argument"' },
@@ -120,9 +122,18 @@ describe.skipIf(reason !== null)(`Docker engine${reason === null ? "" : `: ${rea
     }
   });
 
-  it("reports a missing context file, and an engine that is not there", async () => {
-    const request = { ...requestFor("gone", "true"), contextFiles: ["bin/busybox", "gone.c"] };
-    await expect(engine.build(request, silent)).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });
+  it("reports a context file that is gone or another one, and an engine that is not there", async () => {
+    const request = requestFor("gone", "true");
+    const gone: ContextEntry = { path: "bin/gone.c", kind: "file", mode: 0o644, content: "", size: 1 };
+    for (const change of [gone, { ...gone, path: "unsent", size: 5, content: "00".repeat(32) }]) {
+      // Copied, so that the engine asks for it.
+      const dockerfile = `${request.dockerfile}COPY ${change.path} /changed\n`;
+      const contextFiles = [...request.contextFiles, change];
+      const building = engine.build({ ...request, dockerfile, contextFiles }, silent);
+      await expect(building).rejects.toMatchObject({
+        problems: [{ code: "CONTEXT_CHANGED", at: { file: change.path } }],
+      });
+    }
     const absent = createDockerEngine({ env: { DOCKER_HOST: `unix://${folder}/none.sock` } });
     await expect(absent).rejects.toMatchObject({ code: "ENGINE_NOT_FOUND" });
   });

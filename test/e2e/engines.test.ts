@@ -2,20 +2,20 @@
 
 import { execFileSync } from "node:child_process";
 import { setMaxListeners } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuildRequest, Engine } from "../../src/build/engine.ts";
-import { connectDocker } from "../../src/docker/api.ts";
 import { engines } from "../../src/build/engines/engines.ts";
-import { publishImage } from "../../src/publish/publish-image.ts";
 import { buildTwice } from "../../src/build/repro.ts";
+import { connectDocker } from "../../src/docker/api.ts";
+import { digestOf } from "../../src/oci/digest.ts";
+import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
+import { publishImage } from "../../src/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { noCredentials } from "../../src/registry/credentials.ts";
-import { digestOf } from "../../src/oci/digest.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
-import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
@@ -162,7 +162,7 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
       cell,
       dockerfile: `FROM scratch AS build\nCOPY . /\nRUN ${script}\nFROM build\nARG WHO=\nENV WHO=$WHO\n`,
       contextDir: context.folder,
-      contextFiles: context.files.filter((path) => path !== "hidden.txt"),
+      contextFiles: context.files.filter(({ path }) => path !== "hidden.txt"),
       contextDigest: digestOf(Buffer.from(context.folder)),
       platform,
       target: null,
@@ -256,6 +256,42 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
         name: "AbortError",
       });
       expect(performance.now() - started).toBeLessThan(30_000);
+    });
+
+    it("makes no image of a file that changes while a fleet is built", async () => {
+      const changing = await makeBusyboxContext({ f: "old\n" });
+      try {
+        const request = (cell: string): BuildRequest => ({
+          ...requestFor(`changing-${cell}`, `busybox grep -qx old /f && busybox echo ${cell}`),
+          contextDir: changing.folder,
+          contextFiles: changing.files,
+          contextDigest: digestOf(Buffer.from(changing.folder)),
+        });
+        const codes: string[] = [];
+        for (const cell of ["1", "2", "3", "4", "5", "6"]) {
+          const built = engine.build(request(cell), silent);
+          codes.push(
+            await built.then(
+              () => "built",
+              ({ code }) => code,
+            ),
+          );
+          if (cell === "2") await writeFile(join(changing.folder, "f"), "new\n");
+        }
+        // The step fails where it sees the new file. What has the old one already may go on with it.
+        expect(codes.slice(0, 2)).toEqual(["built", "built"]);
+        expect(["built", "CONTEXT_CHANGED"]).toEqual(expect.arrayContaining(codes));
+        // Nobody has the old file under another name.
+        const anew = { ...request("7"), contextDigest: digestOf(Buffer.from(`${changing.folder} anew`)) };
+        await expect(engine.build(anew, silent)).rejects.toMatchObject({
+          problems: [{ code: "CONTEXT_CHANGED", at: { file: "f" } }],
+        });
+        // And what was refused has left nothing: the right file is what the next build gets.
+        await writeFile(join(changing.folder, "f"), "old\n");
+        await expect(engine.build({ ...anew, noCache: true }, silent)).resolves.toHaveProperty("id");
+      } finally {
+        await changing.remove();
+      }
     });
 
     it("runs a step again without its cache", async () => {

@@ -14,6 +14,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, inject, it } from "vitest";
+import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
@@ -134,6 +135,33 @@ describe.skipIf(!stack.available)(`File faults${stack.available ? "" : `: ${stac
     expect(project.read(lockFile)).toBe(before);
     rmSync(join(project.folder, "templates/.dockerignore"));
     await keeps();
+  });
+
+  it("a file that changes during a build: nothing is published that holds it under the inputs of before", async ({
+    skip,
+  }) => {
+    if (whyNoBusybox !== null) return skip(whyNoBusybox);
+    project.matrix(rest.replace("[plain, spicy]", "[a, b, c, d, e, f]"));
+    await addBusybox(join(project.folder, "templates"));
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      "FROM {{base}}\nCOPY . /\nRUN echo {{flavour}}; sleep 0.3; grep -qx hello /content\n",
+    );
+    const seen: unknown[] = [];
+    const built = await imgmatch(["build", "--push", "--concurrency", "1", "--json"], {
+      cwd: project.folder,
+      env,
+      onLine: (line) => {
+        if ((JSON.parse(line) as { type?: string }).type === "done") seen.push(line);
+        if (seen.length === 2) project.write("templates/content", "other\n");
+      },
+    });
+    expect(seen.length, built.stderr).toBeGreaterThanOrEqual(2);
+    // The step itself says which file it was given.
+    expect(built.stdout + built.stderr).not.toContain("BUILD_FAILED");
+    await expectTruth(project, registry);
+    project.write("templates/content", "hello\n");
+    await expectCompletion(project, registry, 6);
   });
 
   it("a clock set back by ten years: nothing is built for it, and what is built is locked", async () => {

@@ -4,10 +4,10 @@ import { setMaxListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuiltImage, Engine } from "../../src/build/engine.ts";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
-import { publishImage } from "../../src/publish/publish-image.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import { publishImage } from "../../src/publish/publish-image.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { rounds } from "./support/long.ts";
 

@@ -6,8 +6,9 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { contextEntries } from "../support/context-entries.ts";
 import { type Fault, type FaultProxy, type ProxiedRequest, startFaultProxy } from "./support/fault-proxy.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { opensslAvailable } from "./support/token-server.ts";
@@ -199,7 +200,7 @@ describe.skipIf(!stack.available)(`Registry faults${stack.available ? "" : `: ${
         cell,
         dockerfile: "FROM scratch\nCOPY content /elsewhere\n",
         contextDir: join(project.folder, "templates"),
-        contextFiles: ["content"],
+        contextFiles: contextEntries(join(project.folder, "templates"), ["content"]),
         platform: image.platform,
         target: null,
         args: {},

@@ -4,8 +4,8 @@ import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Engine } from "../../src/build/engine.ts";
-import { connectDocker, type DockerApi } from "../../src/docker/api.ts";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
+import { connectDocker, type DockerApi } from "../../src/docker/api.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 

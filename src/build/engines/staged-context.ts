@@ -3,12 +3,13 @@
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 
-import { constants, rmSync } from "node:fs";
-import { chmod, copyFile, lutimes, mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { chmod, lutimes, mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { type ContextItem, contextItems } from "../../docker/context-items.ts";
+import type { ContextEntry } from "../../io/context.ts";
 import type { BuildRequest } from "../engine.ts";
-import { type ContextItem, readContextItems } from "../../docker/context-items.ts";
 
 export type StageContext = (
   request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">,
@@ -34,28 +35,33 @@ export function createStaging(mtime: number): StageContext {
   };
 }
 
-async function stage(contextDir: string, contextFiles: readonly string[], mtime: number): Promise<string> {
-  const items = await readContextItems(contextDir, contextFiles, mtime);
+async function stage(
+  contextDir: string,
+  contextFiles: readonly ContextEntry[],
+  mtime: number,
+): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "imgmatch-context-"));
   roots.add(root);
   const folder = join(root, "context");
   await mkdir(folder);
+  const items = contextItems(contextDir, contextFiles, mtime);
   await writeContextItems(folder, items);
   // What a folder holds changes its time, so from the end.
   for (const { path } of [...items].reverse()) await lutimes(join(folder, path), mtime, mtime);
   return folder;
 }
 
-/** Writes files, links and folders with their modes; the times are the caller's to set, from the end. */
+/**
+ * Writes files, links and folders with their modes into an empty folder; the times are the caller's to set, from the end.
+ * A file is compared with its hash while it is copied: what it becomes afterwards changes nothing.
+ */
 export async function writeContextItems(folder: string, items: readonly ContextItem[]): Promise<void> {
   for (const { path, type, mode, target, content } of items) {
     const to = join(folder, path);
-    await mkdir(dirname(to), { recursive: true });
-    if (type === "folder") await mkdir(to, { recursive: true });
-    else if (type === "link") await symlink(target ?? "", to);
+    if (type === "link") await symlink(target ?? "", to);
     else {
-      if (typeof content === "string") await copyFile(content, to, constants.COPYFILE_FICLONE);
-      else await writeFile(to, content ?? "");
+      if (type === "folder") await mkdir(to);
+      else await writeFile(to, content?.() ?? "", { flag: "wx" });
       await chmod(to, mode);
     }
   }

@@ -4,6 +4,8 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { ContextEntry } from "../../../src/io/context.ts";
+import { contextEntries } from "../../support/context-entries.ts";
 
 const program = "/bin/busybox";
 
@@ -12,8 +14,8 @@ export const whyNoBusybox: string | null = existsSync(program) ? null : "apt-get
 
 export interface BusyboxContext {
   readonly folder: string;
-  /** Paths inside, sorted. */
-  readonly files: readonly string[];
+  /** What is inside, sorted by path. */
+  readonly files: readonly ContextEntry[];
   remove(): Promise<void>;
 }
 
@@ -29,7 +31,7 @@ export async function makeBusyboxContext(
   }
   return {
     folder,
-    files: ["bin/busybox", "bin/sh", ...Object.keys(more)].sort(),
+    files: contextEntries(folder, ["bin/busybox", "bin/sh", ...Object.keys(more)].sort()),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
-import { readContextItems } from "../../../docker/context-items.ts";
+import { contextItems, textItem } from "../../../docker/context-items.ts";
 import { contextTar, dockerfileName } from "../../../docker/context-tar.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { createScratch } from "../../../docker/scratch.ts";
@@ -138,20 +138,14 @@ async function build(
   const dockerfile = Buffer.from(request.dockerfile, "utf8");
   // A name of its own for each text: the engine takes a file of the same name, size and time for the one that it has.
   const name = `${digestOf(dockerfile).slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
-  const entries = await readContextItems(request.contextDir, request.contextFiles, mtime);
-  const file = {
-    path: name,
-    type: "file",
-    mode: 0o644,
-    size: dockerfile.length,
-    mtime,
-    content: dockerfile,
-  } as const;
+  const entries = contextItems(request.contextDir, request.contextFiles, mtime);
   const session = await openSession(api, {
-    files: { context: { entries }, dockerfile: { entries: [file] } },
+    files: { context: { entries }, dockerfile: { entries: [textItem(name, dockerfile, mtime)] } },
     credentials,
     secrets,
-    sharedKey: request.contextDigest ?? randomUUID(),
+    // The engine takes a file of the same name, size and time for the one that it has: what was sent under this key must
+    // be what was hashed, and nothing that was ever sent unchecked has such a key.
+    sharedKey: request.contextDigest === undefined ? randomUUID() : `checked ${request.contextDigest}`,
   });
   if (session === null) {
     await pullBases(request, watch);

@@ -1,23 +1,17 @@
-import {
-  access,
-  chmod,
-  copyFile,
-  link,
-  lutimes,
-  mkdir,
-  mkdtemp,
-  readFile,
-  rename,
-  rm,
-} from "node:fs/promises";
+/** What the provider of Pulumi reads: a folder for each build context, with the Dockerfiles of all cells that are built from it. */
+
+import { chmod, copyFile, link, lutimes, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
-import { errnoMessage, writeFileAtomic } from "../../../io/files.ts";
+import type { ContextEntry } from "../../../io/context.ts";
+import { errnoMessage, isErrno, writeFileAtomic } from "../../../io/files.ts";
 import { digestOf, type Digest } from "../../../oci/digest.ts";
 import type { BuildRequest } from "../../engine.ts";
-import { readContextItems } from "../../../docker/context-items.ts";
+import { contextItems } from "../../../docker/context-items.ts";
+import { isWhole } from "../is-whole.ts";
 import { writeContextItems } from "../staged-context.ts";
 import { withoutOwnFolder } from "./context-root.ts";
+import { removeUnused, useContext } from "./staged-contexts.ts";
 
 /** Folder inside the context for the Dockerfiles of all cells. Only the one of the build is sent. */
 const dockerfiles = ".imgmatch";
@@ -79,16 +73,23 @@ async function writeOnce(path: string, text: string): Promise<void> {
   if ((await readFile(path, "utf8").catch(() => null)) !== text) await writeFileAtomic(path, text);
 }
 
-function stageContext(
+async function stageContext(
   folder: string,
   digest: Digest,
   mtime: number,
   { contextDir, contextFiles }: Context,
 ): Promise<string> {
   const name = digest.slice("sha256:".length, "sha256:".length + 16);
-  const context = join(folder, "contexts", mtime === 0 ? name : `${name}-${mtime}`);
+  const contexts = join(folder, "contexts");
+  await mkdir(contexts, { recursive: true });
+  await useContext(contexts, name);
+  await removeUnused(contexts, name);
+  const context = join(contexts, mtime === 0 ? name : `${name}-${mtime}`);
+  // An older run's, or somebody else's: only what is what was hashed may become an image.
+  if (await isWhole(context, contextFiles, [dockerfiles])) return context;
+  await rm(context, { recursive: true, force: true });
   return madeWhole(context, mtime, async (partial) => {
-    const items = await readContextItems(contextDir, contextFiles, mtime);
+    const items = contextItems(contextDir, contextFiles, mtime);
     await writeContextItems(partial, items);
     await mkdir(join(partial, dockerfiles), { recursive: true });
     return items.map(({ path }) => path);
@@ -96,9 +97,16 @@ function stageContext(
 }
 
 /** Linked to those that are there: the provider's archive then has their bytes once. */
-function stageFilesAlone(context: string, mtime: number, contextFiles: readonly string[]): Promise<string> {
-  return madeWhole(join(context, filesAlone), mtime, async (partial) => {
-    const items = await readContextItems(context, contextFiles, mtime);
+async function stageFilesAlone(
+  context: string,
+  mtime: number,
+  contextFiles: readonly ContextEntry[],
+): Promise<string> {
+  const folder = join(context, filesAlone);
+  if (await isWhole(folder, contextFiles)) return folder;
+  await rm(folder, { recursive: true, force: true });
+  return madeWhole(folder, mtime, async (partial) => {
+    const items = contextItems(context, contextFiles, mtime);
     const [files, others] = [true, false].map((isFile) =>
       items.filter(({ type }) => (type === "file") === isFile),
     );
@@ -118,7 +126,6 @@ async function madeWhole(
   mtime: number,
   fill: (partial: string) => Promise<readonly string[]>,
 ): Promise<string> {
-  if (await exists(folder)) return folder;
   await mkdir(dirname(folder), { recursive: true });
   const partial = await mkdtemp(join(dirname(folder), `${basename(folder)}-partial-`));
   try {
@@ -126,19 +133,12 @@ async function madeWhole(
     // What a folder holds changes its time, so from the end.
     for (const path of [...paths].reverse()) await lutimes(join(partial, path), mtime, mtime);
     await chmod(partial, 0o755);
-    await rename(partial, folder).catch(async (error: unknown) => {
-      // Another process was first; the content is the same.
-      if (!(await exists(folder))) throw error;
+    await rename(partial, folder).catch((error: unknown) => {
+      // Another process was first, and has compared what it copied as this one has.
+      if (!isErrno(error, "ENOTEMPTY") && !isErrno(error, "EEXIST")) throw error;
     });
     return folder;
   } finally {
     await rm(partial, { recursive: true, force: true });
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
