@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./commands/context.ts";
+import { refuseRepeats } from "./commands/refuse-repeats.ts";
 import { type Action, commandTable, isCommand, type Run } from "./commands/table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "./errors.ts";
 import { styleFor } from "./report/style.ts";
@@ -43,6 +44,7 @@ function createProgram(args: readonly string[], run: Run, context: CommandContex
   const [first] = args;
   const names = isCommand(first) ? [first] : Object.keys(commandTable).filter(isCommand);
   for (const name of names) commandTable[name](program.command(name), run);
+  for (const command of program.commands) refuseRepeats(command);
   return program;
 }
 

@@ -184,7 +184,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       dockerfile: fleet.render(cell).text,
       context: fleet.context.digest,
       args: fleet.matrix.args,
-      target: fleet.matrix.target,
+      target: fleet.matrix.target?.value ?? null,
       builder: builderName,
       bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
         const used = replace.get(ref) ?? ref;

@@ -49,7 +49,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   );
   const file = options.render(cell);
   const variables = { args: matrix.args, platform: cell.platform };
-  const runBase = runBaseOf(file.text, matrix.target, variables);
+  const runBase = runBaseOf(file.text, matrix.target?.value ?? null, variables);
   const run = bases.find(({ ref }) => ref === runBase);
   return {
     cell: cell.id,
@@ -62,7 +62,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       contextFiles: options.context.entries,
       contextDigest: options.context.digest,
       platform: cell.platform,
-      target: matrix.target,
+      target: matrix.target?.value ?? null,
       args: {
         ...matrix.args,
         [describingArgs.revision]: options.revision,

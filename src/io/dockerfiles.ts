@@ -1,9 +1,10 @@
 /** The rendered Dockerfiles on disk: many small files, so read and written without a round trip for each. */
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "./files.ts";
+import { makeFolders } from "./folders.ts";
 
 const folder = "images";
 const suffix = ".Dockerfile";
@@ -44,7 +45,7 @@ export function writeDockerfiles(
   let hasFolder = false;
   for (const { path, text } of files) {
     try {
-      if (!hasFolder) mkdirSync(join(root, folder), { recursive: true });
+      if (!hasFolder) makeFolders(join(root, folder));
       hasFolder = true;
       writeFileSync(temporary, text);
       renameSync(temporary, join(root, path));

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { makeFolders } from "./folders.ts";
 
 /**
  * Reads UTF-8 text, with line ends made `\n` so that a CRLF checkout gives the same digests.
@@ -38,11 +39,11 @@ export async function readTextFile(
  */
 export async function writeFileAtomic(path: string, text: string | Uint8Array): Promise<void> {
   // Loaded here, because whoever only reads, as resolve does, starts sooner without it.
-  const { mkdir, open, rename, rm } = process.getBuiltinModule("node:fs/promises");
+  const { open, rename, rm } = process.getBuiltinModule("node:fs/promises");
   const folder = dirname(path);
   const temporary = join(folder, `.${process.pid}-${Math.random().toString(36).slice(2)}.tmp`);
   try {
-    await mkdir(folder, { recursive: true });
+    makeFolders(folder);
     const file = await open(temporary, "wx");
     try {
       await file.writeFile(text);

@@ -22,7 +22,7 @@ export interface Matrix {
   readonly template: Located<string>;
   readonly context: Located<string>;
   readonly tag: Located<string>;
-  readonly target: string | null;
+  readonly target: Located<string> | null;
   readonly args: Readonly<Record<string, string>>;
   /** Extra labels of every image. */
   readonly labels: Readonly<Record<string, string>>;

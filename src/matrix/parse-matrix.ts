@@ -67,7 +67,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     template: located(input.template, "template"),
     context: located(input.context ?? folder, input.context === undefined ? "template" : "context"),
     tag: located(input.tag ?? defaultTag, "tag"),
-    target: input.target ?? null,
+    target: input.target === undefined ? null : located(input.target, "target"),
     args: input.args ?? {},
     labels: input.labels ?? {},
     base: parseBases(input.base),

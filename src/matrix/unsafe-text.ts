@@ -22,6 +22,12 @@ export function unsafeTextProblems(source: YamlSource): Problem[] {
     } else if (typeof value === "object" && value !== null) {
       for (const [key, item] of Object.entries(value)) {
         check(key, [...path, key], source.placeOfKey);
+        if (key === "__proto__") {
+          // What reads the matrix further on would drop it without a word.
+          const at = source.placeOfKey([...path, key]);
+          const message = `"__proto__" cannot be a key`;
+          problems.push({ code: "MATRIX_SCHEMA", message, fix: "choose another name", at });
+        }
         visit(item, [...path, key]);
       }
     }

@@ -23,6 +23,7 @@ export interface ExpandedCell {
  * of cells with one tag or whose files are equal or differ only in case; and when no cell is left to build.
  */
 export function expandMatrix(matrix: Matrix): ExpandedCell[] {
+  checkCount(matrix);
   const problems: Problem[] = [];
   const cells: { cell: ExpandedCell; at: Place }[] = [];
   const used = new Set<Exclusion>();
@@ -64,6 +65,31 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   }
   throwProblems(problems);
   return cells.map(({ cell }) => cell);
+}
+
+// Ten times the largest fleet that is measured (bench/). A registry's index of as many images has over 100 MB.
+const mostCells = 100_000;
+
+/** Before anything is expanded: a few axes more make of thousands of cells millions, which no memory holds. */
+function checkCount({ axes, include, file }: Matrix): void {
+  const cuda = axes.find((axis) => axis.kind === "cuda");
+  const cpuRows = cuda?.kind === "cuda" ? cuda.values.filter(({ toolkit }) => toolkit === null).length : 0;
+  const sizes = axes.map(({ name, values }) => ({ name, size: values.length }));
+  const product = (skipped: readonly string[]) =>
+    sizes.filter(({ name }) => !skipped.includes(name)).reduce((all, { size }) => all * size, 1);
+  // A CPU-only row has no compute capability.
+  const gpuRows = (cuda?.values.length ?? 1) - cpuRows;
+  const count = product(["cuda"]) * gpuRows + product(["cuda", "compute"]) * cpuRows + include.length;
+  if (count <= mostCells) return;
+  const numbers = sizes.map(({ name, size }) => `${size} ${name}`).join(" × ");
+  throwProblems([
+    {
+      code: "INPUT_TOO_LARGE",
+      message: `the matrix has ${count} cells (${numbers}), the limit is ${mostCells}`,
+      fix: "take values out of an axis, or write several matrices",
+      at: axes[0]?.at ?? { file },
+    },
+  ]);
 }
 
 function* combinations(axes: readonly Axis[], chosen: CellValues = {}): Generator<CellValues> {

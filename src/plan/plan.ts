@@ -10,7 +10,7 @@ import type { ExpandedCell } from "./expand.ts";
 import type { InputComparison } from "./input-comparison.ts";
 import { type BuildInputs, inputDigest } from "./input-digest.ts";
 import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
-import { isSelected, type Selection } from "./select.ts";
+import { isSelected, type Selection, unmetSelections } from "./select.ts";
 import { compileTag, type TagOf } from "./tag.ts";
 
 /** A cell's build inputs, with base digests that may be unknown. */
@@ -66,13 +66,13 @@ export function selectCells(
   expanded: readonly ExpandedCell[],
   only: readonly Selection[],
 ): readonly ExpandedCell[] {
-  const selected = expanded.filter(({ cell }) => isSelected(cell, only));
-  if (selected.length === 0) {
-    throwProblems([
-      { code: "SELECTION_EMPTY", message: "--only selects no cell", fix: "imgmatch plan lists the cells" },
-    ]);
-  }
-  return selected;
+  throwProblems(
+    unmetSelections(
+      expanded.map(({ cell }) => cell),
+      only,
+    ),
+  );
+  return expanded.filter(({ cell }) => isSelected(cell, only));
 }
 
 function planCell(

@@ -1,6 +1,7 @@
 /** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
 
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, type Problem } from "../errors.ts";
+import { suggest } from "../matrix/suggest.ts";
 import type { Cell } from "./cell.ts";
 import { matchesAxis, matchesLabel } from "./match.ts";
 
@@ -39,13 +40,62 @@ export function parseSelections(texts: readonly string[], axes: readonly string[
   });
 }
 
+/** Parts of a selection that no cell has: half of what was asked for must not be done in silence. */
+export function unmetSelections(cells: readonly Cell[], selections: readonly Selection[]): Problem[] {
+  return selections.flatMap((selection): Problem[] => {
+    const unmet = isCellSelection(selection)
+      ? unmetCell(cells, selection.cell)
+      : Object.entries(selection).flatMap(([axis, patterns]) =>
+          patterns.flatMap((pattern) => unmetPattern(cells, axis, pattern)),
+        );
+    if (unmet.length > 0 || cells.some((cell) => isSelected(cell, [selection]))) return unmet;
+    const message = `--only ${formatSelection(selection)} selects no cell`;
+    return [{ code: "SELECTION_EMPTY", message, fix: "imgmatch plan lists the cells" }];
+  });
+}
+
+function unmetCell(cells: readonly Cell[], pattern: string): Problem[] {
+  if (cells.some(({ id }) => matchesLabel(pattern, id))) return [];
+  const near = suggest(
+    pattern,
+    cells.map(({ id }) => id),
+  );
+  const fix = near === null ? "imgmatch plan lists the cells" : `did you mean ${near}?`;
+  return [{ code: "SELECTION_INVALID", message: `--only ${pattern}: there is no such cell`, fix }];
+}
+
+function unmetPattern(cells: readonly Cell[], axis: string, pattern: string): Problem[] {
+  if (cells.some((cell) => matchesAxis(cell, axis, [pattern]))) return [];
+  const labels = new Set(
+    cells.map((cell) => (axis === "platform" ? cell.platform : (cell.axes[axis] ?? ""))),
+  );
+  const near = suggest(pattern, labels);
+  const has = `${axis} has ${[...labels].slice(0, 20).join(", ")}${labels.size > 20 ? ", …" : ""}`;
+  return [
+    {
+      code: "SELECTION_INVALID",
+      message: `--only ${axis}=${pattern}: no cell has that`,
+      fix: near === null ? has : `did you mean ${axis}=${near}? ${has}`,
+    },
+  ];
+}
+
+function formatSelection(selection: Selection): string {
+  if (isCellSelection(selection)) return selection.cell;
+  return Object.entries(selection)
+    .flatMap(([axis, patterns]) => patterns.map((pattern) => `${axis}=${pattern}`))
+    .join(",");
+}
+
+function isCellSelection(selection: Selection): selection is { readonly cell: string } {
+  return typeof selection.cell === "string";
+}
+
 /** Whether a cell is meant. No selections mean every cell. */
 export function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
   if (selections.length === 0) return true;
   return selections.some((selection) => {
-    if (typeof selection.cell === "string") return matchesLabel(selection.cell, cell.id);
-    return Object.entries(selection as Readonly<Record<string, readonly string[]>>).every(
-      ([axis, patterns]) => matchesAxis(cell, axis, patterns),
-    );
+    if (isCellSelection(selection)) return matchesLabel(selection.cell, cell.id);
+    return Object.entries(selection).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
   });
 }

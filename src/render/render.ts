@@ -35,7 +35,7 @@ export function renderCell(cell: Cell, matrix: Matrix, template: Template): Rend
   const added = metadataInstructions(
     cell,
     matrix,
-    runBaseOf(rest, matrix.target, { args: matrix.args, platform: cell.platform }),
+    runBaseOf(rest, matrix.target?.value ?? null, { args: matrix.args, platform: cell.platform }),
   );
   const body = `${rest.slice(0, end)}\n${added}${end === rest.length ? "" : `\n${rest.slice(end)}`}`;
   return {

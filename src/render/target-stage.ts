@@ -1,12 +1,12 @@
 /** Where the stage that becomes the image ends: there stand its labels and environment. */
 
-import { ImgmatchError, type Place } from "../errors.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import { ImgmatchError } from "../errors.ts";
+import type { Located, Matrix } from "../matrix/matrix.ts";
 import { offsetIn, parseDockerfile } from "./instructions.ts";
 
 /** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
 export function endOfTarget(text: string, { target, template }: Pick<Matrix, "target" | "template">): number {
-  const end = target === null ? text.length : endOfStage(text, target, template.at);
+  const end = target === null ? text.length : endOfStage(text, target);
   const lines = text.slice(0, end).trimEnd().split("\n");
   const last = lines.findLast((line) => !/^\s*(#|$)/.test(line)) ?? "";
   if (/\\[ \t]*$/.test(last)) {
@@ -20,7 +20,7 @@ export function endOfTarget(text: string, { target, template }: Pick<Matrix, "ta
   return end;
 }
 
-function endOfStage(text: string, target: string, at: Place): number {
+function endOfStage(text: string, { value: target, at }: Located<string>): number {
   const froms = parseDockerfile(text).instructions.filter(({ keyword }) => keyword === "FROM");
   const names = froms.map(({ text: from }) => /\sAS\s+(\S+)\s*$/i.exec(from)?.[1] ?? "");
   const index = /^\d+$/.test(target)

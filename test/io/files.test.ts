@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { writeDockerfiles } from "../../src/io/dockerfiles.ts";
 import { readTextFile, writeFileAtomic } from "../../src/io/files.ts";
 import { makeFolder } from "../support/folders.ts";
 
@@ -49,4 +50,13 @@ test.skipIf(process.getuid?.() === 0)("a folder without permission is an error",
   chmodSync(root, 0o500);
   await expect(writeFileAtomic(join(root, "a.txt"), "new")).rejects.toMatchObject({ code: "WRITE_FAILED" });
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("old");
+});
+
+test.skipIf(process.platform !== "linux")("below /proc nothing can be made, and that is said", async () => {
+  await expect(writeFileAtomic("/proc/imgmatch/a/b.txt", "x")).rejects.toMatchObject({
+    code: "WRITE_FAILED",
+  });
+  expect(() => writeDockerfiles("/proc/imgmatch", [{ path: "images/a.Dockerfile", text: "x" }])).toThrow(
+    "WRITE_FAILED",
+  );
 });

@@ -8,6 +8,25 @@ const skipped = (rest: string) =>
     expand(rest).flatMap(({ cell, skipped: why }) => (why === null ? [] : [[cell.id, why]])),
   );
 
+describe("the number of cells", () => {
+  const axis = (name: string, size: number) =>
+    `  ${name}: [${Array.from({ length: size }, (_, index) => `v${index}`).join(", ")}]`;
+
+  test("is bounded before anything is expanded", () => {
+    const rest = `axes:\n${["a", "b", "c", "d", "e", "f"].map((name) => axis(name, 16)).join("\n")}`;
+    expect(() => expand(rest)).toThrow(
+      "INPUT_TOO_LARGE: the matrix has 16777216 cells (16 a × 16 b × 16 c × 16 d × 16 e × 16 f), the limit is 100000",
+    );
+  });
+
+  test("counts a CPU-only row once, whatever there is of compute", () => {
+    const rest = (more: string) =>
+      `axes:\n  cuda: [none, { toolkit: "12.8.1", base: a }]\n  compute: ["8.0", "9.0"]\n${axis("a", 333)}\n${axis("b", 100)}${more}`;
+    expect(() => expand(rest(`\n${axis("c", 2)}`))).toThrow("the matrix has 199800 cells");
+    expect(expand(rest(""))).toHaveLength(99_900);
+  });
+});
+
 describe("order", () => {
   test("hardware axes come first, the last axis changes fastest, included cells stand at the end", () => {
     expect(

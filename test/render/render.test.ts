@@ -55,6 +55,12 @@ describe("an axis of which some values are mappings", () => {
   });
 });
 
+test("a target that is no stage is an error at its own line", () => {
+  expect(() => render("FROM {{base}} AS build\n", `target: nope\n${march}`)).toThrow(
+    /^matrix\.yaml:6:9: DOCKERFILE_INVALID: the template has no stage nope\n {2}target: nope\n/,
+  );
+});
+
 describe("where imgmatch writes", () => {
   test("directives stay in the first lines, where BuildKit looks for them", () => {
     const lines = render("# syntax=docker/dockerfile:1.7\n# check=skip=all\nFROM {{base}}\n").split("\n");
