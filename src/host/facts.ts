@@ -40,9 +40,11 @@ export interface CpuFacts {
 export interface NvidiaFacts {
   /**
    * Version of the loaded kernel module; null for a device without a driver, and for a driver that names no version.
-   * On WSL2 the version of the Linux libraries, whose branch is that of the Windows driver; `sources` then says `WSL2`.
+   * On WSL2 the version of the Linux libraries, whose branch is that of the Windows driver; `driverScale` then says `wsl`.
    */
   readonly driver: string | null;
+  /** How `driver` is counted, where it is no Linux driver's own number; absent, the class of the GPUs says it. */
+  readonly driverScale?: DriverScale;
   readonly module: "open" | "proprietary" | null;
   /** Version of the user-space driver library. */
   readonly library: string | null;
@@ -50,6 +52,14 @@ export interface NvidiaFacts {
   readonly cuda: string | null;
   readonly gpus: readonly GpuFacts[];
 }
+
+export const driverScales = ["linux", "wsl", "l4t"] as const;
+
+/**
+ * `wsl`: a Windows driver, for which a Linux library's number may stand; `l4t`: Jetson's, which comes with L4T. Neither
+ * compares with the numbers of Linux drivers: there only the CUDA version does.
+ */
+export type DriverScale = (typeof driverScales)[number];
 
 export interface GpuFacts {
   readonly index: number;

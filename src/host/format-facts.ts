@@ -25,6 +25,7 @@ function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, prob
         ? null
         : {
             driver: nvidia.driver,
+            ...(nvidia.driverScale === undefined ? {} : { driverScale: nvidia.driverScale }),
             module: nvidia.module,
             library: nvidia.library,
             cuda: nvidia.cuda,

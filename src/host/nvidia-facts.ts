@@ -30,6 +30,7 @@ export async function nvidiaFacts(
   const cuda = cudaOf(around, reading, driver.value);
   const facts: NvidiaFacts = {
     driver: driver.value,
+    ...scaleOf(around),
     module: module?.flavor ?? null,
     library: library.value,
     cuda: cuda.value,
@@ -54,6 +55,11 @@ export async function nvidiaFacts(
       ...(reading.gpus === null ? {} : gpuSources(reading.source, completed)),
     },
   };
+}
+
+function scaleOf({ wsl, tegra }: Surroundings): Pick<NvidiaFacts, "driverScale"> {
+  if (wsl) return { driverScale: "wsl" };
+  return tegra === null ? {} : { driverScale: "l4t" };
 }
 
 interface Sourced {

@@ -10,6 +10,7 @@ import {
 } from "../errors.ts";
 import {
   type CpuFacts,
+  driverScales,
   factsSchemaVersion,
   type GpuFacts,
   type HostFacts,
@@ -110,7 +111,7 @@ function readFacts(value: unknown, report: Report): HostFacts {
     report("schemaVersion", `expected ${factsSchemaVersion}, found ${show(facts.schemaVersion)}${hint}`);
   }
   const platform = text(/^[a-z0-9]+\/[a-z0-9_]+(?:\/[a-z0-9]+)?$/, 'a platform such as "linux/amd64"');
-  return {
+  const read: HostFacts = {
     schemaVersion: factsSchemaVersion,
     platform: platform(facts.platform, "platform", report) ?? "",
     kernel:
@@ -122,6 +123,15 @@ function readFacts(value: unknown, report: Report): HostFacts {
     problems: list(readProblem)(facts.problems ?? [], "problems", report) ?? [],
     sources: readSources(facts.sources ?? {}, report),
   };
+  return { ...read, nvidia: read.nvidia === null ? null : withScale(read.nvidia, read.sources) };
+}
+
+/** Facts that were written before they had a scale said WSL2 in words alone. */
+function withScale(nvidia: NvidiaFacts, sources: HostFacts["sources"]): NvidiaFacts {
+  const wsl = Object.entries(sources).some(
+    ([fact, source]) => fact.startsWith("nvidia") && /\b(wsl2?|dxg)\b/i.test(source),
+  );
+  return nvidia.driverScale === undefined && wsl ? { ...nvidia, driverScale: "wsl" } : nvidia;
 }
 
 /** Stands for facts that are about to be refused. */
@@ -157,8 +167,10 @@ const readNvidia: Check<NvidiaFacts> = (value, path, report) => {
   const sorted = [...gpus].sort((a, b) => a.index - b.index);
   const twice = sorted.find(({ index }, place) => sorted[place - 1]?.index === index);
   if (twice !== undefined) report(`${path}.gpus`, `two GPUs have the index ${twice.index}`);
+  const scale = optional(oneOf(...driverScales))(nvidia.driverScale, `${path}.driverScale`, report) ?? null;
   return {
     driver: optional(version)(nvidia.driver, `${path}.driver`, report) ?? null,
+    ...(scale === null ? {} : { driverScale: scale }),
     module: optional(oneOf("open", "proprietary"))(nvidia.module, `${path}.module`, report) ?? null,
     library: optional(version)(nvidia.library, `${path}.library`, report) ?? null,
     cuda: optional(cudaVersion)(nvidia.cuda, `${path}.cuda`, report) ?? null,

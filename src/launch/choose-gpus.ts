@@ -1,5 +1,6 @@
 /** Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. */
 
+import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { orderSteps } from "../resolve/order-steps.ts";
@@ -46,7 +47,7 @@ export interface TakenUnit {
 /**
  * Picks GPUs that nobody uses and the best image that they can run. Among images of one rank equal GPUs come first, then
  * the newer ones, then the lower numbers. A GPU whose use cannot be told is never picked for a count: it may be busy.
- * Throws as `rankImages` does.
+ * Throws `SELECTION_INVALID` for a name that no unit of the host has, and as `rankImages` does.
  *
  * @example
  * const choice = chooseGpus(lock, facts, { kind: "count", count: 2 });
@@ -70,8 +71,7 @@ export function chooseGpus(
       return take([]);
     case "all":
     case "named": {
-      const wanted =
-        wish.kind === "all" ? states : states.filter(({ unit }) => wish.names.includes(unit.name));
+      const wanted = wish.kind === "all" ? states : statesNamed(states, wish.names);
       // Who names a GPU knows it: only use that is proved stands against that.
       const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
       const choice = take(wanted.map(({ unit }) => unit));
@@ -88,6 +88,21 @@ export function chooseGpus(
       return take(best ?? firstOf(kindsOf(free), wish.count));
     }
   }
+}
+
+/** A GPU that is not there must not become "no GPU", for which an image without GPU code would do. */
+function statesNamed<T extends { readonly unit: GpuUnit }>(
+  states: readonly T[],
+  names: readonly string[],
+): readonly T[] {
+  const known = states.map(({ unit }) => unit.name);
+  const missing = names.filter((name) => !known.includes(name));
+  if (missing.length === 0) return states.filter(({ unit }) => names.includes(unit.name));
+  throw new ImgmatchError({
+    code: "SELECTION_INVALID",
+    message: `there is no GPU ${missing.map((name) => JSON.stringify(name)).join(", ")}`,
+    fix: known.length === 0 ? "this host has no GPU; ask for none" : `choose among ${known.join(", ")}`,
+  });
 }
 
 function freeOf(states: readonly { readonly unit: GpuUnit; readonly use: GpuUse }[]): readonly GpuUnit[] {

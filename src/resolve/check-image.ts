@@ -109,9 +109,8 @@ function judgeCuda(
   const unknown = ["for which GPUs its CUDA code was compiled"];
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const presence = checkBrokenHost(true, false, view) ?? checkGpuPresence(view);
-  if (presence !== null || view.nvidia === null)
-    return { reasons: presence === null ? [] : [presence], unknown };
+  const usable = checkBrokenHost(true, false, view) ?? checkGpuPresence(view);
+  if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
     unknown.unshift(what);
@@ -123,7 +122,7 @@ function judgeCuda(
     ...(require === null ? {} : { require }),
   };
   const refused = checkNvidiaRequire(requirement, view);
-  const service = minimum === null ? null : checkDriver(requirement, view.nvidia);
+  const service = minimum === null ? null : checkDriver(requirement, usable.nvidia);
   const tooOld = service === null || service.ok ? null : service;
   if (tooOld !== null && version !== null && mayBringDriver(version, view)) {
     unknown.unshift(

@@ -11,7 +11,7 @@ import {
   parseVersion,
   type VersionParts,
 } from "../hardware/version.ts";
-import type { HostFacts, HostProblem } from "../host/facts.ts";
+import type { DriverScale, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
 import { brandOf } from "./gpu-brand.ts";
 
 export interface HostView {
@@ -39,11 +39,8 @@ export interface NvidiaView {
   readonly module: "open" | "proprietary" | null;
   /** The driver's CUDA version, as it reports it or by its branch; null when neither is known. */
   readonly cuda: CudaVersion | null;
-  /**
-   * How the driver's version is counted. WSL has a Windows driver with Windows numbers, and a Linux library whose number may
-   * stand for it; Jetson's comes with L4T. Neither is the Linux driver: there only the CUDA version compares.
-   */
-  readonly scale: "linux" | "wsl" | "l4t";
+  /** How the driver's version is counted. */
+  readonly scale: DriverScale;
   readonly gpus: readonly GpuView[];
 }
 
@@ -99,7 +96,7 @@ export function normalizePlatform(platform: string): string {
 function viewNvidia(facts: HostFacts): NvidiaView | null {
   const { nvidia } = facts;
   if (nvidia === null) return null;
-  const scale = scaleOf(facts, nvidia.gpus);
+  const scale = scaleOf(nvidia);
   const driver = nvidia.driver === null ? null : parseDriverVersion(nvidia.driver);
   const reported = nvidia.cuda === null ? null : parseCudaVersion(nvidia.cuda);
   const byBranch = driver === null || scale !== "linux" ? null : cudaOfDriver(driver.text);
@@ -118,10 +115,7 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
   };
 }
 
-function scaleOf(facts: HostFacts, gpus: readonly { readonly class: GpuClass }[]): NvidiaView["scale"] {
-  const wsl = Object.entries(facts.sources).some(
-    ([fact, source]) => fact.startsWith("nvidia") && /\b(wsl2?|dxg)\b/i.test(source),
-  );
-  if (wsl) return "wsl";
+function scaleOf({ driverScale, gpus }: NvidiaFacts): DriverScale {
+  if (driverScale !== undefined) return driverScale;
   return gpus.length > 0 && gpus.every((gpu) => gpu.class === "tegra") ? "l4t" : "linux";
 }

@@ -1,8 +1,8 @@
 /** The verdict on one image: the rules, in the order in which a person would ask them. */
 
 import type { HostFacts } from "../host/facts.ts";
-import type { LockedImage } from "../lock/lock.ts";
-import { type HostView, viewHost } from "./host-view.ts";
+import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { misfit } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
@@ -13,7 +13,7 @@ import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkKernel } from "./rules/kernel.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkPlatform } from "./rules/platform.ts";
-import type { Fit, Misfit, Verdict } from "./verdict.ts";
+import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
 
 /** What of a locked image the rules ask. */
 export type JudgedImage = Pick<LockedImage, "platform" | "requires" | "digest" | "axes">;
@@ -41,7 +41,9 @@ export function judgeView(image: JudgedImage, host: HostView, options: JudgeOpti
     const found = rule(image, host, options);
     if (found !== null) return found;
   }
-  return fitOf(image, host);
+  if (image.requires.cuda === null) return { ok: true, tier: "native", code: [] };
+  const served = serveGpus(image.requires.cuda, host);
+  return "ok" in served ? served : served[0];
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
@@ -50,12 +52,14 @@ export function findMisfits(
   host: HostView,
   options: JudgeOptions = {},
 ): readonly Misfit[] {
-  return rules.map((rule) => rule(image, host, options)).filter((found) => found !== null);
+  const found = rules.map((rule) => rule(image, host, options)).filter((each) => each !== null);
+  const served = image.requires.cuda === null ? null : serveGpus(image.requires.cuda, host);
+  return served === null || "ok" in served ? found : [...found, ...served];
 }
 
 type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
 
-/** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers. */
+/** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers; the GPUs come last. */
 const rules: readonly Rule[] = [
   ({ axes }, _host, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
   ({ requires }, _host, { cpuOnly }) => (cpuOnly === true ? checkCpuOnly(requires.cuda !== null) : null),
@@ -65,10 +69,6 @@ const rules: readonly Rule[] = [
   // Features of another architecture are no lack of this CPU.
   ({ platform, requires }, host) => (sameArchitecture(platform, host) ? checkCpu(requires.cpu, host) : null),
   ({ requires }, host) => checkKernel(requires.kernel, host),
-  ({ requires }, host) => (requires.cuda === null ? null : checkGpuPresence(host)),
-  ({ requires }, host) => checkDriverOf(requires, host),
-  ({ requires }, host) => checkCodeOf(requires, host),
-  ({ requires }, host) => (requires.cuda === null ? null : checkNvidiaRequire(requires.cuda, host)),
 ];
 
 function sameArchitecture(platform: string, host: HostView): boolean {
@@ -92,24 +92,32 @@ function wantsCpu({ cpuOnly, pins }: JudgeOptions): boolean {
   return cpuOnly === true || pins?.cuda?.text === "none";
 }
 
-// Without a driver or a GPU the presence rule has spoken; these two add what else would be wrong.
-function checkDriverOf({ cuda }: JudgedImage["requires"], { nvidia }: HostView): Misfit | null {
-  if (cuda === null || nvidia === null || nvidia.driver === null) return null;
-  const service = checkDriver(cuda, nvidia);
-  return service.ok ? null : service;
+type Misfits = readonly [Misfit, ...Misfit[]];
+
+/**
+ * How the host's driver and GPUs serve the image, or all that is against it: one pass, so that what was refused can never be
+ * read as a fit.
+ */
+function serveGpus(cuda: CudaRequirement, host: HostView): Fit | Misfits {
+  const usable = checkGpuPresence(host);
+  const require = checkNvidiaRequire(cuda, host);
+  const last = require === null ? [] : [require];
+  if (!usable.ok) return [usable, ...findDriverMisfits(cuda, host.nvidia), ...last];
+  const service = checkDriver(cuda, usable.nvidia);
+  const code = checkGpuCode(cuda, usable.nvidia.gpus, service.ok ? service : null);
+  if (!service.ok) return [service, ...(isMisfit(code) ? [code] : []), ...last];
+  if (isMisfit(code)) return [code, ...last];
+  return require === null ? { ok: true, tier: service.tier, code } : [require];
 }
 
-function checkCodeOf({ cuda }: JudgedImage["requires"], { nvidia }: HostView): Misfit | null {
-  if (cuda === null || nvidia === null) return null;
+/** Without a usable GPU the presence rule has spoken; this adds what else would be wrong. */
+function findDriverMisfits(cuda: CudaRequirement, nvidia: NvidiaView | null): readonly Misfit[] {
+  if (nvidia === null) return [];
   const service = nvidia.driver === null ? null : checkDriver(cuda, nvidia);
   const code = checkGpuCode(cuda, nvidia.gpus, service?.ok === true ? service : null);
-  return "ok" in code ? code : null;
+  return [...(service === null || service.ok ? [] : [service]), ...(isMisfit(code) ? [code] : [])];
 }
 
-function fitOf({ requires: { cuda } }: JudgedImage, { nvidia }: HostView): Fit {
-  if (cuda === null || nvidia === null) return { ok: true, tier: "native", code: [] };
-  const service = checkDriver(cuda, nvidia);
-  if (!service.ok) return { ok: true, tier: "native", code: [] };
-  const code = checkGpuCode(cuda, nvidia.gpus, service);
-  return { ok: true, tier: service.tier, code: "ok" in code ? [] : code };
+function isMisfit(code: readonly CodeFit[] | Misfit): code is Misfit {
+  return "ok" in code;
 }

@@ -17,7 +17,7 @@ export function suggestCell(host: HostView): string | null {
   const { nvidia } = host;
   if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
     return `add a cell cuda=none march=${march}`;
-  if (checkGpuPresence(host) !== null) return null;
+  if (!checkGpuPresence(host).ok) return null;
   const computes = nvidia.gpus.map(({ compute }) => compute);
   const known = computes.filter((compute) => compute !== null);
   const toolkit = newestToolkit(nvidia);

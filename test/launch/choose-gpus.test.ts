@@ -12,8 +12,8 @@ import { compareCandidates } from "../../src/resolve/rank.ts";
 import { type Ranking, rankImages } from "../../src/resolve/resolve.ts";
 import { anyLock } from "../properties/support/machines.ts";
 import { checkOptions, runs, timeoutMs } from "../properties/support/runs.ts";
-import { a100, gpu, gpuHost, h100, v100 } from "../resolve/support/hosts.ts";
-import { cuda, gpuImage, lockOf } from "../resolve/support/locks.ts";
+import { a100, cpuHost, gpu, gpuHost, h100, v100 } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 
 const use = fc.constantFrom<GpuFacts["use"]>(
   { processes: 0, memoryMiB: 1 },
@@ -46,6 +46,23 @@ const host: fc.Arbitrary<HostFacts> = fc
   .map(({ cards, driver }) => gpuHost(cards, driver));
 
 describe("GPUs for a container", () => {
+  it("are never none because one that is named is not there", () => {
+    const lock = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_80"])), cpu: image() });
+    const named = (facts: HostFacts, ...names: readonly string[]) =>
+      refusalOf(() => chooseGpus(lock, facts, { kind: "named", names }));
+    const two = gpuHost([a100, a100], "570.124.06");
+    expect(named(two, "7")).toMatchObject({ message: 'there is no GPU "7"', fix: "choose among 0, 1" });
+    expect(named(two, "0", "7")).toMatchObject({ code: "SELECTION_INVALID" });
+    // In MIG mode a GPU is its instances.
+    const mig = [{ uuid: "MIG-1", profile: "3g.40gb" }];
+    expect(named(gpuHost([{ ...a100, mig }], "570.124.06"), "0")).toMatchObject({ fix: "choose among 0:0" });
+    expect(named(cpuHost(), "0")).toMatchObject({ fix: "this host has no GPU; ask for none" });
+    expect(chooseGpus(lock, two, { kind: "named", names: ["1"] })).toMatchObject({
+      ok: true,
+      units: [{ name: "1" }],
+    });
+  });
+
   it(`are free, enough, and run the best image that ${runs} random hosts allow`, {
     timeout: timeoutMs,
   }, () => {
@@ -213,4 +230,13 @@ function bruteForce(
 /** The steps that say how well an image serves. */
 function serving(order: Ranking["order"]): Ranking["order"] {
   return order.filter((step) => step !== orderSteps.targets && step !== orderSteps.tag);
+}
+
+function refusalOf(choose: () => unknown): unknown {
+  try {
+    return choose();
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error.problems[0];
+    throw error;
+  }
 }

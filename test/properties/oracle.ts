@@ -127,7 +127,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   if (nvidia.driver === null) return { reasons: reasons.add("NO_NVIDIA_DRIVER"), tier: "native", runs: [] };
   if (nvidia.gpus.length === 0) reasons.add("NO_GPU");
 
-  const wsl = (host.sources["nvidia.driver"] ?? "").includes("WSL");
+  const wsl = nvidia.driverScale === "wsl";
   const jetson = nvidia.gpus.length > 0 && nvidia.gpus.every((gpu) => gpu.class === "tegra");
   const plain = !wsl && !jetson;
   const branch = nvidia.driver.split(".")[0] ?? "";

@@ -191,7 +191,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     ...(driver === null ? {} : { [keys.driver]: driver.text }),
     ...(cuda === null ? {} : { [keys.cuda]: cuda.text }),
     [keys.driverScale]: nvidia.scale,
-    ...(checkGpuPresence(view) === null ? { [keys.gpuUsable]: "true" } : {}),
+    ...(checkGpuPresence(view).ok ? { [keys.gpuUsable]: "true" } : {}),
     ...(compat && nvidia.gpus.length > 0 ? { [keys.forwardCompat]: "true" } : {}),
     ...(product === "" ? {} : { [keys.gpuProduct]: product }),
     ...counted(kinds.map(({ compute }) => keys.compute(compute))),

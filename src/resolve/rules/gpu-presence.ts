@@ -12,7 +12,13 @@ import type { Misfit } from "../verdict.ts";
 
 const withoutGpu = "run it on a host with an NVIDIA GPU, or add a cell with cuda=none";
 
-export function checkGpuPresence({ nvidia, broken, others }: HostView): Misfit | null {
+/** GPUs that a driver drives, one at least. */
+export interface UsableGpus {
+  readonly ok: true;
+  readonly nvidia: NvidiaView;
+}
+
+export function checkGpuPresence({ nvidia, broken, others }: HostView): UsableGpus | Misfit {
   const labelled = isLabelled(others);
   if (nvidia === null) {
     return misfit(
@@ -43,7 +49,7 @@ export function checkGpuPresence({ nvidia, broken, others }: HostView): Misfit |
     const found = checkDriven(gpu, nvidia);
     if (found !== null) return found;
   }
-  return null;
+  return { ok: true, nvidia };
 }
 
 /** The probe has seen why: its words and its cure say more than the rule can. */

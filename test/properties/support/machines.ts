@@ -1,7 +1,7 @@
 /** Random hosts and locks, drawn from few values so that most rules decide often. */
 
 import fc from "fast-check";
-import type { GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
+import type { DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
 import type { CudaRequirement, DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { gpu } from "../../resolve/support/hosts.ts";
 import { digest, lockOf } from "../../resolve/support/locks.ts";
@@ -110,44 +110,35 @@ const nvidiaOf = (gpus: fc.Arbitrary<readonly Partial<GpuFacts>[]>) =>
       gpus: list.map((product, index) => gpu({ ...product, index })),
     }));
 
-const hosts = (
-  nvidia: fc.Arbitrary<HostFacts["nvidia"]>,
-  kind: fc.Arbitrary<string>,
-): fc.Arbitrary<HostFacts> =>
+const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): fc.Arbitrary<HostFacts> =>
   fc
     .record({
       platform: mostly("linux/amd64", "linux/arm64"),
       kernel: mostly<string | null>("6.8.0", "5.10", "3.10.0", null),
       features,
       nvidia,
-      kind,
       runtime: fc.constantFrom("cdi", "cdi", "legacy", "none", null),
       broken: fc.oneof(
         { weight: 9, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: fc.constantFrom(...problems).map((problem) => [problem]) },
       ),
     })
-    .map(({ platform, kernel, features: present, nvidia: facts, kind: source, runtime, broken }) => ({
+    .map(({ platform, kernel, features: present, nvidia: facts, runtime, broken }) => ({
       schemaVersion: 1 as const,
       platform,
       kernel,
       cpu: { vendor: null, model: null, features: present, level: present === null ? null : "x86-64-v3" },
-      nvidia: facts,
+      nvidia: facts === null || scale === undefined ? facts : { ...facts, driverScale: scale },
       runtime: { nvidia: runtime },
       problems: broken,
-      sources: facts === null ? {} : { "nvidia.driver": source },
+      sources: {},
     }));
 
-const proc = fc.constant("/proc/driver/nvidia/version");
-
 export const anyHost: fc.Arbitrary<HostFacts> = fc.oneof(
-  { weight: 12, arbitrary: hosts(nvidiaOf(desktopGpus), proc) },
-  { weight: 1, arbitrary: hosts(nvidiaOf(jetsonGpus), proc) },
-  {
-    weight: 1,
-    arbitrary: hosts(nvidiaOf(desktopGpus), fc.constant("nvidia-smi (WSL2 library; Windows driver 572.70)")),
-  },
-  { weight: 1, arbitrary: hosts(fc.constant(null), proc) },
+  { weight: 12, arbitrary: hosts(nvidiaOf(desktopGpus)) },
+  { weight: 1, arbitrary: hosts(nvidiaOf(jetsonGpus)) },
+  { weight: 1, arbitrary: hosts(nvidiaOf(desktopGpus), "wsl") },
+  { weight: 1, arbitrary: hosts(fc.constant(null)) },
 );
 
 const targets = [

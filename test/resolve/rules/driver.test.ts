@@ -47,7 +47,7 @@ describe("driver rule, mode host", () => {
   it("compares WSL by CUDA version, not by the Windows number", () => {
     const wsl = (driver: string, reported: string | null) =>
       gpuHost([rtx4090], driver, reported, {
-        sources: { "nvidia.driver": "nvidia-smi (WSL2 library; Windows driver 572.70)" },
+        nvidiaChange: { driverScale: "wsl" },
       });
     const image = withDriver("12.8.1", host("525.60.13"), ["sm_89"]);
     expect(judgeImage(image, wsl("572.70", "12.8"))).toMatchObject({ ok: true, tier: "native" });
@@ -59,6 +59,15 @@ describe("driver rule, mode host", () => {
         "needs a driver that offers CUDA >= 12.0 (Linux driver 525.60.13), this host's WSL driver 516.94 offers CUDA 11.7",
     });
     expect(judgeImage(image, wsl("572.70", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+  });
+
+  it("reads how a number is counted from its field alone, never from where it was read", () => {
+    const image = withDriver("12.8.1", host("525.60.13"), ["sm_89"]);
+    const sources = { "nvidia.driver": "/mnt/wsl/driver.txt" };
+    // R535 without a CUDA version of its own: on Linux its number is enough.
+    expect(judgeImage(image, gpuHost([rtx4090], "535.54.03", null, { sources }))).toMatchObject({ ok: true });
+    const named = { sources, nvidiaChange: { driverScale: "wsl" } } as const;
+    expect(judgeImage(image, gpuHost([rtx4090], "535.54.03", null, named))).toMatchObject({ ok: false });
   });
 
   it("compares Jetson by CUDA version", () => {

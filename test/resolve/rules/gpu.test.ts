@@ -154,7 +154,7 @@ describe("GPU presence rule", () => {
   it("knows that under WSL by CUDA version", () => {
     const wsl = (driver: string, reported: string) =>
       gpuHost([v100], driver, reported, {
-        sources: { "nvidia.driver": "nvidia-smi (WSL2 library; Windows driver 572.70)" },
+        nvidiaChange: { driverScale: "wsl" },
       });
     // Windows 582.41 belongs to R580, whatever its number.
     expect(judgeImage(image, wsl("582.41", "13.0")).ok).toBe(true);
