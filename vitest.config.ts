@@ -7,6 +7,11 @@ export default defineConfig({
       include: ["src/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
     },
+    reporters: [
+      "default",
+      ...(process.env.GITHUB_ACTIONS ? ["github-actions"] : []),
+      "./test/support/skip-reporter.ts",
+    ],
     projects: [
       {
         extends: true,

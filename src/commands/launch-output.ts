@@ -1,5 +1,6 @@
 /** Prints a launch: a command line, JSON or YAML. */
 
+import type { Tags } from "yaml";
 import { shellCommand } from "../launch/shell.ts";
 import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "../launch/target.ts";
 import type { CommandContext } from "./context.ts";
@@ -7,16 +8,28 @@ import type { CommandContext } from "./context.ts";
 /** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */
 const yamlOptions = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
 
+/** The package writes `<<` bare, however it is to be quoted, as long as it knows a type that is written so. */
+function withoutMerge(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:merge");
+}
+
 /** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters). */
 const escaped = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+/**
+ * What a reader of YAML 1.1 takes for more or less than this text unless it is quoted: the types of a default value and of a merge
+ * (yaml.org/type/value.html, merge.html), a tab, at which PyYAML stops, and a block of blank lines, whose blanks count as indentation.
+ */
+const quoted = /^(=|<<)$|\t|^[ \n]*$/;
 
 /** A document with the newline at its end. */
 export async function yamlText(value: Json): Promise<string> {
   const { Document, visit } = await import("yaml");
-  const document = new Document(value, yamlOptions);
+  const document = new Document(value, { ...yamlOptions, customTags: withoutMerge });
   visit(document, {
     Scalar: (_key, node) => {
-      if (typeof node.value === "string" && node.value.search(escaped) >= 0) node.type = "QUOTE_DOUBLE";
+      if (typeof node.value !== "string") return;
+      if (node.value.search(escaped) >= 0 || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
     },
   });
   // Only double quotes know escapes, and there the package writes these characters all the same.
