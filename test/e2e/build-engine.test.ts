@@ -17,6 +17,7 @@ import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { contextEntries } from "../support/context-entries.ts";
 import { startRegistry } from "./support/registry.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const busybox = "/bin/busybox";
@@ -24,9 +25,13 @@ const hasBusybox = await readFile(busybox).then(
   () => true,
   () => false,
 );
-const reason = stack.available ? (hasBusybox ? null : "apt-get install busybox-static") : stack.reason;
+const reason = stack.available
+  ? hasBusybox
+    ? null
+    : "no busybox (apt-get install busybox-static)"
+  : stack.reason;
 
-describe.skipIf(reason !== null)(`Docker engine${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Docker engine", needs(reason), () => {
   const registry = createRegistryClient();
   const silent = { signal: new AbortController().signal, onLog: () => {} };
   setMaxListeners(0, silent.signal);

@@ -7,13 +7,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? whyNoBusybox : stack.reason;
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const secret = "hunter2-is-not-here";
 
-describe.skipIf(reason !== null)(`Build secrets${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Build secrets", needs(reason), () => {
   let env: NodeJS.ProcessEnv;
   let project: Project;
 

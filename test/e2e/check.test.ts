@@ -5,11 +5,12 @@ import { runCli } from "../../src/cli.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { probeHost } from "../../src/host/probe.ts";
 import { makeFolder } from "../support/folders.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const env = stack.available ? stack.engineEnv : {};
 
-describe.skipIf(!stack.available)("check and doctor with a real engine", () => {
+describe("check and doctor with a real engine", needs(stack.available ? null : stack.reason), () => {
   let features: readonly string[] = [];
 
   beforeAll(async () => {

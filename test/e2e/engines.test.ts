@@ -20,6 +20,7 @@ import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 
@@ -138,7 +139,7 @@ function cacheOf(name: string) {
 
 describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) => {
   const reason = unavailable ?? missing;
-  describe.skipIf(reason !== null)(reason ?? "installed", () => {
+  describe("installed", needs(reason), () => {
     const registry = createRegistryClient();
     const silent = { signal: new AbortController().signal, onLog: () => {} };
     setMaxListeners(0, silent.signal);
@@ -364,112 +365,107 @@ function plainRequest(cell: string, dockerfile: string, context: BusyboxContext)
   };
 }
 
-describe.skipIf(noBuilder !== null)(
-  `Build cache in a registry${noBuilder === null ? "" : `: ${noBuilder}`}`,
-  () => {
-    it("is not needed for equal images: two builders push the same digest with SOURCE_DATE_EPOCH", async () => {
-      const context = await makeBusyboxContext();
-      const silent = { signal: new AbortController().signal, onLog: () => {} };
-      const push = async (day: string) => {
-        const builder = await startBuilder(engineEnv);
-        try {
-          const dated = { ...env, SOURCE_DATE_EPOCH: "1700000000" };
-          const engine = await engines.buildx({ env: dated, builder: builder.name });
-          const request = plainRequest(
-            "dated",
-            "FROM scratch\nCOPY bin /bin\nRUN busybox touch /now && busybox sleep 1.1\nWORKDIR /made\n",
-            context,
-          );
-          const image = await engine.build(request, silent);
-          const to = parseImageReference(`${stack.available ? stack.registry : ""}/engines/dated:${day}`);
-          const digest = await engine.push(image, to, silent);
-          return digest;
-        } finally {
-          await builder.stop();
-        }
-      };
-      try {
-        expect(await push("monday")).toBe(await push("tuesday"));
-      } finally {
-        await context.remove();
-      }
-    });
-
-    it("is written again when the registry fails, and the build fails when it is refused", async () => {
-      const proxy = await startFaultProxy(stack.available ? stack.registry : "");
-      const context = await makeBusyboxContext();
+describe("Build cache in a registry", needs(noBuilder), () => {
+  it("is not needed for equal images: two builders push the same digest with SOURCE_DATE_EPOCH", async () => {
+    const context = await makeBusyboxContext();
+    const silent = { signal: new AbortController().signal, onLog: () => {} };
+    const push = async (day: string) => {
       const builder = await startBuilder(engineEnv);
       try {
-        const to = [`${proxy.host}/cache/faults:{cell}`];
-        const engine = await engines.buildx({ env, builder: builder.name, cache: { from: [], to } });
-        const request = plainRequest("c", "FROM scratch\nCOPY bin /bin\n", context);
-        const signal = new AbortController().signal;
-        const lines: string[] = [];
-        const watch = { signal, onLog: (line: string) => lines.push(line) };
-        const failing = (status: number, times: number) => {
-          let left = times;
-          proxy.fault = ({ method, path }) =>
-            method === "PUT" && path.includes("/manifests/") && left-- > 0
-              ? { kind: "status", status }
-              : null;
-        };
-        failing(400, 1);
-        expect(await engine.build(request, watch)).toMatchObject({ id: expect.stringMatching(/^sha256:/) });
-        expect(lines.join("\n")).toMatch(/400 Bad Request; try 2 of 4/);
-        const written = await createRegistryClient().findManifest(
-          parseImageReference(`${proxy.host}/cache/faults:c`),
-        );
-        expect(written).not.toBeNull();
-
-        failing(403, Number.POSITIVE_INFINITY);
-        await expect(engine.build({ ...request, cell: "d" }, watch)).rejects.toMatchObject({
-          code: "REGISTRY_AUTH",
-          message: expect.stringContaining(`pushing ${proxy.host}/cache/faults:d failed`),
-        });
-      } finally {
-        await builder.stop();
-        await context.remove();
-        await proxy.stop();
-      }
-    });
-
-    it("is written for each cell and for all, and saves another builder the work", async () => {
-      const registry = createRegistryClient();
-      const context = await makeBusyboxContext();
-      const silent = { signal: new AbortController().signal, onLog: () => {} };
-      const cache = cacheOf("two-builders");
-      const request = (cell: string) =>
-        plainRequest(
-          cell,
-          `FROM scratch AS long\nCOPY bin /bin\nRUN busybox cat /proc/sys/kernel/random/uuid > /made\nFROM scratch\nCOPY --from=long /made /\nLABEL cell=${cell}\n`,
+        const dated = { ...env, SOURCE_DATE_EPOCH: "1700000000" };
+        const engine = await engines.buildx({ env: dated, builder: builder.name });
+        const request = plainRequest(
+          "dated",
+          "FROM scratch\nCOPY bin /bin\nRUN busybox touch /now && busybox sleep 1.1\nWORKDIR /made\n",
           context,
         );
-      const buildOn = async (cells: readonly string[]): Promise<string[]> => {
-        const builder = await startBuilder(engineEnv);
-        const lines: string[] = [];
-        try {
-          const engine = await engines.buildx({ env, builder: builder.name, cache });
-          for (const cell of cells) {
-            await engine.build(request(cell), { ...silent, onLog: (line) => lines.push(line) });
-          }
-        } finally {
-          await builder.stop();
-        }
-        return lines;
-      };
-      try {
-        await buildOn(["a+b", "c"]);
-        const tags: string[] = [];
-        const repository = cache.from[0]?.replace(/:[^/]*$/, "") ?? "";
-        for await (const tag of registry.listTags(parseImageReference(repository))) tags.push(tag);
-        expect(tags.sort()).toEqual([expect.stringMatching(/^a-b-[0-9a-f]{8}$/), "c", "shared"]);
-        // A cell that was never built, on a builder that has built nothing: what all share comes from the registry.
-        const lines = await buildOn(["new"]);
-        const step = lines.find((line) => line.includes("RUN busybox cat"))?.split(" ")[0];
-        expect(lines).toContain(`${step} CACHED`);
+        const image = await engine.build(request, silent);
+        const to = parseImageReference(`${stack.available ? stack.registry : ""}/engines/dated:${day}`);
+        const digest = await engine.push(image, to, silent);
+        return digest;
       } finally {
-        await context.remove();
+        await builder.stop();
       }
-    });
-  },
-);
+    };
+    try {
+      expect(await push("monday")).toBe(await push("tuesday"));
+    } finally {
+      await context.remove();
+    }
+  });
+
+  it("is written again when the registry fails, and the build fails when it is refused", async () => {
+    const proxy = await startFaultProxy(stack.available ? stack.registry : "");
+    const context = await makeBusyboxContext();
+    const builder = await startBuilder(engineEnv);
+    try {
+      const to = [`${proxy.host}/cache/faults:{cell}`];
+      const engine = await engines.buildx({ env, builder: builder.name, cache: { from: [], to } });
+      const request = plainRequest("c", "FROM scratch\nCOPY bin /bin\n", context);
+      const signal = new AbortController().signal;
+      const lines: string[] = [];
+      const watch = { signal, onLog: (line: string) => lines.push(line) };
+      const failing = (status: number, times: number) => {
+        let left = times;
+        proxy.fault = ({ method, path }) =>
+          method === "PUT" && path.includes("/manifests/") && left-- > 0 ? { kind: "status", status } : null;
+      };
+      failing(400, 1);
+      expect(await engine.build(request, watch)).toMatchObject({ id: expect.stringMatching(/^sha256:/) });
+      expect(lines.join("\n")).toMatch(/400 Bad Request; try 2 of 4/);
+      const written = await createRegistryClient().findManifest(
+        parseImageReference(`${proxy.host}/cache/faults:c`),
+      );
+      expect(written).not.toBeNull();
+
+      failing(403, Number.POSITIVE_INFINITY);
+      await expect(engine.build({ ...request, cell: "d" }, watch)).rejects.toMatchObject({
+        code: "REGISTRY_AUTH",
+        message: expect.stringContaining(`pushing ${proxy.host}/cache/faults:d failed`),
+      });
+    } finally {
+      await builder.stop();
+      await context.remove();
+      await proxy.stop();
+    }
+  });
+
+  it("is written for each cell and for all, and saves another builder the work", async () => {
+    const registry = createRegistryClient();
+    const context = await makeBusyboxContext();
+    const silent = { signal: new AbortController().signal, onLog: () => {} };
+    const cache = cacheOf("two-builders");
+    const request = (cell: string) =>
+      plainRequest(
+        cell,
+        `FROM scratch AS long\nCOPY bin /bin\nRUN busybox cat /proc/sys/kernel/random/uuid > /made\nFROM scratch\nCOPY --from=long /made /\nLABEL cell=${cell}\n`,
+        context,
+      );
+    const buildOn = async (cells: readonly string[]): Promise<string[]> => {
+      const builder = await startBuilder(engineEnv);
+      const lines: string[] = [];
+      try {
+        const engine = await engines.buildx({ env, builder: builder.name, cache });
+        for (const cell of cells) {
+          await engine.build(request(cell), { ...silent, onLog: (line) => lines.push(line) });
+        }
+      } finally {
+        await builder.stop();
+      }
+      return lines;
+    };
+    try {
+      await buildOn(["a+b", "c"]);
+      const tags: string[] = [];
+      const repository = cache.from[0]?.replace(/:[^/]*$/, "") ?? "";
+      for await (const tag of registry.listTags(parseImageReference(repository))) tags.push(tag);
+      expect(tags.sort()).toEqual([expect.stringMatching(/^a-b-[0-9a-f]{8}$/), "c", "shared"]);
+      // A cell that was never built, on a builder that has built nothing: what all share comes from the registry.
+      const lines = await buildOn(["new"]);
+      const step = lines.find((line) => line.includes("RUN busybox cat"))?.split(" ")[0];
+      expect(lines).toContain(`${step} CACHED`);
+    } finally {
+      await context.remove();
+    }
+  });
+});

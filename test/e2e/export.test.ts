@@ -12,13 +12,14 @@ import { whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? whyNoBusybox : stack.reason;
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64", "x86-64-v2"];
 const rest = `base: scratch\naxes:\n  march: [${marches}]\n  flavour: [plain, "odd\${x}%{y}"]`;
 
-describe.skipIf(reason !== null)(`Exports${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Exports", needs(reason), () => {
   const registry = stack.available ? stack.registry : "";
   const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
   const projects: Project[] = [];

@@ -9,6 +9,7 @@ import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { startEngine } from "./support/engine.ts";
 import { createProject } from "./support/project.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
@@ -21,7 +22,7 @@ const reason = !stack.available
       ? "mounting a small disk needs root"
       : whyNoBusybox;
 
-describe.skipIf(reason !== null)(`A small disk${reason === null ? "" : `: ${reason}`}`, () => {
+describe("A small disk", needs(reason), () => {
   const undo: (() => unknown)[] = [];
   afterEach(async () => {
     for (const step of undo.splice(0).reverse()) await step();

@@ -18,12 +18,13 @@ import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const rest = `base: scratch\naxes:\n  march: [${march}]\n  flavour: [plain, spicy]`;
 
-describe.skipIf(!stack.available)(`File faults${stack.available ? "" : `: ${stack.reason}`}`, () => {
+describe("File faults", needs(stack.available ? null : stack.reason), () => {
   const registry = stack.available ? stack.registry : "";
   const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
   let project: Project;

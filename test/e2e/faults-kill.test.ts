@@ -12,6 +12,7 @@ import { rounds } from "./support/long.ts";
 import { cli, imgmatch, root } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? whyNoBusybox : stack.reason;
@@ -19,7 +20,7 @@ const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const axes = (flavours: readonly string[]) =>
   `base: scratch\naxes:\n  march: [${march}]\n  flavour: [${flavours}]`;
 
-describe.skipIf(reason !== null)(`Kill and interrupt${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Kill and interrupt", needs(reason), () => {
   const registry = stack.available ? stack.registry : "";
   const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
   let project: Project;
@@ -201,7 +202,7 @@ for (let n = 0; ; n++) {
 
 const noEngine = reason ?? (process.env.IMGMATCH_E2E_DOCKER_HOST ? "the engine is not the tests' own" : null);
 
-describe.skipIf(noEngine !== null)(`Engine gone${noEngine === null ? "" : `: ${noEngine}`}`, () => {
+describe("Engine gone", needs(noEngine), () => {
   it("in the middle of a build: told with the cause, and a new engine ends what was begun", async () => {
     const registry = stack.available ? stack.registry : "";
     const first: RunningEngine = await startEngine();

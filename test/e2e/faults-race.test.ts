@@ -10,11 +10,12 @@ import { publishImage } from "../../src/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { rounds } from "./support/long.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? whyNoBusybox : stack.reason;
 
-describe.skipIf(reason !== null)(`Publishers at once${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Publishers at once", needs(reason), () => {
   const registry = createRegistryClient();
   const silent = { signal: new AbortController().signal, onLog: () => {} };
   setMaxListeners(0, silent.signal);

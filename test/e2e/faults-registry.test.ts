@@ -13,12 +13,13 @@ import { type Fault, type FaultProxy, type ProxiedRequest, startFaultProxy } fro
 import { createProject, type Project } from "./support/project.ts";
 import { opensslAvailable } from "./support/token-server.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 const platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
 
-describe.skipIf(!stack.available)(`Registry faults${stack.available ? "" : `: ${stack.reason}`}`, () => {
+describe("Registry faults", needs(stack.available ? null : stack.reason), () => {
   const registry = stack.available ? stack.registry : "";
   const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
   let proxy: FaultProxy;

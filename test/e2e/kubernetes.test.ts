@@ -42,13 +42,11 @@ import {
   until,
 } from "./support/kubernetes-nodes.ts";
 import { isLong } from "./support/long.ts";
+import { needs } from "../support/needs.ts";
 
 const whyNoServer = whyNoPrograms("etcd", "kube-apiserver");
 const whyNoScheduler = whyNoPrograms("kube-scheduler", "kube-controller-manager");
 const whyNoKubectl = whyNoPrograms("kubectl");
-const whyNot = whyNoServer ?? whyNoScheduler ?? whyNoKubectl;
-if (whyNot !== null) console.error(`tests of Kubernetes skipped, all or some: ${whyNot}`);
-const because = (why: string | null) => (why === null ? "" : `: ${why}`);
 
 const lockFile = "docs/examples/vision/images/imgmatch.lock.json";
 const hostFile = "docs/examples/vision/hosts/h100.json";
@@ -95,7 +93,7 @@ function wanted(lock: Lock, of = hosts): Placements {
   );
 }
 
-describe.skipIf(whyNoServer !== null)(`Kubernetes for real${because(whyNoServer)}`, () => {
+describe("Kubernetes for real", needs(whyNoServer), () => {
   let cluster: RunningKubernetes;
 
   beforeAll(async () => {
@@ -193,8 +191,9 @@ describe.skipIf(whyNoServer !== null)(`Kubernetes for real${because(whyNoServer)
     });
   });
 
-  it.skipIf(whyNoKubectl !== null)(
-    `lets the account of docs/launch/label-nodes.yaml do what its script does${because(whyNoKubectl)}`,
+  it(
+    "lets the account of docs/launch/label-nodes.yaml do what its script does",
+    needs(whyNoKubectl),
     async () => {
       const { kubeconfig } = cluster;
       const file = "docs/launch/label-nodes.yaml";
@@ -236,117 +235,113 @@ describe.skipIf(whyNoServer !== null)(`Kubernetes for real${because(whyNoServer)
     },
   );
 
-  describe.skipIf(whyNoScheduler !== null)(
-    `the scheduler and the controllers${because(whyNoScheduler)}`,
-    () => {
-      const gpuHost = factsIn(hostFile);
-      const cpuHost = factsIn("docs/examples/vision/hosts/laptop.json");
+  describe("the scheduler and the controllers", needs(whyNoScheduler), () => {
+    const gpuHost = factsIn(hostFile);
+    const cpuHost = factsIn("docs/examples/vision/hosts/laptop.json");
 
-      beforeAll(async () => {
-        for (const [name, host] of hosts)
-          await create(cluster, nodeOf(name, await labelsOf(host, visionLock)));
-        // A node that says nothing about itself is nobody's.
-        await create(cluster, nodeOf("silent", {}));
-      });
+    beforeAll(async () => {
+      for (const [name, host] of hosts) await create(cluster, nodeOf(name, await labelsOf(host, visionLock)));
+      // A node that says nothing about itself is nobody's.
+      await create(cluster, nodeOf("silent", {}));
+    });
 
-      const namespaceOf = async (name: string) => {
-        await create(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: {} });
-        return name;
-      };
-      /** The fleet as it is printed, in a namespace of its own. */
-      const startFleet = async (name: string, lock: Lock, ...args: readonly string[]) => {
-        const { objects } = await fleetOf(lock, "--set", `namespace=${await namespaceOf(name)}`, ...args);
-        await Promise.all(objects.map((object) => create(cluster, object)));
-        return objects;
-      };
+    const namespaceOf = async (name: string) => {
+      await create(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: {} });
+      return name;
+    };
+    /** The fleet as it is printed, in a namespace of its own. */
+    const startFleet = async (name: string, lock: Lock, ...args: readonly string[]) => {
+      const { objects } = await fleetOf(lock, "--set", `namespace=${await namespaceOf(name)}`, ...args);
+      await Promise.all(objects.map((object) => create(cluster, object)));
+      return objects;
+    };
 
-      const fleets: readonly (readonly [string, () => Promise<Lock>])[] = [
-        // All 58 images take the controller a minute.
-        ["this repository's matrix", isLong ? ownLock : async () => onlyMarch(await ownLock(), "x86-64-v3")],
-        ["every kind of driver", async () => mixedLock],
-        ...randomLocks(3).map((lock, index) => [`random lock ${index}`, async () => lock] as const),
-      ];
+    const fleets: readonly (readonly [string, () => Promise<Lock>])[] = [
+      // All 58 images take the controller a minute.
+      ["this repository's matrix", isLong ? ownLock : async () => onlyMarch(await ownLock(), "x86-64-v3")],
+      ["every kind of driver", async () => mixedLock],
+      ...randomLocks(3).map((lock, index) => [`random lock ${index}`, async () => lock] as const),
+    ];
 
-      it.each(fleets)("run as DaemonSets exactly what resolve picks: %s", async (name, lockOf) => {
-        const lock = await lockOf();
-        const expected = wanted(lock);
-        expect(new Set(Object.values(expected).flat()).size).toBeGreaterThan(1);
-        const namespace = name.replace(/[^a-z0-9]+/g, "-");
-        await startFleet(namespace, lock);
-        await daemonSetsSettle(cluster, namespace, Object.keys(expected).length);
-        expect(await placements(cluster, namespace)).toEqual(expected);
-        await removeDaemonSets(cluster, namespace);
-      });
+    it.each(fleets)("run as DaemonSets exactly what resolve picks: %s", async (name, lockOf) => {
+      const lock = await lockOf();
+      const expected = wanted(lock);
+      expect(new Set(Object.values(expected).flat()).size).toBeGreaterThan(1);
+      const namespace = name.replace(/[^a-z0-9]+/g, "-");
+      await startFleet(namespace, lock);
+      await daemonSetsSettle(cluster, namespace, Object.keys(expected).length);
+      expect(await placements(cluster, namespace)).toEqual(expected);
+      await removeDaemonSets(cluster, namespace);
+    });
 
-      it("find each pod of a fleet fit for the nodes on which resolve picks its image, and for no other", async () => {
-        const namespace = await namespaceOf("pods");
-        const { objects } = await fleetOf(visionLock, "--set", "kind=pod", "--set", `namespace=${namespace}`);
-        // Real machines and random ones: one of three, as each is asked about each image.
-        const some = hosts.filter((_, index) => index % 3 === 0);
-        const copies = some.flatMap(([node]) =>
-          objects.map(({ metadata, spec, ...pod }, index) => ({
-            ...pod,
-            metadata: { ...metadata, name: `${index}-${node}` },
-            spec: { ...spec, nodeSelector: { "kubernetes.io/hostname": node } },
-          })),
-        );
-        await Promise.all(copies.map((pod) => create(cluster, pod)));
-        const placed: Record<string, string[]> = {};
-        for (const { metadata, spec } of await decidedPods(cluster, namespace, copies.length)) {
-          if (spec.nodeName === undefined) continue;
-          placed[spec.nodeName] = [...(placed[spec.nodeName] ?? []), metadata.annotations[tagKey]];
-        }
-        expect(placed).toEqual(wanted(visionLock, some));
-      });
+    it("find each pod of a fleet fit for the nodes on which resolve picks its image, and for no other", async () => {
+      const namespace = await namespaceOf("pods");
+      const { objects } = await fleetOf(visionLock, "--set", "kind=pod", "--set", `namespace=${namespace}`);
+      // Real machines and random ones: one of three, as each is asked about each image.
+      const some = hosts.filter((_, index) => index % 3 === 0);
+      const copies = some.flatMap(([node]) =>
+        objects.map(({ metadata, spec, ...pod }, index) => ({
+          ...pod,
+          metadata: { ...metadata, name: `${index}-${node}` },
+          spec: { ...spec, nodeSelector: { "kubernetes.io/hostname": node } },
+        })),
+      );
+      await Promise.all(copies.map((pod) => create(cluster, pod)));
+      const placed: Record<string, string[]> = {};
+      for (const { metadata, spec } of await decidedPods(cluster, namespace, copies.length)) {
+        if (spec.nodeName === undefined) continue;
+        placed[spec.nodeName] = [...(placed[spec.nodeName] ?? []), metadata.annotations[tagKey]];
+      }
+      expect(placed).toEqual(wanted(visionLock, some));
+    });
 
-      it("run a Job of a fleet on a node of its image, and leave one pending that has none", async () => {
-        const objects = await startFleet("jobs", visionLock, "--task", "batch");
-        const tags = new Map(objects.map(({ metadata }) => [metadata.name, metadata.annotations?.[tagKey]]));
-        const expected = wanted(visionLock);
-        for (const { metadata, spec } of await decidedPods(cluster, "jobs", objects.length)) {
-          const tag = tags.get(metadata.labels["batch.kubernetes.io/job-name"]) ?? "";
-          const nodes = Object.keys(expected).filter((node) => expected[node]?.includes(tag));
-          if (nodes.length === 0) expect([tag, spec.nodeName]).toEqual([tag, undefined]);
-          else expect(nodes).toContain(spec.nodeName);
-        }
-      });
+    it("run a Job of a fleet on a node of its image, and leave one pending that has none", async () => {
+      const objects = await startFleet("jobs", visionLock, "--task", "batch");
+      const tags = new Map(objects.map(({ metadata }) => [metadata.name, metadata.annotations?.[tagKey]]));
+      const expected = wanted(visionLock);
+      for (const { metadata, spec } of await decidedPods(cluster, "jobs", objects.length)) {
+        const tag = tags.get(metadata.labels["batch.kubernetes.io/job-name"]) ?? "";
+        const nodes = Object.keys(expected).filter((node) => expected[node]?.includes(tag));
+        if (nodes.length === 0) expect([tag, spec.nodeName]).toEqual([tag, undefined]);
+        else expect(nodes).toContain(spec.nodeName);
+      }
+    });
 
-      it("bring a Deployment for one host to nodes that advertise the same image", async () => {
-        const namespace = await namespaceOf("single");
-        const argv = ["launch", "kubernetes", "--lock", lockFile, "--host", hostFile, "--gpus", "1"];
-        const text = await imgmatchPrints([...argv, "--task", "service", "--set", `namespace=${namespace}`]);
-        const [object] = parseAllDocuments(text).map((each) => each.toJS());
-        await create(cluster, { ...object, spec: { ...object.spec, replicas: 20 } });
-        const tag = object.metadata.annotations[tagKey];
-        const expected = wanted(visionLock);
-        for (const { spec } of await decidedPods(cluster, namespace, 20))
-          expect([spec.nodeName, expected[spec.nodeName]]).toEqual([spec.nodeName, [tag]]);
-      });
+    it("bring a Deployment for one host to nodes that advertise the same image", async () => {
+      const namespace = await namespaceOf("single");
+      const argv = ["launch", "kubernetes", "--lock", lockFile, "--host", hostFile, "--gpus", "1"];
+      const text = await imgmatchPrints([...argv, "--task", "service", "--set", `namespace=${namespace}`]);
+      const [object] = parseAllDocuments(text).map((each) => each.toJS());
+      await create(cluster, { ...object, spec: { ...object.spec, replicas: 20 } });
+      const tag = object.metadata.annotations[tagKey];
+      const expected = wanted(visionLock);
+      for (const { spec } of await decidedPods(cluster, namespace, 20))
+        expect([spec.nodeName, expected[spec.nodeName]]).toEqual([spec.nodeName, [tag]]);
+    });
 
-      it("follow the nodes: GPUs behind their taint, and labels that change", async () => {
-        const taint = (key: string) => ({ taints: [{ key, value: "present", effect: "NoSchedule" }] });
-        const before = await labelsOf(gpuHost, visionLock);
-        const after = await labelsOf(cpuHost, visionLock);
-        await create(cluster, nodeOf("changing", before));
-        await create(cluster, nodeOf("tainted-gpu", before, taint("nvidia.com/gpu")));
-        await create(cluster, nodeOf("tainted-cpu", after, taint("nvidia.com/gpu")));
-        await create(cluster, nodeOf("tainted-other", before, taint("example.com/reserved")));
-        const expected = wanted(visionLock, [...hosts, ["changing", gpuHost], ["tainted-gpu", gpuHost]]);
-        await startFleet("example", visionLock);
-        await daemonSetsSettle(cluster, "example", Object.keys(expected).length);
-        expect(await placements(cluster, "example")).toEqual(expected);
+    it("follow the nodes: GPUs behind their taint, and labels that change", async () => {
+      const taint = (key: string) => ({ taints: [{ key, value: "present", effect: "NoSchedule" }] });
+      const before = await labelsOf(gpuHost, visionLock);
+      const after = await labelsOf(cpuHost, visionLock);
+      await create(cluster, nodeOf("changing", before));
+      await create(cluster, nodeOf("tainted-gpu", before, taint("nvidia.com/gpu")));
+      await create(cluster, nodeOf("tainted-cpu", after, taint("nvidia.com/gpu")));
+      await create(cluster, nodeOf("tainted-other", before, taint("example.com/reserved")));
+      const expected = wanted(visionLock, [...hosts, ["changing", gpuHost], ["tainted-gpu", gpuHost]]);
+      await startFleet("example", visionLock);
+      await daemonSetsSettle(cluster, "example", Object.keys(expected).length);
+      expect(await placements(cluster, "example")).toEqual(expected);
 
-        const gone = Object.fromEntries(Object.keys(before).map((key) => [key, null]));
-        const patch = { metadata: { labels: { ...gone, ...after } } };
-        await cluster.call("PATCH", "/api/v1/nodes/changing", patch, "application/merge-patch+json");
-        const { changing } = wanted(visionLock, [["changing", cpuHost]]);
-        expect(changing).not.toEqual(expected.changing);
-        await until("the other image is there", async () =>
-          isDeepStrictEqual((await placements(cluster, "example")).changing, changing),
-        );
-      });
-    },
-  );
+      const gone = Object.fromEntries(Object.keys(before).map((key) => [key, null]));
+      const patch = { metadata: { labels: { ...gone, ...after } } };
+      await cluster.call("PATCH", "/api/v1/nodes/changing", patch, "application/merge-patch+json");
+      const { changing } = wanted(visionLock, [["changing", cpuHost]]);
+      expect(changing).not.toEqual(expected.changing);
+      await until("the other image is there", async () =>
+        isDeepStrictEqual((await placements(cluster, "example")).changing, changing),
+      );
+    });
+  });
 });
 
 function onlyMarch(lock: Lock, march: string): Lock {

@@ -15,18 +15,21 @@ import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningNomad, startNomad, whyNoNomad } from "./support/nomad.ts";
 import { imgmatch } from "./support/program.ts";
 import { jobs, type RunningSlurm, read, startSlurm, typed, whyNoSlurm } from "./support/slurm.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const why = stack.available ? whyNoBusybox : stack.reason;
 
 /** The SPANK plugin of NVIDIA/pyxis; it finds `enroot` in PATH. */
 const pyxis = process.env.IMGMATCH_PYXIS_PLUGIN;
-const whyNoPyxis = pyxis ? null : "IMGMATCH_PYXIS_PLUGIN=/usr/lib/…/spank_pyxis.so, and enroot in PATH";
+const whyNoPyxis = pyxis
+  ? null
+  : "no pyxis (IMGMATCH_PYXIS_PLUGIN=/usr/lib/…/spank_pyxis.so, and enroot in PATH)";
 const has = (program: string) => spawnSync(program, ["--version"]).status === 0;
 
 const value = `a 'b' $(id) "c" \`d\` $HOME`;
 
-describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () => {
+describe("Schedulers", needs(why), () => {
   let folder = "";
   let registry = "";
   let env: NodeJS.ProcessEnv;
@@ -71,7 +74,7 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
     if (folder !== "") rmSync(folder, { recursive: true, force: true });
   });
 
-  describe.skipIf(whyNoSlurm !== null)(`slurm${whyNoSlurm === null ? "" : `: ${whyNoSlurm}`}`, () => {
+  describe("slurm", needs(whyNoSlurm), () => {
     let slurm: RunningSlurm;
     let bin = "";
 
@@ -120,8 +123,9 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
       expect(typed(line, slurm.env).status).not.toBe(0);
     });
 
-    describe.skipIf(Boolean(pyxis))(
+    describe(
       "without pyxis, whose part a program that prints its arguments plays",
+      needs(pyxis ? "pyxis is here, which is tested instead" : null),
       () => {
         beforeAll(() => writeProgram("srun", `printf '%s\\n' "$@" "A=$A" "GPUS=$CUDA_VISIBLE_DEVICES"`));
         afterAll(() => rmSync(join(bin, "srun")));
@@ -149,24 +153,21 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
       },
     );
 
-    describe.skipIf(whyNoPyxis !== null)(
-      `with pyxis and enroot${whyNoPyxis === null ? "" : `: ${whyNoPyxis}`}`,
-      () => {
-        it("runs the image by its digest, with variables and mounts", async () => {
-          const script = 'echo "$A,$FROM_IMAGE"; cat /data/file; touch /data/x 2>/dev/null || echo refused';
-          const output = await run("gpu", [
-            ...["--gpus", "1", "--cpus", "2", "--env", `A=${value}`, "--env", "FROM_IMAGE=job"],
-            ...["--mount", `${folder}/data:/data:ro`, "--command", "/bin/sh", "--", "-c", script],
-          ]);
-          expect(output).toContain(`${value},job\nmounted\nrefused\n`);
-        });
+    describe("with pyxis and enroot", needs(whyNoPyxis), () => {
+      it("runs the image by its digest, with variables and mounts", async () => {
+        const script = 'echo "$A,$FROM_IMAGE"; cat /data/file; touch /data/x 2>/dev/null || echo refused';
+        const output = await run("gpu", [
+          ...["--gpus", "1", "--cpus", "2", "--env", `A=${value}`, "--env", "FROM_IMAGE=job"],
+          ...["--mount", `${folder}/data:/data:ro`, "--command", "/bin/sh", "--", "-c", script],
+        ]);
+        expect(output).toContain(`${value},job\nmounted\nrefused\n`);
+      });
 
-        it("runs it in the foreground with srun", async () => {
-          const args = ["--set", "submit=srun", "--command", "/bin/sh", "--", "-c", "echo $FROM_IMAGE"];
-          expect(typed(await launch("slurm", "gpu", args), slurm.env).stdout).toBe("image\n");
-        });
-      },
-    );
+      it("runs it in the foreground with srun", async () => {
+        const args = ["--set", "submit=srun", "--command", "/bin/sh", "--", "-c", "echo $FROM_IMAGE"];
+        expect(typed(await launch("slurm", "gpu", args), slurm.env).stdout).toBe("image\n");
+      });
+    });
 
     function writeProgram(name: string, line: string): void {
       writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`);
@@ -184,7 +185,7 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
     }
   });
 
-  describe.skipIf(whyNoNomad !== null)(`nomad${whyNoNomad === null ? "" : `: ${whyNoNomad}`}`, () => {
+  describe("nomad", needs(whyNoNomad), () => {
     let agent: RunningNomad;
 
     beforeAll(async () => {
@@ -286,7 +287,7 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
     });
   });
 
-  describe.skipIf(!has("podman"))(`podman${has("podman") ? "" : ": apt-get install podman"}`, () => {
+  describe("podman", needs(has("podman") ? null : "no podman (apt-get install podman)"), () => {
     it("runs what it is given", async () => {
       const settings = {
         CONTAINERS_STORAGE_CONF: [
@@ -315,8 +316,9 @@ describe.skipIf(why !== null)(`Schedulers${why === null ? "" : `: ${why}`}`, () 
     });
   });
 
-  describe.skipIf(!has("apptainer"))(
-    `apptainer${has("apptainer") ? "" : ": install apptainer 1.1 or newer"}`,
+  describe(
+    "apptainer",
+    needs(has("apptainer") ? null : "no apptainer (install apptainer 1.1 or newer)"),
     () => {
       it("runs what it is given", async () => {
         const line = await launch("apptainer", "new", [

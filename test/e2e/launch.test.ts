@@ -15,6 +15,7 @@ import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningEngine, startEngine } from "./support/engine.ts";
 import { imgmatch } from "./support/program.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const nodes = ["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm"];
@@ -34,7 +35,7 @@ const hasCdi = spawnSync(process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd", ["--
 }).stdout?.includes("--cdi-spec-dir");
 const hasCompose = spawnSync("docker-compose", ["--version"]).status === 0;
 
-describe.skipIf(why !== null)(`Launching for real${why === null ? "" : `: ${why}`}`, () => {
+describe("Launching for real", needs(why), () => {
   let folder = "";
   let engine: RunningEngine;
   let env: NodeJS.ProcessEnv;
@@ -88,11 +89,15 @@ describe.skipIf(why !== null)(`Launching for real${why === null ? "" : `: ${why}
       expect(sh(line)).not.toContain("/dev/nvidia0");
     });
 
-    it.skipIf(!hasCdi)("names devices to CDI", async () => {
-      const line = await launch("docker", "cdi", ["--gpus", "1", "--", "ls /dev/nvidia*; echo $FROM_CDI"]);
-      expect(line).toContain("--device nvidia.com/gpu=0");
-      expect(sh(line).split("\n")).toEqual(["/dev/nvidia0", "/dev/nvidiactl", "zero"]);
-    });
+    it(
+      "names devices to CDI",
+      needs(hasCdi ? null : "a Docker without CDI (IMGMATCH_DOCKERD_PROGRAM of Docker 25 or newer)"),
+      async () => {
+        const line = await launch("docker", "cdi", ["--gpus", "1", "--", "ls /dev/nvidia*; echo $FROM_CDI"]);
+        expect(line).toContain("--device nvidia.com/gpu=0");
+        expect(sh(line).split("\n")).toEqual(["/dev/nvidia0", "/dev/nvidiactl", "zero"]);
+      },
+    );
 
     it("passes hostile values, mounts and limits on", async () => {
       const data = join(folder, "a, b 'c'");
@@ -119,7 +124,7 @@ describe.skipIf(why !== null)(`Launching for real${why === null ? "" : `: ${why}
     });
   });
 
-  describe.skipIf(!hasCompose)("compose", () => {
+  describe("compose", needs(hasCompose ? null : "no docker-compose (apt-get install docker-compose)"), () => {
     it.each([
       ["bundled", ["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia-uvm", "/dev/nvidiactl"]],
       ["none", ["ls: /dev/nvidia*: No such file or directory"]],

@@ -13,12 +13,13 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch, type Ran, type RunOptions, root } from "./support/program.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
 const gpuCell = "13.0.2_9.0-ptx_x86-64-v3";
 
-describe.skipIf(!stack.available)(`The main job${stack.available ? "" : `: ${stack.reason}`}`, () => {
+describe("The main job", needs(stack.available ? null : stack.reason), () => {
   const registry = stack.available ? stack.registry : "";
   const undo = createUndo();
   const lockFile = "images/imgmatch.lock.json";

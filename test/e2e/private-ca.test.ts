@@ -16,6 +16,7 @@ import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import type { Ran } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const whyNoPulumi = await findParts(process.env).then(
@@ -38,7 +39,7 @@ const engineReason = process.env.IMGMATCH_E2E_DOCKER_HOST
     ? null
     : "the engine's certificates belong to root";
 
-describe.skipIf(reason !== null)(`Private authority${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Private authority", needs(reason), () => {
   let folder: string;
   let authority: Authority;
   let registry: RunningRegistry;

@@ -10,12 +10,13 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64", "x86-64-v2"];
 const axes = (flavours: string) => `base: scratch\naxes:\n  march: [${marches}]\n  flavour: [${flavours}]`;
 
-describe.skipIf(!stack.available)(`Publishing${stack.available ? "" : `: ${stack.reason}`}`, () => {
+describe("Publishing", needs(stack.available ? null : stack.reason), () => {
   const client = createRegistryClient();
   let registry: RunningRegistry;
   let env: NodeJS.ProcessEnv;

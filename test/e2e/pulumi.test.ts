@@ -17,6 +17,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const missing = await findParts(process.env).then(
@@ -24,13 +25,12 @@ const missing = await findParts(process.env).then(
   (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
 );
 const reason = stack.available ? (missing ?? whyNoBusybox) : stack.reason;
-if (reason !== null) console.error(`Pulumi tests skipped: ${reason}`);
 const arm = process.arch === "arm64";
 const marches = arm ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 const third = arm ? "neoverse-n1" : "x86-64-v4";
 const platform = `linux/${arm ? "arm64" : "amd64"}`;
 
-describe.skipIf(reason !== null)(`Pulumi${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Pulumi", needs(reason), () => {
   const registry = stack.available ? stack.registry : "";
   const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
   // The user's own must not be touched, nor decide anything here.

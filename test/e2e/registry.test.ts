@@ -8,13 +8,11 @@ import type { CredentialStore } from "../../src/registry/credential.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { type RunningRegistry, registryAvailable, startRegistry } from "./support/registry.ts";
 import { opensslAvailable, startTokenServer, type TokenServer } from "./support/token-server.ts";
+import { needs } from "../support/needs.ts";
 
-const available = registryAvailable();
-const why = available
-  ? ""
-  : " (skipped: no docker-registry; Debian and Ubuntu have it as package docker-registry)";
+const whyNoRegistry = registryAvailable() ? null : "no docker-registry (apt-get install docker-registry)";
 
-describe.skipIf(!available)(`a real registry${why}`, () => {
+describe("a real registry", needs(whyNoRegistry), () => {
   let server: RunningRegistry;
   let client: RegistryClient;
   let app: ImageReference;
@@ -105,7 +103,7 @@ describe.skipIf(!available)(`a real registry${why}`, () => {
   });
 });
 
-describe.skipIf(!available)(`a real registry with a login${why}`, () => {
+describe("a real registry with a login", needs(whyNoRegistry), () => {
   let server: RunningRegistry;
   let app: ImageReference;
 
@@ -137,9 +135,8 @@ describe.skipIf(!available)(`a real registry with a login${why}`, () => {
   });
 });
 
-const tokens = available && opensslAvailable();
-const whyNoTokens = available && !tokens ? " (skipped: no openssl)" : why;
-describe.skipIf(!tokens)(`a real registry with a token server${whyNoTokens}`, () => {
+const whyNoTokens = opensslAvailable() ? null : "no openssl (apt-get install openssl)";
+describe("a real registry with a token server", needs(whyNoRegistry, whyNoTokens), () => {
   let tokenServer: TokenServer;
   let server: RunningRegistry;
   let app: ImageReference;

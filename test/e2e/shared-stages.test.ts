@@ -8,11 +8,12 @@ import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
 import { connectDocker, type DockerApi } from "../../src/docker/api.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? whyNoBusybox : stack.reason;
 
-describe.skipIf(reason !== null)(`Shared stages${reason === null ? "" : `: ${reason}`}`, () => {
+describe("Shared stages", needs(reason), () => {
   const silent = { signal: new AbortController().signal, onLog: () => {} };
   setMaxListeners(0, silent.signal);
   let engine: Engine;

@@ -14,12 +14,13 @@ import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
+import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64", "x86-64-v2"];
 const [low = "", high = ""] = marches;
 
-describe.skipIf(!stack.available)(`After the build${stack.available ? "" : `: ${stack.reason}`}`, () => {
+describe("After the build", needs(stack.available ? null : stack.reason), () => {
   const client = createRegistryClient();
   let registry: RunningRegistry;
   let env: NodeJS.ProcessEnv;

@@ -24,6 +24,7 @@ import { cpuHost } from "../resolve/support/hosts.ts";
 import { image } from "../resolve/support/locks.ts";
 import { cpuidProgram } from "./support/cpuid-program.ts";
 import { instructions, programFor } from "./support/instructions.ts";
+import { needs } from "../support/needs.ts";
 
 const run = promisify(execFile);
 const limit = pLimit(2);
@@ -67,9 +68,8 @@ interface Machine {
 }
 
 const missing = missingTools();
-if (missing !== null) console.warn(`execution tests of CPU code skipped: ${missing}`);
 
-describe.skipIf(missing !== null)(`marches${missing === null ? "" : ` (${missing})`}`, () => {
+describe("marches", needs(missing), () => {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-march-"));
   const cases: { program: Program; machine: Machine; ok: boolean; ran: boolean }[] = [];
   /** Features that this emulator refuses on CPUs without them: what it runs anyway can prove nothing. */
@@ -130,13 +130,13 @@ function missingTools(): string | null {
     const target = execFileSync("gcc", ["-dumpmachine"], { encoding: "utf8" });
     if (!target.startsWith("x86_64")) return `gcc is for ${target.trim()}, not x86-64`;
   } catch {
-    return "no gcc: install gcc and libc6-dev";
+    return "no gcc (apt-get install gcc libc6-dev)";
   }
   try {
     execFileSync("qemu-x86_64", ["--version"], { stdio: "ignore" });
     return null;
   } catch {
-    return "no qemu-x86_64: install qemu-user";
+    return "no qemu-x86_64 (apt-get install qemu-user)";
   }
 }
 

@@ -10,6 +10,7 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cudaToolkits, supportedTargets, toolkitCompiles } from "../../src/hardware/cuda-toolkits.ts";
 import { parseGpuTarget } from "../../src/hardware/gpu-target.ts";
+import { needs } from "../support/needs.ts";
 
 interface Program {
   readonly path: string;
@@ -19,13 +20,12 @@ interface Program {
 }
 
 const programs = findPrograms();
-if (programs.length === 0) {
-  console.warn(
-    "tests of CUDA targets skipped: no nvcc in PATH or /usr/local/cuda*, and IMGMATCH_NVCC names none",
-  );
-}
+const whyNoCompiler =
+  programs.length === 0
+    ? "no nvcc in PATH or /usr/local/cuda* (or IMGMATCH_NVCC=/path/to/nvcc:/path/to/ptxas, as NVIDIA's wheels have them)"
+    : null;
 
-describe.skipIf(programs.length === 0)("targets", () => {
+describe("targets", needs(whyNoCompiler), () => {
   it("come from a program that was found", () => expect(programs).not.toEqual([]));
 
   it.each(programs)("of $kind $release are those of the table", (program) => {

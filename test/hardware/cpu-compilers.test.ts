@@ -19,6 +19,7 @@ import {
 import { type Compiler, findCompiler } from "./support/compilers.ts";
 import { type Difference, differences } from "./support/differences.ts";
 import { armMacros, armOtherMacros, x86Macros, x86OtherMacros } from "./support/feature-macros.ts";
+import { needs } from "../support/needs.ts";
 
 /** Part of every x86-64 compiler's baseline, without a macro of its own. */
 const withoutMacro = new Set(["lm", "cmov", "cx8", "fpu", "syscall"]);
@@ -54,14 +55,22 @@ const compilers: readonly (readonly [CpuArchitecture, Compiler["kind"], string, 
   ]),
 ];
 
+/** Debian's package of a command. */
+function packageOf(command: string): string {
+  const cross = /^(\w+)-linux-gnu-gcc$/.exec(command)?.[1];
+  return cross === undefined ? command : `gcc-${cross.replace("_", "-")}-linux-gnu`;
+}
+
 describe.each(compilers)("%s by %s: %s", (architecture, kind, command, always) => {
   const compiler = findCompiler(kind, command, always);
+  const whyNoCompiler =
+    compiler === null ? `no ${command} for ${architecture} (apt-get install ${packageOf(command)})` : null;
   const major = Number.parseInt(compiler?.version ?? "0", 10);
   const marches = marchNames()
     .flatMap((name) => findMarch(name) ?? [])
     .filter((each) => each.architecture === architecture);
 
-  test.skipIf(compiler === null)("accepts a march from the version in the table on", () => {
+  test("accepts a march from the version in the table on", needs(whyNoCompiler), () => {
     for (const march of marches) {
       const accepted = compiler?.macros(compilerFlags(march)) !== null;
       const expected = marchCompiles(march, kind, compiler?.version ?? "");
@@ -69,7 +78,7 @@ describe.each(compilers)("%s by %s: %s", (architecture, kind, command, always) =
     }
   });
 
-  test.skipIf(compiler === null || architecture === "ppc64le")("defines the macros of the table", () => {
+  const definesMacros = () => {
     let compared = 0;
     for (const march of marches) {
       const macros = compiler?.macros(compilerFlags(march)) ?? null;
@@ -94,47 +103,50 @@ describe.each(compilers)("%s by %s: %s", (architecture, kind, command, always) =
       ).toEqual([]);
     }
     expect(compared).toBeGreaterThan(5);
-  });
+  };
+  if (architecture !== "ppc64le")
+    test("defines the macros of the table", needs(whyNoCompiler), definesMacros);
 
   // clang before 22 keeps the macros of many Arm extensions that it is told to leave out: see compilerFlags.
   const honoursWithout =
     architecture === "amd64" || (architecture === "arm64" && (kind === "gcc" || major >= 22));
-  test.skipIf(compiler === null || !honoursWithout)(
-    "uses nothing that `without` takes from the requirement",
-    () => {
-      for (const march of marches.filter((each) => architecture !== "amd64" || widest.includes(each.name))) {
-        if (compiler === null || compiler.macros(compilerFlags(march)) === null) continue;
-        for (const feature of [...march.required, ...march.optional]) {
-          if (unknownWithout(march, [feature]).length > 0) continue;
-          const macros = compiler.macros(compilerFlags(march, [feature]));
-          // An older compiler may not know the option of a feature that its march does not imply either.
-          if (macros === null) continue;
-          const needed = new Set(marchFeatures(march, [feature]));
-          const used = [...featuresOf(architecture, macros)].filter(
-            (each) => !needed.has(each) && !neverNeededFeatures.has(each),
-          );
-          expect(unexplained(compiler, march, "compiler", used), `${march.name} without ${feature}`).toEqual(
-            [],
-          );
-        }
-      }
-    },
-    120_000,
-  );
-
-  test.skipIf(compiler === null || architecture !== "ppc64le")(
-    "each POWER generation adds its own macro",
-    () => {
-      for (const march of marches) {
-        const macros = compiler?.macros(compilerFlags(march)) ?? null;
+  const usesNothingElse = () => {
+    for (const march of marches.filter((each) => architecture !== "amd64" || widest.includes(each.name))) {
+      if (compiler === null || compiler.macros(compilerFlags(march)) === null) continue;
+      for (const feature of [...march.required, ...march.optional]) {
+        if (unknownWithout(march, [feature]).length > 0) continue;
+        const macros = compiler.macros(compilerFlags(march, [feature]));
+        // An older compiler may not know the option of a feature that its march does not imply either.
         if (macros === null) continue;
-        const generations = march.features.filter((each) =>
-          macros.has(`_ARCH_PWR${each.replace("power", "")}`),
+        const needed = new Set(marchFeatures(march, [feature]));
+        const used = [...featuresOf(architecture, macros)].filter(
+          (each) => !needed.has(each) && !neverNeededFeatures.has(each),
         );
-        expect(generations).toEqual(march.features);
+        expect(unexplained(compiler, march, "compiler", used), `${march.name} without ${feature}`).toEqual(
+          [],
+        );
       }
-    },
-  );
+    }
+  };
+  if (honoursWithout)
+    test(
+      "uses nothing that `without` takes from the requirement",
+      { ...needs(whyNoCompiler), timeout: 120_000 },
+      usesNothingElse,
+    );
+
+  const addsMacros = () => {
+    for (const march of marches) {
+      const macros = compiler?.macros(compilerFlags(march)) ?? null;
+      if (macros === null) continue;
+      const generations = march.features.filter((each) =>
+        macros.has(`_ARCH_PWR${each.replace("power", "")}`),
+      );
+      expect(generations).toEqual(march.features);
+    }
+  };
+  if (architecture === "ppc64le")
+    test("each POWER generation adds its own macro", needs(whyNoCompiler), addsMacros);
 });
 
 test("every explained difference is about a march and a feature of the tables", () => {

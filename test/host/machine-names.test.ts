@@ -44,13 +44,15 @@ describe.each(Object.keys(machines))("%s", (name) => {
     expect(name).toMatch(/^[a-z0-9_]+-[a-z0-9_]+-[a-z0-9_]+$/);
   });
 
-  it.skipIf(unknown.test(name))("runs the code of the CPU in its name, and lacks what its name says", () => {
+  const runsItsName = (): void => {
     const word = cpu.split("_")[0] ?? "";
     const march = findMarch(marches[word] ?? word);
     if (march === null) throw new Error(`no march for ${word}`);
     const missing = marchFeatures(march).filter((feature) => !facts.cpu.features?.includes(feature));
     expect(missing).toEqual(masked[name] ?? []);
-  });
+  };
+  if (!unknown.test(name))
+    it("runs the code of the CPU in its name, and lacks what its name says", runsItsName);
 
   it("has the GPU of its name, and none where it says so", () => {
     if (gpu === "none") expect(facts.nvidia).toBeNull();

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { interpretNvml } from "../../src/host/nvml.ts";
 import { readNvmlWithKoffi } from "../../src/host/nvml-koffi.ts";
+import { needs } from "../support/needs.ts";
 
 const source = fileURLToPath(new URL("./support/fake-nvml.c", import.meta.url));
 const hasCompiler = process.platform === "linux" && spawnSync("cc", ["--version"]).status === 0;
@@ -14,7 +15,13 @@ const hasKoffi = await import("koffi").then(
   () => false,
 );
 
-describe.skipIf(!hasCompiler || !hasKoffi)("NVML through koffi (needs a C compiler and koffi)", () => {
+const whyNot = !hasCompiler
+  ? "no C compiler on Linux (apt-get install gcc libc6-dev)"
+  : hasKoffi
+    ? null
+    : "no koffi (npm install, with optional dependencies)";
+
+describe("NVML through koffi", needs(whyNot), () => {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-nvml-"));
   const library = (name: string) => join(folder, name);
   const compile = (name: string, ...flags: string[]) => {

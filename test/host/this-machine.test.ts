@@ -6,6 +6,7 @@ import type { HostIo } from "../../src/host/io.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { probeHost } from "../../src/host/probe.ts";
+import { needs } from "../support/needs.ts";
 
 const linux = process.platform === "linux";
 const hasNvidia =
@@ -36,9 +37,10 @@ function watched(): { readonly io: HostIo; readonly calls: string[] } {
   };
 }
 
-describe.skipIf(!linux)("this machine", () => {
-  it.skipIf(!["x64", "arm64"].includes(process.arch))(
+describe("this machine", needs(linux ? null : "not Linux"), () => {
+  it(
     "has the features that awk reads from /proc/cpuinfo",
+    needs(["x64", "arm64"].includes(process.arch) ? null : `no CPU that imgmatch knows: ${process.arch}`),
     async () => {
       const { cpu, platform, kernel } = await probeHost(watched().io);
       const program = `/^(flags|Features)[ \\t]*:/ { sub(/^[^:]*:/, ""); n++; m = split($0, w, " "); delete seen
@@ -55,8 +57,9 @@ describe.skipIf(!linux)("this machine", () => {
     },
   );
 
-  it.skipIf(hasNvidia)(
+  it(
     "has no NVIDIA part, and neither a process nor a library is needed to see that",
+    needs(hasNvidia ? "this machine has an NVIDIA part" : null),
     async () => {
       const { io, calls } = watched();
       const facts = await probeHost(io);

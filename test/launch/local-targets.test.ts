@@ -19,6 +19,7 @@ import {
   type Shape,
 } from "./support/documented.ts";
 import { gpuModes } from "./support/requests.ts";
+import { needs } from "../support/needs.ts";
 
 /** podman 4.3.1, podman-run(1); names of CDI for --device since 3.2. */
 const podmanRun: Options = {
@@ -138,8 +139,8 @@ describe("a Compose file", () => {
   const program = ["docker-compose", "docker compose"].find(
     (words) => spawnSync("/bin/sh", ["-c", `${words} version`]).status === 0,
   );
-  const why = program === undefined ? ": apt-get install docker-compose" : "";
-  describe.skipIf(program === undefined)(`is read by Docker Compose${why}`, () => {
+  const why = program === undefined ? "no docker-compose (apt-get install docker-compose)" : null;
+  describe("is read by Docker Compose", needs(why), () => {
     let folder = "";
     beforeAll(() => {
       folder = mkdtempSync(join(tmpdir(), "imgmatch-compose-"));

@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { needs } from "../support/needs.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const folder = mkdtempSync(join(tmpdir(), "imgmatch package "));
@@ -98,7 +99,6 @@ function install(
     );
   if (ran.status !== 0 && offline !== null) {
     const unreachable = `the package registry cannot be reached (${offline[1]})`;
-    console.error(`installation of the package skipped: ${unreachable}`);
     return { project, unreachable };
   }
   expect(ran.status, ran.stderr).toBe(0);
@@ -125,11 +125,11 @@ describe("installed", () => {
   const { project, unreachable } = install("a project", "@types/node@20");
   const imgmatch = (...args: string[]) => must(project, "npx", "--no-install", "imgmatch", ...args);
 
-  test.runIf(unreachable === null)("says its version", () => {
+  test("says its version", needs(unreachable), () => {
     expect(imgmatch("--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  test.runIf(unreachable === null)("writes, plans and renders a matrix", () => {
+  test("writes, plans and renders a matrix", needs(unreachable), () => {
     imgmatch("init");
     expect(imgmatch("plan", "--offline")).toContain("4 to build");
     expect(imgmatch("render")).toContain("4 Dockerfiles: 4 written");
@@ -137,14 +137,14 @@ describe("installed", () => {
     expect(imgmatch("render", "--check")).toContain("up to date");
   });
 
-  test.runIf(unreachable === null)("prints the schema that the package exports", () => {
+  test("prints the schema that the package exports", needs(unreachable), () => {
     const schema = JSON.parse(imgmatch("schema"));
     expect(schema.title).toBe("imgmatch matrix");
     const load = 'console.log(JSON.stringify(require("imgmatch/matrix.schema.json")))';
     expect(JSON.parse(must(project, process.execPath, "-e", load))).toEqual(schema);
   });
 
-  test.runIf(unreachable === null)("can be imported from ES modules and from CommonJS", () => {
+  test("can be imported from ES modules and from CommonJS", needs(unreachable), () => {
     const use = "console.log(parseMatrix.name, version, lockSchemaVersion)";
     writeFileSync(
       join(project, "esm.mjs"),
@@ -159,45 +159,34 @@ describe("installed", () => {
     expect(must(project, process.execPath, "cjs.cjs")).toMatch(expected);
   });
 
-  test.runIf(unreachable === null)(
-    "has types that a strict compiler takes, and that refuse what is wrong",
-    () => {
-      const compile = (name: string, text: string): Ran => {
-        writeFileSync(join(project, name), text);
-        const flags = [
-          "--strict",
-          "--noEmit",
-          "--module",
-          "nodenext",
-          "--target",
-          "es2023",
-          "--types",
-          "node",
-        ];
-        return run(project, join(root, "node_modules/.bin/tsc"), ...flags, name);
-      };
-      const right = [
-        'import { type HostFacts, type Lock, ImgmatchError, resolveImage } from "imgmatch";',
-        "export function pick(lock: Lock, host: HostFacts): string | null {",
-        "  try {",
-        "    return resolveImage(lock, host, { cpuOnly: true }).match?.reference ?? null;",
-        "  } catch (error) {",
-        "    if (error instanceof ImgmatchError) return error.problems[0].code;",
-        "    throw error;",
-        "  }",
-        "}",
-        "",
-      ].join("\n");
-      const good = compile("right.mts", right);
-      expect(good.status, good.stdout).toBe(0);
-      const bad = compile("wrong.mts", right.replace("cpuOnly: true", "cpuOnly: 1"));
-      expect(bad.stdout).toContain("Type 'number' is not assignable to type");
-    },
-  );
+  test("has types that a strict compiler takes, and that refuse what is wrong", needs(unreachable), () => {
+    const compile = (name: string, text: string): Ran => {
+      writeFileSync(join(project, name), text);
+      const flags = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2023", "--types", "node"];
+      return run(project, join(root, "node_modules/.bin/tsc"), ...flags, name);
+    };
+    const right = [
+      'import { type HostFacts, type Lock, ImgmatchError, resolveImage } from "imgmatch";',
+      "export function pick(lock: Lock, host: HostFacts): string | null {",
+      "  try {",
+      "    return resolveImage(lock, host, { cpuOnly: true }).match?.reference ?? null;",
+      "  } catch (error) {",
+      "    if (error instanceof ImgmatchError) return error.problems[0].code;",
+      "    throw error;",
+      "  }",
+      "}",
+      "",
+    ].join("\n");
+    const good = compile("right.mts", right);
+    expect(good.status, good.stdout).toBe(0);
+    const bad = compile("wrong.mts", right.replace("cpuOnly: true", "cpuOnly: 1"));
+    expect(bad.stdout).toContain("Type 'number' is not assignable to type");
+  });
 
   // The settings that `pulumi new typescript` wrote for years know no `exports`.
-  test.runIf(unreachable === null).each(["nodenext", "node10"])(
+  test.each(["nodenext", "node10"])(
     "has types for a Pulumi program where modules are resolved by %s",
+    needs(unreachable),
     (resolution) => {
       writeFileSync(
         join(project, "program.ts"),
@@ -219,7 +208,7 @@ describe("installed", () => {
 describe("installed without optional packages", () => {
   const { project, unreachable } = install("bare", "--omit=optional");
 
-  test.runIf(unreachable === null)("resolves without NVML's binding", () => {
+  test("resolves without NVML's binding", needs(unreachable), () => {
     expect(existsSync(join(project, "node_modules/koffi"))).toBe(false);
     cpSync(join(root, "docs/examples/vision"), project, { recursive: true });
     const line = must(project, "npx", "--no-install", "imgmatch", "resolve", "--host", "hosts/h100.json");

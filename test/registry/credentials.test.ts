@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credential } from "../../src/registry/credential.ts";
 import { askCredentialHelper } from "../../src/registry/credential-helper.ts";
 import { dockerCredentials, engineAuthConfig, registryAuthHeader } from "../../src/registry/credentials.ts";
+import { needs } from "../support/needs.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -84,69 +85,82 @@ describe("config.json", () => {
   });
 });
 
-describe.skipIf(process.platform === "win32")("credential helpers", () => {
-  test("the registry's own goes before the general one, and that before the file", async () => {
-    await helper("own", 'echo "{\\"Username\\":\\"own\\",\\"Secret\\":\\"$(cat)\\"}"');
-    await helper("general", 'echo "{\\"Username\\":\\"general\\",\\"Secret\\":\\"$(cat)\\"}"');
-    const credentials = store({
-      auths: { "own.example": { auth: annAuth }, "r.example": { auth: annAuth } },
-      credHelpers: { "own.example": "own" },
-      credsStore: "general",
+describe(
+  "credential helpers",
+  needs(process.platform === "win32" ? "Windows: it has no shell scripts" : null),
+  () => {
+    test("the registry's own goes before the general one, and that before the file", async () => {
+      await helper("own", 'echo "{\\"Username\\":\\"own\\",\\"Secret\\":\\"$(cat)\\"}"');
+      await helper("general", 'echo "{\\"Username\\":\\"general\\",\\"Secret\\":\\"$(cat)\\"}"');
+      const credentials = store({
+        auths: { "own.example": { auth: annAuth }, "r.example": { auth: annAuth } },
+        credHelpers: { "own.example": "own" },
+        credsStore: "general",
+      });
+      expect(await credentials.find("own.example")).toMatchObject({
+        username: "own",
+        password: "own.example",
+      });
+      expect(await credentials.find("r.example")).toMatchObject({
+        username: "general",
+        password: "r.example",
+      });
+      expect(await credentials.find("registry-1.docker.io")).toMatchObject({
+        password: "https://index.docker.io/v1/",
+      });
     });
-    expect(await credentials.find("own.example")).toMatchObject({ username: "own", password: "own.example" });
-    expect(await credentials.find("r.example")).toMatchObject({ username: "general", password: "r.example" });
-    expect(await credentials.find("registry-1.docker.io")).toMatchObject({
-      password: "https://index.docker.io/v1/",
+
+    test("is asked once per registry", async () => {
+      const calls = join(folder, "calls");
+      await helper("counting", `echo x >> ${calls}; echo '{"Username":"u","Secret":"s"}'`);
+      const credentials = store({ credsStore: "counting" });
+      await Promise.all([1, 2, 3].map(() => credentials.find("r.example")));
+      expect(await readFile(calls, "utf8")).toBe("x\n");
     });
-  });
 
-  test("is asked once per registry", async () => {
-    const calls = join(folder, "calls");
-    await helper("counting", `echo x >> ${calls}; echo '{"Username":"u","Secret":"s"}'`);
-    const credentials = store({ credsStore: "counting" });
-    await Promise.all([1, 2, 3].map(() => credentials.find("r.example")));
-    expect(await readFile(calls, "utf8")).toBe("x\n");
-  });
-
-  test("an identity token", async () => {
-    await helper("cloud", `echo '{"ServerURL":"r.example","Username":"<token>","Secret":"t"}'`);
-    expect(await store({ credsStore: "cloud" }).find("r.example")).toEqual({ kind: "identity", token: "t" });
-  });
-
-  test("one that knows no login leaves it to the file", async () => {
-    await helper("empty", "echo 'credentials not found in native keychain'; exit 1");
-    const credentials = store({ credsStore: "empty", auths: { "r.example": { auth: annAuth } } });
-    expect(await credentials.find("r.example")).toEqual(ann);
-    expect(await credentials.find("other.example")).toBeNull();
-  });
-
-  test.each([
-    ["fails", "echo 'token expired'; exit 1", "status 1: token expired"],
-    ["answers nonsense", "echo hello", "something else than a login"],
-    ["hides in another folder", "", "no valid name"],
-    ["is missing", null, "not installed"],
-  ])("one that %s is an error, never no login", async (what, script, says) => {
-    const name = what.startsWith("hides") ? "../x" : "odd";
-    if (script !== null && name === "odd") await helper(name, script);
-    await expect(store({ credsStore: name }).find("r.example")).rejects.toMatchObject({
-      code: "REGISTRY_AUTH",
-      message: expect.stringContaining(says),
+    test("an identity token", async () => {
+      await helper("cloud", `echo '{"ServerURL":"r.example","Username":"<token>","Secret":"t"}'`);
+      expect(await store({ credsStore: "cloud" }).find("r.example")).toEqual({
+        kind: "identity",
+        token: "t",
+      });
     });
-  });
 
-  test("one that hangs is ended", async () => {
-    const pidFile = join(folder, "pid");
-    await helper("slow", `echo $$ > ${pidFile}; exec sleep 60`);
-    const asked = askCredentialHelper("slow", "r.example", {
-      env: env(),
-      path: "config.json",
-      timeoutMs: 200,
+    test("one that knows no login leaves it to the file", async () => {
+      await helper("empty", "echo 'credentials not found in native keychain'; exit 1");
+      const credentials = store({ credsStore: "empty", auths: { "r.example": { auth: annAuth } } });
+      expect(await credentials.find("r.example")).toEqual(ann);
+      expect(await credentials.find("other.example")).toBeNull();
     });
-    await expect(asked).rejects.toThrow("gave no answer in 200 ms");
-    const pid = Number(await readFile(pidFile, "utf8"));
-    await expect.poll(() => isRunning(pid)).toBe(false);
-  });
-});
+
+    test.each([
+      ["fails", "echo 'token expired'; exit 1", "status 1: token expired"],
+      ["answers nonsense", "echo hello", "something else than a login"],
+      ["hides in another folder", "", "no valid name"],
+      ["is missing", null, "not installed"],
+    ])("one that %s is an error, never no login", async (what, script, says) => {
+      const name = what.startsWith("hides") ? "../x" : "odd";
+      if (script !== null && name === "odd") await helper(name, script);
+      await expect(store({ credsStore: name }).find("r.example")).rejects.toMatchObject({
+        code: "REGISTRY_AUTH",
+        message: expect.stringContaining(says),
+      });
+    });
+
+    test("one that hangs is ended", async () => {
+      const pidFile = join(folder, "pid");
+      await helper("slow", `echo $$ > ${pidFile}; exec sleep 60`);
+      const asked = askCredentialHelper("slow", "r.example", {
+        env: env(),
+        path: "config.json",
+        timeoutMs: 200,
+      });
+      await expect(asked).rejects.toThrow("gave no answer in 200 ms");
+      const pid = Number(await readFile(pidFile, "utf8"));
+      await expect.poll(() => isRunning(pid)).toBe(false);
+    });
+  },
+);
 
 describe("the Docker Engine's header", () => {
   test.each<[Credential | null, string | undefined, Record<string, string>]>([

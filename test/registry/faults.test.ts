@@ -6,6 +6,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { type Answer, inTurn, startFaultServer, status } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";
+import { needs } from "../support/needs.ts";
 
 const found = { digest: someManifest.digest, mediaType: someManifest.mediaType, size: someManifest.size };
 
@@ -239,7 +240,7 @@ describe("time", () => {
 });
 
 const certificate = selfSigned();
-describe.skipIf(certificate === null)(`TLS${certificate === null ? " (skipped: no openssl)" : ""}`, () => {
+describe("TLS", needs(certificate === null ? "no openssl (apt-get install openssl)" : null), () => {
   const { key = "", cert = "" } = certificate ?? {};
 
   test("a certificate that nobody signed is refused, with the way out", async () => {

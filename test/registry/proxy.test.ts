@@ -6,6 +6,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { startFaultServer } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";
+import { needs } from "../support/needs.ts";
 
 test.each([
   [{}, "https://r.example/", null],
@@ -27,40 +28,37 @@ test.each([
 });
 
 const certificate = selfSigned();
-describe.skipIf(certificate === null)(
-  `a proxy${certificate === null ? " (skipped: no openssl)" : ""}`,
-  () => {
-    const { key = "", cert = "" } = certificate ?? {};
+describe("a proxy", needs(certificate === null ? "no openssl (apt-get install openssl)" : null), () => {
+  const { key = "", cert = "" } = certificate ?? {};
 
-    test("sees the registry's name and nothing else", async () => {
-      const server = await startFaultServer(serveManifest(someManifest), { key, cert });
-      const proxy = await startProxy(server.host);
-      const client = quickClient({
-        ca: cert,
-        retries: 0,
-        proxy: proxyFromEnv({ HTTPS_PROXY: `http://me:s%40e@${proxy.host}` }),
-      });
-      const app = parseImageReference("registry.test/team/app:1");
-      const found = await Promise.all([1, 2, 3].map(() => client.findManifest(app)));
-      expect(found).toMatchObject(Array(3).fill({ digest: someManifest.digest }));
-      expect(await client.findManifest(app)).toMatchObject({ digest: someManifest.digest });
-      const login = `Basic ${Buffer.from("me:s@e").toString("base64")}`;
-      expect(proxy.tunnels).toEqual(Array(3).fill(`registry.test:443 ${login}`));
-      expect(server.asked[0]?.headers).not.toHaveProperty("proxy-authorization");
+  test("sees the registry's name and nothing else", async () => {
+    const server = await startFaultServer(serveManifest(someManifest), { key, cert });
+    const proxy = await startProxy(server.host);
+    const client = quickClient({
+      ca: cert,
+      retries: 0,
+      proxy: proxyFromEnv({ HTTPS_PROXY: `http://me:s%40e@${proxy.host}` }),
     });
+    const app = parseImageReference("registry.test/team/app:1");
+    const found = await Promise.all([1, 2, 3].map(() => client.findManifest(app)));
+    expect(found).toMatchObject(Array(3).fill({ digest: someManifest.digest }));
+    expect(await client.findManifest(app)).toMatchObject({ digest: someManifest.digest });
+    const login = `Basic ${Buffer.from("me:s@e").toString("base64")}`;
+    expect(proxy.tunnels).toEqual(Array(3).fill(`registry.test:443 ${login}`));
+    expect(server.asked[0]?.headers).not.toHaveProperty("proxy-authorization");
+  });
 
-    test("that refuses is named", async () => {
-      const server = await startFaultServer((_, response) => response.end(), { key, cert });
-      const proxy = await startProxy(null);
-      const client = quickClient({ retries: 0, proxy: () => new URL(`http://${proxy.host}`) });
-      await expect(client.findManifest(parseImageReference("registry.test/a:1"))).rejects.toMatchObject({
-        code: "REGISTRY_UNREACHABLE",
-        message: expect.stringContaining(`the proxy ${proxy.host} answered 407`),
-      });
-      expect(server.asked).toEqual([]);
+  test("that refuses is named", async () => {
+    const server = await startFaultServer((_, response) => response.end(), { key, cert });
+    const proxy = await startProxy(null);
+    const client = quickClient({ retries: 0, proxy: () => new URL(`http://${proxy.host}`) });
+    await expect(client.findManifest(parseImageReference("registry.test/a:1"))).rejects.toMatchObject({
+      code: "REGISTRY_UNREACHABLE",
+      message: expect.stringContaining(`the proxy ${proxy.host} answered 407`),
     });
-  },
-);
+    expect(server.asked).toEqual([]);
+  });
+});
 
 /** Sends every tunnel to one server, wherever it should lead, or refuses it. */
 async function startProxy(target: string | null): Promise<{ host: string; tunnels: string[] }> {
