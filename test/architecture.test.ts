@@ -83,6 +83,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "registry",
     "render",
   ],
+  inspect: ["docker", "errors", "hardware", "io", "lock", "oci", "registry"],
   publish: ["build", "errors", "lock", "oci", "plan", "registry", "render"],
   host: ["errors", "hardware", "io"],
   resolve: ["errors", "hardware", "host", "lock", "oci"],

@@ -1,0 +1,197 @@
+/**
+ * The frame of an ELF file: header, sections and segments. Source: System V ABI, chapters 4 and 5 ("Object Files", "Program
+ * Loading"). What a file claims and does not have is told in `damage`, never an exception.
+ */
+
+import { type ByteSource, readExactly } from "../byte-source.ts";
+import { textAt, u16, u32, u64 } from "../little-endian.ts";
+
+export interface Elf {
+  readonly bits: 32 | 64;
+  readonly machine: number;
+  readonly type: number;
+  readonly osAbi: number;
+  readonly abiVersion: number;
+  readonly flags: number;
+  /** `e_version`: NVIDIA writes its toolkit there. */
+  readonly version: number;
+  readonly sections: readonly ElfSection[];
+  readonly segments: readonly ElfSegment[];
+  /** What was claimed and cannot be read. Empty for a whole file. */
+  readonly damage: readonly string[];
+}
+
+export interface ElfSection {
+  readonly name: string;
+  readonly type: number;
+  readonly flags: number;
+  readonly address: number;
+  readonly offset: number;
+  /** In the file: 0 for sections without content there. */
+  readonly size: number;
+  readonly link: number;
+}
+
+export interface ElfSegment {
+  readonly type: number;
+  readonly flags: number;
+  readonly address: number;
+  readonly offset: number;
+  readonly size: number;
+}
+
+export const elfMachine = { x86: 3, arm: 40, x86_64: 62, aarch64: 183, cuda: 190, riscv: 243 } as const;
+export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;
+export const sectionType = {
+  symbols: 2,
+  strings: 3,
+  noContent: 8,
+  dynamicSymbols: 11,
+  dynamic: 6,
+  note: 7,
+} as const;
+export const segmentType = { load: 1, dynamic: 2, interpreter: 3, note: 4 } as const;
+export const executableSection = 0x4;
+export const executableSegment = 0x1;
+
+/** The largest that linkers write is some ten thousand; beyond it a table is an attack. */
+const maxSections = 100_000;
+const maxNameTable = 16 * 2 ** 20;
+
+/** Whether these first bytes are those of an ELF file. */
+export function isElf(head: Uint8Array): boolean {
+  return head[0] === 0x7f && head[1] === 0x45 && head[2] === 0x4c && head[3] === 0x46;
+}
+
+/** null for what is no ELF file at all. */
+export function readElf(source: ByteSource): Elf | null {
+  const head = source.read(0, 64);
+  if (!isElf(head)) return null;
+  const damage: string[] = [];
+  const bits = head[4] === 1 ? 32 : 64;
+  const frame = {
+    bits,
+    machine: u16(head, 18),
+    type: u16(head, 16),
+    osAbi: head[7] ?? 0,
+    abiVersion: head[8] ?? 0,
+    version: u32(head, 20),
+    flags: u32(head, bits === 64 ? 48 : 36),
+  } as const;
+  if (head.length < (bits === 64 ? 64 : 52)) damage.push("the ELF header is cut off");
+  else if (head[4] !== 1 && head[4] !== 2) damage.push(`unknown ELF class ${head[4]}`);
+  else if (head[5] !== 1) damage.push("an ELF file of big-endian byte order");
+  if (damage.length > 0) return { ...frame, sections: [], segments: [], damage };
+  return {
+    ...frame,
+    sections: readSections(source, head, bits, damage),
+    segments: readSegments(source, head, bits, damage),
+    damage,
+  };
+}
+
+function readSections(source: ByteSource, head: Uint8Array, bits: 32 | 64, damage: string[]): ElfSection[] {
+  const offset = bits === 64 ? u64(head, 40) : u32(head, 32);
+  if (offset === 0) return [];
+  const entry = u16(head, bits === 64 ? 58 : 46);
+  const expected = bits === 64 ? 64 : 40;
+  if (entry < expected) {
+    damage.push(`section headers of ${entry} bytes`);
+    return [];
+  }
+  const first = readExactly(source, offset, expected);
+  if (first === null) {
+    damage.push(`the section table at ${offset} is beyond the end`);
+    return [];
+  }
+  // More than 65,279 sections: the numbers stand in the first section's own header.
+  const count = u16(head, bits === 64 ? 60 : 48) || rawSection(first, 0, bits).size;
+  const nameIndex = u16(head, bits === 64 ? 62 : 50);
+  const table = count > maxSections ? null : readExactly(source, offset, count * entry);
+  if (table === null) {
+    damage.push(`${count} section headers at ${offset} are beyond the end`);
+    return [];
+  }
+  const raw = Array.from({ length: count }, (_, index) => rawSection(table, index * entry, bits));
+  const names = nameBytes(source, raw[nameIndex === 0xffff ? rawSection(first, 0, bits).link : nameIndex]);
+  return raw.map(({ nameAt, ...section }) => {
+    const name = textAt(names, nameAt, 256);
+    const inFile = section.type === sectionType.noContent ? 0 : section.size;
+    if (inFile > 0 && section.offset + inFile > source.size) damage.push(`section ${name} is beyond the end`);
+    return { name, ...section, size: Math.max(0, Math.min(inFile, source.size - section.offset)) };
+  });
+}
+
+function nameBytes(source: ByteSource, section: { offset: number; size: number } | undefined): Uint8Array {
+  if (section === undefined) return new Uint8Array(0);
+  return source.read(section.offset, Math.min(section.size, maxNameTable));
+}
+
+function rawSection(bytes: Uint8Array, at: number, bits: 32 | 64) {
+  return bits === 64
+    ? {
+        nameAt: u32(bytes, at),
+        type: u32(bytes, at + 4),
+        flags: u64(bytes, at + 8),
+        address: u64(bytes, at + 16),
+        offset: u64(bytes, at + 24),
+        size: u64(bytes, at + 32),
+        link: u32(bytes, at + 40),
+      }
+    : {
+        nameAt: u32(bytes, at),
+        type: u32(bytes, at + 4),
+        flags: u32(bytes, at + 8),
+        address: u32(bytes, at + 12),
+        offset: u32(bytes, at + 16),
+        size: u32(bytes, at + 20),
+        link: u32(bytes, at + 24),
+      };
+}
+
+function readSegments(source: ByteSource, head: Uint8Array, bits: 32 | 64, damage: string[]): ElfSegment[] {
+  const offset = bits === 64 ? u64(head, 32) : u32(head, 28);
+  const entry = u16(head, bits === 64 ? 54 : 42);
+  const count = u16(head, bits === 64 ? 56 : 44);
+  if (offset === 0 || count === 0) return [];
+  const table = entry < (bits === 64 ? 56 : 32) ? null : readExactly(source, offset, count * entry);
+  if (table === null) {
+    damage.push(`${count} program headers at ${offset} are beyond the end`);
+    return [];
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const segment = rawSegment(table, index * entry, bits);
+    const isCut = segment.type === segmentType.load && segment.offset + segment.size > source.size;
+    if (isCut) damage.push(`the segment at ${segment.offset} is beyond the end`);
+    return { ...segment, size: Math.max(0, Math.min(segment.size, source.size - segment.offset)) };
+  });
+}
+
+function rawSegment(bytes: Uint8Array, at: number, bits: 32 | 64): ElfSegment {
+  return bits === 64
+    ? {
+        type: u32(bytes, at),
+        flags: u32(bytes, at + 4),
+        offset: u64(bytes, at + 8),
+        address: u64(bytes, at + 16),
+        size: u64(bytes, at + 32),
+      }
+    : {
+        type: u32(bytes, at),
+        flags: u32(bytes, at + 24),
+        offset: u32(bytes, at + 4),
+        address: u32(bytes, at + 8),
+        size: u32(bytes, at + 16),
+      };
+}
+
+/** Where an address of the running program stands in the file; null where no segment holds it. */
+export function offsetOfAddress(elf: Elf, address: number): number | null {
+  const holder = elf.segments.find(
+    (segment) =>
+      segment.type === segmentType.load &&
+      address >= segment.address &&
+      address < segment.address + segment.size,
+  );
+  return holder === undefined ? null : holder.offset + (address - holder.address);
+}

@@ -1,0 +1,92 @@
+/**
+ * Notes of ELF files: what the linker says that a program needs. Sources: System V ABI, "Note Section"; Linux Extensions to gABI
+ * (`.note.gnu.property`); glibc `elf.h` (`NT_GNU_ABI_TAG`).
+ */
+
+import type { ByteSource } from "../byte-source.ts";
+import { textAt, u32 } from "../little-endian.ts";
+import { type Elf, sectionType, segmentType } from "./elf.ts";
+
+export interface ElfNote {
+  readonly owner: string;
+  readonly type: number;
+  readonly content: Uint8Array;
+}
+
+export interface GnuNotes {
+  /** psABI level that the loader asks of the CPU: `x86-64-v3`; null where the file says nothing or the baseline only. */
+  readonly neededLevel: string | null;
+  /** Oldest Linux kernel by `.note.ABI-tag`: `3.2.0`. */
+  readonly kernel: string | null;
+}
+
+const maxNoteBytes = 2 ** 20;
+const maxNotes = 10_000;
+
+/** Every note of the file, of its sections where it has them. */
+export function readNotes(source: ByteSource, elf: Elf): readonly ElfNote[] {
+  const sections = elf.sections.filter(({ type }) => type === sectionType.note);
+  const places =
+    sections.length > 0 ? sections : elf.segments.filter(({ type }) => type === segmentType.note);
+  return places.flatMap((place) => {
+    // Both 4 and 8 are in use for 64 bit; `.note.gnu.property` alone is padded to 8.
+    const isProperty = "name" in place && place.name === ".note.gnu.property";
+    const bytes = source.read(place.offset, Math.min(place.size, maxNoteBytes));
+    return notesIn(bytes, isProperty && elf.bits === 64 ? 8 : 4);
+  });
+}
+
+function notesIn(bytes: Uint8Array, alignment: number): ElfNote[] {
+  const notes: ElfNote[] = [];
+  let at = 0;
+  while (at + 12 <= bytes.length && notes.length < maxNotes) {
+    const nameSize = u32(bytes, at);
+    const size = u32(bytes, at + 4);
+    const content = at + 12 + align(nameSize, 4);
+    if (content + size > bytes.length) break;
+    notes.push({
+      owner: textAt(bytes.subarray(at + 12, at + 12 + nameSize), 0, 256),
+      type: u32(bytes, at + 8),
+      content: bytes.subarray(content, content + size),
+    });
+    at = content + align(size, alignment);
+  }
+  return notes;
+}
+
+const noteType = { abiTag: 1, property: 5 } as const;
+/** `GNU_PROPERTY_X86_ISA_1_NEEDED`. The first number that gcc 10 used for it had other bits, and glibc ignores it too. */
+const isaNeeded = 0xc000_8002;
+/** Highest bit first. Bit 0 is the baseline, which every x86-64 CPU has. */
+const levels = [
+  [8, "x86-64-v4"],
+  [4, "x86-64-v3"],
+  [2, "x86-64-v2"],
+] as const;
+
+export function readGnuNotes(notes: readonly ElfNote[]): GnuNotes {
+  const gnu = notes.filter(({ owner }) => owner === "GNU");
+  const needed = gnu
+    .filter(({ type }) => type === noteType.property)
+    .reduce((bits, { content }) => bits | propertyBits(content, isaNeeded), 0);
+  const tag = gnu.find(({ type, content }) => type === noteType.abiTag && content.length >= 16);
+  const isLinux = tag !== undefined && u32(tag.content, 0) === 0;
+  return {
+    neededLevel: levels.find(([bit]) => (needed & bit) !== 0)?.[1] ?? null,
+    kernel: isLinux ? [4, 8, 12].map((at) => u32(tag.content, at)).join(".") : null,
+  };
+}
+
+function propertyBits(content: Uint8Array, wanted: number): number {
+  let bits = 0;
+  for (let at = 0; at + 8 <= content.length; ) {
+    const size = u32(content, at + 4);
+    if (u32(content, at) === wanted && size >= 4 && at + 12 <= content.length) bits |= u32(content, at + 8);
+    at += 8 + align(size, 8);
+  }
+  return bits;
+}
+
+function align(value: number, to: number): number {
+  return Math.ceil(value / to) * to;
+}

@@ -1,0 +1,150 @@
+/**
+ * Finds GPU code anywhere in a file: containers by their first eight bytes, lone cubins by theirs, also compressed ones. Vendor
+ * libraries keep code outside `.nv_fatbin` (`.cask_resource`, `.ldata`, C arrays in `.rodata`), where cuobjdump does not look.
+ */
+
+import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
+import type { Elf } from "../elf/elf.ts";
+import { type Cubin, readCubin, readCubinHeader } from "./cubin.ts";
+import { exactToolkits, type Samples } from "./exact-toolkit.ts";
+import { containerMagic, type FatbinCompression, type FatbinEntry, readContainer } from "./fatbin.ts";
+import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-code.ts";
+import { decompressLz4 } from "./lz4.ts";
+import { decompressZstd } from "./zstd.ts";
+
+const windowBytes = 4 * 2 ** 20;
+/** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */
+const overlap = 16;
+/** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
+const firstBlock = 2 ** 17 + 64;
+const largestCubin = 64 * 2 ** 20;
+/** Frames that turn out to be something else, and code that is decompressed to be read: each file has so much. */
+const maxFailures = 2000;
+const maxDecompressed = 256 * 2 ** 20;
+
+/** Searched for from their rarest byte on, which is `lead` bytes after the beginning. */
+const patterns = [
+  { what: "container", lead: 1, bytes: Buffer.from(containerMagic.subarray(1)) },
+  { what: "cubin", lead: 0, bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0x33, 7) },
+  { what: "cubin", lead: 0, bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0x41, 8) },
+  { what: "zstd", lead: 1, bytes: Buffer.of(0xb5, 0x2f, 0xfd) },
+] as const;
+
+/** null for a file without any. */
+export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null {
+  const tally = createGpuTally();
+  const place = placesOf(elf);
+  const search: Search = { source, tally, place, samples: { left: 16 }, failures: 0, decompressed: 0 };
+  for (let at = 0; at < source.size; ) at = searchWindow(search, at);
+  return tally.result();
+}
+
+interface Search {
+  readonly source: ByteSource;
+  readonly tally: GpuTally;
+  readonly place: (at: number) => string;
+  readonly samples: Samples;
+  failures: number;
+  decompressed: number;
+}
+
+/** Answers where to go on: behind this window, or behind a container that is larger. */
+function searchWindow(search: Search, start: number): number {
+  const bytes = search.source.read(start, windowBytes + overlap);
+  const window = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const next = patterns.map(({ bytes: pattern, lead }) => indexFrom(window, pattern, lead, 0));
+  for (let done = 0; ; ) {
+    const first = next.indexOf(Math.min(...next));
+    const at = next[first] ?? Number.POSITIVE_INFINITY;
+    const pattern = patterns[first];
+    if (pattern === undefined || at >= windowBytes) return start + windowBytes;
+    done = Math.max(at + 1, found(search, pattern.what, start + at) - start);
+    if (done >= windowBytes) return start + done;
+    for (const [index, { bytes: each, lead }] of patterns.entries())
+      if ((next[index] ?? 0) < done) next[index] = indexFrom(window, each, lead, done);
+  }
+}
+
+function indexFrom(window: Buffer, pattern: Buffer, lead: number, from: number): number {
+  const at = window.indexOf(pattern, from + lead);
+  return at === -1 ? Number.POSITIVE_INFINITY : at - lead;
+}
+
+/** Answers where what begins here ends; the place itself when it is nothing. */
+function found(search: Search, what: (typeof patterns)[number]["what"], at: number): number {
+  if (what === "container") return foundContainer(search, at);
+  return what === "cubin" ? foundCubin(search, at) : foundFrame(search, at);
+}
+
+function foundContainer({ source, tally, place, samples }: Search, at: number): number {
+  const container = readContainer(source, at);
+  if (container === null) return at;
+  tally.add({ place: place(at), entries: exactToolkits(source, container.entries, samples) });
+  tally.complain(container.damage);
+  // Behind a damaged one the search goes on inside it.
+  return container.damage.length > 0 ? at : at + container.size;
+}
+
+function foundCubin(search: Search, at: number): number {
+  const { source } = search;
+  const cubin = readCubin(partOf(source, at, largestCubin));
+  if (cubin !== null) {
+    addCubin(search, at, cubin, "none");
+    return at + 64;
+  }
+  // Compressed, its first bytes stand as they are behind the length of a literal.
+  const start = at - 1;
+  const beginning = decompressLz4(source.read(start, 512), 64);
+  if (beginning === null || readCubinHeader(beginning) === null) return at;
+  addCompressed(search, start, "lz4", (limit) => decompressLz4(source.read(start, limit), limit));
+  return at;
+}
+
+function foundFrame(search: Search, at: number): number {
+  const { source } = search;
+  if (search.failures >= maxFailures) return at;
+  const beginning = decompressZstd(source.read(at, firstBlock), 64);
+  if (beginning === null || readCubinHeader(beginning) === null) {
+    search.failures++;
+    if (search.failures === maxFailures)
+      search.tally.complain([`only the first ${maxFailures} zstd frames were searched for GPU code`]);
+    return at;
+  }
+  addCompressed(search, at, "zstd", (limit) => decompressZstd(source.read(at, limit), limit));
+  return at;
+}
+
+/** Whether it is for one device only stands in the middle of a cubin, so that all of it is needed. */
+function addCompressed(
+  search: Search,
+  at: number,
+  compression: FatbinCompression,
+  decompress: (limit: number) => Uint8Array | null,
+): void {
+  const whole = search.decompressed < maxDecompressed ? decompress(largestCubin / 4) : null;
+  search.decompressed += whole?.length ?? 0;
+  const cubin = whole === null ? null : readCubin(memorySource(whole));
+  if (cubin === null) search.tally.complain([`a compressed cubin at ${at} was not read to its end`]);
+  else addCubin(search, at, cubin, compression);
+}
+
+function addCubin({ tally, place }: Search, at: number, cubin: Cubin, compression: FatbinCompression): void {
+  const entry: FatbinEntry & { exact: string | null } = {
+    kind: "cubin",
+    rawKind: 2,
+    arch: cubin.arch,
+    suffix: cubin.suffix,
+    version: { major: 1, minor: cubin.abi },
+    compression,
+    isDebug: false,
+    payload: null,
+    exact: cubin.toolkit,
+  };
+  tally.add({ place: cubin.isRelocatable ? "__nv_relfatbin" : place(at), entries: [entry] });
+}
+
+/** The name of the section that holds a place. */
+function placesOf(elf: Elf | null): (at: number) => string {
+  const sections = (elf?.sections ?? []).filter(({ size, name }) => size > 0 && name !== "");
+  return (at) => sections.find(({ offset, size }) => at >= offset && at < offset + size)?.name ?? "file";
+}

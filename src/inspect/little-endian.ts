@@ -1,0 +1,22 @@
+/** Numbers in bytes, lowest byte first. A number that is not wholly there is 0: callers look at the length first. */
+
+export function u16(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
+}
+
+export function u32(bytes: Uint8Array, at: number): number {
+  return (u16(bytes, at) | (u16(bytes, at + 2) << 16)) >>> 0;
+}
+
+/** Beyond 2^53 the number is not exact, and larger than every file: a comparison with a size refuses it. */
+export function u64(bytes: Uint8Array, at: number): number {
+  return u32(bytes, at) + u32(bytes, at + 4) * 2 ** 32;
+}
+
+/** The text up to the first zero byte, at most `limit` bytes, as Latin-1: names of files and symbols may be anything. */
+export function textAt(bytes: Uint8Array, at: number, limit = 4096): string {
+  if (at < 0 || at >= bytes.length) return "";
+  const end = bytes.indexOf(0, at);
+  const stop = Math.min(end === -1 ? bytes.length : end, at + limit);
+  return Buffer.from(bytes.buffer, bytes.byteOffset + at, stop - at).toString("latin1");
+}

@@ -1,0 +1,43 @@
+/** The header of a zstd frame, so that nobody decompresses what claims more memory than there is. Source: RFC 8878, 3.1.1. */
+
+import { u16, u32, u64 } from "./little-endian.ts";
+
+export interface ZstdFrame {
+  readonly headerSize: number;
+  /** Bytes that the decompressor keeps: as much as it allocates at once. 0 for a frame that is to be skipped. */
+  readonly window: number;
+  readonly hasChecksum: boolean;
+  /** Length of a frame that holds no data, for tools; null for one that does. */
+  readonly skip: number | null;
+}
+
+/** Longest header there is, so that as many bytes always suffice. */
+export const maxFrameHeader = 18;
+
+/** null for what begins no frame, or too few bytes. */
+export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
+  const magic = u32(bytes, at);
+  if (magic >>> 4 === 0x184d2a5 && bytes.length >= at + 8)
+    return { headerSize: 8, window: 0, hasChecksum: false, skip: u32(bytes, at + 4) };
+  if (magic !== 0xfd2fb528) return null;
+  const descriptor = bytes[at + 4] ?? 0;
+  const isSingle = (descriptor & 0x20) !== 0;
+  const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  const content = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+  const contentAt = at + 5 + (isSingle ? 0 : 1) + dictionary;
+  if (contentAt + content > bytes.length || at + 6 > bytes.length) return null;
+  const byte = bytes[at + 5] ?? 0;
+  const base = 2 ** (10 + (byte >> 3));
+  return {
+    headerSize: contentAt + content - at,
+    window: isSingle ? contentSize(bytes, contentAt, content) : base + (base / 8) * (byte & 7),
+    hasChecksum: (descriptor & 4) !== 0,
+    skip: null,
+  };
+}
+
+function contentSize(bytes: Uint8Array, at: number, length: number): number {
+  if (length === 1) return bytes[at] ?? 0;
+  if (length === 2) return u16(bytes, at) + 256;
+  return length === 4 ? u32(bytes, at) : u64(bytes, at);
+}

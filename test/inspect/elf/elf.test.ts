@@ -1,0 +1,106 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { memorySource } from "../../../src/inspect/byte-source.ts";
+import { readDynamic } from "../../../src/inspect/elf/dynamic.ts";
+import { elfMachine, readElf } from "../../../src/inspect/elf/elf.ts";
+import { readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
+import { readSymbols, symbolType } from "../../../src/inspect/elf/symbols.ts";
+import { makeFolder } from "../../support/folders.ts";
+
+const gcc = spawnSync("gcc", ["--version"]).status === 0 ? "gcc" : null;
+
+function compile(source: string, options: readonly string[] = []): Buffer {
+  const cwd = makeFolder({ "a.c": source });
+  execFileSync("gcc", ["a.c", "-o", "a.out", ...options], { cwd });
+  return readFileSync(join(cwd, "a.out"));
+}
+
+function opened(bytes: Buffer) {
+  const source = memorySource(bytes);
+  const elf = readElf(source);
+  if (elf === null) throw new Error("no ELF file");
+  return { source, elf };
+}
+
+const empty = "int main(void) { return 0; }\n";
+const resolver = `static int one(void) { return 1; }
+static int (*pick(void))(void) { __builtin_cpu_init(); return __builtin_cpu_supports("avx2") ? one : one; }
+int chosen(void) __attribute__((ifunc("pick")));
+int main(void) { return chosen(); }
+`;
+
+describe.skipIf(gcc === null)(`ELF files by gcc${gcc === null ? " (skipped: no gcc)" : ""}`, () => {
+  it("have sections, segments, libraries and an interpreter", () => {
+    const { source, elf } = opened(compile(empty));
+    expect(elf).toMatchObject({ bits: 64, damage: [] });
+    expect(elf.sections.map(({ name }) => name)).toContain(".text");
+    expect(readDynamic(source, elf)).toMatchObject({
+      needed: ["libc.so.6"],
+      soname: null,
+      interpreter: expect.stringMatching(/^\/lib.*ld-/),
+    });
+  });
+
+  it("have a name of their own", () => {
+    const { source, elf } = opened(compile("int x;\n", ["-shared", "-fPIC", "-Wl,-soname,libx.so.3"]));
+    expect(readDynamic(source, elf).soname).toBe("libx.so.3");
+  });
+
+  it("say the oldest kernel, and nothing of the CPU unless somebody asked for it", () => {
+    const { source, elf } = opened(compile(empty));
+    const notes = readGnuNotes(readNotes(source, elf));
+    expect(notes.kernel).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(notes.neededLevel).toBeNull();
+  });
+
+  it.skipIf(process.arch !== "x64")("say the level that the loader enforces", () => {
+    const { source, elf } = opened(compile(empty, ["-march=x86-64-v3", "-mneeded"]));
+    expect(elf.machine).toBe(elfMachine.x86_64);
+    expect(readGnuNotes(readNotes(source, elf)).neededLevel).toBe("x86-64-v3");
+  });
+
+  it.skipIf(process.arch !== "x64")("show functions that are chosen when the program starts", () => {
+    const { source, elf } = opened(compile(resolver));
+    const symbols = [...readSymbols(source, elf, "symbols")];
+    expect(symbols.find(({ name }) => name === "chosen")?.type).toBe(symbolType.indirectFunction);
+    expect(symbols.find(({ name }) => name === "main")).toMatchObject({
+      type: symbolType.function,
+      isImport: false,
+    });
+  });
+
+  it.skipIf(process.arch !== "x64")("may have 32 bits", () => {
+    const cwd = makeFolder({ "a.s": ".globl x\nx: ret\n" });
+    execFileSync("as", ["--32", "a.s", "-o", "a.o"], { cwd });
+    const { elf } = opened(readFileSync(join(cwd, "a.o")));
+    expect(elf).toMatchObject({ bits: 32, machine: elfMachine.x86, damage: [] });
+    expect(elf.sections.map(({ name }) => name)).toContain(".text");
+  });
+
+  it("are told apart from damaged ones", () => {
+    const bytes = compile(empty);
+    expect(readElf(memorySource(bytes.subarray(0, 3)))).toBeNull();
+    expect(readElf(memorySource(bytes.subarray(0, 40)))?.damage).toEqual(["the ELF header is cut off"]);
+    expect(readElf(memorySource(bytes.subarray(0, 5000)))?.damage).not.toEqual([]);
+    const big = Buffer.from(bytes);
+    big[5] = 2;
+    expect(readElf(memorySource(big))?.damage).toEqual(["an ELF file of big-endian byte order"]);
+  });
+});
+
+describe("numbers in an ELF header", () => {
+  it("never take more memory than the file has bytes", () => {
+    const head = Buffer.alloc(64);
+    head.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
+    head.writeBigUInt64LE(2n ** 63n, 40);
+    head.writeUInt16LE(64, 58);
+    head.writeUInt16LE(0xffff, 60);
+    expect(readElf(memorySource(head))?.damage[0]).toContain("beyond the end");
+    head.writeBigUInt64LE(0n, 32);
+    head.writeBigUInt64LE(1n, 40);
+    head.writeUInt16LE(0, 60);
+    expect(readElf(memorySource(Buffer.concat([head, Buffer.alloc(64, 0xff)])))?.sections).toEqual([]);
+  });
+});

@@ -1,0 +1,158 @@
+/** GPU code as NVIDIA's own compilers write it, with cuobjdump as the other witness. */
+
+import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { memorySource } from "../../../src/inspect/byte-source.ts";
+import { readElf } from "../../../src/inspect/elf/elf.ts";
+import { readCubin } from "../../../src/inspect/gpu/cubin.ts";
+import { findGpuCode } from "../../../src/inspect/gpu/find-gpu-code.ts";
+import { readPtxText } from "../../../src/inspect/gpu/ptx-text.ts";
+import { makeFolder } from "../../support/folders.ts";
+import {
+  cudaTool,
+  entriesByCuobjdump,
+  entriesByImgmatch,
+  hasCuda,
+  ptxas12,
+  realLibraries,
+  withoutCuda,
+} from "../support/cuda-tools.ts";
+
+const program = `__global__ void add(float *a, const float *b) { a[threadIdx.x] += b[threadIdx.x]; }
+int main() { add<<<1, 32>>>(nullptr, nullptr); return 0; }
+`;
+const code = (path: string) => {
+  const source = memorySource(readFileSync(path));
+  return findGpuCode(source, readElf(source));
+};
+
+const targets = [
+  "-gencode=arch=compute_75,code=[sm_75,compute_75]",
+  "-gencode=arch=compute_90a,code=sm_90a",
+  "-gencode=arch=compute_90,code=sm_90",
+  "-gencode=arch=compute_100f,code=sm_100f",
+  "-gencode=arch=compute_103a,code=sm_103a",
+  "-gencode=arch=compute_120f,code=[sm_120f,compute_120f]",
+];
+const all = ["sm_75", "sm_90", "sm_90a", "sm_100f", "sm_103a", "sm_120f", "compute_75", "compute_120f"];
+
+describe.skipIf(!hasCuda)(`nvcc${withoutCuda}`, () => {
+  const folder = () => makeFolder({ "k.cu": program });
+
+  it.each([
+    ["as it comes", []],
+    ["--compress-mode=size", ["--compress-mode=size"]],
+    ["--compress-mode=speed", ["--compress-mode=speed"]],
+    ["--compress-mode=none", ["--compress-mode=none"]],
+    ["--concat", ["--concat"]],
+    ["--concat of everything", ["--concat", "--compress-mode=size"]],
+    ["debug", ["-G"]],
+  ])("writes what cuobjdump and we read alike: %s", (_name, options) => {
+    const cwd = folder();
+    cudaTool("nvcc", [...options, ...targets, "-c", "k.cu", "-o", "k.o"], cwd);
+    const found = code(join(cwd, "k.o"));
+    expect(found?.targets.map(({ target }) => target)).toEqual(all);
+    expect(found?.damage).toEqual([]);
+    expect(found?.unknown).toEqual([]);
+    // Listing what is concatenated is new in cuobjdump 13.5 too.
+    expect(entriesByImgmatch(join(cwd, "k.o"))).toEqual(entriesByCuobjdump(join(cwd, "k.o")));
+  });
+
+  it("compresses with zstd, and says so", () => {
+    const cwd = folder();
+    cudaTool("nvcc", ["--compress-mode=size", ...targets, "-c", "k.cu", "-o", "size.o"], cwd);
+    cudaTool("nvcc", ["--compress-mode=none", ...targets, "-c", "k.cu", "-o", "none.o"], cwd);
+    expect(code(join(cwd, "size.o"))?.compression).toEqual({ zstd: 8 });
+    expect(code(join(cwd, "none.o"))?.compression).toEqual({ none: 8 });
+    const exact = code(join(cwd, "none.o"))?.toolkits.map(({ minimum, maximum }) => [minimum, maximum]);
+    expect(new Set(exact?.flat()).size).toBe(1);
+  });
+
+  it("keeps relocatable and LTO code apart", () => {
+    const cwd = folder();
+    cudaTool("nvcc", ["-rdc=true", "-arch=sm_80", "-c", "k.cu", "-o", "rdc.o"], cwd);
+    cudaTool("nvcc", ["-rdc=true", "-gencode=arch=compute_80,code=lto_80", "-c", "k.cu", "-o", "lto.o"], cwd);
+    expect(code(join(cwd, "rdc.o"))).toMatchObject({ targets: [], places: { __nv_relfatbin: 1 } });
+    expect(code(join(cwd, "rdc.o"))?.relocatable.map(({ target }) => target)).toEqual([
+      "sm_80",
+      "compute_80",
+    ]);
+    expect(code(join(cwd, "lto.o"))).toMatchObject({
+      targets: [],
+      relocatable: [],
+      lto: [{ target: "compute_80", modules: 1 }],
+    });
+  });
+
+  it.each(["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120", "sm_121a"])(
+    "writes a cubin for %s",
+    (target) => {
+      const cwd = folder();
+      cudaTool("nvcc", ["-cubin", `-arch=${target}`, "k.cu", "-o", "k.cubin"], cwd);
+      const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
+      expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
+      expect(cubin?.toolkit).toBe(/release (\d+\.\d+)/.exec(cudaTool("nvcc", ["--version"], cwd))?.[1]);
+      const hidden = Buffer.concat([Buffer.alloc(4099), readFileSync(join(cwd, "k.cubin")), Buffer.alloc(9)]);
+      expect(findGpuCode(memorySource(hidden), null)?.targets).toEqual([{ target, modules: 1 }]);
+      execFileSync("zstd", ["-q", "k.cubin", "-o", "k.zst"], { cwd });
+      const packed = Buffer.concat([Buffer.alloc(77), readFileSync(join(cwd, "k.zst")), Buffer.alloc(9)]);
+      expect(findGpuCode(memorySource(packed), null)).toMatchObject({
+        targets: [{ target, modules: 1 }],
+        compression: { zstd: 1 },
+      });
+    },
+  );
+
+  it("writes PTX as text", () => {
+    const cwd = folder();
+    cudaTool("nvcc", ["-ptx", "-arch=compute_90a", "k.cu", "-o", "k.ptx"], cwd);
+    expect(readPtxText(readFileSync(join(cwd, "k.ptx")))).toMatchObject({ arch: 90, suffix: "a" });
+  });
+});
+
+describe.skipIf(!hasCuda || ptxas12 === null)(
+  `ptxas 12${ptxas12 === null ? " (skipped: no IMGMATCH_CUDA12_PTXAS)" : withoutCuda}`,
+  () => {
+    const ptx = (target: string) =>
+      `.version 8.7\n.target ${target}\n.address_size 64\n.visible .entry k() { ret; }\n`;
+
+    it.each(["sm_52", "sm_75", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"])("writes %s", (target) => {
+      const cwd = makeFolder({ "k.ptx": ptx(target) });
+      execFileSync(ptxas12 ?? "", [`-arch=${target}`, "k.ptx", "-o", "k.cubin"], { cwd });
+      const number = /\d+/.exec(target)?.[0];
+      const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
+      expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
+      if (Number(number) < 100)
+        expect(cubin).toMatchObject({ abi: 7, toolkit: expect.stringMatching(/^12\./) });
+      cudaTool(
+        "fatbinary",
+        [
+          "-64",
+          "--create=k.fatbin",
+          "--compress-all",
+          `--image3=kind=elf,sm=${target.slice(3)},file=k.cubin`,
+        ],
+        cwd,
+      );
+      expect(code(join(cwd, "k.fatbin"))?.targets).toEqual([{ target, modules: 1 }]);
+    });
+  },
+);
+
+const libraries = hasCuda ? realLibraries() : [];
+describe.skipIf(libraries.length === 0)(
+  `real libraries${libraries.length === 0 ? " (skipped: none below IMGMATCH_CUDA_LIBRARIES)" : ""}`,
+  () => {
+    it.each(libraries)("%s", (path) => {
+      const theirs = entriesByCuobjdump(path);
+      const ours = entriesByImgmatch(path);
+      expect(ours.length).toBeGreaterThan(0);
+      // It refuses files that have code for GPUs which the toolkit dropped, and some others.
+      if (theirs !== null) expect(ours).toEqual(theirs);
+      expect(code(path)?.damage).toEqual([]);
+      expect(code(path)?.unknown).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,91 @@
+/**
+ * NVIDIA's compilers from PyPI's wheels, for tests: `IMGMATCH_CUDA_HOME` is the folder `nvidia/cu13` that nvidia-cuda-nvcc,
+ * nvidia-cuda-cuobjdump, nvidia-cuda-crt, nvidia-cuda-runtime and nvidia-nvvm unpack to; `IMGMATCH_CUDA12_PTXAS` the ptxas of
+ * nvidia-cuda-nvcc-cu12; `IMGMATCH_CUDA_LIBRARIES` any folder with real libraries in it.
+ */
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { memorySource } from "../../../src/inspect/byte-source.ts";
+import { readElf } from "../../../src/inspect/elf/elf.ts";
+import { containerMagic, type FatbinEntry, readContainer } from "../../../src/inspect/gpu/fatbin.ts";
+
+const home = process.env.IMGMATCH_CUDA_HOME ?? "";
+export const hasCuda = existsSync(join(home, "bin/nvcc")) && existsSync(join(home, "bin/cuobjdump"));
+export const withoutCuda = hasCuda ? "" : " (skipped: no IMGMATCH_CUDA_HOME with bin/nvcc and bin/cuobjdump)";
+export const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS ?? null;
+const libraryFolder = process.env.IMGMATCH_CUDA_LIBRARIES ?? null;
+
+export function cudaTool(name: string, args: readonly string[], cwd: string): string {
+  return execFileSync(join(home, "bin", name), args, {
+    cwd,
+    encoding: "utf8",
+    maxBuffer: 2 ** 28,
+    stdio: "pipe",
+  });
+}
+
+/** Every library below the folder that holds containers. */
+export function realLibraries(): readonly string[] {
+  if (libraryFolder === null) return [];
+  return readdirSync(libraryFolder, { recursive: true, encoding: "utf8" })
+    .map((path) => join(libraryFolder, path))
+    .filter((path) => path.endsWith(".so") && statSync(path).isFile())
+    .filter((path) => readFileSync(path).includes(containerMagic))
+    .sort();
+}
+
+/** `sm_90a 1.8 compressed` for every entry, sorted, as cuobjdump lists them; null where it refuses the file. */
+export function entriesByCuobjdump(file: string): readonly string[] | null {
+  let text: string;
+  try {
+    text = cudaTool("cuobjdump", ["-all", file], "/");
+  } catch {
+    return null;
+  }
+  let isWholeCompressed = false;
+  const entries: string[] = [];
+  for (const block of text.split(/^(?=\t?Fatbin )/m)) {
+    const isCompressed = /^\t?compressed/m.test(block);
+    if (block.startsWith("Fatbin concatenated")) isWholeCompressed = isCompressed;
+    const kind = /^\t?Fatbin (elf|ptx) code/.exec(block)?.[1];
+    if (kind === undefined) continue;
+    const arch = /^\t?arch = sm_(\w+)/m.exec(block)?.[1];
+    const version = /^\t?code version = \[(\d+),(\d+)\]/m.exec(block)?.slice(1).join(".");
+    const packed = isCompressed || (block.startsWith("\t") && isWholeCompressed) ? " compressed" : "";
+    entries.push(`${kind === "elf" ? "sm" : "compute"}_${arch} ${version}${packed}`);
+  }
+  return entries.sort();
+}
+
+/** The same by our own reader, over the sections that cuobjdump looks into. */
+export function entriesByImgmatch(file: string): readonly string[] {
+  const bytes = readFileSync(file);
+  const source = memorySource(bytes);
+  const sections = (readElf(source)?.sections ?? []).filter(({ name }) =>
+    [".nv_fatbin", "__nv_relfatbin"].includes(name),
+  );
+  const places = sections.length > 0 ? sections : [{ offset: 0, size: bytes.length }];
+  return places
+    .flatMap(({ offset, size }) => entriesIn(bytes, offset, offset + size))
+    .filter(({ kind }) => kind !== "lto")
+    .map(({ kind, arch, suffix, version, compression }) => {
+      const name = kind === "cubin" ? "sm" : kind === "ptx" ? "compute" : "unknown";
+      const compressed = compression === "none" ? "" : " compressed";
+      return `${name}_${arch}${suffix} ${version.major}.${version.minor}${compressed}`;
+    })
+    .sort();
+}
+
+function entriesIn(bytes: Buffer, start: number, end: number): readonly FatbinEntry[] {
+  const entries: FatbinEntry[] = [];
+  for (let at = start; at < end; ) {
+    const next = bytes.indexOf(containerMagic, at);
+    if (next === -1 || next >= end) break;
+    const container = readContainer(memorySource(bytes), next);
+    entries.push(...(container?.entries ?? []));
+    at = next + (container?.size ?? 8);
+  }
+  return entries;
+}
