@@ -7,7 +7,7 @@
 
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
-import { type FatbinEntry, entryKind, readEntry, compressionOf } from "./fatbin.ts";
+import { type FatbinEntry, entryKind, readEntry, compressionOf } from "./fatbin-entry.ts";
 
 const header = 64;
 const maxEntries = 2 ** 12;

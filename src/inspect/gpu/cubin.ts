@@ -6,7 +6,7 @@
 import { type ByteSource, memorySource } from "../byte-source.ts";
 import { type Elf, elfMachine, readElf } from "../elf/elf.ts";
 import { readNotes } from "../elf/notes.ts";
-import { textAt, u16, u32 } from "../little-endian.ts";
+import { u16 } from "../little-endian.ts";
 
 export interface CubinHeader {
   /** Format of the file: 7 until CUDA 12.9, 8 from then on, and for sm_100 and later since 12.8. */

@@ -2,7 +2,7 @@
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import { readCubin, readCubinHeader } from "./cubin.ts";
-import type { FatbinEntry } from "./fatbin.ts";
+import type { FatbinEntry } from "./fatbin-entry.ts";
 import { decompressLz4 } from "./lz4.ts";
 import { decompressZstd } from "./zstd.ts";
 

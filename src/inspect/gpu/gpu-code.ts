@@ -1,6 +1,6 @@
 /** What GPU code a file holds: targets with the number of modules that have each, toolkits, compression, and what nobody knows. */
 
-import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
+import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
 
 export interface GpuCode {
@@ -100,11 +100,11 @@ export function createGpuTally(): GpuTally {
         relocatable: counts(modulesOf.relocatable),
         lto: counts(modulesOf.lto),
         unknown: [...unknown].sort(([a], [b]) => a - b).map(([kind, entries]) => ({ kind, entries })),
-        compression: sortedRecord(compression),
+        compression: Object.fromEntries(sorted(compression)),
         toolkits: [...toolkits]
           .map(([key, toolkit]) => ({ ...toolkit, entries: toolkitEntries.get(key) ?? 0 }))
           .sort(byToolkit),
-        places: sortedRecord(places),
+        places: Object.fromEntries(sorted(places)),
         damage,
       };
     },
@@ -157,8 +157,8 @@ export function compareTargets(a: string, b: string): number {
   return kindA.localeCompare(kindB) || numberA - numberB || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-function sortedRecord<Key extends string>(map: ReadonlyMap<Key, number>): Partial<Record<Key, number>> {
-  return Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1))) as Partial<Record<Key, number>>;
+function sorted(map: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function byToolkit(a: ToolkitCount, b: ToolkitCount): number {

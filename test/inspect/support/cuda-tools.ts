@@ -9,7 +9,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
-import { containerMagic, type FatbinEntry, readContainer } from "../../../src/inspect/gpu/fatbin.ts";
+import { containerMagic, readContainer } from "../../../src/inspect/gpu/fatbin.ts";
+import type { FatbinEntry } from "../../../src/inspect/gpu/fatbin-entry.ts";
 
 const home = process.env.IMGMATCH_CUDA_HOME ?? "";
 export const hasCuda = existsSync(join(home, "bin/nvcc")) && existsSync(join(home, "bin/cuobjdump"));
@@ -32,7 +33,7 @@ export function realLibraries(): readonly string[] {
   return readdirSync(libraryFolder, { recursive: true, encoding: "utf8" })
     .map((path) => join(libraryFolder, path))
     .filter((path) => path.endsWith(".so") && statSync(path).isFile())
-    .filter((path) => readFileSync(path).includes(containerMagic))
+    .filter((path) => readFileSync(path).includes(Buffer.from(containerMagic)))
     .sort();
 }
 
