@@ -68,6 +68,7 @@ export type * from "./matrix/matrix.ts";
 export { parseMatrix } from "./matrix/parse-matrix.ts";
 export { matrixJsonSchema } from "./matrix/schema.ts";
 export type { Digest } from "./oci/digest.ts";
+export { type ImmutableReference, parseImmutableReference } from "./oci/immutable-reference.ts";
 export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
 export type { Cell } from "./plan/cell.ts";
 export { compareInputs, explainInputs } from "./plan/changes.ts";

@@ -3,11 +3,11 @@ import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { splitNodes } from "../launch/fleet/fleet.ts";
 import type { GpuUnit } from "../launch/gpu-units.ts";
-import { baseName, dnsName } from "../launch/image-name.ts";
 import { resolvedLabel } from "../launch/labels/vocabulary.ts";
 import { type FleetLaunch, hasFleet, type LaunchFormat, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
-import { referenceOf } from "../resolve/resolve.ts";
+import { dnsName, lastPart } from "../launch/workload-name.ts";
+import { immutableReferenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import { type LaunchFlags, workloadOf } from "./launch-options.ts";
 import { printDocuments } from "./launch-output.ts";
@@ -39,7 +39,7 @@ export async function launchFleet(
     });
   }
   const workload = workloadOf(target, flags);
-  const fleetName = flags.name ?? dnsName(baseName(lock.repository));
+  const fleetName = flags.name ?? dnsName(lastPart(lock.repository));
   const gpus = gpuUnits(flags.gpus, target.name);
   const names = uniqueNames(
     fleetName,
@@ -52,7 +52,7 @@ export async function launchFleet(
       // On every node of an image: what ends there is started again, unless it is a batch.
       task: workload.task ?? "service",
       name: names[index] ?? fleetName,
-      reference: referenceOf(lock, image),
+      reference: immutableReferenceOf(lock, image),
       requires: image.requires,
       host: anyNode,
       units: image.requires.cuda === null ? [] : gpus,

@@ -11,7 +11,7 @@ import { isLocal, type LaunchRequest, type LaunchTarget } from "../launch/target
 import { unsupported } from "../launch/unsupported.ts";
 import type { Lock, Requirement } from "../lock/lock.ts";
 import type { Ranking } from "../resolve/resolve.ts";
-import { referenceOf } from "../resolve/resolve.ts";
+import { immutableReferenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import { gpuWish, scheduledGpus } from "./launch-gpus.ts";
 import { formatFor, type LaunchFlags, workloadOf } from "./launch-options.ts";
@@ -42,7 +42,7 @@ export async function launch(flags: LaunchFlags, context: CommandContext): Promi
   const winner = winnerOf(choice.ranking, flags, lock);
   const request: LaunchRequest = {
     ...workloadOf(target, flags),
-    reference: referenceOf(lock, winner.image),
+    reference: immutableReferenceOf(lock, winner.image),
     requires: winner.image.requires,
     host: choice.host,
     units: winner.image.requires.cuda === null ? [] : choice.units,

@@ -1,4 +1,5 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
+import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 import type { CommandContext } from "./context.ts";
@@ -21,10 +22,15 @@ export async function resolve(flags: ResolveFlags, context: CommandContext): Pro
     return exitCodeOf(resolution);
   }
   if (resolution.match !== null) {
-    context.out(`${resolution.match.reference}\n`);
+    context.out(answerLine(resolution.match.reference));
     return exitCodes.ok;
   }
   throw noMatch(resolution, flags);
+}
+
+/** The whole of standard output: it becomes an argument of another program, and its type says that it is nothing else. */
+function answerLine(reference: ImmutableReference): string {
+  return `${reference}\n`;
 }
 
 /** A host that is broken is not a host that is too small: its exit code says so. */

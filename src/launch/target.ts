@@ -2,9 +2,10 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Requirement } from "../lock/lock.ts";
-import type { NodeLabel } from "./labels/node-label.ts";
+import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import type { FleetMember } from "./fleet/fleet.ts";
 import type { GpuUnit } from "./gpu-units.ts";
+import type { NodeLabel } from "./labels/node-label.ts";
 
 /** `batch` ends by itself, `service` is kept running. */
 export type Task = "batch" | "service";
@@ -19,7 +20,7 @@ export interface Mount {
 
 export interface LaunchRequest {
   /** `repo:tag@sha256:…` */
-  readonly reference: string;
+  readonly reference: ImmutableReference;
   readonly requires: Requirement;
   /** The host that the image was picked for, with the GPUs that the container is to get. */
   readonly host: HostFacts;

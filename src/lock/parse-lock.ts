@@ -1,10 +1,13 @@
 /** Text → lock. Checked by hand: this stands on the path of `resolve`, where no schema library is loaded. */
 
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
+import { isDigest } from "../oci/digest.ts";
+import { isRepository, isTag } from "../oci/reference.ts";
 import { type Lock, lockSchemaVersion } from "./lock.ts";
 
-const digest = /^sha256:[0-9a-f]{64}$/;
-const tag = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+const digest = { test: isDigest };
+const tag = { test: isTag };
+const repository = { test: isRepository };
 
 /** Throws `LOCK_SYNTAX`, `LOCK_VERSION` or `LOCK_SCHEMA` with every mistake. */
 export function parseLock(text: string, file: string): Lock {
@@ -35,7 +38,7 @@ function checkLock(root: Json, check: Checker): void {
   check.equal(root.schemaVersion, lockSchemaVersion, "schemaVersion");
   for (const key of ["name", "version"]) check.text(root[key], key);
   // It becomes a part of the one line that resolve prints.
-  check.text(root.repository, "repository", /^[^\s@]+$/);
+  check.text(root.repository, "repository", repository);
   check.text(root.matrixDigest, "matrixDigest", digest);
   if (root.prefer !== undefined) check.list(root.prefer, "prefer");
   const images = check.object(root.images, "images");
@@ -125,7 +128,7 @@ class Checker {
     return null;
   }
 
-  text(value: unknown, path: string, grammar = /./s): void {
+  text(value: unknown, path: string, grammar: { readonly test: (text: string) => boolean } = /./s): void {
     if (typeof value !== "string" || !grammar.test(value))
       this.report(`${path} is not valid: ${show(value)}`);
   }

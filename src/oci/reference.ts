@@ -1,7 +1,7 @@
 /** Image references, by the grammar of `distribution/reference`. Made only by {@link parseImageReference}. */
 
 import { ImgmatchError } from "../errors.ts";
-import { isDigest, type Digest } from "./digest.ts";
+import { type Digest, isDigest } from "./digest.ts";
 
 export interface ImageReference {
   /** Host with optional port; `docker.io` where the text names none. */
@@ -25,6 +25,10 @@ const hostPattern = new RegExp(
 const pathComponent = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
 const repositoryPattern = new RegExp(`^${pathComponent}(?:/${pathComponent})*$`);
 const tagPattern = /^\w[\w.-]{0,127}$/;
+// RFC 1035, 2.3.4.
+const longestHost = 253;
+const longestShown = 300;
+const longestLabel = 63;
 const bareIdentifierPattern = /^[a-f0-9]{64}$/;
 
 /**
@@ -47,10 +51,24 @@ export function parseImageReference(text: string): ImageReference {
   const { registry, rest } = splitRegistry(nameAndTag);
   const colon = rest.indexOf(":");
   const repository = colon < 0 ? rest : rest.slice(0, colon);
-  if (!hostPattern.test(registry)) fail(text, `${quote(registry)} is not a registry host`);
+  checkHost(text, registry);
   checkRepository(text, repository);
   const tag = colon < 0 ? null : checkTag(text, rest.slice(colon + 1));
   return { registry, repository, tag, digest };
+}
+
+/** Whether this names a repository and nothing more: no tag, no digest. What a lock, an index and a matrix may have. */
+export function isRepository(text: string): boolean {
+  try {
+    const { tag, digest } = parseImageReference(text);
+    return tag === null && digest === null;
+  } catch {
+    return false;
+  }
+}
+
+export function isTag(text: string): boolean {
+  return tagPattern.test(text);
 }
 
 /** `registry/repository`, always with the registry: `docker.io/library/debian`. */
@@ -105,6 +123,26 @@ function familiarName({ registry, repository }: ImageReference): string {
   return ambiguous ? `${dockerHub}/${familiar}` : familiar;
 }
 
+/**
+ * The grammar takes hosts that are none: `256.1.1.1`, a port of 99999, `xn--a`. What is asked over http has to be an address as the
+ * URL standard has it, and the same address: it reads `1.2.3` as 1.2.0.3.
+ */
+function checkHost(text: string, registry: string): void {
+  if (!hostPattern.test(registry)) fail(text, `${quote(registry)} is not a registry host`);
+  const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(registry) ?? [];
+  if (port !== undefined && !(Number(port) >= 1 && Number(port) <= 65_535))
+    fail(text, `${port} is not a port`, "a port is a number from 1 to 65535");
+  if (host.length > longestHost || host.split(".").some((label) => label.length > longestLabel)) {
+    const limit = `${longestHost} characters in all and ${longestLabel} between dots`;
+    fail(text, `its registry host has ${host.length} characters`, `a host has at most ${limit}`);
+  }
+  const address = `https://${host}/`;
+  const read = URL.canParse(address) ? new URL(address).hostname : null;
+  // One IPv6 address has many spellings.
+  if (read === null || (!host.startsWith("[") && read !== host.toLowerCase()))
+    fail(text, `${quote(host)} is not a registry host`, "use a name, or an IP address written in full");
+}
+
 function checkRepository(text: string, repository: string): void {
   const shown = quote(text.includes(repository) ? repository : repository.slice(officialPrefix.length));
   if (repository.toLowerCase() !== repository) {
@@ -145,7 +183,7 @@ function checkDigest(text: string, digest: string): Digest {
 }
 
 function quote(text: string): string {
-  return JSON.stringify(text);
+  return JSON.stringify(text.length <= longestShown ? text : `${text.slice(0, longestShown)}…`);
 }
 
 function fail(text: string, what: string, fix = "write it as registry/repository:tag"): never {

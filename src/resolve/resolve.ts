@@ -1,7 +1,9 @@
 /** Which image of a lock fits a host best, and why the others do not. */
 
+import { InternalError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { type ImmutableReference, immutableReference } from "../oci/immutable-reference.ts";
 import { viewHost } from "./host-view.ts";
 import { judgeView } from "./judge.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
@@ -48,7 +50,7 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
         ? null
         : {
             cell: winner.cell,
-            reference: referenceOf(lock, winner.image),
+            reference: immutableReferenceOf(lock, winner.image),
             tier: winner.fit.tier,
             reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
           },
@@ -88,7 +90,16 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
   return { ranked, rejected, problems: [...host.problems, ...notes], order };
 }
 
-/** `repo:tag@sha256:…`; the digest alone decides what is pulled. */
-export function referenceOf(lock: Lock, { tag, digest }: Pick<LockedImage, "tag" | "digest">): string {
-  return `${lock.repository}:${tag}${digest === null ? "" : `@${digest}`}`;
+/** `repo:tag@sha256:…`; the digest alone decides what is pulled. Without it for an image that was never built. */
+export function referenceOf(lock: Lock, image: Pick<LockedImage, "tag" | "digest">): string {
+  return image.digest === null ? `${lock.repository}:${image.tag}` : immutableReferenceOf(lock, image);
+}
+
+/** The same for an image that is built: only such an image fits a host. */
+export function immutableReferenceOf(
+  lock: Lock,
+  { tag, digest }: Pick<LockedImage, "tag" | "digest">,
+): ImmutableReference {
+  if (digest === null) throw new InternalError(`${tag} was chosen and is not built`);
+  return immutableReference(lock.repository, tag, digest);
 }

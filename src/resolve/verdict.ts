@@ -1,5 +1,7 @@
 /** The answer for one image on one host, and for a whole lock. */
 
+import type { ImmutableReference } from "../oci/immutable-reference.ts";
+
 export const reasonCodes = [
   "ARCH_MISMATCH",
   "CPU_FEATURES_MISSING",
@@ -59,8 +61,7 @@ export interface Resolution {
 
 export interface Match {
   readonly cell: string;
-  /** `repo:tag@sha256:…` */
-  readonly reference: string;
+  readonly reference: ImmutableReference;
   readonly tier: Tier;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];

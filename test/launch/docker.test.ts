@@ -5,8 +5,8 @@ import type { LaunchRequest } from "../../src/launch/target.ts";
 import type { Requirement } from "../../src/lock/lock.ts";
 import { a100, cpuHost, gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, requirement } from "../resolve/support/locks.ts";
+import { reference } from "./support/requests.ts";
 
-const reference = "registry.example.com/team/cv-tf:1.0@sha256:aa";
 const forGpu = requirement(cuda("12.8.1", ["sm_80"]));
 const argv = (requires: Requirement, host: HostFacts, change: Partial<LaunchRequest> = {}) =>
   launchTargets.docker.command({ reference, requires, host, args: [], ...change }).argv;
@@ -19,6 +19,7 @@ describe("docker", () => {
       "docker",
       "run",
       "--rm",
+      "--",
       reference,
       "--steps",
       "10",
@@ -28,7 +29,7 @@ describe("docker", () => {
   it("takes terminal and options from the caller", () => {
     expect(
       argv(requirement(null), cpuHost(), { interactive: true, tty: true, options: ["-v", "/data:/data"] }),
-    ).toEqual(["docker", "run", "--rm", "--interactive", "--tty", "-v", "/data:/data", reference]);
+    ).toEqual(["docker", "run", "--rm", "--interactive", "--tty", "-v", "/data:/data", "--", reference]);
   });
 
   it("names every visible GPU to CDI", () => {
@@ -40,6 +41,7 @@ describe("docker", () => {
       "nvidia.com/gpu=0",
       "--device",
       "nvidia.com/gpu=1",
+      "--",
       reference,
     ]);
   });
@@ -51,6 +53,7 @@ describe("docker", () => {
       "--rm",
       "--gpus",
       '"device=0,GPU-1111"',
+      "--",
       reference,
     ]);
   });
@@ -86,6 +89,7 @@ describe("docker", () => {
       "/dev/nvidiactl",
       "--device",
       "/dev/nvidia-uvm",
+      "--",
       reference,
     ]);
   });

@@ -5,8 +5,9 @@ import { runImage, type Spawn } from "../../src/launch/run.ts";
 import type { LocalTarget } from "../../src/launch/target.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { requirement } from "../resolve/support/locks.ts";
+import { reference } from "./support/requests.ts";
 
-const request = { reference: "r", requires: requirement(null), host: cpuHost(), args: [] };
+const request = { reference, requires: requirement(null), host: cpuHost(), args: [] };
 const node = (script: string): Pick<LocalTarget, "command"> => ({
   command: () => ({ argv: [process.execPath, "-e", script], env: { GREETING: "17" } }),
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LaunchRequest } from "../../src/launch/target.ts";
 import { zun } from "../../src/launch/targets/zun.ts";
+import { parseImmutableReference } from "../../src/oci/immutable-reference.ts";
 import { everyLaunch, type Options, readOptions, refusal } from "./support/documented.ts";
 import { everything, gpuModes } from "./support/requests.ts";
 import { needs } from "../support/needs.ts";
@@ -34,7 +35,7 @@ describe("openstack appcontainer run", () => {
 
   it.each([
     [{ settings: {} }, /it drops the digest and pulls the tag/],
-    [{ reference: `a/b@sha256:${"a".repeat(64)}` }, /drops the digest/],
+    [{ reference: parseImmutableReference(`a/b@sha256:${"a".repeat(64)}`) }, /drops the digest/],
     [
       { settings: { image: "tag" }, node: { key: "image.x", value: "y" } },
       /unless its scheduler has LabelFilter on/,

@@ -81,6 +81,21 @@ describe("a lock that is no lock", () => {
     ["name", (lock) => Object.assign(lock, { name: "" }), 'name is not valid: ""'],
     ["repository", (lock) => Object.assign(lock, { repository: "a b" }), 'repository is not valid: "a b"'],
     [
+      "repository that is an option",
+      (lock) => Object.assign(lock, { repository: "--mount=type=bind,source=/,target=/host" }),
+      'repository is not valid: "--mount=type=bind,source=/,target=/host"',
+    ],
+    [
+      "repository with a tag",
+      (lock) => Object.assign(lock, { repository: "a.example/b:1" }),
+      'repository is not valid: "a.example/b:1"',
+    ],
+    [
+      "repository on a port that is none",
+      (lock) => Object.assign(lock, { repository: "a.example:99999/b" }),
+      'repository is not valid: "a.example:99999/b"',
+    ],
+    [
       "matrixDigest",
       (lock) => Object.assign(lock, { matrixDigest: "sha256:1" }),
       'matrixDigest is not valid: "sha256:1"',

@@ -5,6 +5,7 @@ import {
   formatImageReference,
   fullImageName,
   type ImageReference,
+  isRepository,
   parseImageReference,
   withDigest,
   withTag,
@@ -177,3 +178,47 @@ function thrownBy(action: () => unknown): ImgmatchError {
   }
   throw new Error("nothing was thrown");
 }
+
+describe("hosts that are none", () => {
+  test.each([
+    "reg.example.com:99999/x",
+    "reg.example.com:0/x",
+    "reg.example.com:/x",
+    "256.1.1.1/x",
+    "1.2.3.4.5/x",
+    "1.2.3/x",
+    "0x7f.1/x",
+    "010.0.0.1/x",
+    "xn--a.example/x",
+    "[::1:5000/x",
+    "[:::]/x",
+    "[fe80::1%eth0]/x",
+    "user:secret@reg.example.com/x",
+    "reg.example.com:80:80/x",
+    `${"a".repeat(64)}.example/x`,
+    `${"a.".repeat(127)}example/x`,
+    "-v/x",
+    "--mount=type=bind,source=/,target=/host",
+    "reg.example.com\u0007/x",
+  ])("%s", (text) => {
+    expect(() => parseImageReference(text)).toThrow(ImgmatchError);
+    expect(isRepository(text)).toBe(false);
+  });
+
+  test.each(["[::1]:5000/x", "REG.example.com/x", "127.0.0.1:65535/x", "xn--nxasmq6b.example/x"])(
+    "%s is one",
+    (text) => {
+      expect(isRepository(text)).toBe(true);
+    },
+  );
+
+  test("every host that is taken makes an address", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[a-zA-Z0-9:.[\]-]{1,20}$/), (host) => {
+        if (!isRepository(`${host}/x`)) return;
+        const { registry, repository } = parseImageReference(`${host}/x`);
+        expect(new URL(`https://${registry}/v2/${repository}/`).username).toBe("");
+      }),
+    );
+  });
+});

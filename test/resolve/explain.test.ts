@@ -70,7 +70,7 @@ describe("explainResolution", () => {
   it("lets nothing of a facts file or a lock move the cursor", () => {
     const host = gpuHost([{ ...h100, name: "\u001b[2JH100" }], "570.124.06", "12.8");
     const lines = explainResolution(
-      lockOf({ "c\u0007": image(), one: gpuImage(cuda("12.8.1", ["sm_80"])) }),
+      lockOf({ "c\u0007": image({ tag: "c" }), one: gpuImage(cuda("12.8.1", ["sm_80"])) }),
       host,
     );
     expect(lines.join("")).not.toMatch(/\p{Cc}/u);

@@ -3,10 +3,10 @@
  * CHANGELOG (`--mount` since 1.0.0, `--no-eval` since 1.1.0, `instance run` since 1.2.0).
  */
 
+import { byDigest } from "../../oci/immutable-reference.ts";
 import { csvField } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
-import { byDigest } from "../image-name.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 

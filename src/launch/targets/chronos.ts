@@ -4,10 +4,11 @@
  * becomes of them) and docs/docs/api.md.
  */
 
-import { baseName, byDigest } from "../image-name.ts";
+import { byDigest } from "../../oci/immutable-reference.ts";
 import { textAttribute } from "../mesos-attribute.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName } from "../workload-name.ts";
 
 export const chronos: LaunchTarget = {
   name: "chronos",

@@ -3,8 +3,8 @@
 import { ImgmatchError } from "../../errors.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
-import { baseName, dnsName } from "../image-name.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
+import { baseName, dnsName } from "../workload-name.ts";
 
 export const compose: LaunchTarget = {
   name: "compose",

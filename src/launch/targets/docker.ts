@@ -9,7 +9,7 @@ import type { LaunchCommand, LaunchRequest, LocalTarget } from "../target.ts";
 /**
  * @example
  * docker.command({ reference, requires, host, args: ["--steps", "10"] }).argv;
- * // ["docker", "run", "--rm", "--device", "nvidia.com/gpu=0", reference, "--steps", "10"]
+ * // ["docker", "run", "--rm", "--device", "nvidia.com/gpu=0", "--", reference, "--steps", "10"]
  */
 export const docker: LocalTarget = {
   name: "docker",
@@ -26,7 +26,7 @@ function command(request: LaunchRequest): LaunchCommand {
   const mode = task === "service" ? ["--detach", "--restart", "unless-stopped"] : ["--rm"];
   const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
   const words = [...mode, ...terminal, ...gpuOptions(request), ...containerOptions(request), ...options];
-  return { argv: ["docker", "run", ...words, reference, ...args], env: {} };
+  return { argv: ["docker", "run", ...words, "--", reference, ...args], env: {} };
 }
 
 function gpuOptions(request: LaunchRequest): readonly string[] {

@@ -13,12 +13,13 @@ import type {
   PodTemplateSpec,
   Toleration,
 } from "kubernetes-types/core/v1.js";
+import { byDigest, referenceParts } from "../../oci/immutable-reference.ts";
 import { nodeSelectorTerms } from "../fleet/affinity.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { baseName, byDigest, dnsName, splitReference } from "../image-name.ts";
 import { labelNames } from "../node-labels.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName, dnsName } from "../workload-name.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
 type KubernetesKind = (typeof kubernetesKinds)[number];
@@ -63,7 +64,7 @@ function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorT
   const name = objectName(request);
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
   const namespace = namespaceOf(request);
-  const { tag } = splitReference(request.reference);
+  const { tag } = referenceParts(request.reference);
   const metadata = {
     name,
     ...(namespace === undefined ? {} : { namespace }),

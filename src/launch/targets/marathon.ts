@@ -4,12 +4,13 @@
  * docs/docs/preferential-gpu-scheduling.md (`gpus` needs `--enable_features gpu_resources`).
  */
 
+import { byDigest } from "../../oci/immutable-reference.ts";
 import { wholeGpus } from "../gpu-needs.ts";
-import { baseName, byDigest, dnsName } from "../image-name.ts";
 import { textAttribute } from "../mesos-attribute.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName, dnsName } from "../workload-name.ts";
 
 export const marathon: FleetTarget = {
   name: "marathon",

@@ -4,11 +4,12 @@
  * with the label com.nvidia.volumes.needed (isolators/gpu/volume.cpp).
  */
 
+import { byDigest } from "../../oci/immutable-reference.ts";
 import { wholeGpus } from "../gpu-needs.ts";
-import { baseName, byDigest } from "../image-name.ts";
 import { shellWords } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName } from "../workload-name.ts";
 
 export const mesos: LaunchTarget = {
   name: "mesos",

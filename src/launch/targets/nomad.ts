@@ -5,13 +5,14 @@
  * `Datacenters: ["*"]` and `nomad node meta apply` came with 1.5.
  */
 
+import { byDigest } from "../../oci/immutable-reference.ts";
 import { metaOf, type NomadConstraint, nodeConstraints } from "../fleet/nomad-constraints.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { baseName, byDigest, dnsName } from "../image-name.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName, dnsName } from "../workload-name.ts";
 
 export const nomad: FleetTarget = {
   name: "nomad",

@@ -28,7 +28,8 @@ function command(request: LaunchRequest): LaunchCommand {
   const mode = task === "service" ? ["--detach", "--restart", "unless-stopped"] : ["--rm"];
   const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
   const words = [...mode, ...terminal, ...plainOptions(request)];
-  const image = [...(request.options ?? []), reference, ...args];
+  const { options = [] } = request;
+  const image = [...options, "--", reference, ...args];
   if (units.length === 0) return { argv: ["docker", "run", ...words, ...image], env: {} };
   if (settings.wrapper === "no") {
     const gpus = spelledOut(request.host.nvidia?.driver ?? null, units);
@@ -36,7 +37,8 @@ function command(request: LaunchRequest): LaunchCommand {
   }
   refuseNewerCuda(request);
   return {
-    argv: ["nvidia-docker", "run", ...words, ...image],
+    // The wrapper takes `--` for an option with a value, and the image for its value (src/docker/docker.go, ParseArgs).
+    argv: ["nvidia-docker", "run", ...words, ...options, reference, ...args],
     env: { NV_GPU: units.map(unitId).join(",") },
   };
 }

@@ -1,9 +1,9 @@
 /** `podman run`: GPUs come through CDI. Source: NVIDIA Container Toolkit, "Support for Container Device Interface". */
 
 import { ImgmatchError } from "../../errors.ts";
+import { byDigest } from "../../oci/immutable-reference.ts";
 import { containerOptions } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
-import { byDigest } from "../image-name.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "../target.ts";
 
 export const podman: LocalTarget = {
@@ -21,7 +21,7 @@ function command(request: LaunchRequest): LaunchCommand {
   const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
   const devices = deviceNames(request).flatMap((device) => ["--device", device]);
   const words = [...mode, ...terminal, ...devices, ...containerOptions(request), ...options];
-  return { argv: ["podman", "run", ...words, byDigest(reference), ...args], env: {} };
+  return { argv: ["podman", "run", ...words, "--", byDigest(reference), ...args], env: {} };
 }
 
 function deviceNames(request: LaunchRequest): readonly string[] {

@@ -7,12 +7,14 @@
  * leaves an image with `NVIDIA_VISIBLE_DEVICES=void` alone.
  */
 
+import type { ImmutableReference } from "../../oci/immutable-reference.ts";
+import { parseImageReference } from "../../oci/reference.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { baseName, splitReference } from "../image-name.ts";
 import { labelNames } from "../node-labels.ts";
 import { shellWord, shellWords } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName } from "../workload-name.ts";
 
 export const slurm: LaunchTarget = {
   name: "slurm",
@@ -125,13 +127,9 @@ function programOf({ program, args, settings = {} }: LaunchRequest): readonly st
  * `REGISTRY#IMAGE:TAG`; what stands as the tag is asked of the registry as it is, and a digest is a name of a manifest too.
  * enroot takes a colon in it from 3.0.1 on, and `@sha256:…` only from 4.0.0 on.
  */
-function enrootUri(reference: string): string {
-  const { repository, tag, digest } = splitReference(reference);
-  const slash = repository.indexOf("/");
-  const first = repository.slice(0, Math.max(slash, 0));
-  const hasRegistry = /[.:]/.test(first) || first === "localhost";
-  const image = hasRegistry ? `${first}#${repository.slice(slash + 1)}` : repository;
-  return `${image}:${digest ?? tag ?? "latest"}`;
+function enrootUri(reference: ImmutableReference): string {
+  const { registry, repository, digest } = parseImageReference(reference);
+  return `${registry === "docker.io" ? "" : `${registry}#`}${repository}:${digest}`;
 }
 
 /** pyxis writes the paths between double quotes into a shell script; before 0.24.0 a blank ended them. */

@@ -6,10 +6,10 @@
 
 import { mountOption } from "../container-options.ts";
 import { isBundled, wholeGpus } from "../gpu-needs.ts";
-import { baseName, dnsName } from "../image-name.ts";
 import { labelNames } from "../node-labels.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { baseName, dnsName } from "../workload-name.ts";
 
 /** As in Docker's own examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
 const resourceKind = "NVIDIA-GPU";
@@ -52,6 +52,7 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
       ...(memoryMiB === undefined ? [] : ["--limit-memory", `${memoryMiB}m`]),
       ...(program === undefined ? [] : ["--entrypoint", entrypoint(program)]),
       ...options,
+      "--",
       reference,
       ...args,
     ],

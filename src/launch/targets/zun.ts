@@ -3,7 +3,7 @@
  * openstack/zun, zun/common/utils.py (image names) and zun/scheduler/filters.
  */
 
-import { splitReference } from "../image-name.ts";
+import { referenceParts } from "../../oci/immutable-reference.ts";
 import { labelNames } from "../node-labels.ts";
 import { shellWord } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../target.ts";
@@ -54,7 +54,7 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
 
 /** Zun reads a reference as name and tag, and asks the registry for the tag; without one it is `latest` (parse_image_name). */
 function imageOf({ reference, settings = {} }: LaunchRequest): string {
-  const { repository, tag } = splitReference(reference);
+  const { repository, tag } = referenceParts(reference);
   if (settings.image === "tag" && tag !== null) return `${repository}:${tag}`;
   throw unsupported(
     "zun",

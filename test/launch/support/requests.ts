@@ -2,10 +2,11 @@
 
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { LaunchRequest } from "../../../src/launch/target.ts";
+import { parseImmutableReference } from "../../../src/oci/immutable-reference.ts";
 import { a100, cpuHost, gpuHost } from "../../resolve/support/hosts.ts";
 import { cuda, digest, requirement } from "../../resolve/support/locks.ts";
 
-export const reference = `registry.example.com/team/cv-tf:1.12.0-v3@${digest}`;
+export const reference = parseImmutableReference(`registry.example.com/team/cv-tf:1.12.0-v3@${digest}`);
 
 const forHost = requirement(cuda("12.8.1", ["sm_80"]));
 const bundled = requirement(cuda("9.2.148", ["sm_80"], { driver: { mode: "bundled", version: "396.44" } }));

@@ -1,7 +1,7 @@
 /** Locks for tests: images with requirements, everything else filled in. */
 
-import type { Digest } from "../../../src/oci/digest.ts";
 import type { CudaRequirement, Lock, LockedImage, Requirement } from "../../../src/lock/lock.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
 import { levelV3 } from "./hosts.ts";
 
 export const digest: Digest = `sha256:${"a".repeat(64)}`;
@@ -55,7 +55,10 @@ export function lockOf(images: Readonly<Record<string, LockedImage>>): Lock {
     repository: "registry.example.com/team/cv-tf",
     matrixDigest: digest,
     images: Object.fromEntries(
-      Object.entries(images).map(([cell, locked]) => [cell, { ...locked, tag: cell }]),
+      Object.entries(images).map(([cell, locked]) => [
+        cell,
+        { ...locked, tag: cell.replace(/[^\w.-]/g, "_") },
+      ]),
     ),
   };
 }
