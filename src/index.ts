@@ -10,7 +10,8 @@
  * @packageDocumentation
  */
 
-export { type BuildPlanOptions, type BuildSummary, buildPlan } from "./build/build-plan.ts";
+export { type BuildPlanOptions, buildPlan } from "./build/build-plan.ts";
+export type { BuildSummary } from "./build/fleet-builder.ts";
 export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./build/engine.ts";
 export { type CacheOptions, noCache } from "./build/engines/cache.ts";
 export { engines } from "./build/engines/engines.ts";

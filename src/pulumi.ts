@@ -13,7 +13,7 @@
 import { dirname, join, resolve as resolvePath } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { FleetImages, type RegistryLogin, withoutStack } from "./build/engines/pulumi/component.ts";
-import { epochOf, findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
+import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
 import { ImgmatchError, type Problem, throwProblems } from "./errors.ts";
 import { type Fleet, openFleet, openFleetText, planOpenFleet } from "./fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
@@ -27,6 +27,7 @@ import { createBaseLookup } from "./registry/base-lookup.ts";
 import type { RegistryClient } from "./registry/client.ts";
 import { createRegistryClient } from "./registry/create-client.ts";
 import type { CredentialStore } from "./registry/credential.ts";
+import { sourceDateEpoch } from "./build/source-date-epoch.ts";
 import { dockerCredentials } from "./registry/credentials.ts";
 import { isLoopback } from "./registry/endpoint.ts";
 import { proxyFromEnv } from "./registry/proxy.ts";
@@ -132,7 +133,7 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
             throw args.registry === undefined ? error : aboutLogin(error);
           }),
     revision: await readRevision(fleet.root, env),
-    epoch: epochOf(env),
+    epoch: sourceDateEpoch(env),
     baseDir,
     workDir: join(root, ".imgmatch", "pulumi"),
     known: null,

@@ -4,34 +4,21 @@ import type { Fleet } from "../fleet.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
-import type { RegistryClient } from "../registry/client.ts";
 import type { Engine } from "./engine.ts";
+import type { BuildSummary, FleetBuilder, FleetBuildOptions } from "./fleet-builder.ts";
 import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem } from "./jobs.ts";
-import { type BuildEvent, buildFleet, type CellResult } from "./schedule.ts";
+import { buildFleet, type CellResult } from "./schedule.ts";
 
-export interface BuildPlanOptions {
-  readonly engine: Engine;
-  /** Needed for `push`. */
-  readonly registry: RegistryClient | null;
-  readonly push: boolean;
-  readonly lockFile: string;
-  readonly logFolder: string;
-  readonly concurrency: number;
-  /** Commit of the sources, for a label; empty where there is none. */
-  readonly revision: string;
-  /** Time of each build, for the lock. */
-  readonly now: () => Date;
-  readonly onEvent?: (event: BuildEvent) => void;
-  /** First interruption: start nothing new, finish pushes. */
-  readonly drain?: AbortSignal;
-  readonly stop?: AbortSignal;
+export interface BuildPlanOptions extends FleetBuildOptions {
+  readonly engine: Pick<Engine, "describe" | "build" | "push">;
 }
 
-export interface BuildSummary {
-  /** One per cell that was to be built, in the order of the plan. */
-  readonly results: readonly CellResult[];
-  readonly kept: number;
-  readonly interrupted: boolean;
+/** Every cell by itself. */
+export function cellBuilder(engine: BuildPlanOptions["engine"]): FleetBuilder {
+  return {
+    build: (plan, fleet, options) => buildPlan(plan, fleet, { ...options, engine }),
+    preview: async () => [],
+  };
 }
 
 /**
@@ -39,7 +26,6 @@ export interface BuildSummary {
  * Throws `WRITE_FAILED` or `LOCK_BUSY` when the lock cannot be written, and what the engine throws before the first cell.
  */
 export async function buildPlan(plan: Plan, fleet: Fleet, options: BuildPlanOptions): Promise<BuildSummary> {
-  if (options.engine.buildPlan !== undefined) return options.engine.buildPlan(plan, fleet, options);
   const wanted = plan.cells.filter(({ action }) => action === "build");
   const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
   const builder = ready.size > 0 ? await options.engine.describe() : "";

@@ -1,18 +1,13 @@
-/** What builds. Each engine is one folder of `build/engines/` and one line of its table. */
+/** What builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
 
-import type { Fleet } from "../fleet.ts";
 import type { ContextEntry } from "../io/context.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import type { Plan } from "../plan/planned-cell.ts";
-import type { BuildPlanOptions, BuildSummary } from "./build-plan.ts";
 
 export interface Engine {
   readonly name: string;
   /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
   describe(): Promise<string>;
-  /** Platforms that it builds without emulation, for example `linux/amd64`. */
-  platforms(): Promise<readonly string[]>;
   /**
    * Builds one image. Log lines go to `onLog` as they come, without line ends.
    * Throws `BUILD_FAILED` when the Dockerfile fails, `ENGINE_…` when the engine does.
@@ -20,30 +15,16 @@ export interface Engine {
   build(request: BuildRequest, watch: BuildWatch): Promise<BuiltImage>;
   /**
    * Pushes under a name that nobody looks for and answers the manifest's digest as the registry has it.
-   * Giving it its real tag is not the engine's work: see `build/publish.ts`.
+   * Giving it its real tag is not the engine's work: see `publish/publish-image.ts`.
    */
   push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
   /** The layers of an image that this engine has just built, the base's first. */
   layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
   /**
-   * For engines that keep every build as an image: looks which images there are, and answers what removes those that builds
-   * without cache have added since. Images with a name and images in use stay. What cannot be removed is told to `onLog`.
+   * Looks which images the engine has, and answers what removes those that builds without cache have added since; nothing
+   * for an engine that keeps no images. Images with a name and images in use stay. What cannot be removed is told to `onLog`.
    */
-  scratch?(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
-  /** For engines that build a whole fleet at once: in place of `build` and `push` for each cell. */
-  buildPlan?(plan: Plan, fleet: Fleet, options: BuildPlanOptions): Promise<BuildSummary>;
-  /** What `buildPlan` would change, where the engine keeps a state of its own to compare with. */
-  previewPlan?(
-    plan: Plan,
-    fleet: Fleet,
-    options: Pick<BuildPlanOptions, "push" | "registry" | "revision" | "concurrency">,
-  ): Promise<readonly EnginePreview[]>;
-}
-
-/** One part of an engine's state, and how many things of it each operation would change: `{ create: 3, same: 10 }`. */
-export interface EnginePreview {
-  readonly stack: string;
-  readonly changes: Readonly<Record<string, number>>;
+  scratch(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
 }
 
 export interface Layer {

@@ -25,7 +25,7 @@ export interface LayerDifference {
  * The engine has the same images afterwards as before.
  */
 export async function buildTwice(
-  engine: Engine,
+  engine: Pick<Engine, "build" | "layers" | "scratch">,
   request: BuildRequest,
   watch: BuildWatch,
 ): Promise<ReproReport> {
@@ -33,7 +33,7 @@ export async function buildTwice(
     const image = await engine.build({ ...request, noCache: true, tags: [] }, watch);
     return { id: image.id, layers: await engine.layers(image, watch) };
   };
-  const sweep = await engine.scratch?.(watch.onLog);
+  const sweep = await engine.scratch(watch.onLog);
   try {
     const one = await once();
     const other = await once();
@@ -45,7 +45,7 @@ export async function buildTwice(
       ids: [one.id, other.id],
     };
   } finally {
-    await sweep?.();
+    await sweep();
   }
 }
 

@@ -79,7 +79,7 @@ export interface FinishedJob {
 }
 
 export interface BuildFleetOptions {
-  readonly engine: Engine;
+  readonly engine: Pick<Engine, "build" | "push">;
   /** Needed when a job has a reference. */
   readonly registry: RegistryClient | null;
   /** Cells at the same time, at least 1. */

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
-import { type BuildSummary, buildPlan } from "../build/build-plan.ts";
-import type { EnginePreview } from "../build/engine.ts";
+import { engineTraits } from "../build/engines/engine-traits.ts";
+import type { BuildSummary, StackPreview } from "../build/fleet-builder.ts";
+import { sourceDateEpoch } from "../build/source-date-epoch.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readRevision } from "../io/revision.ts";
@@ -15,7 +16,7 @@ import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
-import { type EngineFlags, engineFor, requirePush } from "./engine-options.ts";
+import { type EngineFlags, fleetBuilderFor, requirePush } from "./engine-options.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
 import { registryFor } from "./registry-options.ts";
 
@@ -98,27 +99,25 @@ function refuseForeignLock(lock: Lock | null, { matrix }: Fleet, file: string): 
   });
 }
 
-/** null for engines that keep no state to compare with. */
+/** null for engines that keep no state to compare with: they need not be there for a dry run. */
 async function previewFor(
   plan: Plan,
   fleet: Fleet,
   flags: BuildFlags,
   context: CommandContext,
-): Promise<readonly EnginePreview[] | null> {
-  // The other engines need not be there for a dry run.
-  if (flags.engine !== "pulumi") return null;
-  const engine = await engineFor(flags, context);
+): Promise<readonly StackPreview[] | null> {
+  if (!engineTraits[flags.engine].stacks) return null;
+  const builder = await fleetBuilderFor(flags, context);
   const push = flags.push ?? false;
-  const preview = await engine.previewPlan?.(plan, fleet, {
+  return builder.preview(plan, fleet, {
     push,
     registry: push ? await registryFor(flags, { env: context.env }) : null,
-    concurrency: flags.concurrency,
     revision: await readRevision(fleet.root, context.env),
+    concurrency: flags.concurrency,
   });
-  return preview ?? null;
 }
 
-function describePreview({ stack, changes }: EnginePreview): string {
+function describePreview({ stack, changes }: StackPreview): string {
   const parts = Object.entries(changes).map(([operation, count]) => `${count} ${operation}`);
   return `stack ${stack}: ${parts.join(", ") || "nothing"}\n`;
 }
@@ -143,18 +142,17 @@ export async function runBuild(
   flags: BuildFlags,
   context: CommandContext,
 ): Promise<BuildSummary> {
-  const engine = await engineFor(flags, context);
+  const builder = await fleetBuilderFor(flags, context);
   const reporter = reporterFor(reporterName(flags, context), plan, context);
-  const epoch = context.env.SOURCE_DATE_EPOCH;
-  const summary = await buildPlan(plan, fleet, {
-    engine,
+  const epoch = sourceDateEpoch(context.env);
+  const summary = await builder.build(plan, fleet, {
     registry: flags.push ? await registryFor(flags, { env: context.env }) : null,
     push: flags.push ?? false,
     lockFile: lockFileOf(flags),
     logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),
     concurrency: flags.concurrency,
     revision: await readRevision(fleet.root, context.env),
-    now: () => (epoch !== undefined && /^\d+$/.test(epoch) ? new Date(Number(epoch) * 1000) : new Date()),
+    now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
     onEvent: reporter.onEvent,
     drain: context.signal,
   });

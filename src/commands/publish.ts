@@ -1,4 +1,4 @@
-import type { BuildSummary } from "../build/build-plan.ts";
+import type { BuildSummary } from "../build/fleet-builder.ts";
 import { type ExitCode, exitCodes, type Problem } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readLock } from "../lock/lock-file.ts";

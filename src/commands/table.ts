@@ -1,7 +1,7 @@
 /** Every command with its flags: one entry each. What a command does is loaded when it runs. */
 
 import { type Command, Option } from "commander";
-import type { EngineName } from "../build/engines/engines.ts";
+import { type EngineName, engineTraits } from "../build/engines/engine-traits.ts";
 import { type ExitCode, ImgmatchError } from "../errors.ts";
 import type { CommandContext } from "./context.ts";
 import type { FleetFlags } from "./fleet-options.ts";
@@ -238,13 +238,12 @@ function withFleet(command: Command): Command {
     .option("--registry <host/path>", "publish there instead of the matrix's registry");
 }
 
-// Named here and not read from the table of engines, which would load them all.
-const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
-
 /** What concerns the engine. */
 function withEngine(command: Command): Command {
   return command
-    .addOption(new Option("--engine <name>", "what builds").choices(engineNames).default("docker"))
+    .addOption(
+      new Option("--engine <name>", "what builds").choices(Object.keys(engineTraits)).default("docker"),
+    )
     .option("--builder <name>", "with --engine buildx: a builder of docker buildx ls, also a remote one")
     .option(
       "--cache-from <ref>",

@@ -1,6 +1,6 @@
 /** A build as it goes: one reporter per kind of reader, each a function from events to text. */
 
-import type { BuildSummary } from "../build/build-plan.ts";
+import type { BuildSummary } from "../build/fleet-builder.ts";
 import type { BuildEvent, CellResult } from "../build/schedule.ts";
 import { assertNever, type Problem } from "../errors.ts";
 import { formatImageReference } from "../oci/reference.ts";

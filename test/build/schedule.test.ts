@@ -49,11 +49,7 @@ interface Steps {
 function fleet({ build = async () => {}, push = async () => {} }: Steps = {}) {
   const registry = createMemoryRegistry();
   const events: BuildEvent[] = [];
-  const engine: Engine = {
-    name: "fake",
-    describe: async () => "fake 1",
-    layers: async () => [],
-    platforms: async () => ["linux/amd64"],
+  const engine: BuildFleetOptions["engine"] = {
     async build({ cell }, watch) {
       await build(cell, watch);
       return { id: cell, size: cell.length };

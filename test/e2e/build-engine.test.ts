@@ -42,7 +42,7 @@ describe("Docker engine", needs(reason), () => {
   beforeAll(async () => {
     if (!stack.available) return;
     engine = await createDockerEngine({ env: stack.engineEnv });
-    platform = (await engine.platforms())[0] ?? "";
+    platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
     folder = await mkdtemp(join(tmpdir(), "imgmatch-build-"));
     await mkdir(join(folder, "bin"));
     await copyFile(busybox, join(folder, "bin/busybox"));

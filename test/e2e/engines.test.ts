@@ -174,9 +174,8 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
     const reference = (text: string) =>
       parseImageReference(`${stack.available ? stack.registry : ""}/engines/${text}`);
 
-    it("says what it is and what it builds for", async () => {
+    it("says what it is", async () => {
       expect(await engine.describe()).toMatch(/^\w+ .*\d/);
-      expect(await engine.platforms()).toContain(platform);
     });
 
     it("builds what was asked for, and the registry serves the digest that it names", async () => {

@@ -25,7 +25,7 @@ describe("Shared stages", needs(reason), () => {
     if (!stack.available) return;
     engine = await createDockerEngine({ env: stack.engineEnv });
     api = await connectDocker(stack.engineEnv);
-    platform = (await engine.platforms())[0] ?? "";
+    platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
     context = await makeBusyboxContext({ "src/main.c": "int main() { return 0; }\n" });
   });
   afterAll(async () => context?.remove());

@@ -1,13 +1,16 @@
-/** The engines that there are. Adding one is one folder and one line. */
+/** The engines that there are. Adding one is one folder, one line here and one in `engine-traits.ts`. */
 
 import type { Environment } from "../../docker/endpoint.ts";
 import type { CredentialStore } from "../../registry/credential.ts";
+import { cellBuilder } from "../build-plan.ts";
 import type { Engine } from "../engine.ts";
+import type { FleetBuilder } from "../fleet-builder.ts";
 import { createBuildxEngine } from "./buildx/engine.ts";
 import type { CacheOptions } from "./cache.ts";
 import { createDockerEngine } from "./docker/engine.ts";
+import type { EngineName } from "./engine-traits.ts";
 import { createPodmanEngine } from "./podman/engine.ts";
-import { createPulumiEngine } from "./pulumi/engine.ts";
+import { createPulumiBuilder } from "./pulumi/builder.ts";
 import type { BuildSecret } from "./secrets.ts";
 
 export interface EngineOptions {
@@ -24,11 +27,18 @@ export interface EngineOptions {
   readonly stack?: string | undefined;
 }
 
+/** What builds single images; Pulumi's are built by the Docker Engine that its plug-in uses. */
 export const engines = {
   docker: createDockerEngine,
   buildx: createBuildxEngine,
   podman: createPodmanEngine,
-  pulumi: createPulumiEngine,
-} as const satisfies Record<string, (options: EngineOptions) => Promise<Engine>>;
+  pulumi: createDockerEngine,
+} as const satisfies Record<EngineName, (options: EngineOptions) => Promise<Engine>>;
 
-export type EngineName = keyof typeof engines;
+/** What builds fleets. */
+export const fleetBuilders = {
+  docker: async (options) => cellBuilder(await createDockerEngine(options)),
+  buildx: async (options) => cellBuilder(await createBuildxEngine(options)),
+  podman: async (options) => cellBuilder(await createPodmanEngine(options)),
+  pulumi: createPulumiBuilder,
+} as const satisfies Record<EngineName, (options: EngineOptions) => Promise<FleetBuilder>>;

@@ -5,6 +5,7 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,7 +65,7 @@ export async function createBuildxEngine({
 }: BuildxOptions): Promise<Engine> {
   const chosen = builder === undefined ? [] : ["--builder", builder];
   const facts = await inspectBuilder(env, chosen);
-  const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
+  const epoch = sourceDateEpoch(env);
   const means: Means = {
     // Attestations would make an index of every image.
     env: { ...env, BUILDX_NO_DEFAULT_ATTESTATIONS: "1", BUILDX_METADATA_PROVENANCE: "disabled" },
@@ -94,7 +95,6 @@ export async function createBuildxEngine({
   return {
     name: "buildx",
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
-    platforms: async () => facts.platforms,
     async build(request, watch) {
       if (request.noCache && engineOf === null) {
         // Asked for later it could be another build's layer: the builder's cache then has both.
@@ -136,9 +136,8 @@ export async function createBuildxEngine({
       if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
       return digest;
     },
-    ...(engineOf === null
-      ? {}
-      : { scratch: async (onLog) => createScratch(await engineOf(), () => uncached, onLog) }),
+    scratch: async (onLog) =>
+      engineOf === null ? async () => {} : createScratch(await engineOf(), () => uncached, onLog),
   };
 }
 

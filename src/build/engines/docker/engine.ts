@@ -1,5 +1,6 @@
 /** The Docker Engine, with BuildKit inside the engine itself: no docker command and no buildx needed. */
 
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
@@ -53,7 +54,7 @@ export async function createDockerEngine({
   requireInline(cache);
   const advice = adviceFor("engine", ca);
   const api = await connectDocker(env);
-  const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
+  const epoch = sourceDateEpoch(env);
   const mtime = epoch ?? 0;
   const pullBases = pullPrivateBases(api, credentials);
   const rewriting = createRewriting(epoch !== null && (await hasContentStore(api)));
@@ -61,7 +62,6 @@ export async function createDockerEngine({
   return {
     name: "docker",
     describe: () => describe(api),
-    platforms: () => platforms(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();
       const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice };
@@ -97,21 +97,6 @@ async function describe(api: DockerApi): Promise<string> {
   };
   const name = /podman/i.test(Platform?.Name ?? "") ? "podman" : "docker";
   return `${name} ${Version ?? `API ${api.version}`}`;
-}
-
-/** The engine's own architecture only: whether binfmt handlers for others are there, the API does not tell. */
-async function platforms(api: DockerApi): Promise<readonly string[]> {
-  const { Os, Arch } = (await api.json("GET", "/version")) as {
-    readonly Os?: string;
-    readonly Arch?: string;
-  };
-  if (Os === undefined || Arch === undefined) {
-    throw new ImgmatchError({
-      code: "ENGINE_FAILED",
-      message: `the engine at ${api.endpoint.shown} does not say its platform`,
-    });
-  }
-  return [`${Os}/${Arch}`];
 }
 
 interface BuildMeans {

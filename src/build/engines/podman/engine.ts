@@ -1,5 +1,6 @@
 /** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
 
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,13 +32,12 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
   const usable = await withAuthority(await withReadableConfig(env), ca);
   const advice = adviceFor("containers", ca);
   const { program, version } = await findProgram(usable);
-  const epoch = /^\d+$/.test(env.SOURCE_DATE_EPOCH ?? "") ? Number(env.SOURCE_DATE_EPOCH) : null;
+  const epoch = sourceDateEpoch(env);
   const stage = createStaging(epoch ?? 0);
   const uncached: string[] = [];
   return {
     name: "podman",
     describe: async () => `${program} ${version}`,
-    platforms: async () => [`linux/${process.arch === "x64" ? "amd64" : process.arch}`],
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>
       build({ program, env: usable, secrets, stage, epoch, uncached, advice }, request, watch),

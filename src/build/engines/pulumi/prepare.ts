@@ -44,11 +44,6 @@ export interface PreparedFleet {
   readonly replaced: ReadonlySet<string>;
 }
 
-/** SOURCE_DATE_EPOCH in seconds since 1970; null where it is not set, or is no number. */
-export function epochOf({ SOURCE_DATE_EPOCH: text = "" }: Environment): number | null {
-  return /^\d+$/.test(text) ? Number(text) : null;
-}
-
 /** Cells that are to be in the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */
 export function readyCells({ cells }: Plan): readonly ReadyCell[] {
   const wanted = cells.filter(({ action }) => action === "build" || action === "keep");

@@ -8,15 +8,16 @@ import type { Fleet } from "../../../fleet.ts";
 import { updateLock } from "../../../lock/update-lock.ts";
 import type { Cell } from "../../../plan/cell.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
-import { type BuildPlanOptions, type BuildSummary, withImages } from "../../build-plan.ts";
-import type { EnginePreview } from "../../engine.ts";
+import { withImages } from "../../build-plan.ts";
+import type { BuildSummary, FleetBuildOptions, FleetBuilder, StackPreview } from "../../fleet-builder.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import type { Advice } from "../advice.ts";
 import { partOf, resourceName } from "./cells.ts";
 import { FleetImages } from "./component.ts";
 import { type ImageEvent, readEvent } from "./events.ts";
-import { epochOf, findPublished, type PreparedFleet } from "./prepare.ts";
+import { findPublished, type PreparedFleet } from "./prepare.ts";
 import { createRecorder } from "./results.ts";
 import { shardCells } from "./shards.ts";
 import { lastWords, openWorkspace, readState, withStackLock } from "./workspace.ts";
@@ -31,7 +32,7 @@ export interface RunOptions {
   readonly sizeOf: (name: string) => Promise<number | null>;
 }
 
-type Common = Pick<BuildPlanOptions, "push" | "registry" | "revision" | "concurrency">;
+type Common = Parameters<FleetBuilder["preview"]>[2];
 
 /** One stack with the cells that the plan has of it. */
 interface Shard {
@@ -50,8 +51,8 @@ export async function previewPlan(
   fleet: Fleet,
   options: Common,
   run: RunOptions,
-): Promise<readonly EnginePreview[]> {
-  const previews: EnginePreview[] = [];
+): Promise<readonly StackPreview[]> {
+  const previews: StackPreview[] = [];
   for (const shard of await prepareShards(plan, fleet, options, run)) {
     const changes = await told(shard.name, () =>
       withStackLock(shard.stack, () => shard.stack.preview(updateOptions(shard, options))),
@@ -65,7 +66,7 @@ export async function previewPlan(
 export async function runPlan(
   plan: Plan,
   fleet: Fleet,
-  options: BuildPlanOptions,
+  options: FleetBuildOptions,
   run: RunOptions,
   builder: string,
 ): Promise<BuildSummary> {
@@ -140,7 +141,16 @@ async function prepareShards(
     const ids = new Set(cells.map(({ id }) => id));
     const own = planned.filter(({ cell }) => ids.has(cell.id));
     if (own.length === 0) continue;
-    const common = { plan, fleet, cells: own, push, registry, published, revision, epoch: epochOf(run.env) };
+    const common = {
+      plan,
+      fleet,
+      cells: own,
+      push,
+      registry,
+      published,
+      revision,
+      epoch: sourceDateEpoch(run.env),
+    };
     const where = { baseDir: workspace.workDir, workDir: resolve(fleet.root, ".imgmatch", "pulumi") };
     shards.push(await told(name, () => openShard(name, cells, { ...common, ...where }, workspace)));
   }
@@ -204,7 +214,7 @@ function updateOptions({ replace, target }: Shard, { concurrency }: Common) {
 
 async function update(
   shard: Shard,
-  options: BuildPlanOptions,
+  options: FleetBuildOptions,
   take: (planned: ReadyCell, event: ImageEvent) => void,
 ): Promise<void> {
   const { stack, prepared } = shard;

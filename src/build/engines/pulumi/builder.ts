@@ -1,14 +1,14 @@
 /** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
 
 import { ImgmatchError } from "../../../errors.ts";
-import type { Engine } from "../../engine.ts";
+import type { FleetBuilder } from "../../fleet-builder.ts";
 import { adviceFor } from "../advice.ts";
 import { connectDocker } from "../../../docker/api.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
 import { findParts } from "./missing-parts.ts";
 
-export interface PulumiEngineOptions extends DockerEngineOptions {
+export interface PulumiBuilderOptions extends DockerEngineOptions {
   /** Default: `imgmatch`. */
   readonly stack?: string | undefined;
 }
@@ -16,9 +16,8 @@ export interface PulumiEngineOptions extends DockerEngineOptions {
 /**
  * Throws `USAGE` for a name that no stack can have, `ENGINE_NOT_FOUND` that names all missing parts and how to install them,
  * and what the Docker Engine throws.
- * A single image, as `repro` makes it, is built by the Docker Engine without a stack.
  */
-export async function createPulumiEngine(options: PulumiEngineOptions): Promise<Engine> {
+export async function createPulumiBuilder(options: PulumiBuilderOptions): Promise<FleetBuilder> {
   const { env, stack = "imgmatch", ca } = options;
   requireStackName(stack);
   const parts = await findParts(env);
@@ -27,13 +26,10 @@ export async function createPulumiEngine(options: PulumiEngineOptions): Promise<
   const run = { env, pulumiRoot: parts.root, stack, advice: adviceFor("engine", ca), sizeOf };
   const builder = `pulumi ${parts.version}, docker plug-in ${parts.plugin}, ${await docker.describe()}`;
   return {
-    ...docker,
-    name: "pulumi",
-    describe: async () => builder,
     // Pulumi takes half a second to load: only where it is asked for.
-    buildPlan: async (plan, fleet, buildOptions) =>
+    build: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).runPlan(plan, fleet, buildOptions, run, builder),
-    previewPlan: async (plan, fleet, buildOptions) =>
+    preview: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).previewPlan(plan, fleet, buildOptions, run),
   };
 }

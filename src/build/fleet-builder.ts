@@ -1,0 +1,47 @@
+/** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
+
+import type { Fleet } from "../fleet.ts";
+import type { Plan } from "../plan/planned-cell.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import type { BuildEvent, CellResult } from "./schedule.ts";
+
+export interface FleetBuilder {
+  /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
+  build(plan: Plan, fleet: Fleet, options: FleetBuildOptions): Promise<BuildSummary>;
+  /** What `build` would change in the builder's own state; empty where it keeps none. */
+  preview(
+    plan: Plan,
+    fleet: Fleet,
+    options: Pick<FleetBuildOptions, "push" | "registry" | "revision" | "concurrency">,
+  ): Promise<readonly StackPreview[]>;
+}
+
+export interface FleetBuildOptions {
+  /** Needed for `push`. */
+  readonly registry: RegistryClient | null;
+  readonly push: boolean;
+  readonly lockFile: string;
+  readonly logFolder: string;
+  readonly concurrency: number;
+  /** Commit of the sources, for a label; empty where there is none. */
+  readonly revision: string;
+  /** Time of each build, for the lock. */
+  readonly now: () => Date;
+  readonly onEvent?: (event: BuildEvent) => void;
+  /** First interruption: start nothing new, finish pushes. */
+  readonly drain?: AbortSignal;
+  readonly stop?: AbortSignal;
+}
+
+export interface BuildSummary {
+  /** One per cell that was to be built, in the order of the plan. */
+  readonly results: readonly CellResult[];
+  readonly kept: number;
+  readonly interrupted: boolean;
+}
+
+/** One part of a builder's state, and how many things of it each operation would change: `{ create: 3, same: 10 }`. */
+export interface StackPreview {
+  readonly stack: string;
+  readonly changes: Readonly<Record<string, number>>;
+}
