@@ -1,7 +1,7 @@
 /** Every command with its flags: one entry each. What a command does is loaded when it runs. */
 
 import { type Command, Option } from "commander";
-import { type EngineName, engineTraits } from "../build/engines/engine-traits.ts";
+import type { EngineName } from "../build/engines/engine-traits.ts";
 import { type ExitCode, ImgmatchError } from "../errors.ts";
 import type { CommandContext } from "./context.ts";
 import type { FleetFlags } from "./fleet-options.ts";
@@ -238,12 +238,13 @@ function withFleet(command: Command): Command {
     .option("--registry <host/path>", "publish there instead of the matrix's registry");
 }
 
+// Named here and not read from the table: what resolve loads knows nothing of building.
+const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
+
 /** What concerns the engine. */
 function withEngine(command: Command): Command {
   return command
-    .addOption(
-      new Option("--engine <name>", "what builds").choices(Object.keys(engineTraits)).default("docker"),
-    )
+    .addOption(new Option("--engine <name>", "what builds").choices(engineNames).default("docker"))
     .option("--builder <name>", "with --engine buildx: a builder of docker buildx ls, also a remote one")
     .option(
       "--cache-from <ref>",
