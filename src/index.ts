@@ -85,13 +85,13 @@ export { type BaseUpdate, baseUpdates, withUpdatedBases } from "./plan/update-ba
 export { type IndexRequest, type PublishedIndex, publishIndex } from "./publish/publish-index.ts";
 export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export { type SurveyOptions, surveyRegistries } from "./publish/survey.ts";
+export { type Drift as RegistryDrift, type Verification, verifyLock } from "./publish/verify-lock.ts";
 // Registries
 export type { Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
 export { createRegistryClient } from "./registry/create-client.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
 export { type FetchOptions, fetchFleet } from "./registry/fetch-fleet.ts";
 export type { FleetIndex, IndexedImage } from "./registry/fleet-index.ts";
-export { type Drift as RegistryDrift, type Verification, verifyLock } from "./registry/verify-lock.ts";
 export { findBases, pinBases } from "./render/bases.ts";
 export { type Drift, findDrift } from "./render/drift.ts";
 export { type RenderedFile, renderCell } from "./render/render.ts";

@@ -1,17 +1,16 @@
 /** Building many cells at once: bounded, each by itself, nothing lost when it is interrupted. */
 
-import type { Digest } from "../oci/digest.ts";
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import type { LockedManifest } from "../lock/lock.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
+import { adoptImage, noted, publishImage } from "../publish/publish-image.ts";
+import type { RegistryClient } from "../registry/client.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
-import { findExisting } from "../publish/find-existing.ts";
 import { groupWrites } from "./group-writes.ts";
-import { noted, publishImage } from "../publish/publish-image.ts";
 
 /** One cell to build. */
 export interface BuildJob {
@@ -176,7 +175,7 @@ async function makeImage(
   };
   const { platform } = request;
   if (reference !== null && registry !== null) {
-    const found = await findExisting({ registry, reference, platform, inputDigest });
+    const found = await adoptImage({ registry, reference, platform, inputDigest, signal: drain, settleMs });
     if (found !== null) {
       onLog(`adopted ${found.digest}: the registry already has an image of the same inputs`);
       return { how: "adopted", differs: false, digest: found.digest, manifest: noted(found), image: null };

@@ -1,6 +1,6 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { readLock } from "../lock/lock-file.ts";
-import type { Drift, Verification } from "../registry/verify-lock.ts";
+import type { Drift, Verification } from "../publish/verify-lock.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { count, formatTable } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
@@ -15,7 +15,7 @@ export interface VerifyFlags extends RegistryFlags {
 /** `imgmatch verify`: whether the registry holds what the lock says. */
 export async function verify(flags: VerifyFlags, context: CommandContext): Promise<ExitCode> {
   const lock = await readLock(flags.lock);
-  const { verifyLock } = await import("../registry/verify-lock.ts");
+  const { verifyLock } = await import("../publish/verify-lock.ts");
   const registry = await registryFor(flags, context);
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
   if (flags.json) context.out(`${JSON.stringify({ schemaVersion: 1, ...verification }, null, 2)}\n`);

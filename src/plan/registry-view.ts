@@ -14,6 +14,8 @@ export interface PublishedImage {
   readonly digest: Digest;
   /** null for an image that imgmatch did not build. */
   readonly inputs: Digest | null;
+  /** Why it is no image for the cell's platform, where it is none. */
+  readonly isNot?: string;
 }
 
 /**
@@ -42,7 +44,12 @@ function viewed(planned: PlannedCell, { published, bases }: RegistryView): Plann
     const reason = `the registry has ${found.digest} of the same inputs`;
     return { ...planned, action: "adopt", reason, moved, published: found.digest };
   }
-  const theirs = found.inputs === null ? "without inputs label" : `of inputs ${found.inputs}`;
+  const theirs =
+    found.isNot !== undefined
+      ? `(no image for ${planned.cell.platform}: ${found.isNot})`
+      : found.inputs === null
+        ? "without inputs label"
+        : `of inputs ${found.inputs}`;
   const reason = `the tag holds ${found.digest} ${theirs}; this cell has inputs ${planned.inputDigest}`;
   return { ...planned, action: "conflict", reason, moved, published: found.digest };
 }

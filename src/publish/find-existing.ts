@@ -1,10 +1,10 @@
 /** What a tag already holds, and whether that is the image that would be built. */
 
-import type { Digest } from "../oci/digest.ts";
 import { ImgmatchError } from "../errors.ts";
-import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { readImageConfig } from "../registry/platform-image.ts";
+import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
+import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import { findImageConfig } from "../registry/platform-image.ts";
 import { inputsLabel } from "../render/metadata.ts";
 
 export interface ExistingQuery {
@@ -27,23 +27,34 @@ export async function findExisting(query: ExistingQuery): Promise<ManifestDescri
   const found = await registry.findManifest(reference);
   if (found === null) return null;
   // By digest, so that what is compared is what is adopted, whatever happens to the tag meanwhile.
-  const image = await readImageConfig(registry, withDigest(reference, found.digest), platform);
-  const inputs = image?.config.labels[inputsLabel] ?? null;
+  const image = await findImageConfig(registry, withDigest(reference, found.digest), platform);
+  if (image === null) {
+    // Removed since, or a tag of nothing: which is still no place for something else.
+    const now = await registry.findManifest(reference);
+    if (now?.digest === found.digest) throw conflict(query, found.digest, "which the registry does not have");
+    return now === null ? null : findExisting(query);
+  }
+  if ("isNot" in image)
+    throw conflict(query, found.digest, `which is no image for ${platform}: ${image.isNot}`);
+  const inputs = image.config.labels[inputsLabel];
   if (inputs === inputDigest) return found;
-  throw conflict(query, found.digest, inputs);
+  throw conflict(
+    query,
+    found.digest,
+    inputs === undefined ? `with no ${inputsLabel} label` : `with inputs ${inputs}`,
+  );
 }
 
 function conflict(
   { reference, inputDigest, ours }: ExistingQuery,
   theirs: Digest,
-  theirInputs: string | null,
+  what: string,
 ): ImgmatchError {
   const tag = formatImageReference(reference);
-  const has = theirInputs === null ? `no ${inputsLabel} label` : `inputs ${theirInputs}`;
   const mine = ours === undefined ? "this image" : ours;
   return new ImgmatchError({
     code: "TAG_CONFLICT",
-    message: `${tag} already holds ${theirs} with ${has}; ${mine} has inputs ${inputDigest}`,
+    message: `${tag} already holds ${theirs} ${what}; ${mine} has inputs ${inputDigest}`,
     fix: "put {{inputs}} into the matrix's tag, raise its version, or remove the tag from the registry if nobody uses it",
   });
 }

@@ -1,28 +1,33 @@
 /** Giving a built image its tag, once and for all, in a registry that has no conditional write. */
 
-import type { Digest } from "../oci/digest.ts";
-import { randomBytes } from "node:crypto";
-import { setTimeout as sleepFor } from "node:timers/promises";
+import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { LockedManifest } from "../lock/lock.ts";
-import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
-import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { findExisting } from "./find-existing.ts";
 import { retryPush } from "./retry-push.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
 
-export interface PublishRequest {
-  readonly engine: Pick<Engine, "push">;
+/** An image that may be published already. */
+export interface AdoptRequest extends Pick<Pace, "settleMs" | "sleep"> {
   readonly registry: RegistryClient;
-  readonly image: BuiltImage;
   /** With the tag that the image is to have. */
   readonly reference: ImageReference;
   /** `os/architecture`. */
   readonly platform: string;
   readonly inputDigest: Digest;
+  /** Digest of what would be put there, where it is known: for the message of a conflict. */
+  readonly ours?: Digest | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PublishRequest extends Omit<AdoptRequest, "ours" | "signal"> {
+  readonly engine: Pick<Engine, "push">;
+  readonly image: BuiltImage;
   readonly watch: BuildWatch;
-  /** How long other publishers of the same inputs get to finish, in milliseconds. Default: 5,000. */
-  readonly settleMs?: number | undefined;
 }
 
 export interface Published {
@@ -35,57 +40,57 @@ export interface Published {
   readonly differs: boolean;
 }
 
-const pollMs = 100;
+/**
+ * What the tag holds of the same inputs, when nobody may write something else there any more; null when there is no such
+ * tag. Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
+ */
+export async function adoptImage(request: AdoptRequest): Promise<ManifestDescriptor | null> {
+  const look = () => findExisting(request);
+  const own = silent(kindOf(request), request.reference);
+  return settleTag({ ...request, look, next: () => null, legacy: legacyOf(request) }, own);
+}
 
 /**
- * Looks, pushes under a transient tag `imgmatch-<inputs>-<random>`, tags, and looks again until it is settled.
+ * Looks, pushes under a transient tag `imgmatch-<inputs>-<tag>-<random>` (both as hashes), tags, and looks again until it is
+ * settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
+ * {@link settleTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
+ * write takes effect later than `settleMs` after its last look can still win; no registry offers what would prevent that.
  *
- * Every publisher announces itself by its transient tag before it looks for the last time. So whoever finds the tag absent
- * has announced itself before the first write of the tag, and after its own write each can see who else may still write:
- * an announcement that neither is gone nor points to what the tag holds. All wait for those, at most `settleMs`, and then
- * take what the tag holds. The loser of a race thereby has the winner's digest. A publisher that stalls for longer than
- * `settleMs` between its last look and its write can still win later; no registry offers what would prevent that.
- *
- * The transient tag is removed where the registry allows that. Where it does not, one stays for each push, pointing to the
- * published manifest. A killed publisher leaves its own; such a tag costs later publishers of the same inputs `settleMs`.
+ * At the end the transient tag holds an empty index, and is removed where the registry allows that. A killed publisher
+ * leaves its own; such a tag costs later publishers of the same tag `settleMs`.
  *
  * Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
  */
 export async function publishImage(request: PublishRequest): Promise<Published> {
-  const { engine, registry, image, reference, inputDigest, watch } = request;
-  const before = await findExisting(request);
-  if (before !== null) return adopted(request, await settle(request, null, before));
+  const { engine, registry, image, reference, watch, sleep } = request;
+  const { signal } = watch;
+  const before = await adoptImage({ ...request, signal });
+  if (before !== null) return adopted(request, before, null);
 
-  const announced = withTag(reference, `${announcementPrefix(inputDigest)}${randomBytes(4).toString("hex")}`);
-  const pushed = await retryPush(() => engine.push(image, announced, watch), watch);
+  const announced = withTag(reference, transientTag(kindOf(request), reference));
+  const pushed = await retryPush(() => engine.push(image, announced, watch), watch, { sleep });
   const manifest = await registry.readManifest(withDigest(reference, pushed));
-  if (manifest === null) {
-    throw failed(reference, `does not have ${pushed} right after it was pushed`);
-  }
-  const own: Announcement = { reference: announced, manifest, state: "standing" };
-  const query = { ...request, ours: manifest.digest };
+  if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
+  const own: Announcement = { ...silent(kindOf(request), reference), standsAt: announced };
+  const query = { ...request, signal, ours: manifest.digest };
+  const look = () => findExisting(query);
+  const next = (held: ManifestDescriptor | null) => (held === null ? { manifest } : null);
   try {
-    if ((await findExisting(query)) === null) await writeTag(query, manifest);
-    const settled = await settle(query, own, manifest);
+    const settled = await settleTag({ ...query, look, next, legacy: legacyOf(request) }, own);
+    if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
     return settled.digest === manifest.digest
       ? { digest: settled.digest, manifest: noted(settled), how: "pushed", differs: false }
-      : await adopted(query, settled);
+      : await adopted(query, settled, manifest.digest);
   } finally {
-    await retire(registry, own, null);
+    await withdraw(registry, own, { signal, sleep });
   }
-}
-
-/** Own transient tag: standing → removed, or, where tags cannot be removed, pointing to what the real tag holds. */
-interface Announcement {
-  readonly reference: ImageReference;
-  readonly manifest: Manifest;
-  state: "standing" | "removed" | "stays";
 }
 
 /** What somebody else has put there, and whether it is what was built here. */
 async function adopted(
-  { registry, reference, image, ours, watch }: Query,
+  { registry, reference, image, watch }: PublishRequest,
   manifest: ManifestDescriptor,
+  ours: Digest | null,
 ): Promise<Published> {
   const { digest } = manifest;
   const read = await registry.readManifest(withDigest(reference, digest));
@@ -106,78 +111,13 @@ export function noted({ mediaType, size }: ManifestDescriptor): LockedManifest {
   return { mediaType, size };
 }
 
-type Query = PublishRequest & { readonly ours?: Digest };
-
-function announcementPrefix(inputDigest: Digest): string {
-  return `imgmatch-${inputDigest.slice("sha256:".length, "sha256:".length + 16)}-`;
+function kindOf({ inputDigest }: AdoptRequest): string {
+  return inputDigest.slice("sha256:".length, "sha256:".length + 16);
 }
 
-/** A registry with immutable tags refuses the second writer: then the first one's image is looked at. */
-async function writeTag(query: Query, manifest: Manifest): Promise<void> {
-  try {
-    await query.registry.writeManifest({ ...query.reference, digest: null }, manifest);
-  } catch (error) {
-    if ((await findExisting(query)) === null) throw error;
-  }
-}
-
-async function settle(
-  query: Query,
-  own: Announcement | null,
-  seen: ManifestDescriptor,
-): Promise<ManifestDescriptor> {
-  const { registry, reference, watch, settleMs = 5000 } = query;
-  const deadline = performance.now() + settleMs;
-  let current = seen;
-  let restored = false;
-  for (;;) {
-    watch.signal.throwIfAborted();
-    const found = await findExisting(query);
-    if (found === null) {
-      // Some registries drop the manifest with all its tags when one tag is removed.
-      if (own === null || restored) throw failed(reference, `lost the tag that held ${current.digest}`);
-      restored = true;
-      await writeTag(query, own.manifest);
-      continue;
-    }
-    current = found;
-    if (own !== null) await retire(registry, own, current.digest);
-    const othersMayWrite = await isContested(query, own, current.digest);
-    if (performance.now() >= deadline) return current;
-    if (othersMayWrite) await sleepFor(pollMs);
-    else if ((await registry.findManifest(reference))?.digest === current.digest) return current;
-  }
-}
-
-/** Whether another publisher of the same inputs may still write the tag. */
-async function isContested(
-  { registry, reference, inputDigest }: Query,
-  own: Announcement | null,
-  current: Digest,
-): Promise<boolean> {
-  const prefix = announcementPrefix(inputDigest);
-  for await (const tag of registry.listTags(reference)) {
-    if (!tag.startsWith(prefix) || tag === own?.reference.tag) continue;
-    const other = await registry.findManifest(withTag(reference, tag));
-    if (other !== null && other.digest !== current) return true;
-  }
-  return false;
-}
-
-/** Never throws: the image is published whatever becomes of its transient tag. `current` is what the real tag holds. */
-async function retire(registry: RegistryClient, own: Announcement, current: Digest | null): Promise<void> {
-  try {
-    if (own.state === "standing") {
-      own.state = "stays";
-      if (await registry.removeTag(own.reference)) own.state = "removed";
-    }
-    if (own.state !== "stays" || current === null) return;
-    if ((await registry.findManifest(own.reference))?.digest === current) return;
-    const winner = await registry.readManifest(withDigest(own.reference, current));
-    if (winner !== null) await registry.writeManifest(own.reference, winner);
-  } catch {
-    // It stays as it is.
-  }
+/** imgmatch 0.1 announced inputs and not tags: `imgmatch-<inputs>-<random>`. Of other inputs, nothing says which tag they are of. */
+function legacyOf(request: AdoptRequest): string {
+  return `imgmatch-${kindOf(request)}-`;
 }
 
 function failed(reference: ImageReference, what: string): ImgmatchError {

@@ -1,15 +1,15 @@
 /** Writing a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
 
-import { createHash, randomBytes } from "node:crypto";
-import { setTimeout as sleepFor } from "node:timers/promises";
-import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { digestOf, type Digest } from "../oci/digest.ts";
+import { ImgmatchError, InternalError, type Problem, throwProblems } from "../errors.ts";
+import type { Digest } from "../oci/digest.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { type FleetIndex, formatFleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
-import { indexTypes } from "../oci/media-types.ts";
 import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
-import { formatImageReference, type ImageReference, withTag } from "../oci/reference.ts";
+import { RegistryError } from "../registry/registry-error.ts";
+import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
 import { describeImages } from "./describe-images.ts";
+import { settleTag } from "./settle-tag.ts";
 
 export interface IndexRequest {
   readonly registry: RegistryClient;
@@ -28,6 +28,8 @@ export interface IndexRequest {
   readonly signal?: AbortSignal | undefined;
   /** How long other publishers of the version get to finish, in milliseconds. Default: 5,000. */
   readonly settleMs?: number | undefined;
+  /** For tests. */
+  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<unknown>) | undefined;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
 }
@@ -42,47 +44,43 @@ export interface PublishedIndex {
   readonly added: readonly string[];
 }
 
-const pollMs = 100;
-const mostWrites = 50;
-
 /**
  * Adds these images to the index of their version, creating it where there is none.
  *
  * An index only grows: what it says of a cell never changes under its version, and no cell vanishes. So publishers of
  * different cells can work side by side, in any order, and the last one has all. Each announces itself by a transient tag
- * `imgmatch-index-<version>-<random>` before it reads the index that its own is made of, and leaves only when the tag
- * holds its images and nobody is announced who may still write what was read before. Every write follows an announcement
- * and a reading in that order; so what a publisher has seen in the registry when it leaves, each later one has read.
+ * `imgmatch-index-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
  *
  * Throws `INDEX_CONFLICT`, with both digests, when the index says something else of a cell, or is none that imgmatch wrote.
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
   const { registry, reference, images, replace = false } = request;
   const before = await readCurrent(request);
-  const { entries: own, assumed } = await describeImages(request, before?.index ?? null);
+  const { entries: described, assumed } = await describeImages(request, before?.index ?? null);
   const { name, version, prefer = [] } = request;
-  const mine: FleetIndex = { name, version, prefer, entries: own };
+  const mine: FleetIndex = { name, version, prefer, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const formatted = formatFleetIndex(wanted, request);
   if (before?.digest === formatted.top.digest)
     return { digest: before.digest, how: "unchanged", cells: wanted.entries.size, added: [] };
 
-  const announcement: Announcement = {
-    reference: withTag(reference, `${prefixOf(reference)}${randomBytes(4).toString("hex")}`),
-    stands: false,
-  };
+  const { signal, sleep } = request;
+  const own = silent("index", reference);
   try {
-    await announce(registry, announcement);
-    const settled = await settle(request, mine, announcement);
+    await announce(registry, own, { signal, sleep });
+    const settled = await settle(request, mine, own);
     return { ...settled, how: replace && before !== null ? "replaced" : "written", added };
   } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "REGISTRY_FAILED")
-      await nameMissing(request, assumed);
+    if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
     throw error;
   } finally {
-    await retire(registry, announcement);
+    await withdraw(registry, own, { signal, sleep });
   }
+}
+
+function isRefusal({ status }: RegistryError): boolean {
+  return status !== null && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
 /** A registry refuses an index of manifests that it does not have, but not every one says which: throws with their names. */
@@ -158,106 +156,19 @@ async function settle(
   mine: FleetIndex,
   own: Announcement,
 ): Promise<Pick<PublishedIndex, "digest" | "cells">> {
-  const { registry, reference, replace = false, signal, settleMs = 5000 } = request;
-  const deadline = performance.now() + settleMs;
-  for (let writes = 0; ; ) {
-    signal?.throwIfAborted();
-    const now = await readCurrent(request);
+  const { reference, replace = false } = request;
+  const next = (now: Current | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
-    const formatted = formatFleetIndex(target, request);
-    const holds = now !== null && (replace ? now.digest === formatted.top.digest : contains(now.index, mine));
-    if (!holds) {
-      if (replace && writes > 0 && now !== null) throw replaced(reference, now.digest, formatted.top.digest);
-      if (!own.stands) {
-        // Who has left may have been counted as gone: announced first, and read again.
-        await announce(registry, own);
-        continue;
-      }
-      if (writes++ > mostWrites) throw unsettled(reference);
-      await store(registry, reference, formatted);
-      continue;
-    }
-    await retire(registry, own);
-    const isContested = await othersStand(registry, reference, own);
-    if (!isContested && (await registry.findManifest(reference))?.digest === now.digest)
-      return { digest: now.digest, cells: now.index.entries.size };
-    // Somebody was killed, or is very slow.
-    if (performance.now() >= deadline) return { digest: now.digest, cells: now.index.entries.size };
-    await sleepFor(pollMs * (0.5 + Math.random()));
-  }
-}
-
-async function store(
-  registry: RegistryClient,
-  reference: ImageReference,
-  { top, parts }: { readonly top: Manifest; readonly parts: readonly Manifest[] },
-): Promise<void> {
-  for (const part of parts)
-    await registry.writeManifest({ ...reference, tag: null, digest: part.digest }, part);
-  await registry.writeManifest({ ...reference, digest: null }, top);
-}
-
-/** The transient tag of a publisher: it stands, or it is gone, or, where tags cannot be removed, it holds {@link left}. */
-interface Announcement {
-  readonly reference: ImageReference;
-  stands: boolean;
-}
-
-/** What stays under a transient tag in a registry that cannot remove tags. */
-const left = indexOfNothing("left");
-
-/** One for each publisher: some registries drop a manifest with all its tags when one of them is removed. */
-function indexOfNothing(note: string): Manifest {
-  const mediaType = indexTypes.oci;
-  const annotations = { "dev.imgmatch.publisher": note };
-  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [], annotations }));
-  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
-}
-
-/** Of the version's tag as a hash: a tag may be as long as the whole name is allowed to be. */
-function prefixOf({ tag }: ImageReference): string {
-  return `imgmatch-index-${createHash("sha256")
-    .update(tag ?? "")
-    .digest("hex")
-    .slice(0, 16)}-`;
-}
-
-async function announce(registry: RegistryClient, own: Announcement): Promise<void> {
-  own.stands = true;
-  await registry.writeManifest(own.reference, indexOfNothing(own.reference.tag ?? ""));
-}
-
-async function othersStand(
-  registry: RegistryClient,
-  reference: ImageReference,
-  own: Announcement,
-): Promise<boolean> {
-  const prefix = prefixOf(reference);
-  for await (const tag of registry.listTags(reference)) {
-    if (!tag.startsWith(prefix) || tag === own.reference.tag) continue;
-    const other = await registry.findManifest(withTag(reference, tag));
-    if (other !== null && other.digest !== left.digest) return true;
-  }
-  return false;
-}
-
-/** Never throws: a tag that stays costs later publishers of the version `settleMs`, and nothing else. */
-async function retire(registry: RegistryClient, own: Announcement): Promise<void> {
-  if (!own.stands) return;
-  own.stands = false;
-  try {
-    if (!(await registry.removeTag(own.reference))) await registry.writeManifest(own.reference, left);
-  } catch {
-    // It stays as it is.
-  }
-}
-
-function unsettled(reference: ImageReference): ImgmatchError {
-  return new ImgmatchError({
-    code: "REGISTRY_FAILED",
-    message: `${formatImageReference(reference)} did not keep what was written to it ${mostWrites} times`,
-    fix: "look for another publisher that writes without imgmatch, and at the registry's clean-up rules",
-  });
+    const { top, parts } = formatFleetIndex(target, request);
+    if (now !== null && (replace ? now.digest === top.digest : contains(now.index, mine))) return null;
+    if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
+    return { manifest: top, parts };
+  };
+  const look = () => readCurrent(request);
+  const settled = await settleTag({ ...request, look, next, legacy: null }, own);
+  if (settled === null)
+    throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
+  return { digest: settled.digest, cells: settled.index.entries.size };
 }
 
 function replaced(reference: ImageReference, theirs: Digest, ours: Digest): ImgmatchError {

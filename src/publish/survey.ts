@@ -6,7 +6,7 @@ import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { movableBases, type PublishedImage, type RegistryView } from "../plan/registry-view.ts";
 import type { RegistryClient } from "../registry/client.ts";
-import { readImageConfig } from "../registry/platform-image.ts";
+import { findImageConfig } from "../registry/platform-image.ts";
 import { inputsLabel } from "../render/metadata.ts";
 
 const atOnce = 16;
@@ -59,8 +59,10 @@ async function findPublished(
     const reference = withTag(repository, tag);
     const manifest = await registry.findManifest(reference);
     if (manifest === null) return;
-    const image = await readImageConfig(registry, withDigest(reference, manifest.digest), cell.platform);
-    const inputs = (image?.config.labels[inputsLabel] ?? null) as Digest | null;
-    found.set(cell.id, { digest: manifest.digest, inputs });
+    const { digest } = manifest;
+    const image = await findImageConfig(registry, withDigest(reference, digest), cell.platform);
+    if (image === null) return;
+    if ("isNot" in image) found.set(cell.id, { digest, inputs: null, isNot: image.isNot });
+    else found.set(cell.id, { digest, inputs: (image.config.labels[inputsLabel] ?? null) as Digest | null });
   }
 }

@@ -3,7 +3,7 @@
 import { basicHeader } from "./basic.ts";
 import { parseChallenge } from "./challenge.ts";
 import type { CredentialStore } from "./credential.ts";
-import { authFailed } from "./failure.ts";
+import { authFailed, tookTooLong } from "./failure.ts";
 import { requestToken } from "./token.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
@@ -20,6 +20,8 @@ interface Authorization {
 
 // A shared token can be out of date when it arrives, so one more is fetched before the registry's no is believed.
 const mostRenewals = 2;
+// Token servers retry and wait as others do. What is sent only once rests on a look that must not be old by then.
+const longestRenewalMs = 1000;
 
 /**
  * Sends with the authorization that fits the request's host and scope, and obtains it when the registry answers 401. One
@@ -51,9 +53,11 @@ export function withAuthorization(send: Send, sendToken: Send, options: Authoriz
       const asks = response.status === 401 && response.url.origin === request.url.origin;
       if (!asks || renewals === mostRenewals) return response;
       const refused = header;
+      const started = performance.now();
       header = await renew(key, refused, () => obtainHeader(request, response, sendToken, options));
       // A name and password that were refused stay refused.
       if (header === refused) return response;
+      if (request.once && performance.now() - started > longestRenewalMs) throw tookTooLong(request);
     }
   };
 }

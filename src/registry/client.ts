@@ -8,7 +8,10 @@ export interface RegistryClient {
   findManifest(reference: ImageReference): Promise<ManifestDescriptor | null>;
   /** The manifest's bytes, its digest checked, or null when the registry says 404. */
   readManifest(reference: ImageReference): Promise<Manifest | null>;
-  /** Puts exactly these bytes under the reference's tag or digest and answers their digest. */
+  /**
+   * Puts exactly these bytes under the reference's tag or digest and answers their digest. A tag is written once and never
+   * tried again: meanwhile it may have been given to another, so the caller looks first. Throws `RegistryError`.
+   */
   writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest>;
   /** Removes one tag, leaving the manifest. False where the registry does not offer that. */
   removeTag(reference: ImageReference): Promise<boolean>;

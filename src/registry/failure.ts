@@ -1,41 +1,58 @@
 /** Turns what a registry answered, or did not answer, into one error with a code and the next step. */
 
-import { ImgmatchError, type Problem } from "../errors.ts";
+import type { Problem } from "../errors.ts";
 import { isRecord, parseJson } from "../oci/json.ts";
+import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
+import { retryAfterMs } from "./retry-after.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import type { TransportError } from "./transport-error.ts";
 
 type Asked = Pick<HttpRequest, "method" | "url">;
 
 /** An answer that is neither success nor a plain absence: `REGISTRY_AUTH` for 401 and 403, else `REGISTRY_FAILED`. */
-export function refused(request: Asked, response: HttpResponse): ImgmatchError {
+export function refused(request: Asked, response: HttpResponse): RegistryError {
   const { status } = response;
-  const said = registryErrors(response.body);
+  const errors = registryErrors(response.body);
+  const said = wordsOf(errors);
   const tries = response.attempts > 1 ? ` after ${response.attempts} attempts` : "";
   const message = `${show(request)}: ${status} ${response.statusText}${said === "" ? "" : ` (${said})`}${tries}`;
-  if (status === 401 || status === 403) {
-    return new ImgmatchError({ code: "REGISTRY_AUTH", message, fix: authFix(request, status) });
-  }
-  return new ImgmatchError({ code: "REGISTRY_FAILED", message, fix: statusFix(status) });
+  const isLogin = status === 401 || status === 403;
+  return new RegistryError(
+    {
+      code: isLogin ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
+      message,
+      fix: isLogin ? authFix(request, status) : statusFix(status),
+    },
+    {
+      status,
+      errors,
+      temporary: isTemporaryStatus(status, errors),
+      // A gateway that gives up does not stop what is behind it.
+      unclear: status === 408 || status >= 500,
+      retryAfterMs: retryAfterMs(response, Date.now()),
+    },
+  );
 }
 
 /** No whole answer: `REGISTRY_UNREACHABLE`, or `INTERRUPTED` when the user stopped it. */
-export function unreachable(request: Asked, error: TransportError, attempts: number): ImgmatchError {
+export function unreachable(request: Asked, error: TransportError, attempts: number): RegistryError {
+  const { temporary } = error;
+  // Nothing was sent where there is no connection; everything else may have arrived.
+  const unclear = error.kind !== "unreachable" && error.kind !== "tls";
   if (error.kind === "interrupted") {
-    return new ImgmatchError(
-      { code: "INTERRUPTED", message: `${show(request)}: interrupted` },
-      { cause: error },
-    );
+    const problem = { code: "INTERRUPTED", message: `${show(request)}: interrupted` } as const;
+    return new RegistryError(problem, { temporary, unclear }, { cause: error });
   }
   const tries = attempts > 1 ? ` after ${attempts} attempts` : "";
   const code =
     error.kind === "tooLarge" || error.kind === "garbage" ? "REGISTRY_FAILED" : "REGISTRY_UNREACHABLE";
   const message = `${show(request)}: ${error.message}${tries}`;
-  return new ImgmatchError({ code, message, fix: transportFix(request, error) }, { cause: error });
+  const problem = { code, message, fix: transportFix(request, error) } as const;
+  return new RegistryError(problem, { temporary, unclear }, { cause: error });
 }
 
 /** An answer with the right status and the wrong content. */
-export function malformed(request: Asked, what: string): ImgmatchError {
+export function malformed(request: Asked, what: string): RegistryError {
   return problem({
     code: "REGISTRY_FAILED",
     message: `${show(request)}: ${what}`,
@@ -43,7 +60,7 @@ export function malformed(request: Asked, what: string): ImgmatchError {
   });
 }
 
-export function digestMismatch(request: Asked, what: string): ImgmatchError {
+export function digestMismatch(request: Asked, what: string): RegistryError {
   return problem({
     code: "REGISTRY_DIGEST_MISMATCH",
     message: `${show(request)}: ${what}`,
@@ -51,8 +68,17 @@ export function digestMismatch(request: Asked, what: string): ImgmatchError {
   });
 }
 
-export function authFailed(request: Asked, what: string): ImgmatchError {
+export function authFailed(request: Asked, what: string): RegistryError {
   return problem({ code: "REGISTRY_AUTH", message: `${show(request)}: ${what}`, fix: authFix(request, 401) });
+}
+
+/** The registry has done nothing, and what the request rests on may have changed: who sent it looks again. */
+export function tookTooLong(request: Asked): RegistryError {
+  const message = `${show(request)}: 401, and a new token took too long`;
+  return new RegistryError(
+    { code: "REGISTRY_AUTH", message, fix: authFix(request, 401) },
+    { status: 401, temporary: true },
+  );
 }
 
 /** Method and address without the query, which may hold a signature. */
@@ -60,23 +86,25 @@ export function show({ method, url }: Asked): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
 
-/** The codes of the distribution specification, `MANIFEST_INVALID: manifest invalid`, joined; empty when the body is something else. */
-export function registryErrors(body: Uint8Array): string {
+/** The codes of the distribution specification; none when the body is something else. */
+export function registryErrors(body: Uint8Array): readonly RegistryErrorEntry[] {
   const json = parseJson(body);
-  if (!isRecord(json)) return "";
-  const errors = Array.isArray(json.errors) ? json.errors : [];
-  const said = errors
-    .filter(isRecord)
-    .map(({ code, message }) =>
-      [code, message].filter((part) => typeof part === "string" && part !== "").join(": "),
-    );
+  if (!isRecord(json)) return [];
+  const errors = (Array.isArray(json.errors) ? json.errors : []).filter(isRecord);
+  const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  const said = errors.map(({ code, message }) => ({ code: text(code), message: text(message) }));
   // Token servers answer in the words of OAuth 2 or in one field of their own.
-  const details = typeof json.details === "string" ? [json.details] : [];
-  return printable([...said, ...details].join("; "));
+  return typeof json.details === "string" ? [...said, { code: "", message: json.details }] : said;
 }
 
-function problem(found: Problem): ImgmatchError {
-  return new ImgmatchError(found);
+/** `MANIFEST_INVALID: manifest invalid`, joined. */
+function wordsOf(errors: readonly RegistryErrorEntry[]): string {
+  const said = errors.map(({ code, message }) => [code, message].filter((part) => part !== "").join(": "));
+  return printable(said.join("; "));
+}
+
+function problem(found: Problem): RegistryError {
+  return new RegistryError(found);
 }
 
 /** One line that cannot move a terminal's cursor, whatever the server sent. */

@@ -1,13 +1,13 @@
 /** Reading, writing and untagging manifests. */
 
 import { ImgmatchError, InternalError } from "../errors.ts";
-import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
-import { digestOf, isDigest, type Digest } from "../oci/digest.ts";
-import { registryUrl } from "./endpoint.ts";
-import { digestMismatch, malformed, refused } from "./failure.ts";
+import { type Digest, digestOf, isDigest } from "../oci/digest.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
 import { acceptedTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
+import { registryUrl } from "./endpoint.ts";
+import { digestMismatch, malformed, refused } from "./failure.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 // The most that distribution accepts (maxManifestBodySize in registry/handlers/manifests.go).
@@ -71,7 +71,8 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
       throw new InternalError(`manifest ${manifest.digest} has the digest ${digest}`);
     const name = reference.tag ?? reference.digest ?? noName(reference);
     const base = requestFor(reference, "PUT", name);
-    const request = { ...base, headers: { ...base.headers, "content-type": mediaType }, body: bytes };
+    const headers = { ...base.headers, "content-type": mediaType };
+    const request: HttpRequest = { ...base, headers, body: bytes, once: reference.tag !== null };
     const response = await send(request);
     if (response.status >= 300) {
       if (reference.tag !== null && (await isRefusalOfTheSame(reference, digest, response))) return digest;

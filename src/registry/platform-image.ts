@@ -1,11 +1,12 @@
 /** Configuration of the image that a reference means on one platform. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Manifest, RegistryClient } from "./client.ts";
-import { isDigest, type Digest } from "../oci/digest.ts";
+import { type Digest, isDigest } from "../oci/digest.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
+import type { Manifest, RegistryClient } from "./client.ts";
+import { RegistryError } from "./registry-error.ts";
 
 export interface PlatformImage {
   /** Of the platform's manifest, not of an index around it. */
@@ -25,33 +26,55 @@ export interface ImageConfig {
   readonly env: readonly string[];
 }
 
+/** What a reference holds that is no image for the platform: a chart, an index of others. */
+export interface OtherContent {
+  /** `its index has no image for linux/arm64, only for linux/amd64`. */
+  readonly isNot: string;
+}
+
 /**
  * Follows an index to the manifest of `platform` (`os/architecture`, optionally `/variant`) and reads its configuration.
- * null when the registry has no such reference. Throws `REGISTRY_FAILED` when there is an index without that platform: the
- * reference is taken, though not by such an image.
+ * null when the registry has no such reference. Throws only when the registry fails.
  */
-export async function readImageConfig(
+export async function findImageConfig(
   client: Pick<RegistryClient, "readManifest" | "readBlob">,
   reference: ImageReference,
   platform: string,
-): Promise<PlatformImage | null> {
+): Promise<PlatformImage | OtherContent | null> {
   const top = await client.readManifest(reference);
   if (top === null) return null;
   let manifest = top;
   if (isIndexType(top.mediaType)) {
-    const digest = selectPlatformManifest(top, reference, platform);
+    const digest = platformDigest(top, platform);
+    if (typeof digest === "object") return digest;
     const inner = await client.readManifest(withDigest(reference, digest));
     if (inner === null)
-      throw failed(reference, `its index names ${digest} for ${platform}, which the registry does not have`);
+      return { isNot: `its index names ${digest} for ${platform}, which the registry does not have` };
     manifest = inner;
   }
   const json = parseJson(manifest.bytes);
   const configDigest = isRecord(json) && isRecord(json.config) ? json.config.digest : undefined;
   if (!isRecord(json) || !isDigest(configDigest))
-    throw failed(reference, `its manifest ${manifest.digest} is not an image`);
-  const config = parseImageConfig(await client.readBlob(reference, configDigest));
-  if (config === null) throw failed(reference, `its configuration ${configDigest} is not that of an image`);
+    return { isNot: `its manifest ${manifest.digest} is not an image` };
+  const bytes = await client.readBlob(reference, configDigest).catch((error: unknown) => {
+    if (error instanceof RegistryError && error.status === 404) return null;
+    throw error;
+  });
+  if (bytes === null) return { isNot: `its configuration ${configDigest} is not in the registry` };
+  const config = parseImageConfig(bytes);
+  if (config === null) return { isNot: `its configuration ${configDigest} is not that of an image` };
   return { digest: manifest.digest, config, layersSize: sizeOf(json.layers) };
+}
+
+/** As {@link findImageConfig}, for who needs an image there: throws `REGISTRY_FAILED` for anything else. */
+export async function readImageConfig(
+  client: Pick<RegistryClient, "readManifest" | "readBlob">,
+  reference: ImageReference,
+  platform: string,
+): Promise<PlatformImage | null> {
+  const found = await findImageConfig(client, reference, platform);
+  if (found !== null && "isNot" in found) throw failed(reference, found.isNot);
+  return found;
 }
 
 /** null when the bytes are not an image configuration (OCI image-spec, `config.md`). */
@@ -75,6 +98,12 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
 
 /** The digest of a platform's image in an index. Throws `REGISTRY_FAILED` when there is none. */
 export function selectPlatformManifest(index: Manifest, reference: ImageReference, platform: string): Digest {
+  const found = platformDigest(index, platform);
+  if (typeof found === "object") throw failed(reference, found.isNot);
+  return found;
+}
+
+function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
   const json = parseJson(index.bytes);
   const entries = isRecord(json) && Array.isArray(json.manifests) ? json.manifests.filter(isRecord) : [];
   const images = entries.map((entry) => ({ digest: entry.digest, platform: platformOf(entry.platform) }));
@@ -85,7 +114,7 @@ export function selectPlatformManifest(index: Manifest, reference: ImageReferenc
   if (found !== undefined && isDigest(found.digest)) return found.digest;
   // BuildKit's attestations stand in the index as unknown/unknown.
   const has = images.map((image) => image.platform).filter((each) => !each.startsWith("unknown/"));
-  throw failed(reference, `its index has no image for ${platform}, only for ${has.join(", ") || "nothing"}`);
+  return { isNot: `its index has no image for ${platform}, only for ${has.join(", ") || "nothing"}` };
 }
 
 function platformOf(platform: unknown): string {

@@ -2,7 +2,9 @@
 
 import { setTimeout } from "node:timers/promises";
 import { registryErrors, unreachable } from "./failure.ts";
-import type { HttpResponse, Send } from "./transport.ts";
+import { isTemporaryStatus } from "./registry-error.ts";
+import { retryAfterMs } from "./retry-after.ts";
+import type { Send } from "./transport.ts";
 import { TransportError, transportError } from "./transport-error.ts";
 
 export interface RetryPolicy {
@@ -18,18 +20,24 @@ export interface RetryPolicy {
 
 const firstDelayMs = 500;
 const longestDelayMs = 15_000;
-// A server may ask for an hour; a build that waits so long without a word looks hung.
-const longestRetryAfterMs = 60_000;
+/** Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. `attempts`: tries so far. */
+export function retryDelayMs(attempts: number, random: () => number): number {
+  return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
+}
 
-/** The last answer is returned whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. */
+/**
+ * The last answer is returned whatever its status; the last failure to get one is thrown as `REGISTRY_UNREACHABLE`. What may
+ * be sent only once is: see {@link HttpRequest.once}.
+ */
 export function withRetries(send: Send, policy: RetryPolicy): Send {
   return async (request) => {
     for (let attempts = 1; ; attempts++) {
-      const last = attempts > policy.retries;
-      let waitMs = policy.random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
+      const last = request.once === true || attempts > policy.retries;
+      let waitMs = retryDelayMs(attempts, policy.random);
       try {
         const response = await send(request);
-        if (last || !isTemporary(response)) return { ...response, attempts };
+        const isTemporary = isTemporaryStatus(response.status, registryErrors(response.body));
+        if (last || !isTemporary) return { ...response, attempts };
         waitMs = Math.max(waitMs, retryAfterMs(response, policy.now()));
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
@@ -44,20 +52,4 @@ export function withRetries(send: Send, policy: RetryPolicy): Send {
 
 export async function sleepFor(ms: number, signal?: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
-}
-
-/**
- * 501 and 505 say what the server is, not how it feels. A registry that keeps files (distribution, storage/driver/filesystem)
- * empties the link of a blob before it writes it anew: while somebody uploads the same blob, it does not know it.
- */
-function isTemporary({ status, body }: HttpResponse): boolean {
-  if (status === 400) return /\bMANIFEST_BLOB_UNKNOWN\b/.test(registryErrors(body));
-  return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
-}
-
-/** RFC 9110, 10.2.3: seconds or a date. 0 where the header is missing or neither. */
-function retryAfterMs({ headers }: HttpResponse, now: number): number {
-  const text = headers["retry-after"]?.trim() ?? "";
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestRetryAfterMs);
 }

@@ -20,6 +20,11 @@ export interface HttpRequest {
   readonly maxBytes: number;
   /** What the request needs permission for, in the words of the token protocol: `repository:team/app:pull`. */
   readonly scope?: string;
+  /**
+   * Not to be repeated by any wrapper: what it rests on may no longer be so. The write of a tag follows a look at it, and
+   * whoever tries it again looks again.
+   */
+  readonly once?: boolean;
 }
 
 export interface HttpResponse {

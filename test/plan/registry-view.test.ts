@@ -131,6 +131,15 @@ describe("what registries add", () => {
     expect(actions(withRegistryView(plan(null), { ...nothing, published }))[0]?.[0]).toBe("conflict");
   });
 
+  test("what is no image at all is a conflict that says what it is", () => {
+    const published = new Map([
+      [first, { digest: digest("7"), inputs: null, isNot: "its manifest is a chart" }],
+    ]);
+    const [action, reason] = actions(withRegistryView(plan(null), { ...nothing, published }))[0] ?? [];
+    expect(action).toBe("conflict");
+    expect(reason).toContain("no image for linux/amd64: its manifest is a chart");
+  });
+
   test("a moved base makes what is kept stale, and changes nothing else", () => {
     const bases = new Map([["debian:12", digest("d")]]);
     const viewed = withRegistryView(plan(lockOf()), { ...nothing, bases });

@@ -1,11 +1,11 @@
-import type { Digest } from "../../src/oci/digest.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/build/engine.ts";
-import { type PublishRequest, publishImage } from "../../src/publish/publish-image.ts";
-import { manifestTypes } from "../../src/oci/media-types.ts";
+import { type Digest, digestOf } from "../../src/oci/digest.ts";
+import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import { type PublishRequest, publishImage } from "../../src/publish/publish-image.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 const inputDigest: Digest = `sha256:${"1234567890abcdef".repeat(4)}`;
@@ -54,7 +54,7 @@ describe("publishImage", () => {
     };
     const { digest, how } = await publishImage(request(registry, "a", { engine }));
     expect(how).toBe("pushed");
-    expect(pushedTo).toEqual([expect.stringMatching(/^imgmatch-1234567890abcdef-[0-9a-f]{8}$/)]);
+    expect(pushedTo).toEqual([expect.stringMatching(/^imgmatch-1234567890abcdef-[0-9a-f]{16}-[0-9a-f]{8}$/)]);
     expect([...registry.tags]).toEqual([["1.0", digest]]);
   });
 
@@ -80,6 +80,39 @@ describe("publishImage", () => {
     await expect(publishing).rejects.toMatchObject({ code: "TAG_CONFLICT" });
     await expect(publishing).rejects.toThrow(theirs);
     await expect(publishing).rejects.toThrow(inputDigest);
+    expect([...registry.tags]).toEqual([["1.0", theirs]]);
+  });
+
+  it.each<[string, string, string, RegExp]>([
+    [
+      "a chart",
+      JSON.stringify({ schemaVersion: 2, config: { digest: `sha256:${"c".repeat(64)}` }, layers: [] }),
+      manifestTypes.oci,
+      /no image for linux\/amd64: its configuration sha256:c+ is not that of an image/,
+    ],
+    [
+      "an index of another platform",
+      JSON.stringify({
+        manifests: [
+          {
+            digest: `sha256:${"d".repeat(64)}`,
+            platform: { os: "linux", architecture: "arm64" },
+          },
+        ],
+      }),
+      indexTypes.oci,
+      /no image for linux\/amd64: its index has no image for linux\/amd64, only for linux\/arm64/,
+    ],
+    ["an index of nothing", '{"manifests":[]}', indexTypes.oci, /no image for linux\/amd64/],
+  ])("never replaces %s", async (_, text, mediaType, words) => {
+    const registry = createMemoryRegistry();
+    const bytes = Buffer.from(text);
+    const theirs = digestOf(bytes);
+    await registry.writeManifest(reference, { bytes, mediaType, digest: theirs, size: bytes.length });
+    const other: MemoryRegistry = { ...registry, readBlob: async () => Buffer.from("{}") };
+    const publishing = publishImage(request(other, "ours"));
+    await expect(publishing).rejects.toMatchObject({ code: "TAG_CONFLICT", exitCode: 6 });
+    await expect(publishing).rejects.toThrow(words);
     expect([...registry.tags]).toEqual([["1.0", theirs]]);
   });
 
@@ -198,7 +231,12 @@ describe("publishImage", () => {
             // Whoever was overwritten before anybody adopted it has adopted too: at most one publisher says "pushed".
             expect(published.filter(({ how }) => how === "pushed").length).toBe(1);
             if (removesTags) expect(registry.tags.size).toBe(1);
-            else expect(new Set(registry.tags.values()).size).toBe(1);
+            else {
+              // What stays is no name of the image: who deletes it by its digest takes nothing else with it.
+              const stays = [...registry.tags].filter(([tag]) => tag !== "1.0");
+              expect(new Set(stays.map(([, digest]) => digest)).size).toBe(1);
+              expect(stays.map(([, digest]) => digest)).not.toContain(registry.tags.get("1.0"));
+            }
           },
         ),
         { numRuns: 12 },

@@ -1,13 +1,13 @@
-import type { Digest } from "../../src/oci/digest.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Digest } from "../../src/oci/digest.ts";
+import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { type IndexRequest, publishIndex } from "../../src/publish/publish-index.ts";
-import { ImgmatchError } from "../../src/errors.ts";
 import type { ManifestDescriptor } from "../../src/registry/client.ts";
 import type { IndexedImage } from "../../src/registry/fleet-index.ts";
 import { parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
-import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
+import { RegistryError } from "../../src/registry/registry-error.ts";
 import { image } from "../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
@@ -135,10 +135,12 @@ describe("publishIndex", () => {
   it("waits for a killed publisher no longer than it may", async () => {
     const registry = createMemoryRegistry();
     let tag = "";
+    let isDead = false;
     const killed: MemoryRegistry = {
       ...registry,
       writeManifest: async (to, manifest) => {
-        if (to.tag === "1.0") throw new Error("killed");
+        isDead ||= to.tag === "1.0";
+        if (isDead) throw new Error("killed");
         tag = to.tag ?? "";
         return registry.writeManifest(to, manifest);
       },
@@ -238,7 +240,7 @@ describe("publishIndex", () => {
         ...watched,
         writeManifest: (to, manifest) => {
           if (Buffer.from(manifest.bytes).includes(gone))
-            throw new ImgmatchError({ code: "REGISTRY_FAILED", message: "MANIFEST_BLOB_UNKNOWN", fix: "" });
+            throw new RegistryError({ code: "REGISTRY_FAILED", message: "400" }, { status: 400 });
           return registry.writeManifest(to, manifest);
         },
       };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { adviceFor } from "../../src/build/engines/advice.ts";
+import { pushFailure } from "../../src/build/engines/push-failure.ts";
 import { retryPush } from "../../src/publish/retry-push.ts";
-import { ImgmatchError } from "../../src/errors.ts";
 
 const digest = `sha256:${"ab".repeat(32)}` as const;
 
@@ -9,24 +10,24 @@ function pushing(words: string, failures: number) {
   const lines: string[] = [];
   let pushes = 0;
   const push = async () => {
-    if (pushes++ < failures) throw new ImgmatchError({ code: "REGISTRY_FAILED", message: words });
+    if (pushes++ < failures) throw pushFailure("r/a:1", words, adviceFor("engine"));
     return digest;
   };
   const watch = { signal: new AbortController().signal, onLog: (line: string) => lines.push(line) };
-  const result = retryPush(push, watch, { sleep: async (ms) => waits.push(ms), random: () => 0 });
+  const result = retryPush(push, watch, { sleep: async (ms) => waits.push(ms), random: () => 1 });
   return { result, waits, lines, pushes: () => pushes };
 }
 
 describe("a push that fails", () => {
   it.each([
-    "pushing r/a:1 failed: received unexpected HTTP status: 500 Internal Server Error",
-    "pushing r/a:1 failed: unexpected status from PUT request to http://r/v2/a/blobs/uploads/1: 503 Service Unavailable",
-    "pushing r/a:1 failed: error from registry: unknown error",
-    "pushing r/a:1 failed: toomanyrequests: slow down",
-    "pushing r/a:1 failed: unexpected status from PUT request to http://r/v2/a/manifests/1: 400 Bad Request",
-    "pushing r/a:1 failed: errors:\ndigest invalid: provided digest did not match uploaded content\nmanifest blob unknown: blob unknown to registry",
-    'pushing r/a:1 failed: Put "http://r/v2/a/manifests/1": EOF',
-    "pushing r/a:1 failed: read tcp 1.2.3.4: connection reset by peer",
+    "received unexpected HTTP status: 500 Internal Server Error",
+    "unexpected status from PUT request to http://r/v2/a/blobs/uploads/1: 503 Service Unavailable",
+    "error from registry: unknown error",
+    "toomanyrequests: slow down",
+    "unexpected status from PUT request to http://r/v2/a/manifests/1: 400 Bad Request",
+    "errors:\ndigest invalid: provided digest did not match uploaded content\nmanifest blob unknown: blob unknown to registry",
+    'Put "http://r/v2/a/manifests/1": EOF',
+    "read tcp 1.2.3.4: connection reset by peer",
   ])("is tried again after: %s", async (words) => {
     const { result, waits, lines } = pushing(words, 2);
     expect(await result).toBe(digest);

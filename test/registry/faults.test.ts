@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { selfSigned } from "./support/certificate.ts";
 import { type Answer, inTurn, startFaultServer, status } from "./support/fault-server.ts";
 import { quickClient, serveManifest, someManifest } from "./support/manifests.ts";
@@ -27,9 +27,16 @@ describe("what may work the next time is tried again", () => {
       ],
     };
     const server = await startFaultServer(inTurn(status(400, {}, unknown), status(201)));
-    const to = app(server.host);
+    const to = { ...app(server.host), tag: null, digest: someManifest.digest };
     expect(await quickClient().writeManifest(to, someManifest)).toBe(someManifest.digest);
     expect(server.asked.map(({ method }) => method)).toEqual(["PUT", "PUT"]);
+    const tagged = await startFaultServer(status(400, {}, unknown));
+    await expect(quickClient().writeManifest(app(tagged.host), someManifest)).rejects.toMatchObject({
+      status: 400,
+      temporary: true,
+      unclear: false,
+      errors: unknown.errors,
+    });
 
     const invalid = { errors: [{ code: "MANIFEST_INVALID", message: "manifest invalid" }] };
     const strict = await startFaultServer(status(400, {}, invalid));
@@ -109,13 +116,29 @@ describe("what may work the next time is tried again", () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test("a write is tried again with the same bytes", async () => {
+  test("a write by digest is tried again with the same bytes", async () => {
     const server = await startFaultServer(inTurn(status(503), status(201)));
-    expect(await quickClient().writeManifest(app(server.host), someManifest)).toBe(someManifest.digest);
+    const to = { ...app(server.host), tag: null, digest: someManifest.digest };
+    expect(await quickClient().writeManifest(to, someManifest)).toBe(someManifest.digest);
     expect(server.asked.map(({ method, body }) => [method, body])).toEqual(
       Array(2).fill(["PUT", Buffer.from(someManifest.bytes).toString()]),
     );
   });
+
+  // Whoever writes a tag must look at it before each try.
+  test.each<[string, Answer, object]>([
+    ["429", status(429, { "retry-after": "7" }), { status: 429, unclear: false, retryAfterMs: 7000 }],
+    ["503", status(503), { status: 503, unclear: true }],
+    ["a cut connection", (_, __, request) => request.socket.destroy(), { status: null, unclear: true }],
+  ])(
+    "the write of a tag is not tried again after %s: the error says that it may be",
+    async (_, answer, error) => {
+      const server = await startFaultServer(answer);
+      const writing = quickClient().writeManifest(app(server.host), someManifest);
+      await expect(writing).rejects.toMatchObject({ temporary: true, ...error });
+      expect(server.asked.filter(({ method }) => method === "PUT")).toHaveLength(1);
+    },
+  );
 });
 
 describe("what will not work the next time fails at once", () => {

@@ -1,16 +1,15 @@
 /** A fleet in a Pulumi stack: one `docker.Image` for each cell that has to be built. */
 
-import type { Digest } from "../../../oci/digest.ts";
 import { relative } from "node:path";
 import * as docker from "@pulumi/docker";
 import * as pulumi from "@pulumi/pulumi";
 import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
+import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
+import { adoptImage, noted } from "../../../publish/publish-image.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
-import { findExisting } from "../../../publish/find-existing.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
-import { noted } from "../../../publish/publish-image.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
 import type { PreparedFleet, PublishedImage } from "./prepare.ts";
 import { stageBuild } from "./stage.ts";
@@ -187,7 +186,7 @@ async function readBack(
   if (registry === null || pulumi.runtime.isDryRun()) return { digest: own, manifest: null };
   const reference = withTag(parseImageReference(plan.matrix.repository), planned.tag);
   const { platform } = planned.cell;
-  const found = await findExisting({
+  const found = await adoptImage({
     registry,
     reference,
     platform,

@@ -8,8 +8,7 @@ import type { LockedManifest } from "../../../lock/lock.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
-import { findExisting } from "../../../publish/find-existing.ts";
-import { noted } from "../../../publish/publish-image.ts";
+import { adoptImage, noted } from "../../../publish/publish-image.ts";
 import type { RegistryClient } from "../../../registry/client.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { StackImage } from "./cells.ts";
@@ -69,7 +68,7 @@ export async function findPublished(
     const reference = withTag(parseImageReference(repository), tag);
     const { platform } = cell;
     try {
-      const found = await findExisting({ registry, reference, platform, inputDigest });
+      const found = await adoptImage({ registry, reference, platform, inputDigest });
       return found === null ? null : { digest: found.digest, manifest: noted(found) };
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code !== "TAG_CONFLICT") throw error;

@@ -1,13 +1,12 @@
 /** Images as the stack makes them → results of cells: logs, the registry's digest, the lock, as each one is ready. */
 
-import type { Digest } from "../../../oci/digest.ts";
 import { ImgmatchError, type Problem } from "../../../errors.ts";
-import type { ManifestDescriptor, RegistryClient } from "../../../registry/client.ts";
+import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
+import { adoptImage, noted } from "../../../publish/publish-image.ts";
+import type { ManifestDescriptor, RegistryClient } from "../../../registry/client.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
-import { findExisting } from "../../../publish/find-existing.ts";
 import type { ReadyCell } from "../../jobs.ts";
-import { noted } from "../../../publish/publish-image.ts";
 import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
@@ -115,7 +114,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const reference = withTag(parseImageReference(repository), tag);
     const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
     const { platform } = cell;
-    const found = await findExisting({ registry: from, reference, platform, inputDigest, ours });
+    const found = await adoptImage({ registry: from, reference, platform, inputDigest, ours });
     if (found !== null) return found;
     throw new ImgmatchError({
       code: "REGISTRY_FAILED",

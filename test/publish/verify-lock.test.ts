@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
-import { verifyLock } from "../../src/registry/verify-lock.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
+import { verifyLock } from "../../src/publish/verify-lock.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 function setUp(): { registry: MemoryRegistry; lock: Lock } {
   const registry = createMemoryRegistry();

@@ -1,10 +1,18 @@
 /** Whether a registry still holds, under every tag of a lock, exactly the locked digest. */
 
-import type { Digest } from "../oci/digest.ts";
 import pLimit from "p-limit";
 import type { Lock } from "../lock/lock.ts";
-import type { RegistryClient } from "./client.ts";
-import { formatImageReference, parseImageReference, withDigest, withTag } from "../oci/reference.ts";
+import type { Digest } from "../oci/digest.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withDigest,
+  withTag,
+} from "../oci/reference.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import { silent, withdraw } from "./announcement.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
 
 export const findings = ["moved", "vanished", "lost"] as const;
 
@@ -35,7 +43,7 @@ export interface Verification {
   readonly drift: readonly Drift[];
 }
 
-export interface VerifyOptions {
+export interface VerifyOptions extends Pace {
   readonly registry: RegistryClient;
   /** Give each tag its digest again, where the registry still has that manifest. */
   readonly heal?: boolean;
@@ -74,8 +82,24 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
     if (manifest === null) return { cell, reference, finding: "lost", digest, found, healed: false };
     const finding = found === null ? "vanished" : "moved";
     if (!heal) return { cell, reference, finding, digest, found, healed: false };
-    await registry.writeManifest(tagged, manifest);
-    const now = await registry.findManifest(tagged);
-    return { cell, reference, finding, digest, found, healed: now?.digest === digest };
+    return { cell, reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
+  }
+}
+
+/** Whether the tag holds the manifest when nobody writes it any more; somebody else's later write is not fought. */
+async function healTag(
+  tag: ImageReference,
+  manifest: Manifest,
+  { registry, ...pace }: VerifyOptions,
+): Promise<boolean> {
+  const own = silent("heal", tag);
+  const look = () => registry.findManifest(tag);
+  const next = (held: ManifestDescriptor | null, written: number) =>
+    held?.digest === manifest.digest || written > 0 ? null : { manifest };
+  try {
+    const settled = await settleTag({ ...pace, registry, reference: tag, look, next, legacy: null }, own);
+    return settled?.digest === manifest.digest;
+  } finally {
+    await withdraw(registry, own, pace);
   }
 }
