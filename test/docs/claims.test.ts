@@ -71,10 +71,11 @@ describe("the titles of a file's tests", () => {
   });
 
   it("are told from what follows a claim on a page", () => {
-    const [first, second, third] = claimsOf(
-      "| a | `test/x.test.ts`: one, two |\nSo (`test/e2e/y.test.ts`: three\nfour). And\n- `test/z.test.ts`: five\n- six\n",
+    const [first, other, second, third] = claimsOf(
+      "| a | `test/x.test.ts`: one, two; `test/x.test.ts`: three |\nSo (`test/e2e/y.test.ts`: three\nfour). And\n- `test/z.test.ts`: five\n- six\n",
     );
     expect(first).toEqual({ file: "test/x.test.ts", title: "one, two" });
+    expect(other).toEqual({ file: "test/x.test.ts", title: "three" });
     expect(second).toEqual({ file: "test/e2e/y.test.ts", title: "three four" });
     expect(third).toEqual({ file: "test/z.test.ts", title: "five" });
   });

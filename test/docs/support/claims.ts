@@ -6,8 +6,14 @@ export interface Claim {
 }
 
 export function claimsOf(text: string): readonly Claim[] {
-  return [...text.matchAll(/`(test\/[\w./-]+\.test\.ts)`: ([^|)\n]+(?:\n(?![|\n#-])[^|)\n]+)*)/g)].map(
-    ([, file = "", title = ""]) => ({ file, title: title.replace(/\s+/g, " ").replace(/\\$/, "").trim() }),
+  return [...text.matchAll(/`(test\/[\w./-]+\.test\.ts)`: ((?:(?!`test\/)(?:[^|)\n]|\n(?![|\n#-])))+)/g)].map(
+    ([, file = "", title = ""]) => ({
+      file,
+      title: title
+        .replace(/\s+/g, " ")
+        .replace(/[\\;, ]+$/, "")
+        .trim(),
+    }),
   );
 }
 
