@@ -1,10 +1,11 @@
 // Bundles the command line and the library into a folder (default: dist). What every `imgmatch resolve` needs is in cli.cjs
 // itself; the rest of the program lies in chunks that a command loads when it needs them. The program is CommonJS because
 // Node starts that sooner than a module: about 5 of 65 ms.
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { rolldown } from "rolldown";
+import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
-const folder = process.argv[2] ?? "dist";
+const [folder = "dist", ...flags] = process.argv.slice(2);
 const { version, dependencies, optionalDependencies } = JSON.parse(await readFile("package.json", "utf8"));
 // The argument parser starts with every command, and p-limit is a module only; other packages stay in node_modules.
 const bundled = new Set(["commander", "p-limit"]);
@@ -29,6 +30,7 @@ const options = {
   transform: { define: { IMGMATCH_VERSION: JSON.stringify(version) }, target: "node20.19" },
 };
 
+const bundledModules = new Set();
 const hot = await modulesOf({ bin: "src/bin.ts", resolve: "src/commands/resolve.ts" });
 await rm(folder, { recursive: true, force: true });
 // Two bundles: a library that shared the program's file would start the program.
@@ -43,18 +45,22 @@ await write({ index: "src/index.ts", pulumi: "src/pulumi.ts" }, "index", {
   ending: "js",
   groups: [],
 });
+await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
 
 async function write(input, name, { format, ending, groups }) {
   const bundle = await rolldown({ ...options, input });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: folder,
     format,
     minify: true,
+    // For the test that compares what is bundled with the licences beside it.
+    sourcemap: flags.includes("--maps"),
     chunkFileNames: `${name}-chunks/[name]-[hash].${ending}`,
     entryFileNames: `[name].${ending}`,
     codeSplitting: { groups },
   });
   await bundle.close();
+  for (const { moduleIds = [] } of output) for (const id of moduleIds) bundledModules.add(id);
 }
 
 /** Every module that these entries load at once, without what they import later. */

@@ -107,13 +107,15 @@ function install(
 
 describe("the tarball", () => {
   test("holds what is published, and neither sources nor tests", () => {
-    const allowed = /^(dist\/.*\.(c?js|d\.ts|json)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    const allowed =
+      /^(dist\/.*\.(c?js|d\.ts|json)|dist\/THIRD-PARTY-LICENSES|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
     expect(files.filter((path) => !allowed.test(path))).toEqual([]);
     expect(files).toEqual(
       expect.arrayContaining([
         "dist/index.js",
         "dist/types/index.d.ts",
         "dist/matrix.schema.json",
+        "dist/THIRD-PARTY-LICENSES",
         "LICENSE",
       ]),
     );

@@ -1,0 +1,63 @@
+/** The licences that travel with the package are those of the code in it, read from the bundles' own source maps. */
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { packagesOf, thirdPartyLicenses } from "../../scripts/third-party-licenses.mjs";
+
+const root = resolve(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-licences-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("THIRD-PARTY-LICENSES", () => {
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/bundle.mjs", folder, "--maps"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  const text = existsSync(join(folder, "THIRD-PARTY-LICENSES"))
+    ? readFileSync(join(folder, "THIRD-PARTY-LICENSES"), "utf8")
+    : "";
+
+  it("names every package whose code is in a bundle, and no other", () => {
+    expect(status, stderr).toBe(0);
+    const maps = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".map"),
+    );
+    expect(maps.length).toBeGreaterThan(2);
+    const sources = maps.flatMap(
+      (map) => JSON.parse(readFileSync(join(folder, map), "utf8")).sources as string[],
+    );
+    const names = sources.flatMap(
+      (source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? [],
+    );
+    expect(names).toContain("commander");
+    const titles = [...text.matchAll(/^(\S+) (\S+) \(([^)]+)\)$/gm)];
+    expect(titles.map(([, name]) => name)).toEqual([...new Set(names)].sort());
+    for (const [, name = "", version] of titles)
+      expect(JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")).version).toBe(
+        version,
+      );
+  });
+
+  it("holds each licence as its package brings it", () => {
+    for (const name of ["commander/LICENSE", "p-limit/license", "yocto-queue/license"])
+      expect(text).toContain(readFileSync(join(root, "node_modules", name), "utf8").trim());
+  });
+});
+
+it("takes the nearest package of a module, also one with a scope or below another", async () => {
+  const packages = await packagesOf([
+    join(root, "node_modules/commander/lib/command.js"),
+    `\0${join(root, "node_modules/commander/index.js")}?commonjs-module`,
+    join(root, "node_modules/@types/node/index.d.ts"),
+    join(root, "src/bin.ts"),
+  ]);
+  expect(packages.map(({ title }) => title.split(" ")[0])).toEqual(["@types/node", "commander"]);
+});
+
+it("refuses to bundle a package without a licence text", () => {
+  const bare = [{ title: "bare 1.0.0", license: "MIT", texts: [] }];
+  expect(() => thirdPartyLicenses(bare)).toThrow("bare 1.0.0 is bundled and brings no licence text");
+});
