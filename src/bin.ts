@@ -2,22 +2,32 @@
 /** The process around the command line: streams, signals, exit code. */
 
 import { runCli } from "./cli.ts";
-import type { CommandContext } from "./commands/context.ts";
+import type { CommandContext, SignalMode } from "./commands/context.ts";
+import { exitCodes } from "./errors.ts";
 import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
+let mode: SignalMode | "end" = "end";
+// What is under way and listens to the signal may say what it was doing; what does not is not waited for.
+const graceMs = 300;
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);
-// `imgmatch plan | head` closes the pipe early; that is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
-});
+// `imgmatch build 2>&1 | head` closes the pipe early. That is no failure, and no reason to leave work half done: what nobody
+// reads is dropped, and the exit code stays that of the command.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
 
 function interrupt(): void {
-  // The first Ctrl-C lets what is being pushed and the lock be finished; the second does not wait.
-  if (controller.signal.aborted) process.exit(130);
+  const again = controller.signal.aborted;
   controller.abort();
+  if (mode === "child") return;
+  if (again) process.exit(exitCodes.interrupted);
+  setTimeout(() => {
+    if (mode === "end") process.exit(exitCodes.interrupted);
+  }, graceMs).unref();
 }
 
 const context: CommandContext = {
@@ -44,6 +54,9 @@ const context: CommandContext = {
     },
   },
   signal: controller.signal,
+  takeSignals: (next) => {
+    mode = next;
+  },
 };
 
 async function readStdin(): Promise<string> {
@@ -54,5 +67,6 @@ async function readStdin(): Promise<string> {
 
 // CommonJS, the form that starts soonest, has no await at the top level.
 void runCli(process.argv.slice(2), context).then((exitCode) => {
-  process.exitCode = exitCode;
+  const stopped = mode === "end" && controller.signal.aborted;
+  process.exitCode = stopped ? exitCodes.interrupted : exitCode;
 });

@@ -45,7 +45,7 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     only,
     published: flags.push ?? false,
     replaceBases: parseReplacements(flags.replaceBase),
-    findBaseDigest: await baseLookup(flags, context.env, tell),
+    findBaseDigest: await baseLookup(flags, context, tell),
   });
   if (flags.dryRun) {
     const stacks = await previewFor(plan, fleet, flags, context);
@@ -142,6 +142,7 @@ export async function runBuild(
   flags: BuildFlags,
   context: CommandContext,
 ): Promise<BuildSummary> {
+  context.takeSignals("finish");
   const builder = await fleetBuilderFor(flags, context);
   const reporter = reporterFor(reporterName(flags, context), plan, context);
   const epoch = sourceDateEpoch(context.env);

@@ -10,9 +10,17 @@ export interface CommandContext {
   /** Reads standard input to its end. */
   readonly readStdin: () => Promise<string>;
   readonly terminal: TerminalFacts;
-  /** Aborted by the first Ctrl-C; the second ends the process. */
+  /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
+  /** Says what the signals mean from here on; before it, and for commands that never say so, the first one ends the process. */
+  readonly takeSignals: (mode: SignalMode) => void;
 }
+
+/**
+ * `finish`: after the first signal the command ends by itself, and the second ends the process.
+ * `child`: a program in the foreground gets them, and the command ends when it does.
+ */
+export type SignalMode = "finish" | "child";
 
 export interface TerminalFacts {
   /** Standard error is a terminal that can redraw lines. */

@@ -17,7 +17,7 @@ export interface ExportFlags extends FleetFlags {
 /** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
 export async function planForExport(
   flags: FleetFlags,
-  { env }: CommandContext,
+  context: CommandContext,
 ): Promise<{ readonly fleet: Fleet; readonly plan: Plan }> {
   const { fleet, only } = await openFleetFor(flags);
   const problems: Problem[] = [];
@@ -26,7 +26,7 @@ export async function planForExport(
     only,
     published: true,
     replaceBases: parseReplacements(flags.replaceBase),
-    findBaseDigest: await baseLookup(flags, env, (problem) => problems.push(problem)),
+    findBaseDigest: await baseLookup(flags, context, (problem) => problems.push(problem)),
   });
   throwProblems(problems);
   return { fleet, plan };

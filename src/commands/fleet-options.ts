@@ -6,6 +6,7 @@ import { type FindBaseDigest, type Fleet, openFleet } from "../fleet.ts";
 import { lockPath } from "../lock/lock.ts";
 import { parseSelections, type Selection } from "../plan/select.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, trustOf } from "./registry-options.ts";
 
 export interface FleetFlags extends RegistryFlags {
@@ -56,10 +57,10 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
 /** Asks registries for base digests; what cannot be had is null, and `onProblem` hears why. */
 export async function baseLookup(
   { offline = false, ...flags }: FleetFlags,
-  env: Readonly<Record<string, string | undefined>>,
+  { env, signal }: Pick<CommandContext, "env" | "signal">,
   onProblem: (problem: Problem) => void,
 ): Promise<FindBaseDigest> {
   if (offline) return async () => null;
   const { createBaseLookup } = await import("../registry/base-lookup.ts");
-  return createBaseLookup(env, onProblem, await trustOf(flags));
+  return createBaseLookup(env, onProblem, { ...(await trustOf(flags)), signal });
 }

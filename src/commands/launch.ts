@@ -53,6 +53,7 @@ export async function launch(flags: LaunchFlags, context: CommandContext): Promi
   if (flags.run && isLocal(target)) {
     const terminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const foreground = flags.task !== "service";
+    context.takeSignals("child");
     const code = await runImage(target, { ...request, interactive: foreground, tty: foreground && terminal });
     // The container's own exit code is the answer, whatever it is.
     return code as ExitCode;

@@ -48,7 +48,7 @@ async function moveBases(
   context: CommandContext,
 ): Promise<ExitCode> {
   const problems: Problem[] = [];
-  const findBaseDigest = await baseLookup(flags, context.env, (problem) => problems.push(problem));
+  const findBaseDigest = await baseLookup(flags, context, (problem) => problems.push(problem));
   const known = await readLock(file);
   const options = { lock: known, only, replaceBases: parseReplacements(flags.replaceBase), findBaseDigest };
   const { cells } = await planOpenFleet(fleet, options);

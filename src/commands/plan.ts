@@ -35,7 +35,7 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
   }
   const { fleet, only } = await openFleetFor(flags);
   const problems: Problem[] = [];
-  const findBaseDigest = await baseLookup(flags, context.env, (problem) => problems.push(problem));
+  const findBaseDigest = await baseLookup(flags, context, (problem) => problems.push(problem));
   const local = await planOpenFleet(fleet, {
     lock: await readLockIfPresent(lockFileOf(flags)),
     only,

@@ -66,6 +66,7 @@ export async function writeIndex(
   flags: PublishFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
+  context.takeSignals("finish");
   const [{ publishPlanIndex }, registry] = await Promise.all([
     import("../publish/publish-plan-index.ts"),
     // Not ended by an interruption: what is announced must be taken back.

@@ -36,6 +36,7 @@ export async function repro(flags: ReproFlags, context: CommandContext): Promise
   const engine = await engineFor(flags, context);
   const revision = await readRevision(fleet.root, context.env);
   const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push: false });
+  context.takeSignals("finish");
   const report = await buildTwice(engine, request, {
     signal: context.signal,
     onLog: (line) => context.err(`${styleFor(context.terminal.color.err).dim(line)}\n`),

@@ -43,6 +43,7 @@ export async function run(flags: RunFlags, context: CommandContext): Promise<Exi
     );
     return exitCodes.ok;
   }
+  context.takeSignals("child");
   // The container's own exit code is the answer, whatever it is.
   return (await runImage(docker, request)) as ExitCode;
 }

@@ -3,6 +3,7 @@
 import { spawn as spawnProcess } from "node:child_process";
 import { constants } from "node:os";
 import { ImgmatchError } from "../errors.ts";
+import { type ContainerTrace, traceContainer } from "./container-id.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./target.ts";
 
 /** A started process: what {@link runImage} needs of `node:child_process`. */
@@ -25,28 +26,56 @@ const signals = {
   SIGTERM: "sent",
 } as const satisfies Partial<Record<NodeJS.Signals, "typed" | "sent">>;
 
+// Those by which somebody wants an end.
+const ending: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM"];
+
 /**
  * Runs an image with the caller's standard input and output, and answers its exit code; 128 + n after signal n, as a shell
- * does. Throws `LAUNCH_FAILED` when the target's program cannot be started.
+ * does. The first Ctrl-C or SIGTERM is the container's; at the second the container is removed, whatever it does, and
+ * `INTERRUPTED` is thrown, as Docker's own command would leave it running. Throws `LAUNCH_FAILED` when the target's program
+ * cannot be started.
  */
 export async function runImage(
-  target: Pick<LocalTarget, "command">,
+  target: Pick<LocalTarget, "command" | "engine">,
   request: LaunchRequest,
   spawn: Spawn = spawnForeground,
 ): Promise<number> {
-  const command = target.command(request);
+  const plain = target.command(request);
+  const trace = traceContainer(target, plain);
+  const command = trace?.command ?? plain;
   const child = spawn(command);
   const terminal = process.stdin.isTTY === true;
-  const listeners = Object.entries(signals).map(([name, origin]) => {
+  let asked = 0;
+  const onSignal = (signal: keyof typeof signals): void => {
+    if (ending.includes(signal)) asked++;
+    if (asked > 1) {
+      // Killed and not asked: a docker that still pulls knows no container to pass a signal to.
+      if (asked === 2) void (trace?.remove() ?? Promise.resolve(null)).then(() => child.kill("SIGKILL"));
+      else child.kill("SIGKILL");
+    } else if (!terminal || signals[signal] === "sent") child.kill(signal);
+  };
+  const listeners = Object.keys(signals).map((name) => {
     const signal = name as keyof typeof signals;
-    return [signal, () => void (terminal && origin === "typed" ? undefined : child.kill(signal))] as const;
+    return [signal, () => onSignal(signal)] as const;
   });
   for (const [signal, listener] of listeners) process.on(signal, listener);
   try {
-    return await exitOf(child, command);
+    const code = await exitOf(child, command);
+    if (asked > 1) throw await interrupted(trace, asked);
+    return code;
   } finally {
     for (const [signal, listener] of listeners) process.off(signal, listener);
+    trace?.close();
   }
+}
+
+/** A container that was made meanwhile goes too; the third signal waits for nothing. */
+async function interrupted(trace: ContainerTrace | null, asked: number): Promise<ImgmatchError> {
+  const id = trace?.id() ?? null;
+  const left = asked === 2 ? await trace?.remove() : id && `the container ${id} may still run`;
+  const message = left ? `interrupted; ${left}` : "interrupted";
+  const fix = left ? { fix: `${trace?.command.argv[0]} rm --force ${id}` } : {};
+  return new ImgmatchError({ code: "INTERRUPTED", message, ...fix });
 }
 
 function spawnForeground({ argv: [file, ...args], env }: LaunchCommand): RunningProcess {

@@ -98,6 +98,11 @@ export interface FleetTarget extends LaunchTarget {
 
 /** A target on this machine, whose command can be started at once. */
 export interface LocalTarget extends LaunchTarget {
+  /**
+   * The program whose daemon runs the container, where ending the command leaves it running: it knows `run --cidfile` and
+   * `rm --force`. Absent where the command is the container.
+   */
+  readonly engine?: "docker" | "podman";
   command(request: LaunchRequest): LaunchCommand;
 }
 

@@ -15,7 +15,7 @@ import { parseImageReference } from "../oci/reference.ts";
 export function createBaseLookup(
   env: Readonly<Record<string, string | undefined>>,
   onProblem: (problem: Problem) => void,
-  options: Pick<RegistryOptions, "ca" | "plainHttp"> = {},
+  options: Pick<RegistryOptions, "ca" | "plainHttp" | "signal"> = {},
 ): (ref: string) => Promise<Digest | null> {
   // A plan must not wait long for a registry that is not there: one second try is enough.
   const client = createRegistryClient({
@@ -37,7 +37,7 @@ export function createBaseLookup(
         fix: "correct its name in the matrix, or build with another: --replace-base OLD=NEW",
       });
     } catch (error) {
-      if (!(error instanceof ImgmatchError)) throw error;
+      if (!(error instanceof ImgmatchError) || error.code === "INTERRUPTED") throw error;
       const why = error.problems[0];
       onProblem({
         code: "BASE_UNRESOLVED",

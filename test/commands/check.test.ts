@@ -102,6 +102,7 @@ async function run(env: Readonly<Record<string, string>>, ...args: readonly stri
     readStdin: async () => "",
     terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
     signal: new AbortController().signal,
+    takeSignals: () => {},
   });
   return { out, err, exit };
 }

@@ -78,6 +78,7 @@ describe("check and doctor with a real engine", needs(stack.available ? null : s
       readStdin: async () => "",
       terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
       signal: new AbortController().signal,
+      takeSignals: () => {},
     });
     return { out, err, exit };
   }

@@ -16,6 +16,7 @@ export const docker: LocalTarget = {
   description: "docker run on this machine",
   gpus: "imgmatch",
   formats: ["shell", "json"],
+  engine: "docker",
   command,
   launch: (request) => ({ form: "command", command: command(request) }),
 };

@@ -16,6 +16,7 @@ export const nvidiaDocker: LocalTarget = {
   description: "nvidia-docker 1 on this machine",
   gpus: "imgmatch",
   formats: ["shell", "json"],
+  engine: "docker",
   settings: { wrapper: "yes: through nvidia-docker; no: docker with the plugin's volume and the devices" },
   command,
   launch: (request) => ({ form: "command", command: command(request) }),

@@ -11,6 +11,7 @@ export const podman: LocalTarget = {
   description: "podman run on this machine",
   gpus: "imgmatch",
   formats: ["shell", "json"],
+  engine: "podman",
   command,
   launch: (request) => ({ form: "command", command: command(request) }),
 };

@@ -19,6 +19,7 @@ export async function imgmatchPrints(args: readonly string[]): Promise<string> {
     readStdin: async () => "",
     terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
     signal: new AbortController().signal,
+    takeSignals: () => {},
   });
   expect(exitCode, err).toBe(0);
   return out;

@@ -1,0 +1,161 @@
+/** Signals and closed pipes, told to the real program. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { makeFolder } from "../support/folders.ts";
+import { cudaFreeLock } from "./support/lock.ts";
+
+const bundle = "node_modules/.cache/imgmatch-signals";
+const cli = resolve(bundle, "cli.cjs");
+// Takes connections and never answers.
+const silent: Server = createServer(() => {});
+let registry = "";
+
+beforeAll(async () => {
+  execFileSync(process.execPath, ["scripts/bundle.mjs", bundle], { stdio: "inherit" });
+  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+  const address = silent.address();
+  registry = `127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+}, 120_000);
+afterAll(() => void silent.close());
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+  readonly ms: number;
+}
+
+function start(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, [cli, ...args], {
+    cwd,
+    env: { ...process.env, DOCKER_CONFIG: cwd, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+}
+
+function end(child: ChildProcess): Promise<Ended> {
+  const started = performance.now();
+  let stderr = "";
+  child.stderr?.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  child.stdout?.resume();
+  return new Promise((done) =>
+    child.on("close", (code, signal) => done({ code, signal, stderr, ms: performance.now() - started })),
+  );
+}
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !condition(); tries++) await pause(50);
+  expect(condition()).toBe(true);
+}
+
+const project = () =>
+  makeFolder({
+    "matrix.yaml": `name: app\nversion: "1"\nregistry: ${registry}/team\ntemplate: a.hbs\nbase: ${registry}/base:1\naxes:\n  march: [x86-64-v3]\n`,
+    "a.hbs": "FROM {{base}}\n",
+    "images/imgmatch.lock.json": cudaFreeLock(`${registry}/team/app`),
+  });
+
+describe("the first signal ends a command that waits", () => {
+  test.each<[string, string[]]>([
+    ["plan for a registry", ["plan"]],
+    ["plan --remote", ["plan", "--remote"]],
+    ["export for a registry", ["export", "bake"]],
+    ["build before anything is built", ["build", "--dry-run"]],
+    ["lock --update-bases", ["lock", "--update-bases"]],
+    ["verify", ["verify"]],
+    ["resolve --from", ["resolve", "--from", "REGISTRY/team/app:1"]],
+    ["check for a registry", ["check", "REGISTRY/team/app:1"]],
+    ["labels --from", ["labels", "--from", "REGISTRY/team/app:1"]],
+    ["resolve for standard input", ["resolve", "--host", "-"]],
+    ["why-not for standard input", ["why-not", "x", "--host", "-"]],
+  ])("%s: 130", { timeout: 30_000 }, async (_, args) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const child = start(
+        args.map((arg) => arg.replace("REGISTRY", registry)),
+        project(),
+      );
+      const ended = end(child);
+      await pause(700);
+      child.kill(signal);
+      const { code, stderr } = await ended;
+      expect({ code, stderr }).toEqual({ code: 130, stderr: expect.not.stringContaining("bug") });
+    }
+  });
+});
+
+describe("run", () => {
+  /** A docker whose container ignores signals, as a shell as process 1 does; it goes on when the command has ended. */
+  const docker = (rm: string) => `#!/bin/sh
+echo "$@" >> "$CALLS"
+case $1 in
+run) trap '' INT TERM; shift; [ "$1" = --cidfile ] && echo 0123456789abcdef > "$2"; while :; do sleep 0.1; done;;
+rm) ${rm};;
+esac
+`;
+  const runIn = (rm: string) => {
+    const cwd = project();
+    const bin = makeFolder({ docker: docker(rm) });
+    chmodSync(join(bin, "docker"), 0o755);
+    const calls = join(bin, "calls");
+    const child = start(["run"], cwd, { PATH: `${bin}:${process.env.PATH}`, CALLS: calls });
+    return { child, ended: end(child), calls: () => (existsSync(calls) ? readFileSync(calls, "utf8") : "") };
+  };
+
+  test("the second signal removes the container", { timeout: 30_000 }, async () => {
+    const { child, ended, calls } = runIn("true");
+    await until(() => calls().startsWith("run"));
+    await pause(200);
+    child.kill("SIGINT");
+    await pause(700);
+    expect(child.exitCode).toBeNull();
+    expect(calls()).not.toContain("rm --force");
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, stderr: "INTERRUPTED: interrupted\n" });
+    expect(calls()).toContain("rm --force 0123456789abcdef\n");
+  });
+
+  test("what cannot be removed is named, and the third waits for nothing", { timeout: 30_000 }, async () => {
+    const failing = runIn("exit 1");
+    await until(() => failing.calls().startsWith("run"));
+    await pause(200);
+    failing.child.kill("SIGTERM");
+    failing.child.kill("SIGINT");
+    const said =
+      "INTERRUPTED: interrupted; the container 0123456789abcdef may still run\n  fix: docker rm --force 0123456789abcdef\n";
+    await pause(300);
+    const first = await failing.ended;
+    expect(first).toMatchObject({ code: 130, stderr: said });
+
+    const hanging = runIn("exec sleep 3");
+    await until(() => hanging.calls().startsWith("run"));
+    await pause(200);
+    for (const signal of ["SIGINT", "SIGTERM", "SIGINT"] as const) {
+      hanging.child.kill(signal);
+      await pause(200);
+    }
+    expect(await hanging.ended).toMatchObject({ code: 130, stderr: said });
+  });
+});
+
+describe("a pipe that nobody reads", () => {
+  test.each<[string, string]>([
+    [
+      "standard error",
+      `"$NODE" "$CLI" plan --matrix none.yaml 2>&1 >/dev/null | true; echo "\${PIPESTATUS[0]}"`,
+    ],
+    ["standard output", `"$NODE" "$CLI" plan --matrix none.yaml --json | true; echo "\${PIPESTATUS[0]}"`],
+    ["standard output of help", `"$NODE" "$CLI" --help | true; echo "\${PIPESTATUS[0]}"`],
+  ])("%s changes no exit code", (name, script) => {
+    const env = { ...process.env, NODE: process.execPath, CLI: cli };
+    const out = execFileSync("bash", ["-c", script], { env, encoding: "utf8" });
+    expect(out.trim()).toBe(name.endsWith("help") ? "0" : "2");
+  });
+});
