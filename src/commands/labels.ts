@@ -4,7 +4,7 @@ import { nodeLabels, resolvedLabel } from "../launch/labels/vocabulary.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import { hostFor } from "./host-options.ts";
-import { type QuestionFlags, readQuestion } from "./question.ts";
+import { type QuestionFlags, readQuestion, tellUnasked } from "./question.ts";
 
 export interface LabelsFlags extends QuestionFlags {
   readonly format?: string;
@@ -33,7 +33,9 @@ async function readNode(flags: LabelsFlags, context: CommandContext) {
   if (flags.lock === undefined && flags.from === undefined)
     return { host: await hostFor(flags, context), resolved: {} };
   const { lock, host, options } = await readQuestion(flags, context);
-  const { match } = resolveImage(lock, host, options);
+  const resolution = resolveImage(lock, host, options);
+  tellUnasked(resolution, context);
+  const { match } = resolution;
   const tag = match === null ? undefined : lock.images[match.cell]?.tag;
   if (tag === undefined) {
     context.err("no image of the lock fits this node: it advertises none\n");

@@ -10,13 +10,19 @@ import { runImage } from "../launch/run.ts";
 import { isLocal, type LaunchRequest, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
 import type { Lock, Requirement } from "../lock/lock.ts";
-import type { Ranking } from "../resolve/resolve.ts";
-import { immutableReferenceOf } from "../resolve/resolve.ts";
+import { nearestFirst } from "../resolve/nearest.ts";
+import {
+  type Candidate,
+  immutableReferenceOf,
+  type Ranking,
+  type ResolveOptions,
+} from "../resolve/resolve.ts";
+import { findUnasked } from "../resolve/unasked.ts";
 import type { CommandContext } from "./context.ts";
 import { gpuWish, scheduledGpus } from "./launch-gpus.ts";
 import { formatFor, type LaunchFlags, workloadOf } from "./launch-options.ts";
 import { printLaunch } from "./launch-output.ts";
-import { noMatch, readQuestion } from "./question.ts";
+import { noMatch, readQuestion, tellUnasked } from "./question.ts";
 
 export type { LaunchFlags } from "./launch-options.ts";
 
@@ -39,7 +45,16 @@ export async function launch(flags: LaunchFlags, context: CommandContext): Promi
           allowBusy: flags.allowBusy ?? false,
         });
   if (!choice.ok) throw await busy(choice, host, flags, context);
-  const winner = winnerOf(choice.ranking, flags, lock);
+  const winner = winnerOf(choice, flags, lock, options);
+  tellUnasked(
+    findUnasked(
+      lock,
+      choice.host,
+      { ...choice.ranking, ranked: fromWinner(choice.ranking, winner) },
+      options,
+    ),
+    context,
+  );
   const request: LaunchRequest = {
     ...workloadOf(target, flags),
     reference: immutableReferenceOf(lock, winner.image),
@@ -88,13 +103,23 @@ function requireRunnable(target: LaunchTarget, { host, json, yaml }: LaunchFlags
 }
 
 /** Who asks for GPUs by number or name is not served by an image that has no use for them. */
-function winnerOf(ranking: Ranking, { gpus }: LaunchFlags, lock: Lock): Ranking["ranked"][number] {
+function winnerOf(
+  { ranking, host }: Extract<GpuChoice, { readonly ok: true }>,
+  { gpus }: LaunchFlags,
+  lock: Lock,
+  options: ResolveOptions,
+): Candidate {
   const wantsGpus = gpus !== undefined && gpus !== "all" && gpus !== "none";
   const uses = (requires: Requirement | undefined) => !wantsGpus || requires?.cuda !== null;
   const winner = ranking.ranked.find(({ image }) => uses(image.requires));
   if (winner !== undefined) return winner;
   const rejected = ranking.rejected.filter(({ cell }) => uses(lock.images[cell]?.requires));
-  throw noMatch({ schemaVersion: 1, match: null, rejected, problems: ranking.problems });
+  throw noMatch(nearestFirst(lock, rejected, host, options));
+}
+
+/** Who asked for GPUs has passed over the images before the winner. */
+function fromWinner({ ranked }: Ranking, winner: Candidate): readonly Candidate[] {
+  return ranked.slice(ranked.indexOf(winner));
 }
 
 async function busy(

@@ -6,6 +6,8 @@ import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { compilePins, type Pins } from "../resolve/pins.ts";
 import type { ResolveOptions } from "../resolve/resolve.ts";
+import { listSome, printable } from "../resolve/misfit.ts";
+import type { Miss } from "../resolve/nearest.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor, tellProblems } from "./host-options.ts";
@@ -17,6 +19,7 @@ export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
   readonly reference?: string;
   readonly pin?: readonly string[];
   readonly cpu?: boolean;
+  readonly requireGpu?: boolean;
   /** The explanation names the host's problems itself. */
   readonly explain?: boolean;
 }
@@ -39,7 +42,7 @@ export async function readFleetQuestion(
 ): Promise<{ lock: Lock; options: ResolveOptions }> {
   const lock = await readFleet(flags, context);
   const pins = await parsePins(flags.pin ?? []);
-  return { lock, options: { pins, cpuOnly: flags.cpu ?? false } };
+  return { lock, options: { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false } };
 }
 
 async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {
@@ -85,27 +88,64 @@ async function parsePins(texts: readonly string[]): Promise<Pins> {
   return compilePins(pairs);
 }
 
+/** Says on standard error what the answer decided unasked: GPUs that stay unused, axes that nobody pinned. */
+export function tellUnasked(
+  { unusedGpus, openAxes = [] }: Pick<Resolution, "unusedGpus" | "openAxes">,
+  { err }: Pick<CommandContext, "err">,
+): void {
+  if (unusedGpus !== undefined) {
+    const { gpus, nearest } = unusedGpus;
+    const stay = gpus.length === 1 ? "stays" : "stay";
+    err(`${printable(`unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`)}\n`);
+    const lines =
+      nearest === null
+        ? ["  the fleet has no image with GPU code"]
+        : [
+            `  nearest with GPU code: ${nearest.cell}: ${nearest.code === null ? "" : `${nearest.code}: `}${nearest.message}`,
+            `  fix: ${nearest.fix}`,
+          ];
+    for (const line of lines) err(`${printable(line)}\n`);
+  }
+  for (const { axis, value, others } of openAxes) {
+    const fit = others.length === 1 ? "fits" : "fit";
+    const line = `not pinned: ${axis}=${value} was taken, ${listSome(others, 8)} ${fit} too: --pin ${axis}=VALUE`;
+    err(`${printable(line)}\n`);
+  }
+}
+
+/** The refusal, with what misses this host by the least first. */
 export function noMatch(
-  resolution: Resolution,
+  misses: readonly Miss[],
   { explain = false }: { readonly explain?: boolean } = {},
 ): ImgmatchError {
-  const broken = resolution.rejected.find(({ code }) => code === "HOST_BROKEN");
+  const broken = misses
+    .flatMap(({ misfits }) => misfits.slice(0, 1))
+    .find(({ code }) => code === "HOST_BROKEN");
   if (broken !== undefined) {
     return new ImgmatchError({ code: "HOST_BROKEN", message: broken.message, fix: broken.fix });
   }
-  const counts = new Map<string, { count: number; message: string; fix: string }>();
-  for (const { code, message, fix } of resolution.rejected) {
-    const known = counts.get(code);
-    if (known === undefined) counts.set(code, { count: 1, message, fix });
+  const counts = new Map<string, { count: number; readonly miss: Miss; readonly message: string }>();
+  for (const miss of misses) {
+    const [first] = miss.misfits;
+    if (first === undefined) continue;
+    const known = counts.get(first.code);
+    if (known === undefined) counts.set(first.code, { count: 1, miss, message: first.message });
     else known.count++;
   }
-  const lines = [...counts].map(
-    ([code, { count, message }]) => `${count} × ${code}, for example: ${message}`,
+  const lines = [...counts].map(([code, { count, miss, message }]) =>
+    count === 1
+      ? `${miss.cell}: ${code}: ${message}`
+      : `${miss.cell} and ${count - 1} more: ${code}: ${message}`,
   );
-  const [only] = counts.size === 1 ? [...counts.values()] : [];
+  // One change is a cure; of an image that misses by several, the first alone would help nobody.
+  const [nearest] = misses;
+  const only = nearest?.misfits.length === 1 ? nearest.misfits[0] : undefined;
   return new ImgmatchError({
     code: "NO_MATCH",
-    message: ["no image of the lock fits this host", ...lines.map((line) => `  ${line}`)].join("\n"),
+    message: [
+      "no image of the lock fits this host, nearest first",
+      ...lines.map((line) => `  ${printable(line)}`),
+    ].join("\n"),
     fix:
       only?.fix ??
       (explain

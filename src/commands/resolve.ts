@@ -1,9 +1,10 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
+import { nearestFirst } from "../resolve/nearest.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 import type { CommandContext } from "./context.ts";
-import { noMatch, type QuestionFlags, readQuestion } from "./question.ts";
+import { noMatch, type QuestionFlags, readQuestion, tellUnasked } from "./question.ts";
 
 export interface ResolveFlags extends QuestionFlags {
   readonly json?: boolean;
@@ -13,6 +14,7 @@ export interface ResolveFlags extends QuestionFlags {
 export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
+  tellUnasked(resolution, context);
   if (flags.explain) {
     const { explainResolution } = await import("../resolve/explain.ts");
     context.err(`${explainResolution(lock, host, options).join("\n")}\n`);
@@ -25,7 +27,7 @@ export async function resolve(flags: ResolveFlags, context: CommandContext): Pro
     context.out(answerLine(resolution.match.reference));
     return exitCodes.ok;
   }
-  throw noMatch(resolution, flags);
+  throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
 }
 
 /** The whole of standard output: it becomes an argument of another program, and its type says that it is nothing else. */

@@ -2,9 +2,10 @@ import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { runImage } from "../launch/run.ts";
 import { shellWord } from "../launch/shell.ts";
 import { docker } from "../launch/targets/docker.ts";
+import { nearestFirst } from "../resolve/nearest.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
-import { noMatch, type QuestionFlags, readQuestion } from "./question.ts";
+import { noMatch, type QuestionFlags, readQuestion, tellUnasked } from "./question.ts";
 
 export interface RunFlags extends QuestionFlags {
   /** Arguments for the container's program. */
@@ -18,7 +19,9 @@ export async function run(flags: RunFlags, context: CommandContext): Promise<Exi
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
   const image = resolution.match === null ? undefined : lock.images[resolution.match.cell];
-  if (resolution.match === null || image === undefined) throw noMatch(resolution);
+  if (resolution.match === null || image === undefined)
+    throw noMatch(nearestFirst(lock, resolution.rejected, host, options));
+  tellUnasked(resolution, context);
   if (flags.host !== undefined && !flags.dryRun) {
     throw new ImgmatchError({
       code: "USAGE",

@@ -298,7 +298,8 @@ function withQuestion(command: Command): Command {
       collect,
       [],
     )
-    .option("--cpu", "choose among images without GPU code, also where the GPUs are broken");
+    .option("--cpu", "choose among images without GPU code, also where the GPUs are broken")
+    .option("--require-gpu", "choose among images with GPU code: exit 3 rather than leave a GPU unused");
 }
 
 /** The fleet of a registry in place of a lock. */

@@ -46,8 +46,8 @@ export function explainImage(
   options: ResolveOptions = {},
 ): readonly Misfit[] {
   return findMisfits(findCell(lock, name).image, viewHost(host), {
+    ...options,
     pins: plainPins(options.pins ?? {}),
-    cpuOnly: options.cpuOnly ?? false,
   });
 }
 
@@ -164,7 +164,7 @@ function findAllMisfits(
   { rejected }: Ranking,
   options: ResolveOptions,
 ): readonly Rejected[] {
-  const judge = { pins: plainPins(options.pins ?? {}), cpuOnly: options.cpuOnly ?? false };
+  const judge = { ...options, pins: plainPins(options.pins ?? {}) };
   return rejected.flatMap(({ cell }) => {
     const image = lock.images[cell];
     return image === undefined ? [] : [{ cell, misfits: findMisfits(image, view, judge) }];

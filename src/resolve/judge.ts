@@ -22,6 +22,8 @@ export interface JudgeOptions {
   readonly pins?: Pins;
   /** The user asks for an image without GPU code, also on a broken host. */
   readonly cpuOnly?: boolean;
+  /** The user asks for an image with GPU code, and for none where none fits. */
+  readonly requireGpu?: boolean;
 }
 
 /**
@@ -62,7 +64,7 @@ type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfi
 /** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers; the GPUs come last. */
 const rules: readonly Rule[] = [
   ({ axes }, _host, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
-  ({ requires }, _host, { cpuOnly }) => (cpuOnly === true ? checkCpuOnly(requires.cuda !== null) : null),
+  ({ requires }, _host, options) => checkKind(requires.cuda !== null, options),
   ({ digest }) => checkBuilt(digest),
   ({ platform }, host) => checkPlatform(platform, host),
   ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
@@ -81,10 +83,15 @@ function checkBuilt(digest: string | null): Misfit | null {
     : null;
 }
 
-function checkCpuOnly(needsGpu: boolean): Misfit | null {
-  return needsGpu
-    ? misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", "leave --cpu out")
-    : null;
+function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: JudgeOptions): Misfit | null {
+  if (gpuCode && cpuOnly === true)
+    return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", "leave --cpu out");
+  if (gpuCode || requireGpu !== true) return null;
+  return misfit(
+    "PIN_MISMATCH",
+    "has no GPU code, an image with is asked for (--require-gpu)",
+    "leave --require-gpu out",
+  );
 }
 
 /** `--pin cuda=none` asks for a CPU image as clearly as `--cpu` does. */

@@ -3,8 +3,9 @@
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
 /** `message` holds both numbers that clash, `fix` the smallest change that would make the image fit. */
-export function misfit(code: ReasonCode, message: string, fix: string): Misfit {
-  return { ok: false, code, message: printable(message), fix: printable(fix) };
+export function misfit(code: ReasonCode, message: string, fix: string, by?: number): Misfit {
+  const found = { ok: false, code, message: printable(message), fix: printable(fix) } as const;
+  return by === undefined ? found : { ...found, by };
 }
 
 /** Facts and locks come from other machines: what they hold must not move a terminal's cursor. */

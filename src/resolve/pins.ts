@@ -46,17 +46,28 @@ export function plainPins(pairs: Readonly<Record<string, string | Pin>>): Pins {
 }
 
 export function checkPins(axes: Readonly<Record<string, string>>, pins: Pins): Misfit | null {
-  for (const [axis, pin] of Object.entries(pins)) {
-    const value = Object.hasOwn(axes, axis) ? axes[axis] : undefined;
-    if (value !== undefined && pin.matches(value)) continue;
-    const actual = value === undefined ? `it has no ${axis}` : `it is ${axis}=${value}`;
-    return misfit(
-      "PIN_MISMATCH",
-      `${axis}=${pin.text} is asked for, ${actual}`,
-      `pin ${axis}=${value ?? "…"} or leave the pin out`,
-    );
-  }
-  return null;
+  const valueAt = (axis: string) => (Object.hasOwn(axes, axis) ? axes[axis] : undefined);
+  const others = Object.entries(pins).filter(([axis, pin]) => {
+    const value = valueAt(axis);
+    return value === undefined || !pin.matches(value);
+  });
+  const [first] = others;
+  if (first === undefined) return null;
+  const [axis, pin] = first;
+  const value = valueAt(axis);
+  const actual = value === undefined ? `it has no ${axis}` : `it is ${axis}=${value}`;
+  const instead = others.map(([name]) => [name, valueAt(name)] as const);
+  // Every pin that it does not match: with one of them corrected it would still not be what is asked for.
+  const wanted = instead.flatMap(([name, has]) => (has === undefined ? [] : [`${name}=${has}`]));
+  const without = instead.flatMap(([name, has]) => (has === undefined ? [name] : []));
+  const pinned = wanted.length === 0 ? "" : `pin ${wanted.join(" and ")}`;
+  const out = without.length === 0 ? "" : `leave the pin of ${without.join(" and ")} out`;
+  return misfit(
+    "PIN_MISMATCH",
+    `${axis}=${pin.text} is asked for, ${actual}`,
+    without.length === 0 ? `${pinned} or leave the pin out` : [pinned, out].filter(Boolean).join(" and "),
+    others.length,
+  );
 }
 
 /** Throws `PIN_UNKNOWN` for a pin on an axis that no image has. */

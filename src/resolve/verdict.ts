@@ -48,6 +48,8 @@ export interface Misfit {
   readonly message: string;
   /** The smallest change that would make it fit. */
   readonly fix: string;
+  /** By how much it misses, in the rule's own unit: features, branches, pins. 1 where there is nothing to count. */
+  readonly by?: number;
 }
 
 export const resolutionSchemaVersion = 1;
@@ -57,6 +59,30 @@ export interface Resolution {
   readonly match: Match | null;
   readonly rejected: readonly Rejection[];
   readonly problems: readonly { readonly code: string; readonly message: string; readonly fix?: string }[];
+  /** Only where the host has GPUs under a driver and the match, which nobody asked to be so, has no GPU code. */
+  readonly unusedGpus?: UnusedGpus;
+  /** Only where nobody pinned a free axis and several of its values fit. */
+  readonly openAxes?: readonly OpenAxis[];
+}
+
+export interface UnusedGpus {
+  /** `GPU 0 (NVIDIA H100 80GB HBM3)` */
+  readonly gpus: readonly string[];
+  /** The image with GPU code that misses by the least, with its first reason; null where the lock has none with GPU code. */
+  readonly nearest:
+    | (Omit<Rejection, "code"> & {
+        /** null for one that fits too, and comes later in the order. */
+        readonly code: ReasonCode | null;
+      })
+    | null;
+}
+
+export interface OpenAxis {
+  readonly axis: string;
+  /** Of the match. */
+  readonly value: string;
+  /** Those of the other images that fit, sorted. */
+  readonly others: readonly string[];
 }
 
 export interface Match {

@@ -48,7 +48,7 @@ describe("pins", () => {
         cell: "bare",
         code: "PIN_MISMATCH",
         message: "python=3.12 is asked for, it has no python",
-        fix: "pin python=… or leave the pin out",
+        fix: "leave the pin of python out",
       },
       {
         cell: "py311",

@@ -99,7 +99,7 @@ function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [stri
   requireKnownAxes(pins, lock.images);
   return Object.entries(lock.images)
     .filter(([, { axes, digest, requires }]) => {
-      const wanted = options.cpuOnly !== true || requires.cuda === null;
+      const wanted = requires.cuda === null ? options.requireGpu !== true : options.cpuOnly !== true;
       return digest !== null && wanted && checkPins(axes, pins) === null;
     })
     .sort(([a], [b]) => (a < b ? -1 : 1));

@@ -30,6 +30,7 @@ export function checkCpu({ march, features }: CpuRequirement, host: HostView): M
     open.length === missing.length
       ? "run imgmatch probe on the host itself, where the kernel tells them"
       : `add a cell with ${host.cpu.level === null ? "a march that this host runs" : `march=${host.cpu.level}`}, or, in a virtual machine, expose ${listSome(missing, 4)} to the guest`,
+    missing.length,
   );
 }
 

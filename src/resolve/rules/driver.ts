@@ -194,7 +194,15 @@ function tooOld(minimum: string, nvidia: NvidiaView): Misfit {
     "DRIVER_TOO_OLD",
     `needs NVIDIA driver >= ${minimum}, this host has ${nvidia.driverText}`,
     updateDriver(minimum, nvidia),
+    branchesBetween(minimum, nvidia),
   );
+}
+
+function branchesBetween(minimum: string, { driver }: NvidiaView): number | undefined {
+  const needed = parseDriverVersion(minimum);
+  return needed === null || driver === null
+    ? undefined
+    : Math.max(1, driverBranch(needed) - driverBranch(driver));
 }
 
 function tooOldByCuda(

@@ -1,0 +1,70 @@
+/** Which images miss a host by the least: what a person who gets no image, or the wrong kind, wants to see first. */
+
+import type { HostFacts } from "../host/facts.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
+import { viewHost } from "./host-view.ts";
+import { findMisfits } from "./judge.ts";
+import { compareKeys, type SortKey } from "./order-steps.ts";
+import { plainPins } from "./pins.ts";
+import type { ResolveOptions } from "./options.ts";
+import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
+
+export interface Miss {
+  readonly cell: string;
+  readonly image: LockedImage;
+  /** In the order of the rules; never empty. */
+  readonly misfits: readonly Misfit[];
+}
+
+/**
+ * The images that were rejected, nearest first: the least that has to change (see {@link efforts}), then the least that is
+ * missing in the rules' own units, then the tag. An image of the kind that was asked against comes last.
+ */
+export function nearestFirst(
+  lock: Lock,
+  rejected: readonly Pick<Rejection, "cell">[],
+  host: HostFacts,
+  options: ResolveOptions,
+): readonly Miss[] {
+  const view = viewHost(host);
+  const judge = { ...options, pins: plainPins(options.pins ?? {}) };
+  return rejected
+    .flatMap(({ cell }): readonly (Miss & { readonly key: SortKey })[] => {
+      const image = lock.images[cell];
+      if (image === undefined) return [];
+      const misfits = findMisfits(image, view, judge);
+      return misfits.length === 0 ? [] : [{ cell, image, misfits, key: distanceOf(image, misfits, options) }];
+    })
+    .sort((a, b) => compareKeys(a.key, b.key))
+    .map(({ cell, image, misfits }) => ({ cell, image, misfits }));
+}
+
+function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: ResolveOptions): SortKey {
+  const gpu = image.requires.cuda !== null;
+  const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
+  const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+  return [
+    unwanted ? 1 : 0,
+    total(misfits.map(({ code }) => efforts[code])),
+    total(misfits.map(({ by = 1 }) => by)),
+    image.tag,
+  ];
+}
+
+/** What it takes: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
+const efforts = {
+  PIN_MISMATCH: 1,
+  NOT_BUILT: 1,
+  NVIDIA_REQUIRE_UNSATISFIED: 2,
+  DRIVER_TOO_OLD: 2,
+  PTX_TOO_NEW: 2,
+  KERNEL_TOO_OLD: 2,
+  COMPAT_NOT_SUPPORTED: 2,
+  DRIVER_NOT_EXACT: 3,
+  NO_NVIDIA_DRIVER: 3,
+  CPU_FEATURES_MISSING: 4,
+  NO_GPU_CODE: 4,
+  NO_GPU: 8,
+  HOST_BROKEN: 8,
+  ARCH_MISMATCH: 64,
+} as const satisfies Record<ReasonCode, number>;

@@ -1,0 +1,14 @@
+/** What a user may ask of an answer. */
+
+import type { Pin } from "./pins.ts";
+
+export interface ResolveOptions {
+  /** Axis → value. Text is exact, a version prefix or a pattern with `*`; ranges come from `compilePins`. */
+  readonly pins?: Readonly<Record<string, string | Pin>>;
+  /** Only images without GPU code, also on a host whose GPUs are broken. */
+  readonly cpuOnly?: boolean;
+  /** Only images with GPU code: no image at all rather than one that leaves the GPUs unused. */
+  readonly requireGpu?: boolean;
+  /** Steps of the order to look at first, in place of the lock's own: see `orderBy`. */
+  readonly prefer?: readonly string[];
+}

@@ -1,0 +1,87 @@
+/** What an answer decided though nobody asked for it: never in silence. */
+
+import type { HostFacts } from "../host/facts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { viewHost } from "./host-view.ts";
+import { nearestFirst } from "./nearest.ts";
+import type { ResolveOptions } from "./options.ts";
+import type { Candidate, OrderStep } from "./order-steps.ts";
+import { explainOrder } from "./rank.ts";
+import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
+
+export interface RankedImages {
+  /** Images that fit, best first. */
+  readonly ranked: readonly Candidate[];
+  /** The others, by cell. */
+  readonly rejected: readonly Rejection[];
+  readonly order: readonly OrderStep[];
+}
+
+/** The optional fields of a resolution: each is there only where it has something to say. */
+export function findUnasked(
+  lock: Lock,
+  host: HostFacts,
+  ranking: RankedImages,
+  options: ResolveOptions = {},
+): Pick<Resolution, "unusedGpus" | "openAxes"> {
+  const unusedGpus = findUnusedGpus(lock, host, ranking, options);
+  const openAxes = findOpenAxes(lock, ranking, options);
+  return {
+    ...(unusedGpus === null ? {} : { unusedGpus }),
+    ...(openAxes.length === 0 ? {} : { openAxes }),
+  };
+}
+
+/** A host with GPUs under a driver, and an image without GPU code that nobody asked for. */
+function findUnusedGpus(
+  lock: Lock,
+  host: HostFacts,
+  { ranked, rejected, order }: RankedImages,
+  options: ResolveOptions,
+): UnusedGpus | null {
+  const [winner] = ranked;
+  const { nvidia } = viewHost(host);
+  if (winner === undefined || winner.image.requires.cuda !== null) return null;
+  if (nvidia === null || nvidia.driverText === null || nvidia.gpus.length === 0) return null;
+  const pin = options.pins?.cuda;
+  if (options.cpuOnly === true || (typeof pin === "string" ? pin : pin?.text) === "none") return null;
+  const gpus = nvidia.gpus.map(({ label }) => label);
+  const later = ranked.find(({ image }) => image.requires.cuda !== null);
+  if (later !== undefined) {
+    const message = `fits, and comes later: ${explainOrder(order, winner, later)}`;
+    const fix = `ask for GPU code: --require-gpu`;
+    return { gpus, nearest: { cell: later.cell, code: null, message, fix } };
+  }
+  const gpuImages = rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null);
+  const [nearest] = nearestFirst(lock, gpuImages, host, options);
+  const [misfit] = nearest?.misfits ?? [];
+  if (nearest === undefined || misfit === undefined) return { gpus, nearest: null };
+  const { code, message } = misfit;
+  const fix = [...new Set(nearest.misfits.map((each) => each.fix))].join("; and ");
+  return { gpus, nearest: { cell: nearest.cell, code, message, fix } };
+}
+
+/** Axes that no host decides. */
+const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+
+/** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */
+function findOpenAxes(
+  lock: Lock,
+  { ranked }: RankedImages,
+  { pins = {}, prefer = lock.prefer ?? [] }: ResolveOptions,
+): readonly OpenAxis[] {
+  const [winner] = ranked;
+  return Object.entries(winner?.image.axes ?? {})
+    .filter(([axis, value]) => {
+      const asked = Object.hasOwn(pins, axis) || prefer.includes(`${axis}=${value}`);
+      return !hardwareAxes.has(axis) && !asked;
+    })
+    .map(([axis, value]) => ({
+      axis,
+      value,
+      others: [...new Set(ranked.flatMap(({ image }) => image.axes[axis] ?? []))]
+        .filter((other) => other !== value)
+        .sort(),
+    }))
+    .filter(({ others }) => others.length > 0);
+}
