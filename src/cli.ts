@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./commands/context.ts";
 import { refuseRepeats } from "./commands/refuse-repeats.ts";
 import { type Action, commandTable, isCommand, type Run } from "./commands/table.ts";
-import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "./errors.ts";
+import { type ExitCode, exitCodes, ImgmatchError } from "./errors.ts";
 import { styleFor } from "./report/style.ts";
 import { version } from "./version.ts";
 
@@ -64,19 +64,21 @@ async function reportError(
     return exitCodes.usage;
   }
   if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
-  const problems: readonly Problem[] | null = error instanceof ImgmatchError ? error.problems : null;
-  if (problems === null) {
+  const { systemProblem } = await import("./io/system-error.ts");
+  const known = systemProblem(error);
+  if (known === null) {
     const { bugReport } = await import("./report/bug.ts");
     context.err(bugReport(error, version));
     return exitCodes.failed;
   }
+  const { problems, exitCode } = known;
   const { problemsToJson, reportProblem } = await import("./report/problems.ts");
   if (wantsJson(args)) context.out(problemsToJson(problems));
   else {
     for (const problem of problems)
       context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
   }
-  return error instanceof ImgmatchError ? error.exitCode : exitCodes.failed;
+  return exitCode;
 }
 
 /** What stands after `--` is for the container. */

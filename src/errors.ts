@@ -34,6 +34,7 @@ export const problemCodes = {
   FILE_UNREADABLE: usage,
   FILE_EXISTS: usage,
   WRITE_FAILED: failed,
+  TOO_MANY_FILES: failed,
   INPUT_TOO_LARGE: usage,
   // matrix
   MATRIX_NOT_FOUND: usage,

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { type Place, type Problem, throwProblems } from "./errors.ts";
 import { type BuildContext, readContext } from "./io/context.ts";
 import { readTextFile } from "./io/files.ts";
+import { isTemporaryName } from "./io/write-file.ts";
 import { type Lock, lockPath } from "./lock/lock.ts";
 import type { Matrix } from "./matrix/matrix.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
@@ -142,6 +143,7 @@ function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string):
   return (path) =>
     path === ".git" ||
     files.has(path) ||
+    isTemporaryName(basename(path)) ||
     (path.startsWith(`${images}/`) && isWritten(path.slice(images.length + 1)));
 }
 

@@ -47,7 +47,9 @@ export async function buildPlan(plan: Plan, fleet: Fleet, options: BuildPlanOpti
         cell,
         lockedImageOf(ready.get(cell) as ReadyCell, built, builder, created),
       ]);
-      await updateLock(options.lockFile, (lock) => withImages(lock, plan, Object.fromEntries(images)));
+      await updateLock(options.lockFile, (lock) => withImages(lock, plan, Object.fromEntries(images)), {
+        repository: plan.matrix.repository,
+      });
     },
   });
   const byCell = new Map(cells.map((result) => [result.cell, result]));

@@ -2,11 +2,12 @@
 
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage } from "../io/files.ts";
+import { makeFolderFor } from "../io/project-folder.ts";
+import { writeFailed } from "../io/write-failed.ts";
 
 export interface CellLog {
   readonly path: string;
@@ -30,8 +31,10 @@ export async function openCellLog(folder: string, cell: string): Promise<CellLog
   const path = cellLogPath(folder, cell);
   let whole = true;
   try {
-    await mkdir(dirname(path), { recursive: true });
-    const stream = createWriteStream(path);
+    makeFolderFor(path);
+    // Whatever is there, a link too, is removed and not written through.
+    await rm(path, { force: true });
+    const stream = createWriteStream(path, { flags: "wx" });
     await new Promise((resolve, reject) => stream.once("open", resolve).once("error", reject));
     stream.on("error", () => {
       whole = false;
@@ -50,9 +53,6 @@ export async function openCellLog(folder: string, cell: string): Promise<CellLog
       },
     };
   } catch (error) {
-    throw new ImgmatchError(
-      { code: "WRITE_FAILED", message: `cannot be written: ${errnoMessage(error)}`, at: { file: path } },
-      { cause: error },
-    );
+    throw error instanceof ImgmatchError ? error : writeFailed(path, error);
   }
 }

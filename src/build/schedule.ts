@@ -3,6 +3,7 @@
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
+import { systemProblem } from "../io/system-error.ts";
 import type { LockedManifest } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
@@ -155,9 +156,10 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
   } catch (error) {
     const path = await finish(log, error);
     if (drain.aborted && isAbort(error, drain, stop)) return interrupted();
-    if (!(error instanceof ImgmatchError)) throw error;
+    const problem = systemProblem(error);
+    if (problem === null) throw error;
     const durationMs = performance.now() - started;
-    const result: FailedCell = { status: "failed", cell, problems: error.problems, log: path, durationMs };
+    const result: FailedCell = { status: "failed", cell, problems: problem.problems, log: path, durationMs };
     onEvent({ type: "failed", cell, result });
     return result;
   }

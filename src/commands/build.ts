@@ -5,7 +5,7 @@ import { sourceDateEpoch } from "../build/source-date-epoch.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readRevision } from "../io/revision.ts";
-import type { Lock } from "../lock/lock.ts";
+import { refuseForeignLock } from "../lock/foreign-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { planToJson } from "../plan/plan-json.ts";
 import type { Plan } from "../plan/planned-cell.ts";
@@ -14,7 +14,6 @@ import { buildReporters, describeNothing, type ReporterName } from "../report/bu
 import { reportPlan, summarise } from "../report/plan.ts";
 import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
-import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type EngineFlags, fleetBuilderFor, requirePush } from "./engine-options.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
@@ -39,7 +38,7 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   const style = styleFor(context.terminal.color.err);
   const tell = (problem: Problem) => context.err(`${reportProblem(problem, style)}\n`);
   const lock = await readLockIfPresent(lockFileOf(flags));
-  if (!flags.dryRun) refuseForeignLock(lock, fleet, lockFileOf(flags));
+  if (!flags.dryRun) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
   const plan = await planOpenFleet(fleet, {
     lock,
     only,
@@ -84,19 +83,6 @@ function checkIndexFlags({ push, index, replaceIndex }: BuildFlags): void {
       fix: "add --index",
     });
   }
-}
-
-/** A lock is of one repository: to write this one would drop images that machines resolve to. */
-function refuseForeignLock(lock: Lock | null, { matrix }: Fleet, file: string): void {
-  if (lock === null || lock.repository === matrix.repository) return;
-  const published = Object.values(lock.images).filter(({ digest }) => digest !== null).length;
-  if (published === 0) return;
-  throw new ImgmatchError({
-    code: "USAGE",
-    message: `the lock is of ${lock.repository}; to build for ${matrix.repository} would drop its ${count(published, "published image")}`,
-    fix: "name a lock of its own with --lock, or remove this one if it is no longer needed",
-    at: { file },
-  });
 }
 
 /** null for engines that keep no state to compare with: they need not be there for a dry run. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import { writeFileAtomic } from "../io/files.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { CommandContext } from "./context.ts";
 import { starterFiles } from "./starter.ts";
@@ -37,7 +37,8 @@ export async function init(flags: InitFlags, context: CommandContext): Promise<E
         }),
       ),
   );
-  for (const [path, text] of Object.entries(files)) await writeFileAtomic(join(context.cwd, path), text);
+  for (const [path, text] of Object.entries(files))
+    await writeFileAtomic(join(context.cwd, path), text, context.cwd);
   const written = Object.keys(files);
   if (flags.json) context.out(`${JSON.stringify({ schemaVersion: 1, written }, null, 2)}\n`);
   else context.out(`wrote ${written.join(", ")}\nnext: imgmatch plan\n`);

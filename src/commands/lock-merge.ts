@@ -1,8 +1,9 @@
 import { dirname, join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { lockPath } from "../lock/lock.ts";
-import { readLock, readLockIfPresent, writeLock } from "../lock/lock-file.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { mergeLocks, type NamedLock } from "../lock/merge-locks.ts";
+import { updateLock } from "../lock/update-lock.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -18,11 +19,17 @@ export interface MergeFlags {
 /** `imgmatch lock merge`: one lock of the locks of builds that ran side by side. */
 export async function mergeLockFiles(flags: MergeFlags, context: CommandContext): Promise<ExitCode> {
   const home = flags.lock ?? join(dirname(flags.matrix ?? "."), lockPath);
-  const base = flags.base === undefined ? await readLockIfPresent(home) : await readLock(flags.base);
+  const named = flags.base === undefined ? null : await readLock(flags.base);
   const read = await Promise.all(flags.locks.map(async (file) => ({ file, lock: await readLock(file) })));
-  const merged = mergeLocks(read as unknown as readonly [NamedLock, ...NamedLock[]], base);
   const out = flags.out ?? home;
-  await writeLock(out, merged);
+  const merge = (base: Lock | null) =>
+    mergeLocks(read as unknown as readonly [NamedLock, ...NamedLock[]], base);
+  const before = named ?? (await readLockIfPresent(home));
+  const { repository } = merge(before);
+  // A build beside this may have written it since.
+  const merged = await updateLock(out, (now) => merge(named === null && out === home ? now : before), {
+    repository,
+  });
   const images = Object.keys(merged.images).length;
   context.out(
     flags.json

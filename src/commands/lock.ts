@@ -1,6 +1,8 @@
 import type { Digest } from "../oci/digest.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
+import { refuseForeignLock } from "../lock/foreign-lock.ts";
+import type { Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { movableBases } from "../plan/registry-view.ts";
@@ -50,6 +52,7 @@ async function moveBases(
   const problems: Problem[] = [];
   const findBaseDigest = await baseLookup(flags, context, (problem) => problems.push(problem));
   const known = await readLock(file);
+  refuseForeignLock(known, fleet.matrix.repository, file);
   const options = { lock: known, only, replaceBases: parseReplacements(flags.replaceBase), findBaseDigest };
   const { cells } = await planOpenFleet(fleet, options);
   const locked = cells.filter((planned) => planned.locked !== null);
@@ -59,7 +62,10 @@ async function moveBases(
   throwProblems(problems);
   const current = new Map(found.filter((pair): pair is [string, Digest] => pair[1] !== null));
   const updates = baseUpdates(locked, current);
-  if (updates.length > 0) await updateLock(file, (lock) => withUpdatedBases(lock ?? known, locked, current));
+  if (updates.length > 0)
+    await updateLock(file, (lock) => withUpdatedBases(lock ?? known, locked, current), {
+      repository: fleet.matrix.repository,
+    });
   if (flags.json) {
     context.out(`${JSON.stringify({ schemaVersion: 1, checked: refs.length, updates }, null, 2)}\n`);
     return exitCodes.ok;
@@ -90,14 +96,17 @@ async function pruneLock(
     });
   }
   const known = await readLock(file);
+  const { repository } = fleet.matrix;
+  refuseForeignLock(known, repository, file);
   const buildable = new Set(fleet.cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell.id));
   const retired = Object.keys(known.images).filter((cell) => !buildable.has(cell));
   if (retired.length > 0) {
-    await updateLock(file, (lock) => {
+    const prune = (lock: Lock | null): Lock => {
       const { images, ...head } = lock ?? known;
       const kept = Object.entries(images).filter(([cell]) => buildable.has(cell));
       return { ...head, images: Object.fromEntries(kept) };
-    });
+    };
+    await updateLock(file, prune, { repository });
   }
   if (json) context.out(`${JSON.stringify({ schemaVersion: 1, removed: retired.sort() }, null, 2)}\n`);
   else {

@@ -1,10 +1,11 @@
 /** The rendered Dockerfiles on disk: many small files, so read and written without a round trip for each. */
 
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "./files.ts";
-import { makeFolders } from "./folders.ts";
+import { makeProjectFolder } from "./project-folder.ts";
+import { writeFilesAtomic } from "./write-file.ts";
 
 const folder = "images";
 const suffix = ".Dockerfile";
@@ -41,23 +42,14 @@ export function writeDockerfiles(
   root: string,
   files: readonly { readonly path: string; readonly text: string }[],
 ): void {
-  const temporary = join(root, folder, `.${process.pid}.tmp`);
-  let hasFolder = false;
-  for (const { path, text } of files) {
-    try {
-      if (!hasFolder) makeFolders(join(root, folder));
-      hasFolder = true;
-      writeFileSync(temporary, text);
-      renameSync(temporary, join(root, path));
-    } catch (error) {
-      rmSync(temporary, { force: true });
-      const message = `cannot be written: ${errnoMessage(error)}`;
-      const fix = "free some space or correct the permissions, and render again";
-      throw new ImgmatchError({ code: "WRITE_FAILED", message, fix, at: { file: path } }, { cause: error });
-    }
-  }
+  if (files.length === 0) return;
+  const placed = files.map(({ path, text }) => ({ path: join(root, path), text }));
+  writeFilesAtomic(join(root, folder), placed, { root, sync: false });
 }
 
 export function removeDockerfiles(root: string, paths: readonly string[]): void {
+  if (paths.length === 0) return;
+  // The folder must be the project's own: what a link leads to is nobody's to remove.
+  makeProjectFolder(root, join(root, folder));
   for (const path of paths) rmSync(join(root, path));
 }

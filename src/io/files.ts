@@ -1,9 +1,7 @@
-/** Files: the only place that reads and writes the disk for the build pipeline. */
+/** Reading files, and what the system says when that fails. */
 
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
-import { makeFolders } from "./folders.ts";
 
 /**
  * Reads UTF-8 text, with line ends made `\n` so that a CRLF checkout gives the same digests.
@@ -27,40 +25,6 @@ export async function readTextFile(
         message: missing ? "no such file" : `cannot be read: ${errnoMessage(error)}`,
         at: { file: shown },
         ...(fix === undefined || !missing ? {} : { fix }),
-      },
-      { cause: error },
-    );
-  }
-}
-
-/**
- * Replaces a file in one step: a reader sees the old text or the new, never a part, also after a power cut.
- * Creates missing folders. Throws `WRITE_FAILED` and leaves the old file when the disk is full.
- */
-export async function writeFileAtomic(path: string, text: string | Uint8Array): Promise<void> {
-  // Loaded here, because whoever only reads, as resolve does, starts sooner without it.
-  const { open, rename, rm } = process.getBuiltinModule("node:fs/promises");
-  const folder = dirname(path);
-  const temporary = join(folder, `.${process.pid}-${Math.random().toString(36).slice(2)}.tmp`);
-  try {
-    makeFolders(folder);
-    const file = await open(temporary, "wx");
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    // What stands in the way of writing may stand in the way of removing: the first failure is the one to tell.
-    await rm(temporary, { force: true }).catch(() => {});
-    throw new ImgmatchError(
-      {
-        code: "WRITE_FAILED",
-        message: `cannot be written: ${errnoMessage(error)}`,
-        fix: "free some space or correct the permissions; the old file is unchanged",
-        at: { file: path },
       },
       { cause: error },
     );

@@ -1,7 +1,8 @@
 /** The lock on disk: read whole or refused, replaced in one step. */
 
 import { ImgmatchError } from "../errors.ts";
-import { readTextFile, writeFileAtomic } from "../io/files.ts";
+import { readTextFile } from "../io/files.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
 import { formatLock } from "./format-lock.ts";
 import type { Lock } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";

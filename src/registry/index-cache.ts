@@ -3,7 +3,8 @@
 import { stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { readTextFile, writeFileAtomic } from "../io/files.ts";
+import { readTextFile } from "../io/files.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
 import type { Manifest } from "./client.ts";
 import { digestOf, isDigest } from "../oci/digest.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";

@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeDockerfiles } from "../../src/io/dockerfiles.ts";
-import { readTextFile, writeFileAtomic } from "../../src/io/files.ts";
+import { readTextFile } from "../../src/io/files.ts";
+import { writeFileAtomic } from "../../src/io/write-file.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 

@@ -1,11 +1,20 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
-import { join } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
+import { ownedName } from "../../src/io/owner.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { readLock, readLockIfPresent, writeLock } from "../../src/lock/lock-file.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
@@ -28,8 +37,15 @@ beforeAll(async () => {
   });
 });
 
-const start = (path: string, prefix: string, count: number) =>
-  spawn(process.execPath, [writer, path, prefix, String(count)], { stdio: ["ignore", "pipe", "inherit"] });
+const start = (path: string, prefix: string, count: number, ...more: string[]) =>
+  spawn(process.execPath, [writer, path, prefix, String(count), ...more], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+
+/** Until a process has stopped itself. */
+async function stopped({ pid }: { readonly pid?: number | undefined }): Promise<void> {
+  while (!/^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, "utf8"))) await sleep(10);
+}
 
 function deadPid(): number {
   return spawnSync(process.execPath, ["--version"]).pid;
@@ -75,16 +91,19 @@ describe("the lock on disk", () => {
 });
 
 describe("who holds the lock", () => {
-  const guarded = async (text: string) => {
+  /** A holder's token, by its name. */
+  const held = async (token: string) => {
     const path = lockPath();
     await writeLock(path, lock);
-    writeFileSync(`${path}.busy`, text);
+    mkdirSync(join(`${path}.busy`, "holder"), { recursive: true });
+    writeFileSync(join(`${path}.busy`, "holder", token), "");
     return path;
   };
   const soon = { patienceMs: 300 };
+  const random = "0".repeat(24);
 
-  test("a process that lives is waited for", async () => {
-    const path = await guarded(`${process.pid} ${hostname()} 1\n`);
+  test("a process that gives signs of life is waited for, and named", async () => {
+    const path = await held(ownedName());
     await expect(updateLock(path, renamed, soon)).rejects.toMatchObject({
       problems: [
         {
@@ -94,29 +113,121 @@ describe("who holds the lock", () => {
         },
       ],
     });
-    setTimeout(() => rmSync(`${path}.busy`), 100);
-    expect(await updateLock(path, renamed, { patienceMs: 5000 })).toMatchObject({ version: "1.12.0+" });
+    const token = join(`${path}.busy`, "holder", readdirSync(join(`${path}.busy`, "holder"))[0] ?? "");
+    const beat = setInterval(() => utimesSync(token, new Date(), new Date()), 500);
+    await expect(updateLock(path, renamed, { patienceMs: 7000 })).rejects.toMatchObject({
+      code: "LOCK_BUSY",
+    });
+    clearInterval(beat);
+    setTimeout(() => rmSync(token), 100);
+    expect(await updateLock(path, renamed, { patienceMs: 4000 })).toMatchObject({ version: "1.12.0+" });
+    expect(existsSync(`${path}.busy`)).toBe(false);
   });
 
-  test("a process that is gone is not", async () => {
-    const path = await guarded(`${deadPid()} ${hostname()} 1\n`);
-    expect(await updateLock(path, renamed, soon)).toMatchObject({ version: "1.12.0+" });
-  });
-
-  test("a process of another machine, or of nobody, is given up after a minute", async () => {
-    for (const text of [`${deadPid()} another-machine 1\n`, ""]) {
-      const path = await guarded(text);
-      await expect(updateLock(path, renamed, soon)).rejects.toMatchObject({ code: "LOCK_BUSY" });
-      utimesSync(`${path}.busy`, new Date(), new Date(Date.now() - 61_000));
+  test("a process that is gone is not, nor is an earlier one of the same number: a container that was started again", async () => {
+    const [, , place] = ownedName().split("-");
+    for (const token of [`${deadPid()}-1-${place}-${random}`, `${process.pid}-1-${place}-${random}`]) {
+      const path = await held(token);
       expect(await updateLock(path, renamed, soon)).toMatchObject({ version: "1.12.0+" });
     }
+  });
+
+  test.each<[string, string]>([
+    ["a process of another machine", `1-1-${"0".repeat(12)}-${random}`],
+    ["nobody that can be told", "leftover"],
+  ])("%s that gives no sign of life is given up within the usual patience", async (_, token) => {
+    const path = await held(token);
+    await expect(updateLock(path, renamed, soon)).rejects.toMatchObject({ code: "LOCK_BUSY" });
+    expect(await updateLock(path, renamed)).toMatchObject({ version: "1.12.0+" });
+    expect(existsSync(`${path}.busy`)).toBe(false);
+  });
+
+  test("links and files in the place of the guard are removed, and nothing behind them is", async () => {
+    for (const place of [".busy", ".busy/holder"]) {
+      const outside = makeFolder({ "holder/kept": "kept", ".gitignore": "kept" });
+      const path = lockPath();
+      await writeLock(path, lock);
+      mkdirSync(dirname(path + place), { recursive: true });
+      symlinkSync(outside, path + place);
+      expect(await updateLock(path, renamed)).toMatchObject({ version: "1.12.0+" });
+      expect(readdirSync(outside).sort()).toEqual([".gitignore", "holder"]);
+      expect(readdirSync(join(outside, "holder"))).toEqual(["kept"]);
+      expect(existsSync(`${path}.busy`)).toBe(false);
+    }
+  });
+
+  test("what a killed process leaves is no change that git would see", async () => {
+    const path = lockPath();
+    const root = join(path, "../..");
+    execFileSync("git", ["init", "--quiet"], { cwd: root });
+    const child = start(path, "k", 1, "stop");
+    await once(child.stdout, "data");
+    await stopped(child);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(readdirSync(join(path, ".."))).toEqual(["imgmatch.lock.json.busy"]);
+    expect(execFileSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" })).toBe("");
+  });
+});
+
+describe("a process that is paused while it holds the lock", () => {
+  test("loses it, overwrites nothing when it goes on, and adds its change to what is there", async () => {
+    const path = lockPath();
+    await writeLock(path, lock);
+    const paused = start(path, "paused", 1, "stop");
+    const ended = once(paused, "exit");
+    await once(paused.stdout, "data");
+    await stopped(paused);
+    // A whole fleet of others goes on meanwhile; the first takes the lease over.
+    const others = ["x", "y", "z"].map((prefix) => once(start(path, prefix, 2), "exit"));
+    expect((await Promise.all(others)).map(([code]) => code)).toEqual([0, 0, 0]);
+    // And one holds it while the paused one goes on.
+    const second = start(path, "second", 1, "stop");
+    const secondEnded = once(second, "exit");
+    await once(second.stdout, "data");
+    await stopped(second);
+    paused.kill("SIGCONT");
+    await sleep(300);
+    second.kill("SIGCONT");
+    expect((await secondEnded)[0]).toBe(0);
+    expect((await ended)[0]).toBe(0);
+    const cells = Object.keys((await readLock(path)).images);
+    const wanted = [
+      "paused-0",
+      "second-0",
+      "x-0",
+      "x-1",
+      "y-0",
+      "y-1",
+      "z-0",
+      "z-1",
+      ...Object.keys(lock.images),
+    ];
+    expect(cells.sort()).toEqual(wanted.sort());
+    expect(existsSync(`${path}.busy`)).toBe(false);
+  });
+});
+
+test("a lock of another repository with published images is left as it is", async () => {
+  const path = lockPath();
+  await writeLock(path, lock);
+  const text = readFileSync(path, "utf8");
+  const change = updateLock(path, renamed, { repository: "registry.example.com/other/app" });
+  await expect(change).rejects.toMatchObject({
+    code: "USAGE",
+    exitCode: 2,
+    problems: [{ at: { file: path } }],
+  });
+  expect(readFileSync(path, "utf8")).toBe(text);
+  expect(await updateLock(path, renamed, { repository: lock.repository })).toMatchObject({
+    version: "1.12.0+",
   });
 });
 
 test("20 processes at once lose nothing of each other, also when they find a guard of the dead", async () => {
   const path = lockPath();
-  mkdirSync(join(path, ".."));
-  writeFileSync(`${path}.busy`, `${deadPid()} ${hostname()} 1\n`);
+  mkdirSync(join(`${path}.busy`, "holder"), { recursive: true });
+  writeFileSync(join(`${path}.busy`, "holder", "leftover"), "");
   const ended = Array.from({ length: 20 }, (_, index) => once(start(path, `p${index}`, 3), "exit"));
   expect((await Promise.all(ended)).map(([code]) => code)).toEqual(Array(20).fill(0));
   expect(Object.keys((await readLock(path)).images)).toHaveLength(60);

@@ -50,6 +50,10 @@ export async function runProgram(
     stdio: ["pipe", "pipe", "pipe"],
     ...(cwd === undefined ? {} : { cwd }),
   });
+  // Without files to open there are no streams, only the error that is still to come (node, lib/internal/child_process.js).
+  if ((child.stdout as unknown) === undefined || child.stdin === null) {
+    throw await new Promise((resolve) => child.once("error", resolve));
+  }
   const kill = (name: NodeJS.Signals) => {
     try {
       if (child.pid !== undefined) process.kill(process.platform === "win32" ? child.pid : -child.pid, name);

@@ -1,9 +1,9 @@
-/** A process that adds cells to a lock: `writer LOCK PREFIX COUNT`. Says `ready` before the first. */
+/** A process that adds cells to a lock: `writer LOCK PREFIX COUNT [stop]`. Says `ready` before the first; with `stop` it stops itself once, while it holds the lock. */
 
 import type { Lock } from "../../../src/lock/lock.ts";
 import { updateLock } from "../../../src/lock/update-lock.ts";
 
-const [path = "", prefix = "", count = "1"] = process.argv.slice(2);
+const [path = "", prefix = "", count = "1", stop] = process.argv.slice(2);
 const digest = `sha256:${"0".repeat(64)}` as const;
 const empty: Lock = {
   schemaVersion: 1,
@@ -14,9 +14,14 @@ const empty: Lock = {
   images: {},
 };
 
+let mustStop = stop === "stop";
 process.stdout.write("ready\n");
 for (let index = 0; index < Number(count); index++) {
   await updateLock(path, (lock) => {
+    if (mustStop) {
+      mustStop = false;
+      process.kill(process.pid, "SIGSTOP");
+    }
     const { images, ...rest } = lock ?? empty;
     const image = {
       axes: {},

@@ -82,7 +82,9 @@ export async function runPlan(
     onEvent,
     onBuilt: async (planned, built) => {
       const image = lockedImageOf(planned, built, builder, options.now().toISOString());
-      await updateLock(lockFile, (lock) => withImages(lock, plan, { [planned.cell.id]: image }));
+      await updateLock(lockFile, (lock) => withImages(lock, plan, { [planned.cell.id]: image }), {
+        repository: plan.matrix.repository,
+      });
     },
   });
   const failures: ImgmatchError[] = [];

@@ -4,7 +4,9 @@ import { chmod, copyFile, link, lutimes, mkdir, mkdtemp, readFile, rename, rm } 
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import type { ContextEntry } from "../../../io/context.ts";
-import { errnoMessage, isErrno, writeFileAtomic } from "../../../io/files.ts";
+import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { makeFolderFor } from "../../../io/project-folder.ts";
+import { writeFileAtomic } from "../../../io/write-file.ts";
 import { digestOf, type Digest } from "../../../oci/digest.ts";
 import type { BuildRequest } from "../../engine.ts";
 import { contextItems } from "../../../docker/context-items.ts";
@@ -81,7 +83,7 @@ async function stageContext(
 ): Promise<string> {
   const name = digest.slice("sha256:".length, "sha256:".length + 16);
   const contexts = join(folder, "contexts");
-  await mkdir(contexts, { recursive: true });
+  makeFolderFor(join(contexts, name));
   await useContext(contexts, name);
   await removeUnused(contexts, name);
   const context = join(contexts, mtime === 0 ? name : `${name}-${mtime}`);

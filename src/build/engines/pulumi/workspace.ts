@@ -1,13 +1,14 @@
 /** A stack through the Automation API: with an embedded back end where there is no project and no back end of the user's. */
 
 import { randomBytes } from "node:crypto";
-import { access, mkdir, writeFile } from "node:fs/promises";
+import { access, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { ImgmatchError } from "../../../errors.ts";
-import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { isErrno } from "../../../io/files.ts";
+import { makeProjectFolder } from "../../../io/project-folder.ts";
 import { digestOf } from "../../../oci/digest.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { imageType, type StackImage, stackImages } from "./cells.ts";
@@ -33,7 +34,7 @@ const ownProject = "imgmatch";
 /** Pulumi.yaml beside the matrix is the user's project; else imgmatch has one of its own below `.imgmatch/pulumi`. */
 export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions): Promise<Workspace> {
   const own = resolve(root, ".imgmatch", "pulumi");
-  await prepareFolder(own);
+  makeProjectFolder(root, join(own, "state"));
   const isUsers = await exists(join(root, "Pulumi.yaml"));
   const workDir = isUsers ? resolve(root) : own;
   const pulumiCommand = await automation.PulumiCommand.get(pulumiRoot === null ? {} : { root: pulumiRoot });
@@ -56,16 +57,6 @@ export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions)
         { ...settings, ...(isUsers ? {} : { projectSettings }) },
       ),
   };
-}
-
-async function prepareFolder(own: string): Promise<void> {
-  try {
-    await mkdir(join(own, "state"), { recursive: true });
-    await writeFile(join(own, ".gitignore"), "*\n");
-  } catch (error) {
-    const message = `cannot be written: ${errnoMessage(error)}`;
-    throw new ImgmatchError({ code: "WRITE_FAILED", message, at: { file: own } }, { cause: error });
-  }
 }
 
 /** What Pulumi keeps of a stack beside its project belongs to one passphrase, so to one back end: each has its own folder. */

@@ -1,0 +1,76 @@
+/** Folders that are written to inside a project: a checkout is somebody else's, and its links must not lead a write out of it. */
+
+import { lstatSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import { isErrno } from "./files.ts";
+import { makeFolders } from "./folders.ts";
+import { writeFailed } from "./write-failed.ts";
+
+/** imgmatch's own folder in a project: git never sees it. */
+const ownFolder = ".imgmatch";
+
+/**
+ * Makes a folder and those above it, as far as `root`, which may be any. Throws `WRITE_FAILED` where a link in the project leads
+ * out of it, before anything is made there.
+ */
+export function makeProjectFolder(root: string, folder: string): void {
+  const parts = relative(resolve(root), resolve(folder)).split(sep).filter(Boolean);
+  try {
+    makeFolders(root);
+    const real = realpathSync(root);
+    let path = root;
+    for (const part of parts) {
+      path = join(path, part);
+      if (isMissing(path)) mkdirSync(path);
+      requireInside(real, path);
+      if (part === ownFolder) hideFromGit(path);
+    }
+  } catch (error) {
+    throw error instanceof ImgmatchError ? error : writeFailed(folder, error);
+  }
+}
+
+/** The project whose own folder, or whose images, a path names; null for a place of the user's own choice. */
+export function projectOf(path: string): string | null {
+  const parts = resolve(path).split(sep);
+  const own = parts.lastIndexOf(ownFolder);
+  if (own > 0) return parts.slice(0, own).join(sep) || sep;
+  return parts.at(-2) === "images" ? parts.slice(0, -2).join(sep) || sep : null;
+}
+
+/** Makes the folder of a file: in imgmatch's own places as {@link makeProjectFolder}, elsewhere as the user has named it. */
+export function makeFolderFor(path: string, root: string | null = projectOf(path)): void {
+  if (root === null) makeFolders(dirname(path));
+  else makeProjectFolder(root, dirname(path));
+}
+
+function requireInside(root: string, path: string): void {
+  const real = realpathSync(path);
+  if (real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)) return;
+  throw new ImgmatchError({
+    code: "WRITE_FAILED",
+    message: `a symbolic link leads out of the project, to ${real}: nothing is written there`,
+    fix: "remove the link, or put a folder in its place",
+    at: { file: path },
+  });
+}
+
+function isMissing(path: string): boolean {
+  try {
+    lstatSync(path);
+    return false;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return true;
+    throw error;
+  }
+}
+
+/** Also what a kill leaves behind is below it then. */
+export function hideFromGit(folder: string): void {
+  try {
+    writeFileSync(join(folder, ".gitignore"), "*\n", { flag: "wx" });
+  } catch (error) {
+    if (!isErrno(error, "EEXIST")) throw error;
+  }
+}

@@ -1,0 +1,103 @@
+/** Replacing files in one step, without following links and without a name that somebody could have guessed. */
+
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import { isLeft, ownedName } from "./owner.ts";
+import { hideFromGit, makeFolderFor, projectOf } from "./project-folder.ts";
+import { writeFailed } from "./write-failed.ts";
+
+/** A folder for what is not whole yet: of this form anywhere, and no input of an image. */
+const prefix = ".imgmatch-";
+const suffix = ".tmp";
+
+export function isTemporaryName(name: string): boolean {
+  return name.startsWith(prefix) && name.endsWith(suffix);
+}
+
+/**
+ * Replaces a file in one step: a reader sees the old text or the new, never a part, also after a power cut. A link in its place
+ * is replaced, not followed. Creates missing folders. Throws `WRITE_FAILED` and leaves the old file when the disk is full.
+ *
+ * @param root the project that the file must really lie in. Default: that of a path in `images/` or `.imgmatch/`, else none
+ */
+export async function writeFileAtomic(
+  path: string,
+  text: string | Uint8Array,
+  root: string | null = projectOf(path),
+): Promise<void> {
+  writeFilesAtomic(dirname(path), [{ path, text }], { root, sync: true });
+}
+
+export interface FileToWrite {
+  readonly path: string;
+  readonly text: string | Uint8Array;
+}
+
+export interface WriteOptions {
+  /** The project that all of it must really lie in; null for a place of the user's own choice. */
+  readonly root: string | null;
+  /** Whether a power cut must not cost them. */
+  readonly sync: boolean;
+}
+
+/** The same for many files of one folder. What a killed process has left there is removed. */
+export function writeFilesAtomic(
+  folder: string,
+  files: readonly FileToWrite[],
+  { root, sync }: WriteOptions,
+): void {
+  let current = files[0]?.path ?? folder;
+  let temporary: string | null = null;
+  try {
+    makeFolderFor(join(folder, prefix), root);
+    removeLeft(folder);
+    temporary = join(folder, `${prefix}${ownedName()}${suffix}`);
+    mkdirSync(temporary, { mode: 0o700 });
+    hideFromGit(temporary);
+    const partial = join(temporary, "partial");
+    for (const { path, text } of files) {
+      current = path;
+      const file = openSync(partial, "wx");
+      try {
+        writeFileSync(file, text);
+        if (sync) fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(partial, path);
+    }
+  } catch (error) {
+    throw error instanceof ImgmatchError ? error : writeFailed(current, error);
+  } finally {
+    // What stands in the way of writing may stand in the way of removing: the first failure is the one to tell.
+    if (temporary !== null) remove(temporary);
+  }
+}
+
+function removeLeft(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!isTemporaryName(name)) continue;
+    const path = join(folder, name);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats !== undefined && isLeft(name, stats.mtimeMs)) remove(path);
+  }
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // The next run tries again.
+  }
+}
