@@ -56,6 +56,9 @@ export const executableSegment = 0x1;
 
 /** The largest that linkers write is some ten thousand; beyond it a table is an attack. */
 const maxSections = 100_000;
+/** Headers may grow in a later ABI, but not without end. */
+const maxEntry = 1024;
+const maxDamage = 100;
 const maxNameTable = 16 * 2 ** 20;
 
 /** Whether these first bytes are those of an ELF file. */
@@ -95,7 +98,7 @@ function readSections(source: ByteSource, head: Uint8Array, bits: 32 | 64, damag
   if (offset === 0) return [];
   const entry = u16(head, bits === 64 ? 58 : 46);
   const expected = bits === 64 ? 64 : 40;
-  if (entry < expected) {
+  if (entry < expected || entry > maxEntry) {
     damage.push(`section headers of ${entry} bytes`);
     return [];
   }
@@ -117,7 +120,8 @@ function readSections(source: ByteSource, head: Uint8Array, bits: 32 | 64, damag
   return raw.map(({ nameAt, ...section }) => {
     const name = textAt(names, nameAt, 256);
     const inFile = section.type === sectionType.noContent ? 0 : section.size;
-    if (inFile > 0 && section.offset + inFile > source.size) damage.push(`section ${name} is beyond the end`);
+    if (inFile > 0 && section.offset + inFile > source.size && damage.length < maxDamage)
+      damage.push(`section ${name} is beyond the end`);
     return { name, ...section, size: Math.max(0, Math.min(inFile, source.size - section.offset)) };
   });
 }

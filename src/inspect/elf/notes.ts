@@ -21,14 +21,15 @@ export interface GnuNotes {
 }
 
 const maxNoteBytes = 2 ** 20;
-const maxNotes = 10_000;
+const maxNotes = 1000;
+const maxPlaces = 100;
 
 /** Every note of the file, of its sections where it has them. */
 export function readNotes(source: ByteSource, elf: Elf): readonly ElfNote[] {
   const sections = elf.sections.filter(({ type }) => type === sectionType.note);
   const places =
     sections.length > 0 ? sections : elf.segments.filter(({ type }) => type === segmentType.note);
-  return places.flatMap((place) => {
+  return places.slice(0, maxPlaces).flatMap((place) => {
     // Both 4 and 8 are in use for 64 bit; `.note.gnu.property` alone is padded to 8.
     const isProperty = "name" in place && place.name === ".note.gnu.property";
     const bytes = source.read(place.offset, Math.min(place.size, maxNoteBytes));

@@ -25,8 +25,9 @@ export function* readSymbols(
   elf: Elf,
   table: "dynamicSymbols" | "symbols",
 ): Generator<ElfSymbol> {
-  for (const section of elf.sections.filter(({ type }) => type === sectionType[table]))
-    yield* symbolsOf(source, elf, section);
+  // A file has one of each ("Special Sections").
+  const section = elf.sections.find(({ type }) => type === sectionType[table]);
+  if (section !== undefined) yield* symbolsOf(source, elf, section);
 }
 
 function* symbolsOf(source: ByteSource, elf: Elf, section: ElfSection): Generator<ElfSymbol> {

@@ -144,8 +144,20 @@ function addCubin({ tally, place }: Search, at: number, cubin: Cubin, compressio
   tally.add({ place: cubin.isRelocatable ? "__nv_relfatbin" : place(at), entries: [entry] });
 }
 
-/** The name of the section that holds a place. */
+/** The name of the section that holds a place, by halving: a hostile file has as many of both as it likes. */
 function placesOf(elf: Elf | null): (at: number) => string {
-  const sections = (elf?.sections ?? []).filter(({ size, name }) => size > 0 && name !== "");
-  return (at) => sections.find(({ offset, size }) => at >= offset && at < offset + size)?.name ?? "file";
+  const sections = (elf?.sections ?? [])
+    .filter(({ size, name }) => size > 0 && name !== "")
+    .sort((a, b) => a.offset - b.offset);
+  return (at) => {
+    let low = 0;
+    let high = sections.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sections[middle]?.offset ?? 0) <= at) low = middle + 1;
+      else high = middle;
+    }
+    const last = sections[low - 1];
+    return last !== undefined && at < last.offset + last.size ? last.name : "file";
+  };
 }

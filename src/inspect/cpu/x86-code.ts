@@ -1,0 +1,208 @@
+/** CPU features of x86 instructions, by iced-x86, which knows them for each form of an instruction. */
+
+import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
+import type { ByteSource } from "../byte-source.ts";
+import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
+import type { CodeRegion } from "./regions.ts";
+import { linuxFeature } from "./x86-features.ts";
+
+/** WebAssembly copies what a decoder reads, and keeps the memory. */
+const windowBytes = 4 * 2 ** 20;
+/** The longest instruction (Intel SDM, 2.3.11), less one byte. */
+const tail = 14;
+/** Between functions, so many bytes with one that is no instruction may be data. */
+const blockBytes = 4096;
+
+/** Sees other work between windows, each of which takes about 0.1 s. */
+export async function readX86Code(
+  source: ByteSource,
+  regions: Iterable<CodeRegion>,
+  bits: 32 | 64,
+): Promise<CpuCode> {
+  const sweep = createSweep(bits);
+  try {
+    for (const region of regions) {
+      for (let at = 0; at < region.size; ) {
+        if (sweep.needsWindow(region.offset + at, region.size - at)) {
+          sweep.setWindow(source.read(region.offset + at, windowBytes), region.offset + at);
+          await new Promise(setImmediate);
+        }
+        at += region.isFunction
+          ? sweep.countFunction(region.offset + at, region.size - at)
+          : sweep.countGap(region.offset + at, region.size - at);
+      }
+    }
+    return sweep.result();
+  } finally {
+    sweep.free();
+  }
+}
+
+function createSweep(bits: 32 | 64) {
+  const instruction = new Instruction();
+  const known = createCodes();
+  const sure = known.counts();
+  const doubtful = known.counts();
+  const block = known.counts();
+  /** Codes in `block`: most gaps are three bytes long, and thousands of codes are not looked at for them. */
+  const touched: number[] = [];
+  let decoder: Decoder | null = null;
+  let start = 0;
+  let length = 0;
+  let codeBytes = 0;
+  let unknownInstructions = 0;
+  let vexOnly = 0;
+  let vectors = 0;
+
+  let seen = 0;
+  /** Decodes from one place in the window to another, and answers where the last instruction ends. */
+  const decode = (from: number, to: number, counts: Uint32Array): number => {
+    seen = 0;
+    if (decoder === null) return to;
+    decoder.position = from;
+    let position = from;
+    while (position < to) {
+      decoder.decodeOut(instruction);
+      const code = instruction.code;
+      const count = counts[code] ?? 0;
+      if (count === 0) {
+        known.learn(code, instruction);
+        if (counts === block) touched.push(code);
+      }
+      counts[code] = count + 1;
+      seen |= known.kinds[code] ?? 0;
+      position = decoder.position;
+    }
+    return position;
+  };
+  const invalid = (counts: Uint32Array) => counts[Code.INVALID] ?? 0;
+  /** As far as the window goes, a whole last instruction included. */
+  const reach = (offset: number, size: number) =>
+    Math.min(offset - start + size, offset - start + size <= length ? length : Math.max(length - tail, 1));
+
+  return {
+    needsWindow: (offset: number, size: number) =>
+      decoder === null || offset < start || (offset > start && offset + size > start + length),
+    setWindow(bytes: Uint8Array, offset: number) {
+      decoder?.free();
+      decoder = new Decoder(bits, bytes, DecoderOptions.None);
+      start = offset;
+      length = bytes.length;
+    },
+    countFunction(offset: number, size: number): number {
+      if (length === 0) return size;
+      const before = invalid(sure);
+      const end = decode(offset - start, reach(offset, size), sure);
+      unknownInstructions += invalid(sure) - before;
+      if (seen !== 0) vectors++;
+      if (seen === kind.vex) vexOnly++;
+      return consumed(offset, size, end);
+    },
+    countGap(offset: number, size: number): number {
+      if (length === 0) return size;
+      const to = Math.min(reach(offset, size), offset - start + blockBytes);
+      const end = decode(offset - start, to, block);
+      const counts = invalid(block) > 0 ? doubtful : sure;
+      for (const code of touched.splice(0)) {
+        counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
+        block[code] = 0;
+      }
+      return consumed(offset, size, end);
+    },
+    result(): CpuCode {
+      const tally = createFeatureTally();
+      const asks = new Set<string>();
+      for (let code = 1; code < sure.length; code++) {
+        const counts = { instructions: sure[code] ?? 0, doubtful: doubtful[code] ?? 0 };
+        if (counts.instructions + counts.doubtful === 0) continue;
+        const { features, isHarmless, asks: question } = known.about(code);
+        if (question !== null) asks.add(question);
+        for (const feature of features) {
+          tally.add(feature, isHarmless ? "doubtful" : "instructions", counts.instructions);
+          tally.add(feature, "doubtful", counts.doubtful);
+        }
+      }
+      return {
+        architecture: bits === 64 ? "x86_64" : "x86",
+        codeBytes,
+        features: tally.result(),
+        vexOnly: vectors === 0 ? null : vexOnly / vectors,
+        unknownInstructions,
+        asks: [...asks].sort(),
+      };
+    },
+    free() {
+      decoder?.free();
+      instruction.free();
+    },
+  };
+
+  function consumed(offset: number, size: number, end: number): number {
+    const count = Math.max(1, Math.min(size, start + end - offset));
+    codeBytes += count;
+    return count;
+  }
+}
+
+/** Bits of what a function computes vectors with. */
+const kind = { vex: 1, sse: 2 } as const;
+const sseNames = new Set(["SSE", "SSE2", "SSE3", "SSSE3", "SSE4_1", "SSE4_2", "SSE4A"]);
+/** No arithmetic: compilers write them beside AVX as well. */
+const notArithmetic = new Set<Mnemonic>([
+  Mnemonic.Prefetchnta,
+  Mnemonic.Prefetcht0,
+  Mnemonic.Prefetcht1,
+  Mnemonic.Prefetcht2,
+  Mnemonic.Lfence,
+  Mnemonic.Mfence,
+  Mnemonic.Sfence,
+  Mnemonic.Ldmxcsr,
+  Mnemonic.Stmxcsr,
+  Mnemonic.Movnti,
+  Mnemonic.Pause,
+]);
+
+interface KnownCode {
+  readonly features: readonly string[];
+  /** On a CPU without the feature it does something else, but never kills: TZCNT is `rep bsf` there. */
+  readonly isHarmless: boolean;
+  readonly asks: string | null;
+}
+
+/** What is asked of the library once for each form of an instruction. */
+function createCodes() {
+  const total = Object.values(Code).filter((value) => typeof value === "number").length;
+  const kinds = new Uint8Array(total);
+  const learned = new Map<number, KnownCode>();
+  return {
+    kinds,
+    counts: () => new Uint32Array(total),
+    about: (code: number): KnownCode => learned.get(code) ?? { features: [], isHarmless: false, asks: null },
+    learn(code: number, instruction: Instruction) {
+      if (learned.has(code)) return;
+      const names = [...instruction.cpuidFeatures()].map((feature) => CpuidFeature[feature] ?? "");
+      const mnemonic = instruction.mnemonic;
+      const features = names.map(linuxFeature).filter((name) => name !== null);
+      // iced takes them for instructions of the 8086, but the first x86-64 CPUs lacked them in 64-bit mode.
+      if (mnemonic === Mnemonic.Lahf || mnemonic === Mnemonic.Sahf) features.push("lahf_lm");
+      learned.set(code, {
+        features,
+        isHarmless: mnemonic === Mnemonic.Tzcnt,
+        asks: questions.get(mnemonic) ?? null,
+      });
+      kinds[code] = kindOf(instruction.encoding, names, mnemonic);
+    },
+  };
+}
+
+const questions = new Map<Mnemonic, string>([
+  [Mnemonic.Cpuid, "cpuid"],
+  [Mnemonic.Xgetbv, "xgetbv"],
+]);
+
+function kindOf(encoding: EncodingKind, names: readonly string[], mnemonic: Mnemonic): number {
+  const isVector = names.some((name) => /^(AVX|FMA|F16C|XOP|VAES|VPCLMUL|GFNI|SSE)/.test(name));
+  if (encoding !== EncodingKind.Legacy && isVector) return kind.vex;
+  const isSse = names.some((name) => sseNames.has(name)) && !notArithmetic.has(mnemonic);
+  return encoding === EncodingKind.Legacy && isSse ? kind.sse : 0;
+}

@@ -1,0 +1,21 @@
+/** What LLVM says of AArch64 words: which it knows with and without a feature. */
+
+import { spawnSync } from "node:child_process";
+
+export const hasLlvm = spawnSync("llvm-mc", ["--version"]).status === 0;
+
+/** For each word whether it is an instruction; `attributes` as `+all,-sve`. */
+export function knownWords(words: Uint32Array, attributes: string): readonly boolean[] {
+  const text = [...words]
+    .map((word) => [0, 8, 16, 24].map((shift) => `0x${((word >>> shift) & 0xff).toString(16)}`).join(" "))
+    .join("\n");
+  const run = spawnSync("llvm-mc", ["--disassemble", "--triple=aarch64", `--mattr=${attributes}`, "-"], {
+    input: text,
+    encoding: "utf8",
+    maxBuffer: 2 ** 28,
+  });
+  const wrong = new Set(
+    [...run.stderr.matchAll(/^<stdin>:(\d+):\d+: warning/gm)].map((match) => Number(match[1]) - 1),
+  );
+  return [...words.keys()].map((index) => !wrong.has(index));
+}
