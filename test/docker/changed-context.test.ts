@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -24,6 +25,7 @@ import { sendFiles } from "../../src/docker/file-sync.ts";
 import type { GrpcCall } from "../../src/docker/grpc.ts";
 import { field, readFields } from "../../src/docker/protobuf.ts";
 import { type BuildContext, readContext } from "../../src/io/context.ts";
+import { ownedName } from "../../src/io/owner.ts";
 import { makeFolder } from "../support/folders.ts";
 
 const big = "0123456789abcdef".repeat(40_000);
@@ -230,4 +232,22 @@ test("a stream of other content ends before its last bytes", async () => {
   await expect(reading).rejects.toMatchObject({ code: "CONTEXT_CHANGED" });
   expect(sent).toContain("lib/a.h");
   expect(sent).not.toContain("A\n");
+});
+
+test("copies that killed processes have left are removed by the next, those of living ones are not", async () => {
+  const usual = process.env.TMPDIR;
+  const folder = makeContext();
+  const { entries } = await readContext(folder, at);
+  process.env.TMPDIR = makeFolder({});
+  try {
+    const [, , place] = ownedName().split("-");
+    const left = join(process.env.TMPDIR, `imgmatch-context-${process.pid}-1-${place}-${"0".repeat(24)}`);
+    const kept = join(process.env.TMPDIR, `imgmatch-context-${ownedName()}`);
+    for (const path of [left, kept]) mkdirSync(join(path, "context/lib"), { recursive: true });
+    const staging = await createStaging(0)({ contextDir: folder, contextFiles: entries });
+    expect([left, kept, staging].map(existsSync)).toEqual([false, true, true]);
+  } finally {
+    if (usual === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = usual;
+  }
 });

@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Engine } from "../../src/build/engine.ts";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
@@ -81,6 +82,29 @@ describe("Shared stages", needs(reason), () => {
     expect(new Set(images.map(({ id }) => id)).size).toBe(8);
     const layers = await Promise.all(images.map(async ({ id }) => (await layersOf(id)).join(" ")));
     expect(new Set(layers).size).toBe(1);
+  });
+
+  it("gives every cell that a shared step fails what the step printed, in message and log", async () => {
+    const salt = `${process.pid}-${Math.random()}`;
+    const script = `busybox echo compiling ${salt}; busybox sleep 0.5; busybox echo main.c:1: error of ${salt} >&2; exit 3`;
+    const failures = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        // Some come when the first lines are printed already.
+        await sleep(index * 60);
+        const dockerfile = `FROM scratch\nCOPY bin /bin\nRUN ${script}\nLABEL cell=${index}\n`;
+        const log: string[] = [];
+        const onLog = (line: string) => log.push(line);
+        const built = engine.build(requestFor(`fail-${index}`, dockerfile), { ...silent, onLog });
+        const message = await built.then(() => "built", String);
+        return { message, log: log.join("\n") };
+      }),
+    );
+    const needle = new RegExp(`^\\W*(#\\d+ )?main\\.c:1: error of ${salt}$`, "m");
+    for (const { message, log } of failures) {
+      expect(message).toContain("BUILD_FAILED");
+      expect(message).toMatch(needle);
+      expect(log).toMatch(needle);
+    }
   });
 
   it("copies the build context into images and nothing else", async () => {

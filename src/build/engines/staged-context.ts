@@ -4,11 +4,12 @@
  */
 
 import { rmSync } from "node:fs";
-import { chmod, lutimes, mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ContextItem, contextItems } from "../../docker/context-items.ts";
 import type { ContextEntry } from "../../io/context.ts";
+import { isLeft, ownedName } from "../../io/owner.ts";
 import type { BuildRequest } from "../engine.ts";
 
 export type StageContext = (
@@ -35,12 +36,31 @@ export function createStaging(mtime: number): StageContext {
   };
 }
 
+const prefix = "imgmatch-context-";
+
+/** Copies of this user's processes that were killed. Moved out of the way first: who reads one must find all of it or nothing. */
+async function removeLeft(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(prefix)) continue;
+    const path = join(tmpdir(), name);
+    const stats = await lstat(path).catch(() => null);
+    const isOwn = stats?.isDirectory() && stats.uid === process.getuid?.();
+    if (stats === null || !isOwn || !isLeft(name, stats.mtimeMs)) continue;
+    const gone = join(tmpdir(), prefix + ownedName());
+    await rename(path, gone)
+      .then(() => rm(gone, { recursive: true, force: true }))
+      .catch(() => {});
+  }
+}
+
 async function stage(
   contextDir: string,
   contextFiles: readonly ContextEntry[],
   mtime: number,
 ): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), "imgmatch-context-"));
+  await removeLeft();
+  const root = join(tmpdir(), prefix + ownedName());
+  await mkdir(root, { mode: 0o700 });
   roots.add(root);
   const folder = join(root, "context");
   await mkdir(folder);

@@ -28,6 +28,7 @@ import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
 import { type BuildSecret, secretFlags } from "../secrets.ts";
+import { type Complete, createSharedFailures, type SharedFailures } from "../shared-failure.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
 import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
@@ -50,6 +51,7 @@ interface Means {
   readonly cacheTargets: (cell: string) => readonly string[];
   readonly secrets: readonly BuildSecret[];
   readonly stage: StageContext;
+  readonly shared: SharedFailures;
   readonly advice: Advice;
   /** Seconds since 1970 to set in the image, or null to leave it to the build. */
   readonly epoch: number | null;
@@ -74,6 +76,7 @@ export async function createBuildxEngine({
     cacheTargets: createCacheTargets(cache),
     secrets,
     stage: createStaging(epoch ?? 0),
+    shared: createSharedFailures(),
     advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),
     epoch,
   };
@@ -192,56 +195,58 @@ interface Result {
 }
 
 async function buildx(
-  { env, builder, cacheFrom, secrets, stage, advice }: Means,
+  { env, builder, cacheFrom, secrets, stage, shared, advice }: Means,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
   writes: Writes = {},
 ): Promise<Result> {
   const context = await stage(request);
-  return withTemporaryFolder(async (folder) => {
-    const metadata = join(folder, "metadata.json");
-    const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
-      Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
-    const { status, lastLines } = await runProgram(
-      "docker",
-      [
-        ...["buildx", "build"],
-        ...builder,
-        ...[
-          "--progress",
-          "plain",
-          "--metadata-file",
-          metadata,
-          "--platform",
-          request.platform,
-          "--file",
-          "-",
+  const inFolder = (complete: Complete) =>
+    withTemporaryFolder(async (folder) => {
+      const metadata = join(folder, "metadata.json");
+      const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
+        Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
+      const { status, lastLines } = await runProgram(
+        "docker",
+        [
+          ...["buildx", "build"],
+          ...builder,
+          ...[
+            "--progress",
+            "plain",
+            "--metadata-file",
+            metadata,
+            "--platform",
+            request.platform,
+            "--file",
+            "-",
+          ],
+          ...(request.target === null ? [] : ["--target", request.target]),
+          ...(request.noCache ? ["--no-cache"] : []),
+          ...pairs("--build-arg", request.args),
+          ...pairs("--label", request.labels),
+          ...secretFlags(secrets),
+          ...cacheFrom.flatMap((from) => [
+            "--cache-from",
+            `type=registry,ref=${cacheReference(from, request.cell)}`,
+          ]),
+          ...more,
+          context,
         ],
-        ...(request.target === null ? [] : ["--target", request.target]),
-        ...(request.noCache ? ["--no-cache"] : []),
-        ...pairs("--build-arg", request.args),
-        ...pairs("--label", request.labels),
-        ...secretFlags(secrets),
-        ...cacheFrom.flatMap((from) => [
-          "--cache-from",
-          `type=registry,ref=${cacheReference(from, request.cell)}`,
-        ]),
-        ...more,
-        context,
-      ],
-      { env, input: request.dockerfile, signal, onLine: onLog },
-    );
-    if (status !== 0) {
-      const failure = plainFailure(lastLines);
-      const pushed = notWritten(failure, writes);
-      if (pushed !== null) throw pushFailure(pushed, failure.message, advice);
-      throw buildFailure(request.cell, failure, advice);
-    }
-    const json = JSON.parse(await readFile(metadata, "utf8")) as Readonly<Record<string, unknown>>;
-    const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);
-    return { config: digestAt("containerimage.config.digest"), digest: digestAt("containerimage.digest") };
-  });
+        { env, input: request.dockerfile, signal, onLine: onLog },
+      );
+      if (status !== 0) {
+        const failure = plainFailure(lastLines);
+        const pushed = notWritten(failure, writes);
+        if (pushed !== null) throw pushFailure(pushed, failure.message, advice);
+        throw buildFailure(request.cell, await complete(failure), advice);
+      }
+      const json = JSON.parse(await readFile(metadata, "utf8")) as Readonly<Record<string, unknown>>;
+      const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);
+      return { config: digestAt("containerimage.config.digest"), digest: digestAt("containerimage.digest") };
+    });
+  return shared.during(onLog, inFolder);
 }
 
 /** The reference whose push it was that failed, or null when something else did. */

@@ -18,6 +18,7 @@ import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { createRewriting, type Rewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
+import { type Complete, createSharedFailures } from "../shared-failure.ts";
 import { pullPrivateBases } from "./bases.ts";
 import { buildFailure, isFull } from "./build-failure.ts";
 import { createBuildOutput } from "./build-output.ts";
@@ -58,6 +59,7 @@ export async function createDockerEngine({
   const mtime = epoch ?? 0;
   const pullBases = pullPrivateBases(api, credentials);
   const rewriting = createRewriting(epoch !== null && (await hasContentStore(api)));
+  const shared = createSharedFailures();
   const uncached: string[] = [];
   return {
     name: "docker",
@@ -65,7 +67,9 @@ export async function createDockerEngine({
     async build(request, watch) {
       watch.signal.throwIfAborted();
       const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice };
-      const image = await build(api, request, means, watch);
+      const image = await shared.during(watch.onLog, (complete) =>
+        build(api, request, { ...means, complete }, watch),
+      );
       if (request.noCache) uncached.push(image.id);
       return image;
     },
@@ -111,13 +115,14 @@ interface BuildMeans {
   /** For engines that cannot ask for logins themselves. */
   readonly pullBases: ReturnType<typeof pullPrivateBases>;
   readonly advice: Advice;
+  readonly complete: Complete;
 }
 
 /** Files and logins by a session where the engine has them, so that the Dockerfile is no part of the build context. */
 async function build(
   api: DockerApi,
   request: BuildRequest,
-  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice }: BuildMeans,
+  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice, complete }: BuildMeans,
   watch: BuildWatch,
 ): Promise<BuiltImage> {
   const dockerfile = Buffer.from(request.dockerfile, "utf8");
@@ -140,7 +145,7 @@ async function build(
       request,
       { dockerfile: dockerfileName, ...variableQuery(request, cache, epoch) },
       watch,
-      advice,
+      { advice, complete },
       body,
     );
   }
@@ -153,7 +158,7 @@ async function build(
       ...variableQuery(request, cache, epoch),
     };
     return await rewriting(watch.onLog, (rewrite) =>
-      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, advice),
+      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, { advice, complete }),
     );
   } catch (error) {
     watch.signal.throwIfAborted();
@@ -199,7 +204,7 @@ async function runBuild(
   request: BuildRequest,
   source: Readonly<Record<string, string>>,
   { signal, onLog }: BuildWatch,
-  advice: Advice,
+  { advice, complete }: Pick<BuildMeans, "advice" | "complete">,
   body?: Readable,
 ): Promise<BuiltImage> {
   const output = createBuildOutput(onLog);
@@ -222,7 +227,7 @@ async function runBuild(
   signal.throwIfAborted();
   if (failure !== null) {
     const folder = isFull(failure) ? await rootOf(api) : undefined;
-    throw buildFailure(request.cell, failure, advice, folder);
+    throw buildFailure(request.cell, await complete(failure), advice, folder);
   }
   if (imageId === null) {
     throw new ImgmatchError({
