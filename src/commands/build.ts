@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { engineTraits } from "../build/engines/engine-traits.ts";
 import type { BuildSummary, StackPreview } from "../build/fleet-builder.ts";
 import { sourceDateEpoch } from "../build/source-date-epoch.ts";
-import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readRevision } from "../io/revision.ts";
 import { refuseForeignLock } from "../lock/foreign-lock.ts";
@@ -14,6 +14,7 @@ import { buildReporters, describeNothing, type ReporterName } from "../report/bu
 import { reportPlan, summarise } from "../report/plan.ts";
 import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
+import { exitCodeOf } from "./build-exit-code.ts";
 import type { CommandContext } from "./context.ts";
 import { type EngineFlags, fleetBuilderFor, requirePush } from "./engine-options.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
@@ -46,6 +47,7 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     replaceBases: parseReplacements(flags.replaceBase),
     findBaseDigest: await baseLookup(flags, context, tell),
   });
+  const conflicts = await foundConflicts(plan, flags, context);
   if (flags.dryRun) {
     const stacks = await previewFor(plan, fleet, flags, context);
     const style = styleFor(context.terminal.color.out);
@@ -54,8 +56,11 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
         ? `${JSON.stringify({ ...planToJson(plan), ...(stacks === null ? {} : { stacks }) }, null, 2)}\n`
         : `${reportPlan(plan, style)}${(stacks ?? []).map(describePreview).join("")}`,
     );
-    return exitCodes.ok;
+    for (const problem of conflicts) tell(problem);
+    return conflicts.length === 0 ? exitCodes.ok : exitCodes.conflict;
   }
+  // What the index will refuse is refused before anything is built and pushed for it.
+  throwProblems(conflicts);
   if (plan.cells.every(({ action }) => action !== "build")) {
     const kept = plan.cells.filter(({ action }) => action === "keep").length;
     if (flags.json) reporterFor("json", plan, context).end({ results: [], kept, interrupted: false });
@@ -66,6 +71,17 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
   if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
   return withIndex(exitCode, fleet, only, flags, context);
+}
+
+/** What the index that is to be written would refuse. */
+async function foundConflicts(
+  plan: Plan,
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<readonly Problem[]> {
+  if (!flags.index || flags.replaceIndex || (flags.dryRun && flags.offline)) return [];
+  const { planIndexConflicts } = await import("../publish/index-conflicts.ts");
+  return planIndexConflicts(plan, await registryFor(flags, context));
 }
 
 function checkIndexFlags({ push, index, replaceIndex }: BuildFlags): void {
@@ -161,13 +177,4 @@ function reporterFor(name: ReporterName, { cells }: Plan, { out, err, terminal }
     columns: terminal.columns,
     clock: () => performance.now(),
   });
-}
-
-/** Where all that failed did so in the same way, that way's code; a failed step among them is the plain failure. */
-function exitCodeOf({ interrupted, results }: BuildSummary): ExitCode {
-  if (interrupted) return exitCodes.interrupted;
-  const failed = results.flatMap((result) => (result.status === "failed" ? [result.problems[0].code] : []));
-  const codes = [...new Set(failed.map((code) => problemCodes[code]))];
-  if (codes.length === 0) return exitCodes.ok;
-  return codes.length === 1 ? (codes[0] ?? exitCodes.failed) : exitCodes.failed;
 }

@@ -27,7 +27,7 @@ export async function lock(flags: LockFlags, context: CommandContext): Promise<E
       message: updateBases
         ? "--update-bases and --prune are two steps"
         : "imgmatch lock needs to know what to do",
-      fix: "write one of: imgmatch lock --update-bases, imgmatch lock --prune, imgmatch lock merge A B",
+      fix: "write one of: imgmatch lock --update-bases, imgmatch lock --prune, imgmatch lock rm CELL, imgmatch lock merge A B",
     });
   }
   if (offline && updateBases) {

@@ -44,13 +44,17 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
     findBaseDigest,
   });
   const planned = remote ? await withRegistries(local, flags, context, findBaseDigest) : local;
+  const conflicts = remote ? await indexConflicts(planned, flags, context) : [];
+  problems.push(...conflicts);
   const style = styleFor(context.terminal.color.out);
   if (flags.explain !== undefined) await explain(planned, flags.explain, flags, context);
   else if (flags.json) context.out(`${JSON.stringify(planToJson(planned), null, 2)}\n`);
   else context.out(reportPlan(planned, style));
   for (const problem of problems)
     context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
-  return flags.check && hasWork(planned, flags.explain) ? exitCodes.failed : exitCodes.ok;
+  return flags.check && (conflicts.length > 0 || hasWork(planned, flags.explain))
+    ? exitCodes.failed
+    : exitCodes.ok;
 }
 
 async function withRegistries(
@@ -62,6 +66,17 @@ async function withRegistries(
   const { surveyRegistries } = await import("../publish/survey.ts");
   const registry = await registryFor(flags, context);
   return withRegistryView(plan, await surveyRegistries(plan, { registry, findBaseDigest }));
+}
+
+/** What the version's index would refuse, where there is one. A tag that is none is taken by somebody who wants none. */
+async function indexConflicts(plan: Plan, flags: PlanFlags, context: CommandContext): Promise<Problem[]> {
+  const { planIndexConflicts } = await import("../publish/index-conflicts.ts");
+  try {
+    return await planIndexConflicts(plan, await registryFor(flags, context));
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "INDEX_CONFLICT") return [];
+    throw error;
+  }
 }
 
 async function explain(

@@ -1,5 +1,5 @@
 import type { BuildSummary } from "../build/fleet-builder.ts";
-import { type ExitCode, exitCodes, type Problem } from "../errors.ts";
+import { type ExitCode, exitCodes, type Problem, throwProblems } from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { formatImageReference } from "../oci/reference.ts";
@@ -9,6 +9,7 @@ import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
 import { count } from "../report/table.ts";
 import { type BuildFlags, runBuild } from "./build.ts";
+import { exitCodeOf } from "./build-exit-code.ts";
 import type { CommandContext } from "./context.ts";
 import { type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
 import { registryFor } from "./registry-options.ts";
@@ -19,11 +20,21 @@ export type PublishFlags = BuildFlags;
 export async function publish(flags: PublishFlags, context: CommandContext): Promise<ExitCode> {
   const { fleet, only } = await openFleetFor(flags);
   const before = await planPublished(fleet, only, flags);
+  if (!flags.replaceIndex) await refuseConflicts(before, flags, context);
   const pushed = await pushBuilt(before, fleet, flags, context);
-  if (pushed?.interrupted) return exitCodes.interrupted;
+  const failure = pushed === null ? exitCodes.ok : exitCodeOf(pushed);
+  if (failure === exitCodes.interrupted) return failure;
   const plan = pushed === null ? before : await planPublished(fleet, only, flags);
+  // Where nothing could be pushed, why is what to tell, and not that there is nothing.
+  if (failure !== exitCodes.ok && !plan.cells.some(({ action }) => action === "keep")) return failure;
   const done = await writeIndex(plan, flags, context);
-  return pushed?.results.some(({ status }) => status === "failed") ? exitCodes.failed : done;
+  return failure === exitCodes.ok ? done : failure;
+}
+
+/** Before anything is pushed for an index that will not be written. */
+async function refuseConflicts(plan: Plan, flags: PublishFlags, context: CommandContext): Promise<void> {
+  const { planIndexConflicts } = await import("../publish/index-conflicts.ts");
+  throwProblems(await planIndexConflicts(plan, await registryFor(flags, { env: context.env })));
 }
 
 /** What the lock on disk says now. Asks no registry: only what the lock pins can have been built. */

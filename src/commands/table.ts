@@ -5,6 +5,7 @@ import type { EngineName } from "../build/engines/engine-traits.ts";
 import { type ExitCode, ImgmatchError } from "../errors.ts";
 import type { CommandContext } from "./context.ts";
 import type { FleetFlags } from "./fleet-options.ts";
+import type { RemoveFlags } from "./lock-rm.ts";
 import type { ReproFlags } from "./repro.ts";
 
 export type Action<Flags> = (flags: Flags, context: CommandContext) => Promise<ExitCode>;
@@ -117,6 +118,16 @@ export const commandTable = {
         ...command.opts(),
         ...flags,
         locks,
+      }),
+    );
+    const remove = withJson(command.command("rm"))
+      .description("drop images from the lock, so that the next build makes them again")
+      .argument("<cells...>", "the cells' ids");
+    remove.action((cells: string[], flags: object) =>
+      run<RemoveFlags>(async () => (await import("./lock-rm.ts")).removeFromLock)({
+        ...command.opts(),
+        ...flags,
+        cells,
       }),
     );
     return command;

@@ -1,4 +1,5 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
+import { lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { Drift, Verification } from "../publish/verify-lock.ts";
 import { type Style, styleFor } from "../report/style.ts";
@@ -19,11 +20,11 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   const registry = await registryFor(flags, context);
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
   if (flags.json) context.out(`${JSON.stringify({ schemaVersion: 1, ...verification }, null, 2)}\n`);
-  else context.out(report(verification, flags.heal ?? false, styleFor(context.terminal.color.out)));
+  else context.out(report(verification, flags, styleFor(context.terminal.color.out)));
   return verification.drift.every(({ healed }) => healed) ? exitCodes.ok : exitCodes.failed;
 }
 
-function report({ intact, unpublished, drift }: Verification, heal: boolean, style: Style): string {
+function report({ intact, unpublished, drift }: Verification, flags: VerifyFlags, style: Style): string {
   const rows = drift.map((found) => [
     found.healed ? "healed" : found.finding,
     found.cell,
@@ -40,7 +41,7 @@ function report({ intact, unpublished, drift }: Verification, heal: boolean, sty
     ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
-  return [...lines, parts.join(", "), ...advice(open, heal), ""].join("\n");
+  return [...lines, parts.join(", "), ...advice(open, flags), ""].join("\n");
 }
 
 function detail({ finding, digest, found }: Drift): string {
@@ -54,13 +55,18 @@ function detail({ finding, digest, found }: Drift): string {
   }
 }
 
-function advice(open: readonly Drift[], heal: boolean): string[] {
+function advice(open: readonly Drift[], { heal, lock }: VerifyFlags): string[] {
   const canHeal = !heal && open.some(({ finding }) => finding !== "lost");
-  const lost = open.some(({ finding }) => finding === "lost");
+  const lost = open.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
+  const where = lock === lockPath ? "" : ` --lock ${lock}`;
   return [
     ...(canHeal ? ["imgmatch verify --heal gives each tag its digest again"] : []),
-    ...(lost
-      ? ["what is lost must be built again: remove it from the lock, then imgmatch build --push"]
+    ...(lost.length > 0
+      ? [
+          "what is lost must be built again:",
+          `  imgmatch lock${where} rm ${lost.join(" ")}`,
+          `  imgmatch build --push${where} --only ${lost.join(",")}`,
+        ]
       : []),
   ];
 }

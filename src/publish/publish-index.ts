@@ -1,14 +1,14 @@
 /** Writing a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
 
-import { ImgmatchError, InternalError, type Problem, throwProblems } from "../errors.ts";
+import { ImgmatchError, InternalError, throwProblems } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { type FleetIndex, formatFleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
-import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
 import { RegistryError } from "../registry/registry-error.ts";
 import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
 import { describeImages } from "./describe-images.ts";
+import { type CurrentIndex, indexConflicts, readCurrentIndex } from "./index-conflicts.ts";
 import { settleTag } from "./settle-tag.ts";
 
 export interface IndexRequest {
@@ -55,7 +55,7 @@ export interface PublishedIndex {
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
   const { registry, reference, images, replace = false } = request;
-  const before = await readCurrent(request);
+  const before = await readCurrentIndex(request);
   const { entries: described, assumed } = await describeImages(request, before?.index ?? null);
   const { name, version, prefer = [] } = request;
   const mine: FleetIndex = { name, version, prefer, entries: described };
@@ -89,57 +89,10 @@ async function nameMissing(request: IndexRequest, assumed: readonly string[]): P
   await describeImages({ ...request, images, manifests: new Map() }, null);
 }
 
-interface Current {
-  readonly digest: Digest;
-  readonly index: FleetIndex;
-}
-
-async function readCurrent({ registry, reference, replace = false }: IndexRequest): Promise<Current | null> {
-  const stored = await readFleetIndex(registry, reference).catch((error: unknown) => {
-    if (!(error instanceof ImgmatchError) || error.code !== "INDEX_INVALID") throw error;
-    throw new ImgmatchError({
-      code: "INDEX_CONFLICT",
-      message: `${formatImageReference(reference)} is taken: ${error.problems[0].message}`,
-      fix: "raise the version, or give the images another tag template or registry",
-    });
-  });
-  if (stored === null) return null;
-  try {
-    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
-  } catch (error) {
-    // An index of imgmatch that is damaged: only who replaces it may go on.
-    if (!replace || !(error instanceof ImgmatchError)) throw error;
-    return { digest: stored.top.digest, index: { name: "", version: "", prefer: [], entries: new Map() } };
-  }
-}
-
 /** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */
 function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageReference): FleetIndex {
   if (current === null) return mine;
-  const entries = [...mine.entries].sort(([one], [other]) => (one < other ? -1 : 1));
-  const problems = entries.flatMap(([cell, { image }]): Problem[] => {
-    const theirs = current.entries.get(cell)?.image;
-    if (theirs === undefined || sameImage(theirs, image)) return [];
-    const what =
-      theirs.digest === image.digest
-        ? `${theirs.digest} with other requirements, axes or tag`
-        : `${theirs.digest}; the lock has ${image.digest}`;
-    return [
-      {
-        code: "INDEX_CONFLICT",
-        message: `${formatImageReference(reference)} has ${cell} as ${what}`,
-        fix: "raise the version of the matrix, or replace the index on purpose with --replace-index",
-      },
-    ];
-  });
-  if (current.prefer.join() !== mine.prefer.join()) {
-    problems.push({
-      code: "INDEX_CONFLICT",
-      message: `${formatImageReference(reference)} prefers ${current.prefer.join(", ") || "nothing"}, the matrix ${mine.prefer.join(", ") || "nothing"}`,
-      fix: "raise the version of the matrix, or replace the index on purpose with --replace-index",
-    });
-  }
-  throwProblems(problems);
+  throwProblems(indexConflicts(current, mine, reference));
   return { ...mine, entries: new Map([...current.entries, ...mine.entries]) };
 }
 
@@ -157,14 +110,14 @@ async function settle(
   own: Announcement,
 ): Promise<Pick<PublishedIndex, "digest" | "cells">> {
   const { reference, replace = false } = request;
-  const next = (now: Current | null, written: number) => {
+  const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
     const { top, parts } = formatFleetIndex(target, request);
     if (now !== null && (replace ? now.digest === top.digest : contains(now.index, mine))) return null;
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
     return { manifest: top, parts };
   };
-  const look = () => readCurrent(request);
+  const look = () => readCurrentIndex(request);
   const settled = await settleTag({ ...request, look, next, legacy: null }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);

@@ -237,6 +237,27 @@ describe("After the build", needs(stack.available ? null : stack.reason), () => 
     writeLock(lock);
   });
 
+  it("says what builds a lost image again, and that does", async () => {
+    const lock = project.lock();
+    const digest = lock.images[low]?.digest;
+    // This registry deletes by digest only, and takes all tags of the manifest with it.
+    const gone = await fetch(`http://${registry.host}/v2/team/app/manifests/${digest}`, { method: "DELETE" });
+    expect(gone.status).toBe(202);
+    const broken = await project.run("verify");
+    expect(broken.stdout).toMatch(new RegExp(`^lost\\s+${low}\\s.*${digest} is gone$`, "m"));
+    const commands = [...broken.stdout.matchAll(/^ {2}imgmatch (.+)$/gm)].map(([, words = ""]) =>
+      words.split(" "),
+    );
+    expect(commands.map(([name]) => name)).toEqual(["lock", "build"]);
+    expect((await project.run("build", "--push")).stderr).toMatch(/^nothing to build/);
+    for (const command of commands) {
+      const ran = await project.run(...command);
+      expect(ran, ran.stderr).toMatchObject({ status: 0 });
+    }
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+    expect((await project.run("lock", "rm", "typo")).stderr).toContain("CELL_NOT_FOUND");
+  });
+
   const address = Object.values(networkInterfaces())
     .flat()
     .find((one) => one !== undefined && one.family === "IPv4" && !one.internal)?.address;

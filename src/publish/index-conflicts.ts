@@ -1,0 +1,113 @@
+/** What the index of a version says that a fleet says differently: found before anything is built for it. */
+
+import { ImgmatchError, type Problem } from "../errors.ts";
+import type { Digest } from "../oci/digest.ts";
+import { formatImageReference, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import type { Plan } from "../plan/planned-cell.ts";
+import { versionTag } from "../plan/tag.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import { type FleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
+import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
+
+const replaceFix = "raise the version of the matrix, or replace the index on purpose with --replace-index";
+
+/** What the version's tag holds. */
+export interface CurrentIndex {
+  readonly digest: Digest;
+  readonly index: FleetIndex;
+}
+
+/**
+ * null where there is no such tag. Throws `INDEX_CONFLICT` where it holds anything but an index that imgmatch wrote.
+ * `replace`: a damaged one is read as empty.
+ */
+export async function readCurrentIndex({
+  registry,
+  reference,
+  replace = false,
+}: {
+  readonly registry: RegistryClient;
+  readonly reference: ImageReference;
+  readonly replace?: boolean | undefined;
+}): Promise<CurrentIndex | null> {
+  const stored = await readFleetIndex(registry, reference).catch((error: unknown) => {
+    if (!(error instanceof ImgmatchError) || error.code !== "INDEX_INVALID") throw error;
+    throw new ImgmatchError({
+      code: "INDEX_CONFLICT",
+      message: `${formatImageReference(reference)} is taken: ${error.problems[0].message}`,
+      fix: "raise the version, or give the images another tag template or registry",
+    });
+  });
+  if (stored === null) return null;
+  try {
+    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
+  } catch (error) {
+    // An index of imgmatch that is damaged: only who replaces it may go on.
+    if (!replace || !(error instanceof ImgmatchError)) throw error;
+    return { digest: stored.top.digest, index: { name: "", version: "", prefer: [], entries: new Map() } };
+  }
+}
+
+/** One `INDEX_CONFLICT` for every cell of which the two say different things. */
+export function indexConflicts(
+  current: FleetIndex,
+  mine: Pick<FleetIndex, "prefer"> & {
+    readonly entries: ReadonlyMap<string, { readonly image: IndexedImage }>;
+  },
+  reference: ImageReference,
+): Problem[] {
+  const entries = [...mine.entries].sort(([one], [other]) => (one < other ? -1 : 1));
+  const problems = entries.flatMap(([cell, { image }]): Problem[] => {
+    const theirs = current.entries.get(cell)?.image;
+    if (theirs === undefined || sameImage(theirs, image)) return [];
+    const what =
+      theirs.digest === image.digest
+        ? `${theirs.digest} with other requirements, axes or tag`
+        : `${theirs.digest}; the lock has ${image.digest}`;
+    return [
+      {
+        code: "INDEX_CONFLICT",
+        message: `${formatImageReference(reference)} has ${cell} as ${what}`,
+        fix: replaceFix,
+      },
+    ];
+  });
+  if (current.prefer.join() !== mine.prefer.join()) {
+    problems.push({
+      code: "INDEX_CONFLICT",
+      message: `${formatImageReference(reference)} prefers ${current.prefer.join(", ") || "nothing"}, the matrix ${mine.prefer.join(", ") || "nothing"}`,
+      fix: replaceFix,
+    });
+  }
+  return problems;
+}
+
+/**
+ * What `publishPlanIndex` will refuse once the plan is built, as far as it can be known before: an image of other inputs is
+ * another image. Throws `INDEX_CONFLICT` where the version's tag is no index, and what the registry throws.
+ */
+export async function planIndexConflicts(plan: Plan, registry: RegistryClient): Promise<Problem[]> {
+  const { matrix, cells } = plan;
+  const reference = withTag(parseImageReference(matrix.repository), versionTag(matrix));
+  const current = await readCurrentIndex({ registry, reference });
+  if (current === null) return [];
+  const entries = new Map<string, { readonly image: IndexedImage }>();
+  const problems: Problem[] = [];
+  for (const { cell, action, locked, inputDigest } of cells) {
+    const theirs = current.index.entries.get(cell.id)?.image;
+    if (theirs === undefined) continue;
+    if (action === "keep" && locked !== null && locked.digest !== null) {
+      const { axes, platform, tag, requires, digest } = locked;
+      entries.set(cell.id, {
+        image: { axes, platform, tag, inputDigest: locked.inputDigest, requires, digest },
+      });
+    } else if (inputDigest !== null && inputDigest !== theirs.inputDigest && action !== "keep") {
+      problems.push({
+        code: "INDEX_CONFLICT",
+        message: `${formatImageReference(reference)} has ${cell.id} as ${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`,
+        fix: replaceFix,
+      });
+    }
+  }
+  return [...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference), ...problems];
+}
