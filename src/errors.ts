@@ -104,6 +104,8 @@ export const problemCodes = {
   REGISTRY_AUTH: engine,
   REGISTRY_FAILED: engine,
   REGISTRY_DIGEST_MISMATCH: engine,
+  REGISTRY_ANSWER_TOO_LARGE: engine,
+  CACHE_UNSAFE: usage,
   TAG_CONFLICT: conflict,
   INDEX_CONFLICT: conflict,
   INDEX_INCOMPLETE: failed,

@@ -4,7 +4,7 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** The folder and what is missing above it. Throws the system's error. */
-export function makeFolders(path: string): void {
+export function makeFolders(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = path; !isThere(at); at = dirname(at)) {
     missing.unshift(at);
@@ -12,7 +12,7 @@ export function makeFolders(path: string): void {
   }
   for (const folder of missing) {
     try {
-      mkdirSync(folder);
+      mkdirSync(folder, { mode });
     } catch (error) {
       // Another process has made it meanwhile.
       if (!isThere(folder)) throw error;

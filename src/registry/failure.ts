@@ -1,6 +1,6 @@
 /** Turns what a registry answered, or did not answer, into one error with a code and the next step. */
 
-import type { Problem } from "../errors.ts";
+import type { Problem, ProblemCode } from "../errors.ts";
 import { isRecord, parseJson } from "../oci/json.ts";
 import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
 import { retryAfterMs } from "./retry-after.ts";
@@ -34,6 +34,11 @@ export function refused(request: Asked, response: HttpResponse): RegistryError {
   );
 }
 
+const codes: Readonly<Partial<Record<TransportError["kind"], ProblemCode>>> = {
+  tooLarge: "REGISTRY_ANSWER_TOO_LARGE",
+  garbage: "REGISTRY_FAILED",
+};
+
 /** No whole answer: `REGISTRY_UNREACHABLE`, or `INTERRUPTED` when the user stopped it. */
 export function unreachable(request: Asked, error: TransportError, attempts: number): RegistryError {
   const { temporary } = error;
@@ -44,8 +49,7 @@ export function unreachable(request: Asked, error: TransportError, attempts: num
     return new RegistryError(problem, { temporary, unclear }, { cause: error });
   }
   const tries = attempts > 1 ? ` after ${attempts} attempts` : "";
-  const code =
-    error.kind === "tooLarge" || error.kind === "garbage" ? "REGISTRY_FAILED" : "REGISTRY_UNREACHABLE";
+  const code = codes[error.kind] ?? "REGISTRY_UNREACHABLE";
   const message = `${show(request)}: ${error.message}${tries}`;
   const problem = { code, message, fix: transportFix(request, error) } as const;
   return new RegistryError(problem, { temporary, unclear }, { cause: error });
@@ -57,6 +61,15 @@ export function malformed(request: Asked, what: string): RegistryError {
     code: "REGISTRY_FAILED",
     message: `${show(request)}: ${what}`,
     fix: "check that this host is an OCI registry and that no proxy changes its answers",
+  });
+}
+
+/** An answer, or a row of answers, beyond the limits. */
+export function tooLarge(request: Asked, what: string): RegistryError {
+  return problem({
+    code: "REGISTRY_ANSWER_TOO_LARGE",
+    message: `${show(request)}: ${what}`,
+    fix: "check what answers under this name: no registry's own answer is so large",
   });
 }
 

@@ -3,7 +3,14 @@
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import type { RegistryClient } from "./client.ts";
-import { type CachedIndex, confirmCachedIndex, readCachedIndex, writeCachedIndex } from "./index-cache.ts";
+import { requireSafeCache } from "./cache-safety.ts";
+import {
+  type CachedIndex,
+  cachePath,
+  confirmCachedIndex,
+  readCachedIndex,
+  writeCachedIndex,
+} from "./index-cache.ts";
 import { lockOfIndex, parseFleetIndex, readFleetIndex, type StoredIndex } from "./read-fleet-index.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
@@ -22,6 +29,7 @@ const noAnswer: readonly ProblemCode[] = [
   "REGISTRY_UNREACHABLE",
   "REGISTRY_FAILED",
   "REGISTRY_DIGEST_MISMATCH",
+  "REGISTRY_ANSWER_TOO_LARGE",
 ];
 
 /**
@@ -39,6 +47,7 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
     });
   }
   const { cache } = options;
+  if (cache !== null) requireSafeCache(cache, [cachePath(cache, reference)]);
   const cached = cache === null ? null : await readCachedIndex(cache, reference);
   const stored = await findIndex(reference, cached, options);
   return lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);

@@ -1,14 +1,15 @@
 /** The last good index of a reference on disk, for machines that may be offline when they have to choose an image. */
 
-import { stat, utimes } from "node:fs/promises";
+import { chmod, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
+import { makeFolders } from "../io/folders.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import type { Manifest } from "./client.ts";
 import { digestOf, isDigest } from "../oci/digest.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
-import type { StoredIndex } from "./read-fleet-index.ts";
+import { isBound, type StoredIndex } from "./read-fleet-index.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 const cacheVersion = 1;
@@ -48,9 +49,9 @@ function parseCached(content: string, reference: ImageReference): StoredIndex | 
   if (json.reference !== formatImageReference(reference) || !Array.isArray(json.manifests)) return null;
   const manifests = json.manifests.map(manifestOf);
   const [top, ...parts] = manifests;
-  return top === null || top === undefined || parts.some((part) => part === null)
-    ? null
-    : { top, parts: parts as Manifest[] };
+  if (top === null || top === undefined) return null;
+  const stored = { top, parts: parts.filter((part) => part !== null) };
+  return isBound(stored, reference) ? stored : null;
 }
 
 function manifestOf(item: unknown): Manifest | null {
@@ -75,7 +76,11 @@ export async function writeCachedIndex(
     content: Buffer.from(bytes).toString("utf8"),
   }));
   const content = { schemaVersion: cacheVersion, reference: formatImageReference(reference), manifests };
-  await writeFileAtomic(cachePath(folder, reference), `${JSON.stringify(content)}\n`);
+  // Whatever the umask: what others may write is not read again.
+  makeFolders(folder, 0o755);
+  const path = cachePath(folder, reference);
+  await writeFileAtomic(path, `${JSON.stringify(content)}\n`);
+  await chmod(path, 0o644);
 }
 
 /** The registry has just said that the cached index is still the one. Throws `WRITE_FAILED`. */

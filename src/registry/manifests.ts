@@ -8,10 +8,8 @@ import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
+import { limits } from "./limits.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
-
-// The most that distribution accepts (maxManifestBodySize in registry/handlers/manifests.go).
-const longestManifest = 4 * 1024 * 1024;
 
 export interface OperationOptions {
   readonly send: Send;
@@ -30,7 +28,7 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
       method,
       url: registryUrl(reference, "manifests", name, plainHttp),
       headers: { accept: acceptedTypes, "accept-encoding": "identity", "user-agent": "imgmatch" },
-      maxBytes: longestManifest,
+      maxBytes: limits.manifestBytes,
       scope: `repository:${reference.repository}:${method === "DELETE" ? "delete,pull" : write ? "pull,push" : "pull"}`,
     };
   }

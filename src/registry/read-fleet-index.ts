@@ -12,6 +12,7 @@ import {
   type IndexEntry,
   indexFormat,
 } from "./fleet-index.ts";
+import { limits } from "./limits.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
@@ -41,18 +42,30 @@ async function readParts(
 ): Promise<Manifest[]> {
   const { parts } = entriesOf(top, reference);
   return Promise.all(
-    parts.map(async (digest) => {
+    parts.map(async ({ digest, size }) => {
       const part = await registry.readManifest(withDigest(reference, digest));
       if (part === null) throw invalid(reference, `its part ${digest} is not in the registry`);
+      if (part.size !== size)
+        throw invalid(reference, `its part ${digest} has ${part.size} bytes, it says ${size}`);
       return part;
     }),
   );
 }
 
+/** Whether the parts are those that the top names, in its order: a digest that vouches for the top vouches for them then. */
+export function isBound({ top, parts }: StoredIndex, reference: ImageReference): boolean {
+  const named = entriesOf(top, reference).parts;
+  return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);
+}
+
 /** Checks every entry as a lock's. Throws `INDEX_INVALID`. */
-export function parseFleetIndex({ top, parts }: StoredIndex, reference: ImageReference): FleetIndex {
+export function parseFleetIndex(stored: StoredIndex, reference: ImageReference): FleetIndex {
+  const { top, parts } = stored;
+  if (!isBound(stored, reference)) throw invalid(reference, "its parts are not those that it names");
   const { head, entries } = entriesOf(top, reference);
-  const all = [...entries, ...parts.flatMap((part) => entriesOf(part, reference).entries)];
+  const all = [...entries, ...parts.flatMap((part) => entriesOfPart(part, reference))];
+  if (all.length > limits.indexEntries)
+    throw tooMany(reference, `it has ${all.length} images, the limit is ${limits.indexEntries}`);
   const found = new Map(all);
   if (found.size !== all.length) throw invalid(reference, "it has two entries for one cell");
   const index = { ...head, entries: found };
@@ -98,7 +111,14 @@ function checked(lock: Lock, reference: ImageReference): void {
 interface Read {
   readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
   readonly entries: readonly (readonly [string, IndexEntry])[];
-  readonly parts: readonly Digest[];
+  readonly parts: readonly Descriptor[];
+}
+
+/** A part has no parts of its own: a tree of them would be read without end. */
+function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries"] {
+  const { entries, parts } = entriesOf(part, reference);
+  if (parts.length > 0) throw invalid(reference, `its part ${part.digest} has parts itself`);
+  return entries;
 }
 
 function entriesOf(manifest: Manifest, reference: ImageReference): Read {
@@ -115,15 +135,19 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
     });
   }
   const entries: (readonly [string, IndexEntry])[] = [];
-  const parts: Digest[] = [];
+  const parts: Descriptor[] = [];
   for (const item of json.manifests) {
     const own = isRecord(item) && isRecord(item.annotations) ? item.annotations : {};
     const descriptor = descriptorOf(item);
     if (descriptor === null) throw invalid(reference, "it has an entry without digest, size or media type");
-    if (own[annotations.part] !== undefined) parts.push(descriptor.digest);
+    if (own[annotations.part] !== undefined) parts.push(descriptor);
     // Somebody may have added attestations or the like.
     else if (own[annotations.cell] !== undefined) entries.push(entryOf(item, own, descriptor, reference));
   }
+  if (new Set(parts.map(({ digest }) => digest)).size !== parts.length)
+    throw invalid(reference, "it names one part twice");
+  if (parts.length > limits.indexParts)
+    throw tooMany(reference, `it has ${parts.length} parts, the limit is ${limits.indexParts}`);
   const name = text(notes[annotations.title]) ?? "";
   const version = text(notes[annotations.version]) ?? "";
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]");
@@ -163,6 +187,14 @@ function entryOf(
     requires: json(annotations.requires),
   } as unknown as IndexEntry["image"];
   return [cell, { image, descriptor }];
+}
+
+function tooMany(reference: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_ANSWER_TOO_LARGE",
+    message: `${formatImageReference(reference)}: ${what}`,
+    fix: "check who wrote this index, and write it again with imgmatch publish",
+  });
 }
 
 function invalid(reference: ImageReference, what: string): ImgmatchError {

@@ -1,10 +1,10 @@
 /** Follows redirects of reads. Registries send a blob's reader to their storage, with a signed address. */
 
 import { malformed } from "./failure.ts";
+import { limits } from "./limits.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 const redirects = new Set([301, 302, 303, 307, 308]);
-const mostRedirects = 5;
 
 /** Authorization goes to the host that it was made for and to no other, also when the way leads back. */
 export function withRedirects(send: Send, plainHttp: (host: string) => boolean): Send {
@@ -14,7 +14,7 @@ export function withRedirects(send: Send, plainHttp: (host: string) => boolean):
       const response = await send(current);
       if (!redirects.has(response.status)) return response;
       if (request.method !== "GET" && request.method !== "HEAD") return response;
-      if (count === mostRedirects) throw malformed(request, `more than ${mostRedirects} redirects`);
+      if (count === limits.redirects) throw malformed(request, `more than ${limits.redirects} redirects`);
       current = redirected(current, response.headers.location, plainHttp);
     }
   };

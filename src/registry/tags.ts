@@ -2,8 +2,9 @@
 
 import type { RegistryClient } from "./client.ts";
 import { registryUrl } from "./endpoint.ts";
-import { malformed, refused } from "./failure.ts";
+import { malformed, refused, tooLarge } from "./failure.ts";
 import { isRecord, parseJson } from "../oci/json.ts";
+import { limits } from "./limits.ts";
 import type { OperationOptions } from "./manifests.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
@@ -11,27 +12,29 @@ export interface TagOptions extends OperationOptions {
   readonly pageSize: number;
 }
 
-// A page of a registry that knows no pages may hold every tag of a big fleet.
-const longestPage = 64 * 1024 * 1024;
-
 export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<RegistryClient, "listTags"> {
   return {
     async *listTags(repository) {
       const first = registryUrl(repository, "tags", "list", plainHttp);
       first.searchParams.set("n", String(pageSize));
       const seen = new Set<string>();
+      let pages = 0;
       for (let url: URL | null = first; url !== null; ) {
         const request: HttpRequest = {
           method: "GET",
           url,
           headers: { accept: "application/json", "user-agent": "imgmatch" },
-          maxBytes: longestPage,
+          maxBytes: limits.tagPageBytes,
           scope: `repository:${repository.repository}:pull`,
         };
         const response = await send(request);
         if (response.status === 404 && url === first) return;
         if (response.status !== 200) throw refused(request, response);
         const fresh = tagsOf(request, response).filter((tag) => !seen.has(tag));
+        if (++pages > limits.tagPages || seen.size + fresh.length > limits.tags) {
+          const most = `${limits.tags} tags on ${limits.tagPages} pages`;
+          throw tooLarge(request, `the list of tags does not end: more than ${most}`);
+        }
         url = nextPage(url, response.headers.link);
         // Pages that go on without bringing anything new would go on for ever.
         if (url !== null && fresh.length === 0)
@@ -61,7 +64,8 @@ function tagsOf(request: HttpRequest, { body }: HttpResponse): string[] {
  */
 function nextPage(current: URL, link: string | string[] | undefined): URL | null {
   const header = Array.isArray(link) ? link.join(", ") : (link ?? "");
-  const target = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(header)?.[1];
+  // Without `<` inside the target each try ends at the next one: the header is read once.
+  const target = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1];
   if (target === undefined || !URL.canParse(target, current.href)) return null;
   const { pathname, search } = new URL(target, current);
   const next = new URL(current);

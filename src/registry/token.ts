@@ -5,6 +5,7 @@ import { basicHeader } from "./basic.ts";
 import type { Challenge } from "./challenge.ts";
 import type { Credential } from "./credential.ts";
 import { authFailed, malformed, refused } from "./failure.ts";
+import { limits } from "./limits.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
@@ -13,8 +14,6 @@ export interface TokenOptions {
   readonly send: Send;
   readonly plainHttp: (host: string) => boolean;
 }
-
-const longestToken = 1024 * 1024;
 
 /**
  * The token for one scope. Specification: distribution, `docs/content/spec/auth/token.md` and `oauth.md`.
@@ -58,7 +57,7 @@ function tokenRequest(
   }
   const asked = new URL(url);
   for (const [name, value] of parameters) asked.searchParams.append(name, value);
-  return { method: "GET", url: asked, headers, maxBytes: longestToken };
+  return { method: "GET", url: asked, headers, maxBytes: limits.tokenBytes };
 }
 
 function oauthRequest(
@@ -77,7 +76,7 @@ function oauthRequest(
     url,
     headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
     body: Buffer.from(parameters.toString()),
-    maxBytes: longestToken,
+    maxBytes: limits.tokenBytes,
   };
 }
 

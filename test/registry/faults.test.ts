@@ -170,7 +170,7 @@ describe("what will not work the next time fails at once", () => {
   test("a manifest over 4 MiB is not read to its end", async () => {
     const server = await startFaultServer(endless(200));
     await expect(quickClient().readManifest(app(server.host))).rejects.toMatchObject({
-      code: "REGISTRY_FAILED",
+      code: "REGISTRY_ANSWER_TOO_LARGE",
       message: expect.stringContaining("longer than 4194304 bytes"),
     });
   });

@@ -1,10 +1,19 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { publishIndex } from "../../src/publish/publish-index.ts";
 import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
 import type { RegistryClient } from "../../src/registry/client.ts";
 import { type FetchOptions, fetchFleet, formatAge } from "../../src/registry/fetch-fleet.ts";
+import { digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";
@@ -135,6 +144,74 @@ describe("fetchFleet", () => {
       });
       expect(await cells()).toEqual(["a"]);
     }
+  });
+
+  it("trusts no part that the top does not name, also for a digest that it has", async () => {
+    await cells();
+    const pinned = withDigest(reference, registry.tags.get("1.0") ?? "");
+    await fetchFleet(pinned, options());
+    // A part that is whole by its own digest: the image of somebody who can write the cache.
+    const evil = {
+      mediaType: "application/vnd.oci.image.index.v1+json",
+      content: "{}",
+      digest: digestOf(Buffer.from("{}")),
+    };
+    for (const name of readdirSync(cache)) {
+      const stored = JSON.parse(readFileSync(join(cache, name), "utf8"));
+      writeFileSync(join(cache, name), JSON.stringify({ ...stored, manifests: [...stored.manifests, evil] }));
+    }
+    await expect(fetchFleet(pinned, options(failing("REGISTRY_UNREACHABLE")))).rejects.toMatchObject({
+      code: "REGISTRY_UNREACHABLE",
+    });
+    await expect(cells(failing("REGISTRY_UNREACHABLE"))).rejects.toMatchObject({
+      code: "REGISTRY_UNREACHABLE",
+    });
+    expect(await cells()).toEqual(["a"]);
+  });
+
+  it("refuses a cache that others may write, with the chmod", async () => {
+    await cells();
+    const refused = async (path: string, mode: number) => {
+      const before = statSync(path).mode;
+      chmodSync(path, mode);
+      const asking = cells(failing("REGISTRY_UNREACHABLE"));
+      await expect(asking).rejects.toMatchObject({
+        code: "CACHE_UNSAFE",
+        problems: [{ at: { file: path }, fix: expect.stringContaining(`chmod go-w ${path}`) }],
+      });
+      chmodSync(path, before);
+    };
+    await refused(cache, 0o777);
+    await refused(cache, 0o1777);
+    await refused(cache, 0o775);
+    await refused(cacheFile(), 0o666);
+    await refused(cacheFile(), 0o660);
+    expect(await cells(failing("REGISTRY_UNREACHABLE"))).toEqual(["a"]);
+    // Above, a sticky folder protects what is in it, and another does not.
+    const inner = join(cache, "inner");
+    expect(await cells({ cache: inner })).toEqual(["a"]);
+    chmodSync(cache, 0o777);
+    await expect(cells({ cache: inner })).rejects.toMatchObject({ code: "CACHE_UNSAFE" });
+    chmodSync(cache, 0o1777);
+    expect(await cells({ cache: inner })).toEqual(["a"]);
+    chmodSync(cache, 0o755);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("refuses a cache of another user", async () => {
+    await cells();
+    chownSync(cacheFile(), 12_345, 12_345);
+    await expect(cells()).rejects.toThrow("belongs to user 12345");
+    chownSync(cacheFile(), 0, 0);
+    chownSync(cache, 12_345, 12_345);
+    await expect(cells()).rejects.toMatchObject({ code: "CACHE_UNSAFE" });
+  });
+
+  it("writes what it will read again, whatever the umask", async () => {
+    const before = process.umask(0);
+    const folder = join(cache, "a", "b");
+    expect(await cells({ cache: folder })).toEqual(["a"]);
+    process.umask(before);
+    expect(await cells({ cache: folder, ...failing("REGISTRY_UNREACHABLE") })).toEqual(["a"]);
   });
 
   it("answers also where the cache cannot be written, and says so", async () => {
