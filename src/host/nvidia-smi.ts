@@ -42,7 +42,7 @@ export function parseSmiCsv(text: string): SmiTable | null {
   const lines = text.split("\n").map((line) => line.trim());
   const start = lines.findIndex((line) => isHeader(line));
   if (start < 0) return null;
-  const columns = cells(lines[start] ?? "").map((column) => column.replace(/\s*\[.*\]$/, ""));
+  const columns = cells(lines[start] ?? "").map((column) => withoutUnit(column));
   const rows = lines.slice(start + 1).filter((line) => line !== "");
   const isRow = (line: string) => cells(line).length === columns.length;
   return {
@@ -52,10 +52,16 @@ export function parseSmiCsv(text: string): SmiTable | null {
 }
 
 function isHeader(line: string): boolean {
-  const columns = cells(line).map((column) => column.replace(/\s*\[.*\]$/, ""));
+  const columns = cells(line).map((column) => withoutUnit(column));
   return (
     columns.length > 1 && columns.every((column) => /^[a-z][\w.]*$/i.test(column)) && columns.includes("name")
   );
+}
+
+/** `memory.total [MiB]`: the name alone. No expression: tried at every `[` of a long line, it takes minutes. */
+function withoutUnit(column: string): string {
+  const at = column.endsWith("]") ? column.indexOf("[") : -1;
+  return at < 0 ? column : column.slice(0, at).trimEnd();
 }
 
 function cells(line: string): readonly string[] {

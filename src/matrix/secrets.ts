@@ -24,9 +24,13 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
   [/\bya29\.[A-Za-z0-9_-]{20,}/, "a Google token"],
   [/\bxox[abeoprs]-[A-Za-z0-9-]{10,}/, "a Slack token"],
   [/\bsk-[A-Za-z0-9_-]{20,}/, "an API key"],
-  [/\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\./, "a signed token (JWT)"],
+  [
+    /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{0,200}eyJ[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{10,}\./,
+    "a signed token (JWT)",
+  ],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----/, "a private key"],
-  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
+  // A scheme has a bounded length, so that a long word is not read again from each of its letters.
+  [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
 ];
 
 /** What a build argument looks like if it looks like a secret, else null. An empty value gives nothing away. */

@@ -1,5 +1,9 @@
+const longestWord = 200;
+
 /** The nearest known word to a mistyped one, or null when none is near. */
 export function suggest(word: string, known: Iterable<string>): string | null {
+  // Nobody mistypes so long a word, and comparing takes the product of both lengths.
+  if (word.length > longestWord) return null;
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
