@@ -126,7 +126,8 @@ describe("Shared stages", needs(reason), () => {
       const one = await engine.build(requestFor("first", dockerfile), silent);
       const request = requestFor("second", dockerfile);
       const digest = digestOf(Buffer.from(other.folder));
-      const two = await engine.build({ ...request, contextDir: other.folder, contextDigest: digest }, silent);
+      const changed = { contextDir: other.folder, contextFiles: other.files, contextDigest: digest };
+      const two = await engine.build({ ...request, ...changed }, silent);
       expect(await layersOf(two.id)).not.toEqual(await layersOf(one.id));
     } finally {
       await other.remove();

@@ -16,6 +16,7 @@ export type Complete = (failure: BuildFailure) => Promise<BuildFailure>;
 const heading = "what the failing step printed, as it was sent to another cell's build:";
 
 interface Printed {
+  readonly step: string;
   readonly lines: readonly string[];
   /** Builds that were running then, by number: only they can have shared the step. */
   readonly beside: ReadonlySet<number>;
@@ -35,16 +36,17 @@ export function createSharedFailures(): SharedFailures {
     failure: BuildFailure,
   ): Promise<BuildFailure> {
     const { step, message, lastLines } = failure;
-    if (step === null) return failure;
-    const key = keyOf(step, message);
-    if (lastLines.length > 0) {
-      printed.set(key, [...(printed.get(key) ?? []), { lines: lastLines, beside }]);
+    if (step !== null && lastLines.length > 0) {
+      printed.set(message, [...(printed.get(message) ?? []), { step, lines: lastLines, beside }]);
       return failure;
     }
     const deadline = performance.now() + patienceMs;
     while (beside.size > 1) {
-      const found = printed.get(key)?.find((one) => one.beside.has(build));
-      if (found !== undefined) return { ...failure, lastLines: found.lines };
+      const found = printed
+        .get(message)
+        ?.find((one) => one.beside.has(build) && (step === null || commandOf(one.step) === commandOf(step)));
+      // Not even which step it was is always sent; the message has what it ran.
+      if (found !== undefined) return { message, step: step ?? found.step, lastLines: found.lines };
       if (performance.now() > deadline) break;
       await sleep(50);
     }
@@ -70,6 +72,6 @@ export function createSharedFailures(): SharedFailures {
 }
 
 /** `[build 2/3] RUN make`: the place of a step may differ from cell to cell, what it runs does not. */
-function keyOf(step: string, message: string): string {
-  return `${step.replace(/^\[[^\]]*\] /, "")}\0${message}`;
+function commandOf(step: string): string {
+  return step.replace(/^\[[^\]]*\] /, "");
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { BuildFailure } from "../../../src/build/engines/docker/build-output.ts";
 import { createSharedFailures } from "../../../src/build/engines/shared-failure.ts";
 
-const failed = (step: string, ...lastLines: string[]): BuildFailure => ({
+const failed = (step: string | null, ...lastLines: string[]): BuildFailure => ({
   step,
   message: "exit code: 2",
   lastLines,
@@ -27,13 +27,14 @@ async function build(
 
 test("what a shared step printed is told to all whose builds ran beside, whoever hears of the end first", async () => {
   const shared = createSharedFailures();
-  const [told, first, last] = await Promise.all([
+  const [told, first, last, stepless] = await Promise.all([
     build(shared, failed("[build 2/3] RUN make", "main.c:1: error"), 50),
     build(shared, failed("[build 2/3] RUN make"), 0),
     build(shared, failed("[2/5] RUN make"), 100),
+    build(shared, failed(null), 0),
   ]);
   expect(told).toEqual([["main.c:1: error"], []]);
-  for (const [lines, log] of [first, last]) {
+  for (const [lines, log] of [first, last, stepless]) {
     expect(lines).toEqual(["main.c:1: error"]);
     expect(log).toEqual([expect.stringContaining("another cell's build"), "main.c:1: error"]);
   }
