@@ -37,7 +37,11 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   if (!flags.dryRun) requirePush(flags, flags.push ?? false);
   const { fleet, only } = await openFleetFor(flags);
   const style = styleFor(context.terminal.color.err);
-  const tell = (problem: Problem) => context.err(`${reportProblem(problem, style)}\n`);
+  const problems: Problem[] = [];
+  const tell = (problem: Problem) => {
+    problems.push(problem);
+    context.err(`${reportProblem(problem, style)}\n`);
+  };
   const lock = await readLockIfPresent(lockFileOf(flags));
   if (!flags.dryRun) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
   const plan = await planOpenFleet(fleet, {
@@ -53,10 +57,12 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     const style = styleFor(context.terminal.color.out);
     context.out(
       flags.json
-        ? `${JSON.stringify({ ...planToJson(plan), ...(stacks === null ? {} : { stacks }) }, null, 2)}\n`
+        ? `${JSON.stringify({ ...planToJson(plan, problems), ...(stacks === null ? {} : { stacks }) }, null, 2)}\n`
         : `${reportPlan(plan, style)}${(stacks ?? []).map(describePreview).join("")}`,
     );
+    const [unresolved] = problems;
     for (const problem of conflicts) tell(problem);
+    if (unresolved !== undefined) return problemCodes[unresolved.code];
     return conflicts.length === 0 ? exitCodes.ok : exitCodes.conflict;
   }
   // What the index will refuse is refused before anything is built and pushed for it.

@@ -1,9 +1,6 @@
 import type { ExitCode } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { type InspectedImage, inspectImage } from "../inspect-image.ts";
-import { createRegistryClient } from "../registry/create-client.ts";
-import { dockerCredentials } from "../registry/credentials.ts";
-import { proxyFromEnv } from "../registry/proxy.ts";
 import { requiresLabel } from "../render/metadata.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
@@ -11,9 +8,10 @@ import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor, tellProblems } from "./host-options.ts";
+import { type RegistryFlags, registryFor } from "./registry-options.ts";
 import { exitCodeOf } from "./why-not.ts";
 
-export interface CheckFlags extends HostFlags {
+export interface CheckFlags extends HostFlags, RegistryFlags {
   /** Image id or reference. */
   readonly image: string;
   readonly json?: boolean;
@@ -25,11 +23,7 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
   tellProblems(host, context);
   const image = await inspectImage(flags.image, {
     env: context.env,
-    registry: createRegistryClient({
-      credentials: dockerCredentials(context.env),
-      proxy: proxyFromEnv(context.env),
-      signal: context.signal,
-    }),
+    registry: await registryFor(flags, context),
     platform: host.platform,
     // What this machine's engine has is what it would run; about another machine it knows nothing.
     first: flags.host === undefined ? "engine" : "registry",

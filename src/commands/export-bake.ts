@@ -1,4 +1,5 @@
 import { relative, resolve } from "node:path";
+import { parseSecrets } from "../build/engines/secrets.ts";
 import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
 import { type ExitCode, exitCodes, throwProblems } from "../errors.ts";
 import { bakeFile, pathsToHide } from "../export/bake.ts";
@@ -11,10 +12,11 @@ import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type ExportFlags, planForExport } from "./export-plan.ts";
 
-/** `imgmatch export bake`: every cell of the fleet, also those that are built already. */
+/** `imgmatch export bake`: the cells that are not built already, with the secrets that their steps mount. */
 export async function exportBake(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
   const { fleet, plan } = await planForExport(flags, context);
-  const built = plan.cells.filter(({ inputs }) => inputs !== null);
+  const secrets = checkedSecrets(flags.secret ?? []);
+  const built = plan.cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
   throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
   const revision = await readRevision(fleet.root, context.env);
   const { matrix } = plan;
@@ -25,10 +27,18 @@ export async function exportBake(flags: ExportFlags, context: CommandContext): P
   const file = bakeFile(
     jobs.map(({ request }) => request),
     folder === "" ? "." : folder,
+    secrets,
   );
   context.out(`${JSON.stringify(file, null, 2)}\n`);
   await warnOfOwnFiles(fleet, context);
   return exitCodes.ok;
+}
+
+/** The variables are those of the machine where bake runs: here they need not be set. */
+function checkedSecrets(texts: readonly string[]): readonly string[] {
+  const names = texts.flatMap((text) => /,env=(.+)$/.exec(text)?.[1] ?? []);
+  parseSecrets(texts, Object.fromEntries(names.map((name) => [name, ""])));
+  return texts;
 }
 
 /** imgmatch keeps its own files out of images; bake sends everything that `.dockerignore` does not hide. */

@@ -11,6 +11,8 @@ export interface ExportFlags extends FleetFlags {
   readonly kind: string;
   /** Only for `github-matrix`. */
   readonly shards?: number;
+  /** Only for `bake`. */
+  readonly secret?: readonly string[];
   readonly json?: boolean;
 }
 

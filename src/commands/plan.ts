@@ -1,4 +1,4 @@
-import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "../errors.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { planOpenFleet } from "../fleet.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { explainInputs } from "../plan/changes.ts";
@@ -48,10 +48,12 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
   problems.push(...conflicts);
   const style = styleFor(context.terminal.color.out);
   if (flags.explain !== undefined) await explain(planned, flags.explain, flags, context);
-  else if (flags.json) context.out(`${JSON.stringify(planToJson(planned), null, 2)}\n`);
+  else if (flags.json) context.out(`${JSON.stringify(planToJson(planned, problems), null, 2)}\n`);
   else context.out(reportPlan(planned, style));
   for (const problem of problems)
     context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
+  const unresolved = problems.find(({ code }) => code === "BASE_UNRESOLVED");
+  if (unresolved !== undefined) return problemCodes[unresolved.code];
   return flags.check && (conflicts.length > 0 || hasWork(planned, flags.explain))
     ? exitCodes.failed
     : exitCodes.ok;

@@ -81,6 +81,12 @@ export const commandTable = {
         "bake: docker-bake.json; github-matrix: jobs for the cells that need work; nfd-compat: what each image needs, for Node Feature Discovery",
       )
       .option("--shards <n>", "github-matrix: jobs at most, up to 256 (default: 16)", parseShards)
+      .option(
+        "--secret <secret>",
+        "bake: a secret for steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE; repeatable",
+        collect,
+        [],
+      )
       .action((kind: string, flags: object) =>
         run<{ kind: string } & FleetFlags>(async () => (await import("./export.ts")).exportFleet)({
           ...(flags as FleetFlags),
@@ -211,7 +217,7 @@ export const commandTable = {
       ),
 
   check: (command, run) =>
-    withHost(command)
+    withRegistries(withHost(command))
       .description("say whether one image runs here, by what it says about itself")
       .argument("<image>", "reference, or id of an image in the container engine")
       .action((image: string, flags: object) =>

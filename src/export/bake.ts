@@ -12,6 +12,8 @@ export interface BakeTarget {
   readonly platforms: readonly [string];
   readonly target?: string;
   readonly attest: readonly string[];
+  /** As `--secret` of `docker buildx build`. */
+  readonly secret?: readonly string[];
 }
 
 export interface BakeFile {
@@ -19,12 +21,19 @@ export interface BakeFile {
   readonly target: Readonly<Record<string, BakeTarget>>;
 }
 
-/** @param context the build context as bake is to find it, relative to where it runs */
-export function bakeFile(requests: readonly BuildRequest[], context: string): BakeFile {
+/**
+ * @param context the build context as bake is to find it, relative to where it runs
+ * @param secrets `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`: where bake is to read them, never what they are
+ */
+export function bakeFile(
+  requests: readonly BuildRequest[],
+  context: string,
+  secrets: readonly string[] = [],
+): BakeFile {
   const names = targetNames(requests.map(({ cell }) => cell));
   const entries = requests.map((request, index): [string, BakeTarget] => [
     names[index] ?? "",
-    bakeTarget(request, context),
+    bakeTarget(request, context, secrets),
   ]);
   return { group: { default: { targets: names } }, target: Object.fromEntries(entries) };
 }
@@ -32,6 +41,7 @@ export function bakeFile(requests: readonly BuildRequest[], context: string): Ba
 function bakeTarget(
   { dockerfile, args, labels, tags, platform, target }: BuildRequest,
   context: string,
+  secrets: readonly string[],
 ): BakeTarget {
   return {
     context: literal(context),
@@ -43,6 +53,7 @@ function bakeTarget(
     ...(target === null ? {} : { target: literal(target) }),
     // Attestations would make an index of every image.
     attest: ["type=provenance,disabled=true"],
+    ...(secrets.length === 0 ? {} : { secret: secrets.map(literal) }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** `imgmatch plan --json`: a contract. */
 
+import type { Problem } from "../errors.ts";
 import type { Requirement } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { dockerfilePath } from "./cell.ts";
@@ -24,6 +25,8 @@ export interface PlanJson {
   readonly matrixDigest: Digest;
   readonly counts: Readonly<Record<Action, number>>;
   readonly cells: readonly PlanCellJson[];
+  /** Only where the plan cannot be carried out as it stands: bases that do not exist or cannot be asked for. */
+  readonly problems?: readonly Pick<Problem, "code" | "message" | "fix">[];
 }
 
 export interface PlanCellJson {
@@ -47,7 +50,7 @@ export interface PlanCellJson {
   readonly moved: readonly MovedBase[];
 }
 
-export function planToJson(plan: Plan): PlanJson {
+export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJson {
   const { matrix, cells, retired } = plan;
   return {
     schemaVersion: planSchemaVersion,
@@ -57,6 +60,15 @@ export function planToJson(plan: Plan): PlanJson {
     matrixDigest: matrix.digest,
     counts: countActions(plan),
     cells: [...cells.map(cellToJson), ...retired.map(retiredToJson)],
+    ...(problems.length === 0
+      ? {}
+      : {
+          problems: problems.map(({ code, message, fix }) => ({
+            code,
+            message,
+            ...(fix === undefined ? {} : { fix }),
+          })),
+        }),
   };
 }
 

@@ -119,6 +119,15 @@ describe("imgmatch check", () => {
     expect(exit).toBe(0);
   });
 
+  it("takes certificates and plain http as every command that asks a registry", async () => {
+    const host = await serve({ architecture: "amd64", labels: gpuLabel });
+    const facts = join(folder, "gpu.json");
+    const plain = await check(`${host}/team/app:1.0`, "--host", facts, "--plain-http", host);
+    expect(plain.exit).toBe(0);
+    const missing = await check(`${host}/team/app:1.0`, "--host", facts, "--ca", join(folder, "no.pem"));
+    expect(missing.err).toContain("FILE_NOT_FOUND");
+  });
+
   it("says why it does not fit, also as JSON", async () => {
     const host = await serve({ architecture: "amd64", labels: gpuLabel });
     const facts = join(folder, "cpu.json");

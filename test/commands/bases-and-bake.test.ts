@@ -1,0 +1,81 @@
+/** What plan, build --dry-run and export bake say of bases that do not exist, of secrets, and of cells that are built. */
+
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runCli } from "../../src/cli.ts";
+import { startFaultServer } from "../registry/support/fault-server.ts";
+import { makeFolder } from "../support/folders.ts";
+
+const digest = `sha256:${"b".repeat(64)}`;
+
+function project(base: string): string {
+  return makeFolder({
+    "matrix.yaml": `name: app\nversion: "1"\nregistry: registry.example.com/team\ntemplate: app.Dockerfile.hbs\naxes:\n  march: [x86-64-v2, x86-64-v3]\n`,
+    "app.Dockerfile.hbs": `FROM ${base}\n`,
+  });
+}
+
+async function run(folder: string, ...args: readonly string[]) {
+  const texts = { out: "", err: "" };
+  const exit = await runCli([...args, "--matrix", join(folder, "matrix.yaml")], {
+    out: (text) => {
+      texts.out += text;
+    },
+    err: (text) => {
+      texts.err += text;
+    },
+    env: { HOME: folder },
+    cwd: folder,
+    readStdin: async () => "",
+    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
+    signal: new AbortController().signal,
+    takeSignals: () => {},
+  });
+  return { ...texts, exit };
+}
+
+describe("a base image that does not exist", () => {
+  it.each([
+    ["plan", ["plan", "--json"]],
+    ["build --dry-run", ["build", "--dry-run", "--json"]],
+  ])("ends %s with an error, and stands in --json", async (_, args) => {
+    const { host } = await startFaultServer((_request, response) => {
+      response.writeHead(404, { "content-type": "application/json" });
+      response.end("{}");
+    });
+    const { out, err, exit } = await run(project(`${host}/no/such:1`), ...args);
+    expect(exit).toBe(5);
+    expect(err).toContain(`BASE_UNRESOLVED: the base image ${host}/no/such:1 does not exist in its registry`);
+    expect(JSON.parse(out)).toMatchObject({
+      problems: [{ code: "BASE_UNRESOLVED", fix: expect.stringContaining("--replace-base") }],
+    });
+  });
+
+  it("is no error where nobody is to be asked", async () => {
+    const { out, exit } = await run(project("registry.example.com/no/such:1"), "plan", "--json", "--offline");
+    expect(exit).toBe(0);
+    expect(JSON.parse(out)).not.toHaveProperty("problems");
+  });
+});
+
+describe("export bake", () => {
+  it("leaves out cells that are kept, and hands on where secrets are read", async () => {
+    const folder = project(`registry.example.com/base@${digest}`);
+    const { out } = await run(folder, "plan", "--push", "--json");
+    const [built] = JSON.parse(out).cells;
+    const { axes, platform, tag, inputDigest, requires, bases } = built;
+    const image = { axes, platform, tag, inputDigest, digest, requires, bases: [], builder: "docker" };
+    const lock = {
+      ...{ schemaVersion: 1, name: "app", version: "1", repository: "registry.example.com/team/app" },
+      matrixDigest: JSON.parse(out).matrixDigest,
+      images: { [built.cell]: { ...image, created: null, size: null } },
+    };
+    expect(bases).toHaveLength(1);
+    const locked = join(makeFolder({ "lock.json": JSON.stringify(lock) }), "lock.json");
+    const baked = await run(folder, "export", "bake", "--lock", locked, "--secret", "id=token,env=TOKEN");
+    const { group, target } = JSON.parse(baked.out);
+    expect(group.default.targets).toEqual(["x86-64-v3"]);
+    expect(target["x86-64-v3"].secret).toEqual(["id=token,env=TOKEN"]);
+    expect((await run(folder, "export", "bake", "--secret", "token")).exit).toBe(2);
+  });
+});
