@@ -4,7 +4,7 @@ import { marchNames } from "../hardware/cpu-marches.ts";
 import { cudaToolkits } from "../hardware/cuda-toolkits.ts";
 import { describeHardware, type HardwareKind, hardwareKinds } from "../hardware/describe-hardware.ts";
 import { gpuArchitectures } from "../hardware/gpu-architectures.ts";
-import { suggest } from "../matrix/suggest.ts";
+import { suggest, suggestMarch } from "../matrix/suggest.ts";
 import { reportHardware } from "../report/hardware.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
@@ -39,7 +39,7 @@ function isKind(text: string): text is HardwareKind {
 }
 
 function unknownName(kind: HardwareKind, name: string): ImgmatchError {
-  const near = suggest(name, knownNames(kind));
+  const near = (kind === "cpu" ? suggestMarch : suggest)(name, knownNames(kind));
   return new ImgmatchError({
     code: "USAGE",
     message: `nothing is known about ${kind} ${JSON.stringify(name)}`,

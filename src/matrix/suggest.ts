@@ -16,6 +16,13 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
+/** AMD's name of an architecture is not what compilers call it: Zen 4 is `znver4` (GCC, x86 Options). */
+export function suggestMarch(word: string, known: readonly string[]): string | null {
+  const zen = /^(?:amd[-_ ]?)?zen[-_ ]?(\d)(?![\d])/i.exec(word)?.[1];
+  const named = zen === undefined ? undefined : known.find((march) => march === `znver${zen}`);
+  return named ?? suggest(word, known);
+}
+
 /** Levenshtein distance: insertions, deletions and substitutions. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);

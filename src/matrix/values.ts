@@ -12,7 +12,7 @@ import { parseDriverVersion } from "../hardware/version.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
 import type { Bases, Compiler, ComputeValue, CudaValue, FreeValue, MarchValue } from "./matrix.ts";
 import type { BaseInput, ComputeInput, CudaInput, DriverInput, FreeInput, MarchInput } from "./schema.ts";
-import { suggest } from "./suggest.ts";
+import { suggest, suggestMarch } from "./suggest.ts";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
 export const none = "none";
@@ -187,7 +187,7 @@ export function parseBases(input: BaseInput | undefined): Bases | null {
 }
 
 function unknownMarch(name: string, at: Place): Problem {
-  const near = suggest(name, marchNames());
+  const near = suggestMarch(name, marchNames());
   return valueProblem(
     `unknown march ${JSON.stringify(name)}`,
     near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`,

@@ -4,6 +4,7 @@ import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/problems.ts";
 import type { Lock } from "../lock/lock.ts";
 import { describeCode } from "./describe-code.ts";
+import { existingCells } from "./existing-cells.ts";
 import { findCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
@@ -48,6 +49,7 @@ export function explainImage(
   return findMisfits(findCell(lock, name).image, viewHost(host), {
     ...options,
     pins: plainPins(options.pins ?? {}),
+    existing: existingCells(lock),
   });
 }
 
@@ -164,7 +166,7 @@ function findAllMisfits(
   { rejected }: Ranking,
   options: ResolveOptions,
 ): readonly Rejected[] {
-  const judge = { ...options, pins: plainPins(options.pins ?? {}) };
+  const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
   return rejected.flatMap(({ cell }) => {
     const image = lock.images[cell];
     return image === undefined ? [] : [{ cell, misfits: findMisfits(image, view, judge) }];

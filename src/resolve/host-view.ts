@@ -60,7 +60,8 @@ export function viewHost(facts: HostFacts): HostView {
     platform: normalizePlatform(facts.platform),
     kernel: facts.kernel === null || kernel === null ? null : { text: facts.kernel, parts: kernel },
     cpu: { model: facts.cpu.model, level: facts.cpu.level },
-    features: features === null ? null : new Set(features),
+    // A processor without any feature is none: whoever wrote that could not read them.
+    features: features === null || features.length === 0 ? null : new Set(features),
     unknown: new Set(facts.cpu.unknown ?? []),
     nvidia: viewNvidia(facts),
     runtime: facts.runtime.nvidia,

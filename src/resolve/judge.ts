@@ -2,6 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import type { FindCellOf } from "./existing-cells.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { misfit } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
@@ -24,6 +25,8 @@ export interface JudgeOptions {
   readonly cpuOnly?: boolean;
   /** The user asks for an image with GPU code, and for none where none fits. */
   readonly requireGpu?: boolean;
+  /** What the lock has besides, so that no fix proposes to add it. */
+  readonly existing?: FindCellOf;
 }
 
 /**
@@ -69,7 +72,10 @@ const rules: readonly Rule[] = [
   ({ platform }, host) => checkPlatform(platform, host),
   ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
   // Features of another architecture are no lack of this CPU.
-  ({ platform, requires }, host) => (sameArchitecture(platform, host) ? checkCpu(requires.cpu, host) : null),
+  ({ platform, requires, axes }, host, { existing }) =>
+    sameArchitecture(platform, host)
+      ? checkCpu(requires.cpu, host, (march) => existing?.(axes, march) ?? null)
+      : null,
   ({ requires }, host) => checkKernel(requires.kernel, host),
 ];
 

@@ -2,6 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { existingCells } from "./existing-cells.ts";
 import { viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
@@ -27,7 +28,7 @@ export function nearestFirst(
   options: ResolveOptions,
 ): readonly Miss[] {
   const view = viewHost(host);
-  const judge = { ...options, pins: plainPins(options.pins ?? {}) };
+  const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
   return rejected
     .flatMap(({ cell }): readonly (Miss & { readonly key: SortKey })[] => {
       const image = lock.images[cell];

@@ -4,6 +4,7 @@ import { ImgmatchError, InternalError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference } from "../oci/immutable-reference.ts";
+import { existingCells } from "./existing-cells.ts";
 import { viewHost } from "./host-view.ts";
 import { judgeView } from "./judge.ts";
 import type { ResolveOptions } from "./options.ts";
@@ -53,7 +54,7 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
 /** Judges every image and puts those that fit in their total order. Throws as {@link resolveImage} does. */
 export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions = {}): Ranking {
   const view = viewHost(host);
-  const judge = { ...options, pins: plainPins(options.pins ?? {}) };
+  const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
   const cells = Object.entries(lock.images).sort(([a], [b]) => (a < b ? -1 : 1));

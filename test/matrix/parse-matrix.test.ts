@@ -6,7 +6,7 @@ import { findCompatPackage } from "../../src/hardware/forward-compat.ts";
 import type { Axis } from "../../src/matrix/matrix.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { matrixJsonSchema } from "../../src/matrix/schema.ts";
-import { suggest } from "../../src/matrix/suggest.ts";
+import { suggest, suggestMarch } from "../../src/matrix/suggest.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 
 const folder = "test/fixtures/matrices/valid";
@@ -131,6 +131,16 @@ test("the JSON schema takes numbers where YAML reads them, and nothing unknown",
   expect(schema.properties.name?.type).toBe("string");
   expect(schema.additionalProperties).toBe(false);
   expect(Object.keys(schema.properties)).toContain("axes");
+});
+
+test("AMD's name of an architecture suggests the compilers'", () => {
+  const known = ["znver3", "znver4", "znver5", "x86-64-v4"];
+  expect(["zen4", "Zen 5", "amd-zen3"].map((name) => suggestMarch(name, known))).toEqual([
+    "znver4",
+    "znver5",
+    "znver3",
+  ]);
+  expect(suggestMarch("zen9", known)).not.toBe("znver9");
 });
 
 test("the nearest word is suggested, or none", () => {

@@ -6,7 +6,12 @@ import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 
-export function checkCpu({ march, features }: CpuRequirement, host: HostView): Misfit | null {
+/** `cellOf`: the cell beside this one with another march, where the fleet has it. */
+export function checkCpu(
+  { march, features }: CpuRequirement,
+  host: HostView,
+  cellOf: (march: string) => string | null = () => null,
+): Misfit | null {
   const present = host.features;
   if (features.length === 0) return null;
   if (present === null) {
@@ -20,7 +25,9 @@ export function checkCpu({ march, features }: CpuRequirement, host: HostView): M
   if (missing.length === 0) return null;
   // Names of x86: an Arm kernel does print its sha512, sm3 and sm4.
   const x86 = host.platform === "linux/amd64";
-  const open = missing.filter((feature) => host.unknown.has(feature));
+  // What another system lists is not what Linux would: macOS, for one, has AVX2 on another list.
+  const foreign = !host.platform.startsWith("linux/");
+  const open = missing.filter((feature) => foreign || host.unknown.has(feature));
   const hidden = missing.filter(
     (feature) => x86 && hiddenFeatures.has(feature) && !host.unknown.has(feature),
   );
@@ -29,9 +36,23 @@ export function checkCpu({ march, features }: CpuRequirement, host: HostView): M
     `needs ${listSome(missing)} (${march}), ${describeLack(missing, hidden, open)}`,
     open.length === missing.length
       ? "run imgmatch probe on the host itself, where the kernel tells them"
-      : `add a cell with ${host.cpu.level === null ? "a march that this host runs" : `march=${host.cpu.level}`}, or, in a virtual machine, expose ${listSome(missing, 4)} to the guest`,
+      : `${lowerMarch(host, march, cellOf)}in a virtual machine, expose ${listSome(missing, 4)} to the guest`,
     missing.length,
   );
+}
+
+/** The cell that serves this host, to be added only where the fleet does not have it. */
+function lowerMarch(
+  { cpu: { level } }: HostView,
+  march: string,
+  cellOf: (march: string) => string | null,
+): string {
+  if (level === null) return "add a cell with a march that this host runs, or, ";
+  if (level === march) return "";
+  const there = cellOf(level);
+  return there === null
+    ? `add a cell with march=${level}, or, `
+    : `take ${there}, which has march=${level}, or, `;
 }
 
 function describeLack(

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { viewHost } from "../../../src/resolve/host-view.ts";
+import { findMisfits, judgeImage } from "../../../src/resolve/judge.ts";
+import { whyNot } from "../../../src/resolve/why-not.ts";
 import { avx512, cpuHost, levelV3 } from "../support/hosts.ts";
-import { image } from "../support/locks.ts";
+import { image, lockOf } from "../support/locks.ts";
 
 const needing = (features: readonly string[], march = "skylake-avx512") =>
   image({ requires: { cpu: { march, features }, cuda: null } });
@@ -28,6 +31,29 @@ describe("CPU rule", () => {
     });
   });
 
+  it("says unknown of what another system, or an empty list, does not tell", () => {
+    const mac = { ...cpuHost(), platform: "darwin/amd64" };
+    const { cpu } = mac;
+    const facts = { ...mac, cpu: { ...cpu, features: ["avx"], level: null } };
+    const reasons = findMisfits(needing(["avx", "avx2"]), viewHost(facts));
+    expect(reasons.find(({ code }) => code === "CPU_FEATURES_MISSING")?.message).toBe(
+      "needs avx2 (skylake-avx512), avx2 cannot be proved: these facts do not tell",
+    );
+    expect(judgeImage(needing(["avx2"]), having([]))).toMatchObject({
+      message: "needs 1 CPU features (skylake-avx512), this host's CPU features are unknown",
+    });
+  });
+
+  it("offers to add no cell that the fleet has", () => {
+    const v3 = having(levelV3);
+    const wide = { ...needing([...levelV3, ...avx512]), axes: { march: "skylake-avx512" } };
+    const named = { ...needing(levelV3), axes: { march: "x86-64-v3" } };
+    const fixOf = (images: Lock["images"]) => whyNot(lockOf(images), "wide", v3).reasons[0]?.fix;
+    expect(fixOf({ wide })).toMatch(/^add a cell with march=x86-64-v3, or/);
+    expect(fixOf({ wide, named })).toMatch(/^take named, which has march=x86-64-v3, or/);
+    expect(fixOf({ wide, named: { ...named, digest: null } })).toMatch(/^add a cell/);
+  });
+
   it("does not take unknown features for present, nor for absent", () => {
     expect(judgeImage(needing(["avx2"]), having(null))).toMatchObject({
       code: "CPU_FEATURES_MISSING",
@@ -49,7 +75,7 @@ describe("CPU rule", () => {
 
   it("knows that an Arm kernel prints names that an x86 kernel hides", () => {
     const arm = { ...needing(["sha512"], "armv8.4-a"), platform: "linux/arm64" };
-    expect(judgeImage(arm, having([], "linux/arm64"))).toMatchObject({
+    expect(judgeImage(arm, having(["asimd"], "linux/arm64"))).toMatchObject({
       message: "needs sha512 (armv8.4-a), which this host's CPU does not have",
     });
   });
