@@ -2,7 +2,14 @@ import { dirname, join } from "node:path";
 import { engineTraits } from "../build/engines/engine-traits.ts";
 import type { BuildSummary, StackPreview } from "../build/fleet-builder.ts";
 import { sourceDateEpoch } from "../build/source-date-epoch.ts";
-import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
+import {
+  type ExitCode,
+  exitCodes,
+  ImgmatchError,
+  type Problem,
+  problemCodes,
+  throwProblems,
+} from "../errors.ts";
 import { type Fleet, planOpenFleet } from "../fleet.ts";
 import { readRevision } from "../io/revision.ts";
 import { refuseForeignLock } from "../lock/foreign-lock.ts";
