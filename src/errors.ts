@@ -91,6 +91,8 @@ export const problemCodes = {
   HOST_BROKEN: host,
   PIN_UNKNOWN: usage,
   CELL_NOT_FOUND: usage,
+  // export
+  EXPORT_UNSAFE: usage,
   // build
   BUILD_FAILED: failed,
   ENGINE_NOT_FOUND: engine,

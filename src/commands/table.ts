@@ -73,7 +73,7 @@ export const commandTable = {
       .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
       .action(run(async () => (await import("./verify.ts")).verify)),
 
-  export: (command, run) =>
+  export: (command, run) => {
     withBases(withFleet(command))
       .description("write the fleet in the words of another tool: bake, github-matrix, nfd-compat")
       .argument(
@@ -92,7 +92,20 @@ export const commandTable = {
           ...(flags as FleetFlags),
           kind,
         }),
-      ),
+      );
+    withQuestion(command.command("sh"))
+      .description("write a script of sh and awk that answers as resolve does")
+      .argument("[reference]", "registry/repository:version, in place of a lock")
+      .addOption(new Option("--json", "answer as JSON, errors included"))
+      .action((reference: string | undefined, flags: object) =>
+        run(async () => (await import("./export-sh.ts")).exportScript)({
+          ...command.opts(),
+          ...flags,
+          ...(reference === undefined ? {} : { reference }),
+        }),
+      );
+    return command;
+  },
 
   repro: (command, run) =>
     withEngine(withBases(withFleet(command)))

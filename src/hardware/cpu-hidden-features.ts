@@ -55,7 +55,8 @@ export const hiddenFeatureRows: readonly HiddenFeatureRow[] = [
   { vendor: "GenuineIntel", family: 6, models: [0xaf], march: "sierraforest", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX"] },
 ];
 
-function extendedFeature(feature: string): string {
+/** The visible feature that a hidden one extends. */
+export function extendedFeature(feature: string): string {
   if (feature.startsWith("amx_")) return "amx_tile";
   return feature === "cmpccxadd" ? "lm" : "avx_vnni";
 }

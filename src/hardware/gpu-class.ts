@@ -15,7 +15,7 @@ export function classifyGpu(name: string): GpuClass {
 }
 
 /** The first that matches decides: the narrower names stand before the wider ones. */
-const classRules: readonly (readonly [GpuClass, RegExp])[] = [
+export const classRules: readonly (readonly [GpuClass, RegExp])[] = [
   ["tegra", /\(nvgpu\)|^(Jetson|Tegra|Thor|Orin|Xavier)\b/i],
   // An A800 40GB Active is the one board of its kind that is sold for workstations.
   ["workstation", /^A800 40GB Active$/i],

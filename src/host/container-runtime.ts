@@ -2,9 +2,9 @@
 
 import { type HostIo, textOf } from "./io.ts";
 
-const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
+export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
 
-const programs = [
+export const runtimePrograms = [
   "/usr/bin/nvidia-container-runtime",
   "/usr/bin/nvidia-container-cli",
   "/usr/local/nvidia/toolkit/nvidia-container-runtime",
@@ -12,7 +12,7 @@ const programs = [
   "/run/current-system/sw/bin/nvidia-container-runtime",
 ] as const;
 
-const engines = [
+export const enginePrograms = [
   "/usr/bin/docker",
   "/usr/bin/dockerd",
   "/usr/local/bin/docker",
@@ -36,12 +36,12 @@ export function readContainerRuntime(io: HostIo): RuntimeReading {
     const spec = io.list(folder).find((name) => isNvidiaSpec(io, folder, name));
     if (spec !== undefined) return { nvidia: "cdi", source: `${folder}/${spec}` };
   }
-  const program = programs.find((path) => io.exists(path));
+  const program = runtimePrograms.find((path) => io.exists(path));
   if (program !== undefined) return { nvidia: "legacy", source: program };
   if (hasNvidiaRuntime(textOf(io, "/etc/docker/daemon.json") ?? "")) {
     return { nvidia: "legacy", source: "/etc/docker/daemon.json" };
   }
-  const engine = engines.find((path) => io.exists(path));
+  const engine = enginePrograms.find((path) => io.exists(path));
   return engine === undefined ? { nvidia: null, source: null } : { nvidia: "none", source: engine };
 }
 

@@ -3,7 +3,8 @@
 import type { HostIo } from "./io.ts";
 import { wslLibraries } from "./wsl.ts";
 
-const folders = [
+/** Where the driver libraries lie on one system or another. */
+export const libraryFolders = [
   "/usr/lib/x86_64-linux-gnu",
   "/usr/lib/aarch64-linux-gnu",
   "/usr/lib/powerpc64le-linux-gnu",
@@ -34,7 +35,7 @@ export interface LibraryReading {
 
 /** Every version that `libnvidia-ml.so.1` or `libcuda.so.1` links to, in the order of a loader's search. */
 export function readDriverLibraries(io: HostIo): readonly LibraryReading[] {
-  return folders.flatMap((folder) =>
+  return libraryFolders.flatMap((folder) =>
     ["libnvidia-ml.so", "libcuda.so"].flatMap((name) => {
       const target = io.readLink(`${folder}/${name}.1`);
       const version = parseLibraryTarget(target ?? "");

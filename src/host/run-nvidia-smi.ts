@@ -19,7 +19,7 @@ import { emptyUse, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
 import { wslLibraries } from "./wsl.ts";
 
 /** Without the persistence daemon a server with eight GPUs needs some seconds to wake them. */
-const timeoutMs = 15_000;
+export const smiTimeoutMs = 15_000;
 const maxBytes = 1024 * 1024;
 
 export interface SmiContext {
@@ -35,7 +35,7 @@ export interface SmiContext {
 export async function readNvidiaSmi(io: HostIo, context: SmiContext): Promise<NvidiaReading | null> {
   const command =
     context.wsl && io.exists(`${wslLibraries}/nvidia-smi`) ? `${wslLibraries}/nvidia-smi` : "nvidia-smi";
-  const run = (...args: string[]) => io.run(command, args, { timeoutMs, maxBytes });
+  const run = (...args: string[]) => io.run(command, args, { timeoutMs: smiTimeoutMs, maxBytes });
 
   const answer = await query(run);
   if (answer === null) return null;
@@ -77,7 +77,7 @@ interface Judgement {
 }
 
 function judge(answer: CommandResult, context: SmiContext): Judgement {
-  if (answer.timedOut) return { gpus: null, problems: [problem.smiTimeout(timeoutMs / 1000)] };
+  if (answer.timedOut) return { gpus: null, problems: [problem.smiTimeout(smiTimeoutMs / 1000)] };
   const output = `${answer.stdout}\n${answer.stderr}`;
   const complaint = parseSmiComplaint(output);
   const table = parseSmiCsv(answer.stdout);

@@ -14,7 +14,7 @@ export interface TegraChip {
 }
 
 /** `nvidia,tegra…` of the device tree → GPU. Source: developer.nvidia.com/cuda-gpus (Jetson), Linux arch/arm64/boot/dts/nvidia. */
-const chips = {
+export const tegraChips = {
   tegra210: { name: "Tegra X1", compute: "5.3" },
   tegra186: { name: "Tegra X2", compute: "6.2" },
   tegra194: { name: "Xavier", compute: "7.2" },
@@ -33,13 +33,15 @@ export function parseTegraRelease(text: string): string | null {
 
 /** The chip among the NUL-separated names of the device tree's `compatible`. */
 export function parseDeviceTree(compatible: string): TegraChip | null {
-  const found = Object.entries(chips).find(([chip]) => compatible.split("\0").includes(`nvidia,${chip}`));
+  const found = Object.entries(tegraChips).find(([chip]) =>
+    compatible.split("\0").includes(`nvidia,${chip}`),
+  );
   return found?.[1] ?? null;
 }
 
 /** A GPU name as the driver prints it on these machines: `Orin (nvgpu)`, `NVIDIA Thor`. */
 export function parseTegraName(name: string): TegraChip | null {
-  const found = Object.values(chips).find((chip) => new RegExp(`\\b${chip.name}\\b`, "i").test(name));
+  const found = Object.values(tegraChips).find((chip) => new RegExp(`\\b${chip.name}\\b`, "i").test(name));
   return found !== undefined && /\(nvgpu\)|^NVIDIA Thor$|^(?:NVIDIA )?Tegra/i.test(name) ? found : null;
 }
 

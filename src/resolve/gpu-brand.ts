@@ -19,7 +19,7 @@ export function brandOf(gpu: Pick<GpuFacts, "name" | "class">, driver: DriverVer
 }
 
 /** Source: `product_brand` beside `product_name` in captured nvidia-smi XML (RTX 3090, RTX 4000 SFF Ada, Quadro P2000). */
-const brandsByName: readonly (readonly [RegExp, string])[] = [
+export const brandsByName: readonly (readonly [RegExp, string])[] = [
   [/^GeForce\b/i, "geforce"],
   [/^TITAN\b/i, "titan"],
   [/^Quadro RTX\b/i, "quadrortx"],

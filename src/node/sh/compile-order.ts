@@ -1,0 +1,83 @@
+/** The total order in numbers: what the lock alone decides becomes ranks, what a host decides stays open. */
+
+import { InternalError } from "../../errors.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { compareKeys, type OrderStep, type Placed, type SortKey } from "../../resolve/order-steps.ts";
+import { orderBy } from "../../resolve/rank.ts";
+import { tiers } from "../../resolve/verdict.ts";
+
+export interface CompiledOrder {
+  /** How an image's key is joined: `1 C 2 U 3` is the first column of ranks, the code, a column, the unused targets, a column. */
+  readonly steps: string;
+  /** `3/0,4,9/12`: the ranks of a cell by column; three of them where the tier matters. */
+  readonly ranks: (cell: string) => string;
+}
+
+const onHost = { "worst code": "C", "used targets": "U" } as const satisfies Partial<
+  Record<OrderStep["of"], string>
+>;
+
+type ImageStep = OrderStep & { readonly of: "image" };
+
+export function compileOrder(
+  images: readonly (readonly [string, LockedImage])[],
+  prefer: Lock["prefer"],
+): CompiledOrder {
+  const runs: ImageStep[][] = [];
+  const steps: (string | number)[] = [];
+  for (const step of orderBy(prefer)) {
+    if (step.of !== "image") steps.push(onHost[step.of]);
+    else if (typeof steps.at(-1) === "number") runs.at(-1)?.push(step);
+    else steps.push(runs.push([step]));
+  }
+  const columns = runs.map((run) => denseRanks(images, run));
+  return {
+    steps: steps.join(" "),
+    ranks: (cell) => columns.map((byCell) => byCell.get(cell)).join("/"),
+  };
+}
+
+/** Equal images share a rank, so that the next step decides between them. */
+function denseRanks(
+  images: readonly (readonly [string, LockedImage])[],
+  run: readonly ImageStep[],
+): ReadonlyMap<string, string> {
+  const placed = images.flatMap(([cell, image]) =>
+    tiers.map((tier) => ({
+      cell,
+      keys: run.map((step) => step.key({ cell, image, tier } satisfies Placed)),
+    })),
+  );
+  const sorted = [...placed].sort((a, b) => compareAll(a.keys, b.keys));
+  const ranks = new Map<(typeof placed)[number], number>();
+  for (const [index, each] of sorted.entries()) {
+    const before = sorted[index - 1];
+    const rank = before === undefined ? 0 : (ranks.get(before) ?? 0);
+    ranks.set(each, before !== undefined && compareAll(before.keys, each.keys) !== 0 ? rank + 1 : rank);
+  }
+  const byCell = new Map<string, number[]>();
+  for (const each of placed) byCell.set(each.cell, [...(byCell.get(each.cell) ?? []), ranks.get(each) ?? 0]);
+  return new Map(
+    [...byCell].map(([cell, list]) => [cell, new Set(list).size === 1 ? String(list[0]) : list.join(",")]),
+  );
+}
+
+function compareAll(a: readonly SortKey[], b: readonly SortKey[]): number {
+  for (const [index, key] of a.entries()) {
+    const difference = compareKeys(key, b[index] ?? []);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** A key of the code as one number of four digits: the place of its kind, and its distance. Throws for a key of another form. */
+export function codeNumber([kind, distance = 0, ...more]: SortKey): number {
+  const known = isDigit(kind, 9) && isDigit(distance, 999) && more.length === 0;
+  if (!known)
+    throw new InternalError("the order's key of GPU code has another form than the exported script's");
+  return 1000 * kind + distance;
+}
+
+function isDigit(part: number | string | undefined, most: number): part is number {
+  return typeof part === "number" && Number.isInteger(part) && part >= 0 && part <= most;
+}

@@ -1,0 +1,206 @@
+/** One POSIX file that answers as `imgmatch resolve` does, where there is no Node.js: a fleet's rules as tables, and sh and awk to read them. */
+
+import { InternalError } from "../../errors.ts";
+import { branchRows } from "../../hardware/cuda-branch-table.ts";
+import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
+import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
+import { classRules } from "../../hardware/gpu-class.ts";
+import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
+import { formatLock } from "../../lock/format-lock.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { digestOf } from "../../oci/digest.ts";
+import { brandsByName } from "../../resolve/gpu-brand.ts";
+import { orderSteps } from "../../resolve/order-steps.ts";
+import { checkPins, type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
+import { codeNumber } from "./compile-order.ts";
+import { toEre } from "./ere.ts";
+import { presenceGrids } from "./gpu-tables.ts";
+import { type FleetRows, fleetRows } from "./image-rows.ts";
+import { pciRowsOf } from "./pci-ids.ts";
+import { cpuCommon, cpuParts } from "./program-cpu.ts";
+import { driverFunctions, driverMain, noTegra, tegraFunctions } from "./program-driver.ts";
+import { judgeFunctions, judgeMain, runtimeFunctions } from "./program-judge.ts";
+import { shellFacts, shellHead, shellStart } from "./program-shell.ts";
+import { smiFunctions } from "./program-smi.ts";
+import { compact } from "./program-text.ts";
+import { visibleFunctions } from "./program-visible.ts";
+import { brandSteps } from "./require-tables.ts";
+import { requireSafeText } from "./safe-text.ts";
+import { gpuClasses } from "./synthetic-host.ts";
+
+export interface ExportShOptions {
+  /** As for `resolveImage`; ranges come from `compilePins`. */
+  readonly pins?: Readonly<Record<string, string | Pin>>;
+  /** Only images without GPU code. */
+  readonly cpuOnly?: boolean;
+  /** Of imgmatch, for `--version`. */
+  readonly version: string;
+  /** How long nvidia-smi may take. */
+  readonly smiSeconds?: number;
+}
+
+export interface ExportedScript {
+  readonly text: string;
+  /** sha256 of the lock as imgmatch writes it; of the lock's file too, unless somebody wrote it by hand. */
+  readonly lockDigest: string;
+  readonly images: number;
+}
+
+/**
+ * Writes the script. Equal locks, pins and versions give equal bytes. Throws `PIN_UNKNOWN`, `USAGE` for an unknown preference and
+ * `EXPORT_UNSAFE` for a lock with values that do not go into a script.
+ *
+ * @example
+ * const { text } = await exportSh(lock, { version: "0.1.0", pins: await compilePins({ python: "3.12" }) });
+ */
+export async function exportSh(lock: Lock, options: ExportShOptions): Promise<ExportedScript> {
+  const { cpuOnly = false, version, smiSeconds = smiTimeoutMs / 1000 } = options;
+  const pins = plainPins(options.pins ?? {});
+  requireKnownAxes(pins, lock.images);
+  const images = Object.entries(lock.images)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .filter(([, image]) => isOffered(image, pins, cpuOnly));
+  requireSafeText(lock, images);
+  const fleet = fleetRows(images, lock.prefer);
+  const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));
+  const shell = {
+    version,
+    title: `${lock.name} ${lock.version}`,
+    lockDigest,
+    readsRuntime: fleet.needsBrand,
+  };
+  const text = [
+    `#!/bin/sh\n${heading(shell, pins, cpuOnly)}`,
+    compact(shellHead(shell)),
+    ...(cpuOnly ? ['f="$f\ncpu"'] : []),
+    compact(shellFacts(shell)),
+    shellStart(program(fleet, lock, pins, smiSeconds), await rowsOf(fleet)).trimStart(),
+  ].join("\n");
+  return { text, lockDigest, images: images.length };
+}
+
+/** What `resolve` would not reject on every host for the user's wish or for never having been built. */
+function isOffered({ axes, digest, requires }: LockedImage, pins: Pins, cpuOnly: boolean): boolean {
+  return digest !== null && checkPins(axes, pins) === null && !(cpuOnly && requires.cuda !== null);
+}
+
+function heading(
+  { version, title, lockDigest }: { version: string; title: string; lockDigest: string },
+  pins: Pins,
+  cpuOnly: boolean,
+): string {
+  const wishes = [
+    ...Object.entries(pins).map(([axis, { text }]) => `${axis}=${text}`),
+    ...(cpuOnly ? ["--cpu"] : []),
+  ];
+  return [
+    `# Prints the image of ${title} that was built for this host. Made by imgmatch ${version}: imgmatch export sh`,
+    `# lock ${lockDigest}`,
+    ...(wishes.length === 0
+      ? []
+      : [`# pinned: ${wishes.map((wish) => wish.replace(/[^ -~]/g, "?")).join(", ")}`]),
+    "# exit code 0: one line on standard output, 3: no image fits, 4: the host is broken, 2: wrong usage",
+  ].join("\n");
+}
+
+function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): string {
+  const arm = fleet.architectures.has("arm64");
+  const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
+  const text = compact(
+    [
+      `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(pins.cuda?.text === "none")}; runtime = 4; branches = "${branches()}" }`,
+      readRows,
+      cpuCommon,
+      driverFunctions,
+      arm ? tegraFunctions : noTegra,
+      driverMain,
+      smiFunctions(smiSeconds),
+      visibleFunctions,
+      nameFunctions(fleet),
+      judgeFunctions,
+      ...(fleet.needsBrand ? [runtimeFunctions] : ["function readruntime() { }"]),
+      judgeMain.replace("CPU_PARTS", () => parts.map(([, part]) => part).join("\n")),
+    ].join("\n"),
+  );
+  if (text.includes("'")) throw new InternalError("the program would end at its own quote");
+  return text;
+}
+
+const readRows = String.raw`
+  $1 == "I" { n++; plat[n] = $2; set[n] = $3; ker[n] = $4; req[n] = $5; rank[n] = $6; tag[n] = $7; dig[n] = $8; next }
+  $1 == "G" { reqs++; codes[reqs] = $2; table[reqs] = $3; cell[reqs, "linux"] = $4; cell[reqs, "wsl"] = $5; cell[reqs, "l4t"] = $6 }
+  $1 == "K" { code[++kn] = $2 }
+  $1 == "Q" { asked[++qn] = $2 }
+  $1 == "D" { grid[++gn] = $2 }
+  $1 == "C" { setrow[++sets] = $0 }
+  $1 == "V" { vrow[++vn] = $0 }
+  $1 == "P" { pcomputes[++ppn] = $2; pgrids[ppn] = $3 }
+  $1 == "H" { hidden[++hn] = $0 }
+  $1 == "Y" { bstep[++bn] = $0 }
+`;
+
+/** The branches whose drivers offer one CUDA version. */
+function branches(): string {
+  return branchRows
+    .flatMap(({ branch }) => {
+      const cuda = cudaOfDriver(String(branch));
+      return cuda === null ? [] : [`${branch}=${cuda}`];
+    })
+    .join(",");
+}
+
+/** Class and brand by a product's name, only for fleets whose answer depends on them. */
+function nameFunctions({ needsClass, needsBrand }: FleetRows): string {
+  const classes = needsClass || needsBrand ? classRules : [];
+  const brands = needsBrand ? brandsByName : [];
+  return [
+    'function classof(s) { s = tolower(s); sub(/^nvidia /, "", s); s = trim(s)',
+    ...classes.map(([name, pattern]) => `if (s ~ /${toEre(pattern)}/) return ${gpuClasses.indexOf(name)}`),
+    `return ${gpuClasses.indexOf("unknown")} }`,
+    'function brandof(s) { s = tolower(s); sub(/^nvidia[ \\t]+/, "", s)',
+    ...brands.map(([pattern, brand]) => `if (s ~ /${toEre(pattern)}/) return "${brand}"`),
+    'return "" }',
+  ].join("\n");
+}
+
+async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
+  const grids = [...fleet.rows];
+  const first = grids.filter((row) => row.startsWith("D ")).length;
+  const more = new Map<string, number>();
+  const presence = fleet.hasGpuImages
+    ? presenceGrids().map(({ computes, grids: list }) => {
+        const numbers = list.map((grid) => {
+          if (!more.has(grid)) more.set(grid, first + more.size + 1);
+          return more.get(grid);
+        });
+        return `P ${computes} ${numbers.join(",")}`;
+      })
+    : [];
+  return [
+    ...grids,
+    ...[...more.keys()].map((grid) => `D ${grid}`),
+    ...presence,
+    ...hiddenRows(fleet),
+    ...(fleet.needsBrand
+      ? brandSteps().map(
+          ({ class: name, branch, brand }) =>
+            `Y ${gpuClasses.findIndex((each) => each === name)} ${branch} ${brand ?? "-"}`,
+        )
+      : []),
+    ...(fleet.hasGpuImages ? (await pciRowsOf(fleet.needsBrand)).map((row) => `V ${row}`) : []),
+  ];
+}
+
+/** Features that the kernel prints under no name and that an image of the fleet needs. */
+function hiddenRows({ features, architectures }: FleetRows): readonly string[] {
+  if (!architectures.has("amd64")) return [];
+  return hiddenFeatureRows.flatMap((row) =>
+    row.features
+      .filter((feature) => features.has(feature))
+      .flatMap((feature) =>
+        row.models.map(
+          (model) => `H ${row.vendor} ${row.family} ${model} ${extendedFeature(feature)} ${feature}`,
+        ),
+      ),
+  );
+}

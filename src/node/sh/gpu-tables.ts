@@ -1,0 +1,125 @@
+/** What the rules say about a requirement for each driver and each GPU, as texts that a script looks up. */
+
+import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { InternalError } from "../../errors.ts";
+import type { ComputeCapability } from "../../hardware/compute-capability.ts";
+import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import { parseGpuTarget } from "../../hardware/gpu-target.ts";
+import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
+import { orderSteps } from "../../resolve/order-steps.ts";
+import { checkDriver, type DriverService } from "../../resolve/rules/driver.ts";
+import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
+import { checkGpuPresence } from "../../resolve/rules/gpu-presence.ts";
+import { type CodeFit, type ReasonCode, tiers } from "../../resolve/verdict.ts";
+import { codeNumber } from "./compile-order.ts";
+import { type GridSteps, tabulate } from "./version-grid.ts";
+import { gpuClasses, hostView, nvidiaView, scales } from "./synthetic-host.ts";
+
+/** A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason. */
+export function driverGrid(
+  requirement: CudaRequirement,
+  scale: (typeof scales)[number],
+  gpuClass: (typeof gpuClasses)[number],
+): string {
+  return tabulate((driver, cuda) => {
+    const service = checkDriver(requirement, nvidiaView(driver, cuda, { scale, class: gpuClass }));
+    return service.ok
+      ? String(2 * tiers.indexOf(service.tier) + Number(service.ptx))
+      : (reasonLetters[service.code] ?? "?");
+  }, stepsOf(requirement));
+}
+
+/** Why a driver does not serve an image, in one letter. */
+export const reasonLetters: Partial<Record<ReasonCode, string>> = {
+  DRIVER_TOO_OLD: "o",
+  DRIVER_NOT_EXACT: "x",
+  COMPAT_NOT_SUPPORTED: "c",
+};
+
+function stepsOf({ toolkit, driver }: CudaRequirement): GridSteps {
+  const known = findToolkit(toolkit);
+  const drivers = [
+    ...driverNumbers(driver),
+    known?.minimumDriver ?? "",
+    known === null ? "" : (driverFloor(known)?.minimum ?? ""),
+  ];
+  const cudas = [toolkit, ...(driver.mode === "compat" ? [driver.cuda] : [])];
+  return { drivers, cudas: [...cudas, ...drivers.map((each) => cudaOfDriver(each) ?? "")] };
+}
+
+function driverNumbers(driver: DriverRequirement): readonly string[] {
+  switch (driver.mode) {
+    case "host":
+      return [driver.minimum];
+    case "bundled":
+      return [driver.version];
+    case "compat":
+      return [driver.package, ...driver.branches.flatMap((branch) => [branch, String(Number(branch) + 1)])];
+  }
+}
+
+/** GPUs that some driver does not drive: their compute capabilities, and for each scale and module which drivers do (`+`). */
+export function presenceGrids(): readonly { readonly computes: string; readonly grids: readonly string[] }[] {
+  const byGrids = new Map<string, number[]>();
+  for (const { compute, lastDriverBranch } of gpuArchitectures) {
+    const drivers = lastDriverBranch === null ? [] : [String(lastDriverBranch), String(lastDriverBranch + 1)];
+    const steps = { drivers, cudas: drivers.map((each) => cudaOfDriver(each) ?? "") };
+    const grids = scales.flatMap((scale) =>
+      (["proprietary", "open"] as const).map((module) =>
+        tabulate((driver, cuda) => {
+          const view = nvidiaView(driver, cuda, { scale, module, compute });
+          return checkGpuPresence(hostView(view)) === null ? "+" : "-";
+        }, steps),
+      ),
+    );
+    if (grids.every((grid) => grid === "0:+")) continue;
+    const key = JSON.stringify(grids);
+    byGrids.set(key, [...(byGrids.get(key) ?? []), numberOf(compute)]);
+  }
+  return [...byGrids].map(([key, computes]) => ({
+    computes: computes.join(","),
+    grids: JSON.parse(key) as string[],
+  }));
+}
+
+/**
+ * The code that a GPU of each compute capability runs best: `80=2s80,90=0a90,91=3p90` says that from 8.0 on it is `sm_80`, on 9.0
+ * `sm_90a`, after that `compute_90`. The digit is the place of its kind in the order. PTX comes last of all, so a driver that
+ * does not understand it leaves nothing.
+ */
+export function codeTable(requirement: CudaRequirement): string {
+  const entries: string[] = [];
+  let before = "-";
+  for (let number = 10; number < 1000; number++) {
+    const entry = codeAt(requirement, number);
+    if (entry !== before) entries.push(`${number}=${entry}`);
+    before = entry;
+  }
+  return entries.join(",");
+}
+
+function codeAt(requirement: CudaRequirement, number: number): string {
+  const best = bestCode(requirement, number, true);
+  const machine = bestCode(requirement, number, false);
+  if (best === null) return "-";
+  const target = parseGpuTarget(best.target);
+  if (target === null) throw new InternalError(`the rules choose the unknown target ${best.target}`);
+  const built = numberOf(target.compute);
+  const key = codeNumber(orderSteps.code.key(best));
+  const sameMachineCode = best.kind === "ptx" ? machine === null : machine?.target === best.target;
+  if (key % 1000 !== number - built || !sameMachineCode)
+    throw new InternalError(`the exported script cannot state the rules for ${best.target} on ${number}`);
+  return `${Math.floor(key / 1000)}${target.kind === "ptx" ? "p" : "s"}${target.suffix}${built}`;
+}
+
+function bestCode(requirement: CudaRequirement, number: number, ptx: boolean): CodeFit | null {
+  const compute = { major: Math.floor(number / 10), minor: number % 10 };
+  const service: DriverService = { ok: true, tier: "native", ptx, cuda: null };
+  const { gpus } = nvidiaView("0", null, { scale: "linux", compute });
+  const found = checkGpuCode(requirement, gpus, service);
+  return "ok" in found ? null : (found[0] ?? null);
+}
+
+function numberOf({ major, minor }: ComputeCapability): number {
+  return 10 * major + minor;
+}

@@ -1,0 +1,75 @@
+/** The script's reading of `/proc/cpuinfo`: what `host/cpuinfo.ts` does, in awk, one part for each architecture. */
+
+/** `add(list)` counts the features of one processor; a feature that every list has is there. */
+export const cpuCommon = String.raw`
+  function trim(s) { sub(/^[ \t\r]+/, "", s); sub(/[ \t\r]+$/, "", s); return s }
+  function add(list,  w, k, i) {
+    k = split(list, w)
+    lists++
+    for (i = 1; i <= k; i++) if (seen[w[i]] != lists) { seen[w[i]] = lists; have[w[i]]++ }
+  }
+  # Distinct values of the keys that matter; equal lines of 256 processors count once.
+  function cpuinfo(wanted,  f, l, i, k, s) {
+    f = R "/proc/cpuinfo"
+    while ((getline l < f) > 0) {
+      if ((i = index(l, ":")) < 2) continue
+      k = trim(substr(l, 1, i - 1))
+      if (index(wanted, "|" k "|") == 0) continue
+      s = trim(substr(l, i + 1))
+      if ((k, s) in values) continue
+      values[k, s] = 1
+      value[k] = s
+      if (many[k]++ == 0 || k == feature) line[k, many[k]] = s
+    }
+    close(f)
+  }
+  function single(k) { return many[k] == 1 ? value[k] : "" }
+`;
+
+/** Where no CPU of an architecture tells features, only images that need none fit. */
+export const cpuParts: Readonly<Record<string, string>> = {
+  amd64: String.raw`
+    if (host == "linux/amd64") {
+      feature = "flags"
+      cpuinfo("|flags|vendor_id|cpu family|model|")
+      for (i = 1; i <= many["flags"]; i++) add(line["flags", i])
+      for (i = 1; i <= hn; i++) {
+        split(hidden[i], h)
+        if (h[2] == single("vendor_id") && h[3] == single("cpu family") && h[4] == single("model") && lists && have[h[5]] == lists) have[h[6]] = lists
+      }
+    }`,
+  arm64: String.raw`
+    if (host == "linux/arm64") {
+      feature = "Features"
+      cpuinfo("|Features|")
+      for (i = 1; i <= many[feature]; i++) add(line[feature, i])
+    }`,
+  // Each POWER generation runs the code of those before it.
+  ppc64le: String.raw`
+    if (host == "linux/ppc64le") {
+      feature = "cpu"
+      cpuinfo("|cpu|")
+      for (i = 1; i <= many[feature]; i++) {
+        s = line[feature, i]
+        t = s ~ /(^|[^A-Za-z0-9_])altivec supported([^A-Za-z0-9_]|$)/ ? "altivec" : ""
+        if (s ~ /^POWER[0-9]/) for (k = 7; k <= (substr(s, 7, 1) ~ /[0-9]/ ? substr(s, 6, 2) : substr(s, 6, 1)) + 0; k++) t = t " power" k
+        add(t)
+      }
+    }`,
+  riscv64: String.raw`
+    if (host == "linux/riscv64") {
+      feature = "isa"
+      cpuinfo("|isa|")
+      for (i = 1; i <= many[feature]; i++) {
+        s = tolower(line[feature, i])
+        t = ""
+        if (match(s, /^rv(32|64)[a-z]*(_[a-z0-9]+)*/)) {
+          s = substr(s, 5, RLENGTH - 4)
+          k = split(s, a, "_")
+          for (j = 1; j <= length(a[1]); j++) t = t " " (substr(a[1], j, 1) == "g" ? "i m a f d zicsr zifencei" : substr(a[1], j, 1))
+          for (j = 2; j <= k; j++) t = t " " a[j]
+        }
+        add(t)
+      }
+    }`,
+};

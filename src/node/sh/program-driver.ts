@@ -1,0 +1,281 @@
+/** The script's reading of driver and GPUs from `/proc` and `/sys`: what `host/surroundings.ts` and `host/read-driver.ts` do, in awk. */
+
+import { libraryFolders } from "../../host/driver-library.ts";
+import { tegraChips } from "../../host/tegra.ts";
+import { wslLibraries } from "../../host/wsl.ts";
+
+export const driverFunctions = String.raw`
+  # The text of a file; 0 where it cannot be read. What exists and cannot be read is denied.
+  function slurp(p,  f, l, r) {
+    f = R p
+    text = ""
+    while ((r = (getline l < f)) > 0) text = text l "\n"
+    if (r < 0) return 0
+    close(f)
+    return 1
+  }
+  # A version as a text that compares as its numbers do; empty for what is none.
+  function v(t,  a, k, i, s) {
+    if (t !~ /^[0-9]+(\.[0-9]+)*$/) return ""
+    if ((k = split(t, a, ".")) > 4) return ""
+    s = "v"
+    for (i = 1; i <= 4; i++) {
+      if (length(a[i]) > 9) return ""
+      s = s substr("000000000" a[i], length(a[i]) + 1)
+    }
+    return s
+  }
+  function bus(t,  p) {
+    t = toupper(trim(t))
+    if (t !~ /^([0-9A-F]+:)?[0-9A-F][0-9A-F]:[0-9A-F][0-9A-F]\.[0-7]$/) return ""
+    if (length(t) == 7) return "00000000:" t
+    p = index(t, ":")
+    return p > 4 && p < 10 ? substr("00000000", p) t : ""
+  }
+  # The number right after "Kernel Module", or after "for" and an architecture.
+  function kernelmodule(t,  k, l, i, a, s, n) {
+    k = split(t, l, "\n")
+    for (i = 1; i <= k; i++) if (l[i] ~ /^[ \t]*NVRM version:/) break
+    if (i > k || !match(l[i], /[^A-Za-z0-9_]Kernel Module[ \t]+/)) return 0
+    open = l[i] ~ /[^A-Za-z0-9_]Open Kernel Module/
+    n = split(substr(l[i], RSTART + RLENGTH), a)
+    s = leading(a[1] == "for" && n > 2 ? a[3] : a[1])
+    if (s == "") return 0
+    if (a[1] == "for" && a[2] == "aarch64" && !open && s + 0 < 100) { l4t = 1; open = 0; return 1 }
+    module = s
+    flavor = open ? "open" : "proprietary"
+    return 1
+  }
+  # The version at the start of a text, unless more than a version follows without a blank.
+  function leading(s) {
+    if (!match(s, /^[0-9]+\.[0-9]+(\.[0-9]+)?(\.[0-9]+)?/)) return ""
+    return substr(s, RLENGTH + 1, 1) ~ /[A-Za-z0-9_.]/ ? "" : substr(s, 1, RLENGTH)
+  }
+  function number(s) { return s ~ /^[0-9]+\.[0-9]+(\.[0-9]+)?(\.[0-9]+)?$/ }
+  function broken(code, what) { if (fault == "") fault = code ": " what; told++ }
+  function tell(code, what) { if (note == "") note = code ": " what; told++ }
+  function container(  k, a, i) {
+    if (("/.dockerenv" in has) || ("/run/.containerenv" in has) || ("container" in ENVIRON) || ("KUBERNETES_SERVICE_HOST" in ENVIRON)) return 1
+    if (slurp("/proc/1/cgroup") && text ~ /docker|kubepods|containerd|libpod|lxc/) return 1
+    if (slurp("/run/systemd/container") && manager(text)) return 1
+    if (!("/proc/1/environ" in has)) return 0
+    k = split(plain("/proc/1/environ"), a, "\n")
+    for (i = 1; i <= k; i++) if (a[i] ~ /^container=/) return manager(substr(a[i], 11))
+    return 0
+  }
+  function manager(s) { gsub(/[ \t\r\n]/, "", s); return s != "" && s != "wsl" }
+  # Files with NUL between their words, which some awks end at.
+  function plain(p,  c, l, s) {
+    c = "tr \"\\000\" \"\\n\" 2>/dev/null <\"$IMGMATCH_ROOT" p "\""
+    s = ""
+    while ((c | getline l) > 0) s = s l "\n"
+    close(c)
+    return s
+  }
+  function gpu(index_, uuid, name, compute, id, where) {
+    idx[N] = index_; uu[N] = uuid; nm[N] = name; cc[N] = compute; id_[N] = id; at[N] = where; N++
+  }
+  function idof(where,  i) { for (i = 1; i <= pn; i++) if (pb[i] == where) return pd[i]; return "" }
+  function field(t, k,  l, n, i) {
+    n = split(t, l, "\n")
+    for (i = 1; i <= n; i++) if (index(l[i], k ":") == 1) return trim(substr(l[i], length(k) + 2))
+    return ""
+  }
+  # What the kernel says about the module's GPUs; listed is 0 where it says nothing.
+  function procgpus(  i, j, t, m, w, s, k, refused) {
+    N = 0; listed = 0; k = 0
+    for (i = 1; i <= dn; i++) {
+      if (!slurp("/proc/driver/nvidia/gpus/" dir[i] "/information")) { if (info[i]) refused = 1; continue }
+      t = text
+      w = bus(field(t, "Bus Location"))
+      if (w == "") w = bus(dir[i])
+      if (tolower(field(t, "GPU Excluded")) == "yes") { excluded[w] = 1; continue }
+      m = field(t, "Device Minor")
+      buses[++k] = w
+      src[w] = t
+      absent[w] = inside && m ~ /^[0-9]+$/ && length(m) < 5 && !(("/dev/nvidia" (m + 0)) in has)
+    }
+    if (refused) tell("HOST_NO_PERMISSION", "no permission for /proc/driver/nvidia/gpus")
+    if (dn && !refused) {
+      listed = 1
+      sort(buses, k)
+      for (i = 1; i <= k; i++) if (!absent[w = buses[i]]) {
+        s = field(src[w], "GPU UUID")
+        if (tolower(s) !~ /^gpu-[0-9a-f-]+$/) s = ""
+        t = field(src[w], "Model")
+        gpu(N, s, t == "Unknown" ? "" : t, "", idof(w), w)
+      }
+      return
+    }
+    for (i = 1; i <= pn; i++) if (pv[i] == "nvidia") { listed = 1; gpu(N, "", "", "", pd[i], pb[i]) }
+  }
+  function sort(a, k,  i, j, t) {
+    for (i = 2; i <= k; i++) { t = a[i]; for (j = i - 1; j > 0 && a[j] > t; j--) a[j + 1] = a[j]; a[j + 1] = t }
+  }
+  # The library on disk that no loaded module fits.
+  function mismatch(  c, l, i, k, s, first) {
+    if (module == "") return
+    c = "cd \"$IMGMATCH_ROOT/\" && ls -ld ${libraries()} 2>/dev/null"
+    while ((c | getline l) > 0) if ((i = index(l, " -> "))) {
+      s = substr(l, i + 4)
+      sub(/^.*\//, "", s)
+      if (s !~ /^lib(nvidia-ml|cuda)\.so\.[0-9]/) continue
+      sub(/^lib(nvidia-ml|cuda)\.so\./, "", s)
+      if (!number(s)) continue
+      if (s == module) first = "same"
+      else if (first == "") first = s
+    }
+    close(c)
+    if (first != "" && first != "same") broken("HOST_DRIVER_LIBRARY_MISMATCH", "kernel module " module " and driver library " first)
+  }
+`;
+
+function libraries(): string {
+  return libraryFolders
+    .flatMap((folder) => ["libnvidia-ml.so.1", "libcuda.so.1"].map((name) => `${folder.slice(1)}/${name}`))
+    .join(" ");
+}
+
+/** Jetson: only in scripts for a fleet that has Arm images. */
+export const tegraFunctions = String.raw`
+  function readtegra(  t, i, k, a) {
+    if (host != "linux/arm64") return
+    t = "/proc/device-tree/compatible" in has ? plain("/proc/device-tree/compatible") : ""
+    ${Object.entries(tegraChips)
+      .map(
+        ([chip, { compute, name }]) =>
+          `if (index("\\n" t, "\\nnvidia,${chip}\\n")) { chip = ${number(compute)}; chipname = "${name}" }`,
+      )
+      .join("\n")}
+    if ("/etc/nv_tegra_release" in has || chip) tegra = 1
+    else if (slurp("/sys/devices/soc0/family") && tolower(text) ~ /^tegra/) tegra = 1
+  }
+  # The chip by the name that the driver prints.
+  function chipof(name) {
+    ${Object.values(tegraChips)
+      .map(
+        ({ name, compute }) =>
+          `if (tolower(name) ~ /(^|[^a-z0-9_])${name.toLowerCase()}([^a-z0-9_]|$)/ && tolower(name) ~ /\\(nvgpu\\)|^nvidia thor$|^(nvidia )?tegra/) return ${number(compute)}`,
+      )
+      .join("\n")}
+    return chip
+  }
+`;
+
+function number(compute: string): string {
+  return compute.replace(".", "");
+}
+
+export const noTegra = String.raw`
+  function readtegra() { }
+  function chipof(name) { return 0 }
+`;
+
+/** In the order of `readSurroundings`, `readDriver`, `nvidiaFacts`. */
+export const driverMain = String.raw`
+  function nvidia(  i, p, s, r, free, lost) {
+    if (!slurp("/proc/driver/nvidia/version")) { if ("/proc/driver/nvidia/version" in has) denied = 1 }
+    else { loaded = 1; if (kernelmodule(text)) known = 1 }
+    if (!known) {
+      if (!slurp("/sys/module/nvidia/version")) { if ("/sys/module/nvidia/version" in has) denied = 1 }
+      else { loaded = 1; s = trim(text); sub(/\n$/, "", s); s = trim(s); if (number(s)) { module = s; known = 1 } }
+    }
+    if (!known && denied) tell("HOST_NO_PERMISSION", "no permission for /proc/driver/nvidia/version")
+    wsl = ("/dev/dxg" in has) || (tolower(release) ~ /microsoft/ && ("${wslLibraries}/libcuda.so.1" in has))
+    control = "/dev/nvidiactl" in has
+    readtegra()
+    scale = "linux"
+    driver = loaded || denied || wsl || control
+    if (!driver && !pn && !tegra) return
+    device = 1
+    inside = container()
+    if (!driver) {
+      if (tegra) { tell("HOST_UNSUPPORTED", "this Jetson has no NVIDIA driver with a version"); return }
+      for (i = 1; i <= pn; i++) if (pv[i] == "nouveau") tell("HOST_NOUVEAU", "nouveau holds " pb[i] "; CUDA needs the NVIDIA driver")
+      for (i = 1; i <= pn; i++) if (pv[i] == "none" || pv[i] == "nvidia") tell("HOST_NO_DRIVER", "NVIDIA GPU " pb[i] " and no NVIDIA kernel module loaded")
+      if (!told) tell("HOST_GPU_TAKEN", "another driver holds " pb[1])
+      return
+    }
+    if (l4t) tell("HOST_UNSUPPORTED", "the driver of this Jetson names an L4T release and no driver version")
+    told = 0
+    if (inside && !control && !wsl && !tegra) {
+      tell("HOST_CONTAINER_WITHOUT_DEVICES", "inside a container without /dev/nvidiactl")
+      drv = module
+      return
+    }
+    procgpus()
+    named = told
+    # The old Jetson stack has no nvidia-smi, and no other source knows its driver better.
+    if (!l4t && !cpuonly && !(unchecked && enough())) {
+      if (!nvidiasmi()) {
+        if (wsl) broken("HOST_NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
+        else if (!tegra && !unchecked) refusal = "HOST_UNCHECKED: nvidia-smi is not there to say whether the driver and its GPUs work; --unchecked goes without it"
+        mismatch()
+      }
+      else if (fromsmi) told = told - named
+    } else if (!l4t && !cpuonly) mismatch()
+    named = told
+    if (!listed && tegra && chip) { gpu(0, "", "", "", "", ""); listed = 1 }
+    drv = wsl ? library : module != "" ? module : l4t ? "" : smidriver
+    if (wsl && library != "") scale = "wsl"
+    cudaversion()
+    for (i = 0; i < N; i++) complete(i)
+    if (N && tegra) scale = scale == "wsl" ? scale : "l4t"
+    if (inside || wsl || tegra) return
+    # GPUs on the bus that the driver does not list.
+    for (i = 1; i <= pn; i++) {
+      for (p = 0; p < N; p++) if (at[p] == pb[i]) break
+      if (p < N) continue
+      if (pv[i] == "none") free++
+      else if (pv[i] == "nvidia" && !(pb[i] in excluded)) { lost++; s = pb[i] }
+    }
+    for (p = 0; p < N; p++) if (at[p] == "") lost = 0
+    # A state that is already named explains what is missing.
+    if (named) return
+    if (!N) { if (!free || lost) broken("HOST_NO_DEVICES", "driver " drv " is loaded and lists no GPU") }
+    else if (lost) broken("HOST_NO_DEVICES", "the driver lists " N " GPUs, the PCI bus has " s " too")
+  }
+  function branchcuda(t,  a, k, i, p) {
+    k = split(branches, a, ",")
+    sub(/\..*/, "", t)
+    for (i = 1; i <= k; i++) { p = index(a[i], "="); if (substr(a[i], 1, p - 1) + 0 == t + 0) return substr(a[i], p + 1) }
+    return ""
+  }
+  # What the driver tells, but never more than its branch offers: a compatibility library may speak in its place.
+  function cudaversion(  b) {
+    b = drv == "" ? "" : branchcuda(drv)
+    cuda = smicuda == "" ? b : smicuda
+    if (b != "" && smicuda != "" && v(smicuda) > v(b) && !wsl && !tegra) cuda = b
+  }
+  # Whether /proc and /sys alone tell what a decision needs.
+  function enough(  i) {
+    if (wsl || module == "" || !N || branchcuda(module) == "" || wantsmig) return 0
+    for (i = 0; i < N; i++) if (id_[i] == "" || !product(id_[i])) return 0
+    return 1
+  }
+  function product(id,  i, j, k, m, a) {
+    for (i = 1; i <= vn; i++) {
+      k = split(vrow[i], a)
+      for (j = 5; j <= k; j++) if (substr(a[j], 1, 2) == substr(id, 1, 2))
+        for (m = 4; m < length(a[j]); m += 2) if (substr(a[j], m, 2) == substr(id, 3)) {
+          pcc = a[2]; pclass = a[3]; pbrand = a[4]
+          return 1
+        }
+    }
+    return 0
+  }
+  # Compute capability, class and brand of a GPU, from the tables where its source does not tell.
+  function complete(i,  k, c) {
+    if (id_[i] == "") id_[i] = idof(at[i])
+    k = id_[i] != "" && product(id_[i])
+    if (cc[i] == "") {
+      if (k) cc[i] = pcc
+      else if (tegra && (c = chipof(nm[i]))) cc[i] = c
+      else if (nm[i] != "") strange[i] = 1
+    }
+    class[i] = tegra ? 3 : k && pclass != 4 ? pclass : classof(nm[i])
+    brand[i] = brandof(nm[i])
+    if (brand[i] == "" && nm[i] == "" && k && pbrand != "-") brand[i] = pbrand
+    if (cc[i] == "" && !strange[i]) tell("HOST_GPU_FIELD_UNKNOWN", "GPU " idx[i] " does not tell its compute capability")
+  }
+`;

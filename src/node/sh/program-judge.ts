@@ -1,0 +1,192 @@
+/** The script's verdicts and its choice: everything that a rule says stands in the tables. */
+
+import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
+
+export const judgeFunctions = String.raw`
+  # What a rule says for this driver and its CUDA version; an unknown one takes the first answer.
+  function look(g,  a, k, i, j, p, b, s) {
+    if (g in memo) return memo[g]
+    k = split(grid[g], a, ";")
+    for (i = k; i > 1; i--) if (v(substr(a[i], 1, index(a[i], ":") - 1)) <= drvkey) break
+    k = split(substr(a[i], index(a[i], ":") + 1), b, ",")
+    s = b[1]
+    for (j = 2; cudakey != "" && j <= k; j++) { p = index(b[j], "="); if (v(substr(b[j], 1, p - 1)) <= cudakey) s = substr(b[j], p + 1) }
+    return memo[g] = s
+  }
+  # One of a list, or the one that stands for all.
+  function pick(list, i,  a) { return split(list, a, ",") == 1 ? a[1] : a[i] }
+  # The last entry of a table, 80=2s80, that begins at or before a number.
+  function upto(list, sep, c,  a, k, i, p, e) {
+    k = split(list, a, sep)
+    for (i = 1; i <= k; i++) { p = index(a[i], "="); if (substr(a[i], 1, p - 1) + 0 <= c) e = substr(a[i], p + 1) }
+    return e
+  }
+  function why(step, code, s) {
+    if (step > reached) { reached = step; reason = code " for " current (s == "" ? "" : ": " s) }
+    return 0
+  }
+  function facts() { return "driver " (drv == "" ? "unknown" : drv) ", CUDA " (cuda == "" ? "unknown" : cuda) }
+  # Parents first, so that a set is its parent and a few more.
+  function fitsets(  i, p, k, w, j) {
+    fitting[0] = 1
+    for (i = 1; i <= sets; i++) {
+      k = split(setrow[i], w)
+      p = w[2] + 0
+      fitting[i] = lists > 0 && fitting[p]
+      lack[i] = lack[p]
+      for (j = 3; j <= k && fitting[i]; j++) if (have[w[j]] != lists) { fitting[i] = 0; lack[i] = w[j] }
+      if (!lists) lack[i] = "what it has, which cannot be read"
+    }
+  }
+  # The GPU half: 1 with tier, worst and used, 0 with a reason. A strange GPU leaves the answer open.
+  function fitsgpu(q,  j, g, s, e, x, c, k, t, seen_) {
+    if (drv == "" || drvkey == "") return why(4, "NO_NVIDIA_DRIVER", device ? "this host has no NVIDIA driver with a version" : "this host has no NVIDIA GPU")
+    if (!V) return why(4, "NO_GPU", "driver " drv " and no visible GPU")
+    for (j = 0; j < V; j++) {
+      g = seenby[j]
+      for (k = 1; k <= ppn; k++) if (index("," pcomputes[k] ",", "," cc[g] ","))
+        if (look(pick(pgrids[k], (scale == "linux" ? 1 : scale == "wsl" ? 3 : 5) + (flavor == "open"))) != "+") return why(5, "NO_GPU", "driver " drv " does not drive compute capability " dotted(cc[g]))
+    }
+    split(cell[q, scale], x, "/")
+    for (j = 0; j < V; j++) {
+      s = look(pick(x[1], class[seenby[j]] + 1))
+      if (s !~ /^[0-9]$/) return why(6, s == "o" ? "DRIVER_TOO_OLD" : s == "x" ? "DRIVER_NOT_EXACT" : "COMPAT_NOT_SUPPORTED", "this host has " facts())
+    }
+    tier = int(s / 2)
+    t = s % 2
+    worst = 0
+    used = 0
+    for (j = 0; j < V; j++) {
+      g = seenby[j]
+      if (strange[g]) { unsure = g; return why(7, "NO_GPU_CODE", "the compute capability of " nm[g] " is unknown") }
+      if ((q, cc[g]) in best) e = best[q, cc[g]]
+      else best[q, cc[g]] = e = cc[g] == "" ? "-" : upto(code[table[q]], ",", cc[g] + 0)
+      if (e == "" || e == "-") return why(7, "NO_GPU_CODE", "no code of it runs on compute capability " dotted(cc[g]))
+      if (substr(e, 2, 1) == "p" && !t) return why(8, "PTX_TOO_NEW", "this host has " facts())
+      match(e, /[0-9]+$/)
+      c = 1000 * substr(e, 1, 1) + cc[g] - substr(e, RSTART)
+      if (c > worst) worst = c
+      if (!(substr(e, 2) in seen_)) { seen_[substr(e, 2)] = 1; used++ }
+    }
+    e = pick(x[2], runtime)
+    if (e + 0) for (j = 0; j < V; j++) if (!required(asked[e + 0], seenby[j])) return why(9, "NVIDIA_REQUIRE_UNSATISFIED", "this host has " facts())
+    return 1
+  }
+  function required(list, g,  a, k, i, b, p) {
+    b = brand[g]
+    if (b == "" && scale == "linux") b = brandstep(class[g])
+    if (b == "") b = "-"
+    k = split(list, a, ",")
+    for (i = 1; i <= k; i++) { p = index(a[i], ":"); if (substr(a[i], 1, p - 1) == b) return look(upto(substr(a[i], p + 1), "/", cc[g] + 0)) == "+" }
+    return 0
+  }
+  function brandstep(c,  i, a, b, n) {
+    n = drv
+    sub(/\..*/, "", n)
+    for (i = 1; i <= bn; i++) { split(bstep[i], a); if (a[2] == c && a[3] + 0 <= n + 0) b = a[4] == "-" ? "" : a[4] }
+    return b
+  }
+  function dotted(c) { return c == "" ? "unknown" : substr(c, 1, length(c) - 1) "." substr(c, length(c)) }
+  function key(i,  k, m, s, a, r, t) {
+    k = split(steps, m)
+    split(rank[i], r, "/")
+    s = "k"
+    for (t = 1; t <= k; t++) {
+      if (m[t] == "C") s = s sprintf("%04d", req[i] == "-" ? cpucode : worst)
+      else if (m[t] == "U") s = s sprintf("%04d", req[i] == "-" ? 0 : codes[req[i]] - used)
+      else s = s sprintf("%07d", pick(r[m[t]], req[i] == "-" ? 1 : tier + 1))
+    }
+    return s
+  }
+  function fits(i,  k) {
+    current = tag[i]
+    if (plat[i] != host) return why(1, "ARCH_MISMATCH", "it is for " plat[i] ", this host is " host)
+    if (fault != "" && (req[i] != "-" || !cpuwanted)) { hurt = 1; return 0 }
+    if (!fitting[set[i]]) return why(2, "CPU_FEATURES_MISSING", "the CPU of this host does not have " lack[set[i]])
+    if (ker[i] != "-") {
+      k = v(ker[i])
+      if (k == "" || kernel == "" || kernel < k) return why(3, "KERNEL_TOO_OLD", "it needs kernel " ker[i] ", this host has " release)
+    }
+    tier = 0
+    return req[i] == "-" ? 1 : fitsgpu(req[i])
+  }
+  function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }
+`;
+
+/** How containers get the GPU, as `host/container-runtime.ts` reads it: 1 cdi, 2 legacy, 3 none, 4 unknown. */
+export const runtimeFunctions = String.raw`
+  function readruntime(  i, k, a) {
+    for (i = 1; i <= cn; i++) if (slurp(cdi[i])) {
+      gsub(/[^A-Za-z0-9_.:\/\n-]/, "", text)
+      if (text ~ /kind:([A-Za-z0-9_.-]+[.])?nvidia[.]com\//) { runtime = 1; return }
+    }
+    k = split("PROGRAMS", a)
+    for (i = 1; i <= k; i++) if (a[i] in has) { runtime = 2; return }
+    if (slurp("/etc/docker/daemon.json") && namesnvidia(text)) { runtime = 2; return }
+    k = split("ENGINES", a)
+    for (i = 1; i <= k; i++) if (a[i] in has) { runtime = 3; return }
+    runtime = 4
+  }
+  # Whether "runtimes" of a daemon.json has the key "nvidia".
+  function namesnvidia(t,  p, depth) {
+    gsub(/[ \t\r\n]/, "", t)
+    if (!(p = index(t, "\"runtimes\":{"))) return 0
+    t = substr(t, p + 12)
+    while (match(t, /[{}]|"nvidia":/)) {
+      p = substr(t, RSTART, 1)
+      if (p == "{") depth++
+      else if (p == "}") { if (depth-- == 0) return 0 }
+      else if (!depth) return 1
+      t = substr(t, RSTART + RLENGTH)
+    }
+    return 0
+  }
+`
+  .replace("PROGRAMS", runtimePrograms.join(" "))
+  .replace("ENGINES", enginePrograms.join(" "));
+
+export const judgeMain = String.raw`
+  END {
+    R = ENVIRON["IMGMATCH_ROOT"]
+    n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
+    for (i = 1; i <= n_; i++) {
+      split(facts_[i], a)
+      if (a[1] == "e") has[substr(facts_[i], 3)] = 1
+      else if (a[1] == "g") { dir[++dn] = a[2]; info[dn] = a[3] }
+      else if (a[1] == "p" && bus(a[2]) != "" && tolower(a[3]) ~ /^0x[0-9a-f][0-9a-f][0-9a-f][0-9a-f]$/) {
+        pb[++pn] = bus(a[2]); pd[pn] = tolower(substr(a[3], 3)); pv[pn] = a[4]
+      }
+      else if (a[1] == "h") host = a[2]
+      else if (a[1] == "cpu") cpuonly = cpuwanted = 1
+      else if (a[1] == "unchecked") unchecked = 1
+      else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)
+    }
+    if (pinned) cpuwanted = 1
+    # To look at an element makes it: a variable that is not set must stay so.
+    for (i in ENVIRON) if (i ~ /^(NVIDIA|CUDA)_VISIBLE_DEVICES$/ && tolower(ENVIRON[i]) ~ /mig-|:/) wantsmig = 1
+    release = slurp("/proc/sys/kernel/osrelease") ? trim(text) : ""
+    sub(/\n$/, "", release)
+    release = trim(release)
+    # The architecture is that of this process, which a 64-bit kernel may run in 32 bits.
+    if (match(release, /^[0-9]+\.[0-9]+(\.[0-9]+)?/)) kernel = v(substr(release, 1, RLENGTH))
+    CPU_PARTS
+    if (feature && !lists) tell("HOST_UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
+    fitsets()
+    if (cpuonly) for (i = 1; i <= n; i++) if (req[i] != "-") plat[i] = "--cpu"
+    if (!cpuonly) { nvidia(); visible() }
+    if (qn) readruntime()
+    drvkey = v(drv)
+    cudakey = v(cuda)
+    for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (winner == 0 || k_ < least) { winner = i; least = k_ } }
+    if (refusal != "") { say(refusal); exit 4 }
+    if (unsure != "") { say("HOST_GPU_FIELD_UNKNOWN: no table here knows the GPU " nm[unsure] "; export the script with a newer imgmatch, or ask imgmatch resolve"); exit 4 }
+    if (winner == 0) {
+      if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
+      say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))
+      exit 3
+    }
+    if (req[winner] == "-" && device && !cpuwanted) say((note == "" ? "" : note "; ") "this host has an NVIDIA device, the image has no GPU code" (reason == "" ? "" : "; the closest that has some: " reason))
+    else if (note != "") say(note)
+    print repository ":" tag[winner] "@sha256:" dig[winner]
+  }
+`;

@@ -1,0 +1,139 @@
+/** The script's shell half: arguments, the lists and links that awk cannot read, and the start of awk. */
+
+import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
+import { wslLibraries } from "../../host/wsl.ts";
+
+export interface ShellText {
+  readonly version: string;
+  readonly title: string;
+  readonly lockDigest: string;
+  readonly readsRuntime: boolean;
+}
+
+/** Paths whose being there says something. */
+const paths = [
+  "/dev/nvidiactl",
+  "/dev/dxg",
+  `${wslLibraries}/libcuda.so.1`,
+  "/.dockerenv",
+  "/run/.containerenv",
+  "/proc/1/environ",
+  "/proc/driver/nvidia/version",
+  "/sys/module/nvidia/version",
+  "/proc/device-tree/compatible",
+  "/etc/nv_tegra_release",
+];
+
+/** `uname -m` → the word of OCI platforms. */
+const machines: readonly (readonly [string, string])[] = [
+  ["x86_64", "amd64"],
+  ["aarch64", "arm64"],
+  ["i[3-6]86", "386"],
+  ["armv[5-8]*", "arm"],
+  ["loongarch64", "loong64"],
+];
+
+export function shellHead({ version, title, lockDigest }: ShellText): string {
+  return `
+LC_ALL=C
+export LC_ALL
+f=
+for a do
+case $a in
+--cpu) f="$f
+cpu" ;;
+--unchecked) f="$f
+unchecked" ;;
+--version) echo "imgmatch ${version}, ${title}"; exit 0 ;;
+--lock-digest) echo "${lockDigest}"; exit 0 ;;
+--help) echo "usage: sh FILE [--cpu] [--unchecked] [--version] [--lock-digest]"; exit 0 ;;
+*) echo "imgmatch: USAGE: unknown argument $a; --help lists what there is" >&2; exit 2 ;;
+esac
+done
+command -v awk >/dev/null || { echo "imgmatch: HOST_UNREADABLE: there is no awk on this host" >&2; exit 4; }
+R=\${IMGMATCH_ROOT-}
+m=
+[ -n "$R" ] && [ -r "$R/proc/sys/kernel/arch" ] && read -r m <"$R/proc/sys/kernel/arch"
+if [ -z "$m" ]; then
+s=$(uname -sm) || s='unknown unknown'
+m=\${s#* }
+[ "\${s%% *}" = Linux ] || m=other
+fi
+case $m in
+${machines.map(([machine, word]) => `${machine}) m=${word} ;;`).join("\n")}
+esac`;
+}
+
+/** Standard error is closed around it: a file may go while it is read. */
+export function shellFacts({ readsRuntime }: ShellText): string {
+  return `
+f="$f
+h linux/$m"
+for p in ${paths.join(" ")}; do
+[ -e "$R$p" ] && f="$f
+e $p"
+done
+[ -r "$R/dev/nvidiactl" ] && [ -w "$R/dev/nvidiactl" ] && f="$f
+e w"
+{
+for d in "$R"/sys/bus/pci/devices/*; do
+v=
+read -r v <"$d/vendor"
+case $v in
+0x10[dD][eE])
+c= i= k=none
+read -r c <"$d/class"
+read -r i <"$d/device"
+case $c in
+0x0300*|0x0302*)
+[ -L "$d/physfn" ] && continue
+if [ -L "$d/driver" ]; then
+k=other
+for p in nvidia nouveau; do
+[ -e "$R/sys/bus/pci/drivers/$p/\${d##*/}" ] && k=$p
+done
+fi
+f="$f
+p \${d##*/} $i $k" ;;
+esac ;;
+esac
+done
+} 2>/dev/null
+for d in "$R"/proc/driver/nvidia/gpus/*; do
+[ -e "$d" ] || continue
+i=0
+[ -e "$d/information" ] && i=1
+f="$f
+g \${d##*/} $i"
+done
+for d in "$R"/dev/nvidia[0-9]*; do
+[ -e "$d" ] && f="$f
+e \${d#"$R"}"
+done${readsRuntime ? runtimeFacts() : ""}`;
+}
+
+/** Only for fleets whose images carry NVIDIA_REQUIRE_CUDA. */
+function runtimeFacts(): string {
+  return `
+for p in ${[...runtimePrograms, ...enginePrograms].join(" ")}; do
+[ -e "$R$p" ] && f="$f
+e $p"
+done
+for d in ${cdiFolders.map((folder) => `"$R"${folder}/*`).join(" ")}; do
+case $d in
+*.yaml|*.yml|*.json) [ -e "$d" ] && f="$f
+d \${d#"$R"}" ;;
+esac
+done`;
+}
+
+/** The tables follow as a here-document: arguments end at 128 KiB, and an awk's string sooner. */
+export function shellStart(program: string, rows: readonly string[]): string {
+  return `
+IMGMATCH_ROOT=$R IMGMATCH_FACTS=$f exec awk '
+${program}
+' <<'IMGMATCH_TABLES'
+${rows.join("\n")}
+IMGMATCH_TABLES
+`;
+}

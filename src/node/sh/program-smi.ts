@@ -1,0 +1,166 @@
+/** The script's questions to nvidia-smi, under a time limit, and its reading of the answers: what `host/run-nvidia-smi.ts` does, in awk. */
+
+import { queryFields } from "../../host/nvidia-smi.ts";
+import { wslLibraries } from "../../host/wsl.ts";
+
+/**
+ * The reader stops at `end` or `late`, and waits for no child: a program that hangs inside the kernel survives its SIGKILL. A shell
+ * reads, as mawk waits until its buffer is full or the pipe is closed. The watchdog ends with the program, and neither holds
+ * anything of the caller's.
+ */
+export const smiFunctions = (seconds: number): string => String.raw`
+  function run(args,  c, l, a, p) {
+    c = "exec 2>/dev/null </dev/null; s=nvidia-smi; " (wsl ? "[ -x \"$IMGMATCH_ROOT${wslLibraries}/nvidia-smi\" ] && s=\"$IMGMATCH_ROOT${wslLibraries}/nvidia-smi\"; " : "") \
+      "command -v \"$s\" >/dev/null || { echo IMGMATCH none; exit; }; " \
+      "{ { trap \"kill \\$t; exit\" TERM; sleep ${seconds} >/dev/null & t=$!; wait $t && echo IMGMATCH late; } 2>/dev/null & w=$!; " \
+      "{ sh -c \"echo IMGMATCH pid \\$\\$; exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$s\" " args "; e=$?; kill $w 2>/dev/null; echo; echo IMGMATCH end $e; } & } 2>&1 | while IFS= read -r l; do printf \"%s\\n\" \"$l\"; case $l in IMGMATCH\\ end*|IMGMATCH\\ late) break ;; esac; done"
+    output = ""
+    status = "late"
+    while ((c | getline l) > 0) {
+      if (l !~ /^IMGMATCH /) { output = output l "\n"; continue }
+      split(l, a)
+      if (a[2] == "none") return 0
+      if (a[2] == "pid") p = a[3]
+      if (a[2] == "end") status = a[3]
+      if (a[2] == "end" || a[2] == "late") break
+    }
+    if (status == "late" && p != "") system("kill -9 " p " 2>/dev/null")
+    return 1
+  }
+  function nothing(s) {
+    s = tolower(s)
+    return s == "" || s ~ /^\[.*\]$/ || s == "n/a" || s == "err!" || s == "not supported" || s == "unknown error" ? 1 : 0
+  }
+  # The state that nvidia-smi reports in words instead of an answer.
+  function complaint(t) {
+    t = tolower(t)
+    if (index(t, "driver/library version mismatch")) return "HOST_DRIVER_LIBRARY_MISMATCH: kernel module and driver library differ"
+    if (t ~ /couldn.t communicate with the nvidia driver/) return "HOST_NVML_FAILED: nvidia-smi cannot communicate with the driver"
+    if (match(t, /device handle for gpu[ \t]*[0-9a-f:.]*[ \t]*:[ \t]*[^.\n]+/))
+      return (substr(t, RSTART, RLENGTH) ~ /gpu is lost|fallen off/ ? "HOST_GPU_LOST: " : "HOST_NVML_FAILED: ") substr(t, RSTART, RLENGTH)
+    if (t ~ /gpu is lost|fallen off the bus/) return "HOST_GPU_LOST: a GPU has fallen off the bus"
+    if (index(t, "no devices were found")) return "HOST_NO_DEVICES: the driver is loaded and lists no GPU"
+    if (t ~ /insufficient permissions|no permission/) return "HOST_NO_PERMISSION: no permission for NVML"
+    if (match(t, /failed to initialize nvml:[^\n\[]+/)) return "HOST_NVML_FAILED: " substr(t, RSTART, RLENGTH)
+    return ""
+  }
+  function cells(l, c,  k, i) { k = split(l, c, ","); for (i = 1; i <= k; i++) c[i] = trim(c[i]); return k }
+  function header(l,  k, i, c, named) {
+    k = cells(l, c)
+    if (k < 2) return 0
+    for (i = 1; i <= k; i++) {
+      sub(/[ \t]*\[.*\]$/, "", c[i])
+      if (c[i] !~ /^[A-Za-z][A-Za-z0-9_.]*$/) return 0
+      if (c[i] == "name") named = 1
+    }
+    if (!named) return 0
+    split("", col)
+    for (i = 1; i <= k; i++) col[c[i]] = i
+    return k
+  }
+  function get(c, name) { return (name in col) && !nothing(c[col[name]]) ? c[col[name]] : "" }
+  # Asks for all fields, then without those that this program does not know. 0: there is no nvidia-smi.
+  function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, seen_) {
+    f = "${queryFields.join(",")}"
+    for (;;) {
+      if (!run("--query-gpu=" f " --format=csv")) return 0
+      if (!match(output, /Field "[A-Za-z0-9_.]+" is not a valid field to query/)) break
+      s = substr(output, RSTART + 7)
+      s = substr(s, 1, index(s, "\"") - 1)
+      if (index("," f ",", "," s ",") == 0) break
+      t = "," f ","
+      i = index(t, "," s ",")
+      t = substr(t, 1, i) substr(t, i + length(s) + 2)
+      f = substr(t, 2, length(t) - 2)
+    }
+    if (status == "late") { broken("HOST_SMI_TIMEOUT", "nvidia-smi gave no answer in ${seconds} s"); return 1 }
+    s = complaint(output)
+    n = split(output, l, "\n")
+    for (i = 1; i <= n; i++) { l[i] = trim(l[i]); if ((w = header(l[i]))) break }
+    for (i++; w && i <= n; i++) {
+      l[i] = trim(l[i])
+      if (l[i] == "") continue
+      if (cells(l[i], c) != w) { strays++; continue }
+      alive++
+      row[alive] = l[i]
+      for (k = 1; k <= w; k++) if (tolower(c[k]) ~ /^\[?(unknown error|gpu is lost|err!|gpu requires reset)\]?$/) x = l[i]
+    }
+    # NVML too knows no device then, and why is for the bus to say.
+    if (s ~ /^HOST_NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
+    if (s ~ /^HOST_NVML_FAILED: failed/ && control && !("w" in has)) s = "HOST_NO_PERMISSION"
+    if (s ~ /^HOST_NO_PERMISSION/) tell("HOST_NO_PERMISSION", "no permission for NVML")
+    else if (s != "") { k = index(s, ":"); broken(substr(s, 1, k - 1), substr(s, k + 2)) }
+    if (!alive) {
+      if (s == "" && status != 0) broken("HOST_SMI_FAILED", "nvidia-smi ended with status " status)
+      else if (s == "") tell("HOST_SMI_GARBAGE", "nvidia-smi printed something else than its table")
+      return 1
+    }
+    if (strays && s == "") tell("HOST_SMI_GARBAGE", "nvidia-smi printed something beside its table")
+    if (x != "") broken("HOST_NVML_FAILED", "a GPU does not answer: " x)
+    fromsmi = 1
+    listed = 1
+    N = 0
+    for (i = 1; i <= alive; i++) {
+      cells(row[i], c)
+      s = get(c, "index")
+      if (s ~ /^[0-9]+$/ && length(s) < 10 && !(s + 0 in seen_)) { seen_[s + 0] = 1; numbers++ }
+    }
+    for (i = 1; i <= alive; i++) {
+      cells(row[i], c)
+      if (smidriver == "") smidriver = leading(get(c, "driver_version"))
+      t = get(c, "name")
+      if (t == "Graphics Device" || t == "NVIDIA Graphics Device" || t ~ /\.\.\.$/) t = ""
+      s = tolower(get(c, "pci.device_id"))
+      s = s ~ /^0x[0-9a-f]+10de$/ && length(s) == 10 ? substr(s, 3, 4) : ""
+      x = get(c, "compute_cap")
+      x = x ~ /^[0-9][0-9]?\.[0-9]$/ ? x : ""
+      if (x != "" && x !~ /^[1-9]/) x = ""
+      sub(/\./, "", x)
+      w = get(c, "uuid")
+      gpu(numbers == alive ? get(c, "index") + 0 : i - 1, tolower(w) ~ /^gpu-[0-9a-f-]+$/ ? w : "", t, x, s, bus(get(c, "pci.bus_id")))
+      if (tolower(get(c, "mig.mode.current")) == "enabled") mig = 1
+    }
+    order_gpus()
+    if (wsl || module == "" || branchcuda(module) == "") readheader()
+    if (mig && wantsmig) readmig()
+    return 1
+  }
+  # By index, as the facts are.
+  function order_gpus(  i, j, a, b, c, d, e, f) {
+    for (i = 1; i < N; i++) {
+      a = idx[i]; b = uu[i]; c = nm[i]; d = cc[i]; e = id_[i]; f = at[i]
+      for (j = i - 1; j >= 0 && idx[j] > a; j--) { idx[j+1] = idx[j]; uu[j+1] = uu[j]; nm[j+1] = nm[j]; cc[j+1] = cc[j]; id_[j+1] = id_[j]; at[j+1] = at[j] }
+      idx[j+1] = a; uu[j+1] = b; nm[j+1] = c; cc[j+1] = d; id_[j+1] = e; at[j+1] = f
+    }
+  }
+  function label(name,  i, s, t) {
+    s = tolower(substr(output, 1, 4096))
+    name = tolower(name)
+    if (!(i = index(s, name))) return ""
+    t = substr(s, i + length(name))
+    return match(t, /^[ \t]*:[ \t]*[0-9][0-9.]*/) ? trim(substr(t, index(t, ":") + 1, RLENGTH - index(t, ":"))) : ""
+  }
+  # The CUDA version, and on WSL2 the Linux number of the driver, stand above the table only.
+  function readheader(  s) {
+    if (!run("") || status == "late") return
+    if (match(output, /NVIDIA-SMI( version)?[ \t]*:?[ \t]+[0-9][0-9.]*/)) {
+      s = substr(output, RSTART, RLENGTH)
+      sub(/^[^0-9]*/, "", s)
+      if (wsl) library = leading(s)
+    }
+    if (smidriver == "") smidriver = leading(label("KMD Version"))
+    if (smidriver == "") smidriver = leading(label("Driver Version"))
+    s = label("CUDA UMD Version")
+    if (s == "") s = label("CUDA Version")
+    if (s ~ /^[0-9]+\.[0-9][0-9]?$/ && length(s) < 7) smicuda = s
+  }
+  function readmig(  n, l, i, j) {
+    if (!run("-L")) return
+    n = split(output, l, "\n")
+    j = -1
+    for (i = 1; i <= n; i++) {
+      if (match(l[i], /\(UUID: GPU-[A-Za-z0-9-]+\)/)) { for (j = 0; j < N; j++) if (uu[j] == substr(l[i], RSTART + 7, RLENGTH - 8)) break }
+      else if (j >= 0 && j < N && match(l[i], /\(UUID: MIG-[A-Za-z0-9_\/-]+\)/)) { migs[++mn] = substr(l[i], RSTART + 7, RLENGTH - 8); migof[mn] = j; instances[j]++ }
+    }
+  }
+`;

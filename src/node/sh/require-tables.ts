@@ -1,0 +1,98 @@
+/** `NVIDIA_REQUIRE_CUDA` expressions, tabulated by container runtime, brand of the GPU and compute capability. */
+
+import { parseVersion } from "../../hardware/version.ts";
+import type { CudaRequirement } from "../../lock/lock.ts";
+import { brandOf, brandsByName } from "../../resolve/gpu-brand.ts";
+import { parseRequire } from "../../resolve/nvidia-require.ts";
+import { checkNvidiaRequire } from "../../resolve/rules/nvidia-require.ts";
+import type { Interner } from "./interner.ts";
+import { gpuClasses, hostView, nvidiaView, type scales } from "./synthetic-host.ts";
+import { tabulate } from "./version-grid.ts";
+
+/** In the order of the tables. */
+export const runtimes = ["cdi", "legacy", "none", null] as const;
+
+/** For each runtime the number of a table, 0 where nothing is asked: `0,3,0,3`. */
+export function requireTables(
+  requirement: CudaRequirement,
+  scale: (typeof scales)[number],
+  grids: Interner,
+  tables: Interner,
+): string {
+  return runtimes
+    .map((runtime) => {
+      const table = requireTable(requirement, scale, runtime, grids);
+      return table === "" ? 0 : tables.numberOf(table);
+    })
+    .join(",");
+}
+
+/** `nvidia=5/75=6 titan=7`: a brand with the grid for every GPU, and the grids from compute capabilities on. Empty: it always holds. */
+function requireTable(
+  requirement: CudaRequirement,
+  scale: (typeof scales)[number],
+  runtime: (typeof runtimes)[number],
+  grids: Interner,
+): string {
+  const conditions = parseRequire(requirement.require ?? "")?.alternatives.flat() ?? [];
+  const valuesOf = (name: string) =>
+    conditions.filter(({ property }) => property === name).map(({ value }) => value);
+  const steps = { drivers: valuesOf("driver"), cudas: valuesOf("cuda") };
+  const answers = brands.map((brand) => {
+    let before = "";
+    const parts: string[] = [];
+    for (const number of [0, ...computeSteps(valuesOf("arch"))]) {
+      const compute = number === 0 ? null : { major: Math.floor(number / 10), minor: number % 10 };
+      const grid = tabulate((driver, cuda) => {
+        const view = nvidiaView(driver, cuda, { scale, brand, compute });
+        return checkNvidiaRequire(requirement, hostView(view, { runtime })) === null ? "+" : "-";
+      }, steps);
+      if (grid !== before) parts.push(`${number}=${grid}`);
+      before = grid;
+    }
+    return { brand: brand ?? "-", parts };
+  });
+  if (answers.every(({ parts }) => parts.join() === "0=0:+")) return "";
+  return answers
+    .map(({ brand, parts }) => `${brand}:${parts.map((part) => numbered(part, grids)).join("/")}`)
+    .join(",");
+}
+
+function numbered(part: string, grids: Interner): string {
+  const at = part.indexOf("=");
+  return `${part.slice(0, at)}=${grids.numberOf(part.slice(at + 1))}`;
+}
+
+/** 0 is an unknown compute capability, 10 the first that there is. */
+function computeSteps(values: readonly string[]): readonly number[] {
+  const numbers = values.flatMap((value) => {
+    const [major = 0, minor = 0] = parseVersion(value) ?? [];
+    return [10 * major + minor, 10 * major + minor + 1];
+  });
+  const inside = [10, ...numbers].filter((number) => number >= 10 && number < 1000);
+  return [...new Set(inside)].sort((a, b) => a - b);
+}
+
+/** Every brand that a GPU can have, and null for one that is not known. */
+const brands: readonly (string | null)[] = [
+  null,
+  ...new Set([...brandsByName.map(([, brand]) => brand), ...brandSteps().map(({ brand }) => brand)]),
+].filter((brand, index, all) => all.indexOf(brand) === index);
+
+/** Brands that a class of GPU has by its driver's branch alone, where the name does not tell: `datacenter` from 515 on is `nvidia`. */
+export function brandSteps(): readonly {
+  readonly class: string;
+  readonly branch: number;
+  readonly brand: string | null;
+}[] {
+  return gpuClasses.flatMap((gpuClass) => {
+    const steps: { class: string; branch: number; brand: string | null }[] = [];
+    let before: string | null = null;
+    for (let branch = 0; branch < 1000; branch++) {
+      const brand = brandOf({ name: null, class: gpuClass }, { text: String(branch), parts: [branch] });
+      if (brand !== before) steps.push({ class: gpuClass, branch, brand });
+      before = brand;
+    }
+    return steps;
+  });
+}

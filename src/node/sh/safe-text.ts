@@ -1,0 +1,50 @@
+/** What may stand in a script: values of strict grammars, in which no shell and no awk finds anything to do. */
+
+import { type Problem, throwProblems } from "../../errors.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+
+const word = /^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}$/;
+const grammars = {
+  repository: /^[A-Za-z0-9[][A-Za-z0-9._:/[\]-]{0,511}$/,
+  name: /^[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,254}$/,
+  version: word,
+  platform: /^[a-z0-9]{1,16}\/[a-z0-9]{1,16}(\/[a-z0-9]{1,16})?$/,
+  tag: /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/,
+  digest: /^sha256:[0-9a-f]{64}$/,
+  "CPU feature": word,
+  "kernel version": word,
+} as const;
+
+/** Throws `EXPORT_UNSAFE` with every value of a lock that has no place in a script. */
+export function requireSafeText(
+  { repository, name, version }: Pick<Lock, "repository" | "name" | "version">,
+  images: readonly (readonly [string, LockedImage])[],
+): void {
+  throwProblems([
+    ...check("repository", repository, "the lock"),
+    ...check("name", name, "the lock"),
+    ...check("version", version, "the lock"),
+    ...images.flatMap(([cell, image]) => checkImage(JSON.stringify(cell), image)),
+  ]);
+}
+
+function checkImage(cell: string, { platform, tag, digest, requires }: LockedImage): readonly Problem[] {
+  return [
+    ...check("platform", platform, cell),
+    ...check("tag", tag, cell),
+    ...check("digest", digest ?? "", cell),
+    ...requires.cpu.features.flatMap((feature) => check("CPU feature", feature, cell)),
+    ...(requires.kernel === undefined ? [] : check("kernel version", requires.kernel, cell)),
+  ];
+}
+
+function check(kind: keyof typeof grammars, value: string, where: string): readonly Problem[] {
+  if (grammars[kind].test(value)) return [];
+  return [
+    {
+      code: "EXPORT_UNSAFE",
+      message: `${where} has the ${kind} ${JSON.stringify(value.slice(0, 100))}, which does not go into a script`,
+      fix: "correct it in the matrix and build again, or use imgmatch resolve there",
+    },
+  ];
+}

@@ -1,0 +1,90 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { probeHost } from "../../../src/host/probe.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { resolveImage } from "../../../src/resolve/resolve.ts";
+import { fixtureHostIo } from "../../support/fixture-host-io.ts";
+import { findDialects } from "./support/dialects.ts";
+import { wholeFleet } from "./support/fleet.ts";
+import { fakeSmi, fixtureMachine, writeMachine } from "./support/machine.ts";
+import { runScripts } from "./support/run-scripts.ts";
+
+const hosts = fileURLToPath(new URL("../../fixtures/hosts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-sh-"));
+chmodSync(folder, 0o755);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Machines where the script says less than NVML would. It refuses there, with exit code 4: docs/node.md names each. */
+const refusals: Readonly<Record<string, string>> = {
+  "docker-icelake-a100_one_of_four": "no nvidia-smi",
+  "rhel8-icelake-a100_no_nvml": "no nvidia-smi",
+};
+
+const machines = readdirSync(hosts)
+  .map((name) => ({ name, ...fixtureMachine(join(hosts, name)) }))
+  .filter(({ platform }) => platform === "linux");
+
+const bin = join(folder, "bin");
+mkdirSync(bin);
+writeFileSync(join(bin, "nvidia-smi"), fakeSmi, { mode: 0o755 });
+for (const machine of machines) writeMachine(join(folder, machine.name), machine);
+
+const fleets: Readonly<Record<string, { lock: Lock; cpuOnly?: boolean }>> = {
+  whole: { lock: wholeFleet() },
+  "no plain GPU images": {
+    lock: {
+      ...wholeFleet((cell) => /^(none|13.0c|12.2b|12.4r)_/.test(cell)),
+      prefer: ["cuda=none", "toolkit"],
+    },
+  },
+  "CPU only": { lock: wholeFleet((cell) => cell.startsWith("none_")) },
+  "--cpu": { lock: wholeFleet(), cpuOnly: true },
+};
+
+async function expected(lock: Lock, cpuOnly: boolean): Promise<Readonly<Record<string, string>>> {
+  const answers = machines.map(async ({ name }) => {
+    const facts = await probeHost(fixtureHostIo(join(hosts, name)));
+    const { match, rejected } = resolveImage(lock, facts, { cpuOnly });
+    const broken = rejected.some(({ code }) => code === "HOST_BROKEN");
+    return [name, match !== null ? `0 ${match.reference}` : broken ? "4 " : "3 "] as const;
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
+  test.each(Object.entries(fleets))(
+    "answers as resolve does on every machine, fleet: %s",
+    async (title, { lock, cpuOnly = false }) => {
+      const script = join(folder, `${title.replaceAll(" ", "_")}.sh`);
+      writeFileSync(script, (await exportSh(lock, { version: "1.0.0", cpuOnly, smiSeconds: 1 })).text);
+      const out = mkdtempSync(join(folder, "out-"));
+      const results = runScripts(
+        out,
+        dialect,
+        machines.map(({ name, env, smi, denied }) => ({
+          script,
+          root: join(folder, name),
+          env,
+          smi: smi === null ? null : bin,
+          unprivileged: denied.length > 0,
+        })),
+      );
+      const want = await expected(lock, cpuOnly);
+      const got = Object.fromEntries(
+        machines.map(({ name }, index) => {
+          const { status = -1, stdout = "", stderr = "" } = results[index] ?? {};
+          return [name, [`${status} ${stdout.trim()}`, stderr.trim()] as const];
+        }),
+      );
+      const wrong = machines
+        .filter(({ name }) => got[name]?.[0] !== want[name] && !(name in refusals && got[name]?.[0] === "4 "))
+        .map(({ name }) => `${name}: ${want[name]}, not ${got[name]?.join(": ")}`);
+      expect(wrong.join("\n")).toBe("");
+    },
+    120_000,
+  );
+});
