@@ -89,6 +89,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   resolve: ["errors", "hardware", "host", "lock", "oci"],
   export: ["build", "errors"],
   launch: ["errors", "hardware", "host", "lock", "oci", "resolve"],
+  node: ["errors", "hardware", "host", "lock", "oci", "resolve"],
 };
 
 describe("imports point one way", () => {

@@ -184,7 +184,7 @@ async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
     ...(fleet.needsBrand
       ? brandSteps().map(
           ({ class: name, branch, brand }) =>
-            `Y ${gpuClasses.findIndex((each) => each === name)} ${branch} ${brand ?? "-"}`,
+            `Y ${gpuClasses.indexOf(name)} ${branch} ${brand ?? "-"}`,
         )
       : []),
     ...(fleet.hasGpuImages ? (await pciRowsOf(fleet.needsBrand)).map((row) => `V ${row}`) : []),

@@ -13,7 +13,7 @@ import { checkGpuPresence } from "../../resolve/rules/gpu-presence.ts";
 import { type CodeFit, type ReasonCode, tiers } from "../../resolve/verdict.ts";
 import { codeNumber } from "./compile-order.ts";
 import { type GridSteps, tabulate } from "./version-grid.ts";
-import { gpuClasses, hostView, nvidiaView, scales } from "./synthetic-host.ts";
+import { type gpuClasses, hostView, nvidiaView, scales } from "./synthetic-host.ts";
 
 /** A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason. */
 export function driverGrid(
