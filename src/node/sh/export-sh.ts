@@ -183,8 +183,7 @@ async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
     ...hiddenRows(fleet),
     ...(fleet.needsBrand
       ? brandSteps().map(
-          ({ class: name, branch, brand }) =>
-            `Y ${gpuClasses.indexOf(name)} ${branch} ${brand ?? "-"}`,
+          ({ class: name, branch, brand }) => `Y ${gpuClasses.indexOf(name)} ${branch} ${brand ?? "-"}`,
         )
       : []),
     ...(fleet.hasGpuImages ? (await pciRowsOf(fleet.needsBrand)).map((row) => `V ${row}`) : []),

@@ -1,5 +1,6 @@
 /** `NVIDIA_REQUIRE_CUDA` expressions, tabulated by container runtime, brand of the GPU and compute capability. */
 
+import type { GpuClass } from "../../hardware/gpu-class.ts";
 import { parseVersion } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { brandOf, brandsByName } from "../../resolve/gpu-brand.ts";
@@ -81,12 +82,12 @@ const brands: readonly (string | null)[] = [
 
 /** Brands that a class of GPU has by its driver's branch alone, where the name does not tell: `datacenter` from 515 on is `nvidia`. */
 export function brandSteps(): readonly {
-  readonly class: string;
+  readonly class: GpuClass;
   readonly branch: number;
   readonly brand: string | null;
 }[] {
   return gpuClasses.flatMap((gpuClass) => {
-    const steps: { class: string; branch: number; brand: string | null }[] = [];
+    const steps: { class: GpuClass; branch: number; brand: string | null }[] = [];
     let before: string | null = null;
     for (let branch = 0; branch < 1000; branch++) {
       const brand = brandOf({ name: null, class: gpuClass }, { text: String(branch), parts: [branch] });
