@@ -4,8 +4,9 @@ import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./commands/context.ts";
 import { refuseRepeats } from "./commands/refuse-repeats.ts";
 import { type Action, commandTable, isCommand, type Run } from "./commands/table.ts";
-import { type ExitCode, exitCodes, ImgmatchError } from "./errors.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "./errors.ts";
 import { styleFor } from "./report/style.ts";
+import { terminalText } from "./report/terminal-text.ts";
 import { version } from "./version.ts";
 
 /**
@@ -14,7 +15,8 @@ import { version } from "./version.ts";
  * @example
  * process.exitCode = await runCli(["plan", "--json"], context);
  */
-export async function runCli(args: readonly string[], context: CommandContext): Promise<ExitCode> {
+export async function runCli(args: readonly string[], world: CommandContext): Promise<ExitCode> {
+  const context = printingSafely(world);
   let exitCode: ExitCode = exitCodes.ok;
   const run =
     <Flags>(load: () => Promise<Action<Flags>>) =>
@@ -31,6 +33,15 @@ export async function runCli(args: readonly string[], context: CommandContext): 
   }
 }
 
+/** Every word that the program prints goes through here, whoever wrote it. */
+function printingSafely(context: CommandContext): CommandContext {
+  return {
+    ...context,
+    out: (text) => context.out(terminalText(text)),
+    err: (text) => context.err(terminalText(text)),
+  };
+}
+
 function createProgram(args: readonly string[], run: Run, context: CommandContext): Command {
   const program = new Command("imgmatch")
     .description(
@@ -38,7 +49,8 @@ function createProgram(args: readonly string[], run: Run, context: CommandContex
     )
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: context.out, writeErr: context.err })
+    // What it says of a wrong option comes as an error with a code, like every other.
+    .configureOutput({ writeOut: context.out, writeErr: context.err, outputError: () => {} })
     .addHelpText("after", helpFooter);
   // A node that resolves should not wait for the flags of commands that it does not run.
   const [first] = args;
@@ -56,12 +68,9 @@ async function reportError(
   if (error instanceof CommanderError) {
     // Help and version end here too, with exit code 0; commander has printed what there is to say.
     if (error.exitCode === 0) return exitCodes.ok;
-    if (wantsJson(args)) {
-      const { problemsToJson } = await import("./report/problems.ts");
-      const message = error.message.replace(/^error: /, "").replaceAll("\n", " ");
-      context.out(problemsToJson([{ code: "USAGE", message, fix: "see imgmatch --help" }]));
-    }
-    return exitCodes.usage;
+    // A call without a command: the help is the answer, and was printed.
+    if (error.code === "commander.help") return exitCodes.usage;
+    return reportProblems([usageProblem(error)], args, context);
   }
   if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
   const { systemProblem } = await import("./io/system-error.ts");
@@ -71,14 +80,33 @@ async function reportError(
     context.err(bugReport(error, version));
     return exitCodes.failed;
   }
-  const { problems, exitCode } = known;
+  const { problems } = known;
+  return reportProblems(problems, args, context);
+}
+
+async function reportProblems(
+  problems: readonly [Problem, ...Problem[]],
+  args: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
   const { problemsToJson, reportProblem } = await import("./report/problems.ts");
   if (wantsJson(args)) context.out(problemsToJson(problems));
   else {
     for (const problem of problems)
       context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
   }
-  return exitCode;
+  return problemCodes[problems[0].code];
+}
+
+/** `error: unknown option '--jsn'\n(Did you mean --json?)` of commander. */
+function usageProblem({ message }: CommanderError): Problem {
+  const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
+  const meant = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
+  return {
+    code: "USAGE",
+    message: what,
+    fix: meant === undefined ? "see imgmatch --help" : `write ${meant}; see imgmatch --help`,
+  };
 }
 
 /** What stands after `--` is for the container. */

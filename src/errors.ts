@@ -3,6 +3,8 @@
  * an engine or a registry is a key of {@link problemCodes}, which also decides the exit code.
  */
 
+import { printable, printableLines } from "./printable.ts";
+
 export const exitCodes = {
   ok: 0,
   /** Something failed, or drift was found. */
@@ -178,17 +180,17 @@ export function throwProblems(problems: readonly Problem[]): void {
 export function formatProblem(problem: Problem): string {
   const { at } = problem;
   const place = at === undefined ? "" : `${formatPlace(at)}: `;
-  const lines = [`${place}${problem.code}: ${problem.message}`];
+  const lines = [printableLines(`${place}${problem.code}: ${problem.message}`)];
   if (at?.text !== undefined) {
-    lines.push(`  ${at.text}`);
+    lines.push(`  ${sourceLine(at.text)}`);
     if (at.column !== undefined) lines.push(`  ${caretIndent(at.text, at.column)}^`);
   }
-  if (problem.fix !== undefined) lines.push(`  fix: ${problem.fix}`);
+  if (problem.fix !== undefined) lines.push(printableLines(`  fix: ${problem.fix}`));
   return lines.join("\n");
 }
 
 export function formatPlace({ file, line, column }: Place): string {
-  return [file, line, column].filter((part) => part !== undefined).join(":");
+  return [printable(file), line, column].filter((part) => part !== undefined).join(":");
 }
 
 /** Makes a `switch` over a closed set fail to compile when a case is missing. */
@@ -198,7 +200,12 @@ export function assertNever(value: never): never {
 
 function caretIndent(text: string, column: number): string {
   // Tabs stay tabs, so that the caret stands under its column at any tab width.
-  return text.slice(0, column - 1).replace(/[^\t]/g, " ");
+  return sourceLine(text.slice(0, column - 1)).replace(/[^\t]/g, " ");
+}
+
+/** A line of a file as it can be shown, its tabs kept. */
+function sourceLine(text: string): string {
+  return text.split("\t").map(printable).join("\t");
 }
 
 function isProblem(value: Problem | readonly [Problem, ...Problem[]]): value is Problem {

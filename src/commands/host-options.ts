@@ -6,7 +6,7 @@ import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
 import { readTextFile } from "../io/files.ts";
 import { isBroken } from "../resolve/host-view.ts";
-import { printable } from "../resolve/misfit.ts";
+import { printable } from "../printable.ts";
 import type { CommandContext } from "./context.ts";
 
 export interface HostFlags {

@@ -59,6 +59,7 @@ export async function findEndpoint(env: Environment, io: EndpointIo): Promise<En
 
 /** Reads `unix://`, `npipe://`, `tcp://`, `http://` and `https://` addresses. `source` says where the text is from. */
 export function parseEndpoint(address: string, source: string, tls: TlsFiles | null): Endpoint {
+  const shown = withoutLogin(address);
   const [, scheme, rest] = /^([a-z]+):\/\/(.*)$/.exec(address) ?? [];
   switch (scheme) {
     case "unix":
@@ -73,12 +74,12 @@ export function parseEndpoint(address: string, source: string, tls: TlsFiles | n
       return tcp(address, scheme, source, tls);
     case "ssh":
       throw badEndpoint(
-        `${address} (from ${source}) is an ssh address, which imgmatch does not open itself`,
-        `forward the socket and use it: ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock ${rest} & export DOCKER_HOST=unix:///tmp/docker.sock`,
+        `${shown} (from ${source}) is an ssh address, which imgmatch does not open itself`,
+        `forward the socket and use it: ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock ${shown.replace(/^ssh:\/\//, "")} & export DOCKER_HOST=unix:///tmp/docker.sock`,
       );
   }
   throw badEndpoint(
-    `${JSON.stringify(address)} (from ${source}) is not the address of an engine`,
+    `${JSON.stringify(shown)} (from ${source}) is not the address of an engine`,
     "use unix:///path/to/docker.sock or tcp://host:port",
   );
 }
@@ -89,7 +90,7 @@ function tcp(address: string, scheme: string, source: string, tls: TlsFiles | nu
   const url = URL.canParse(plain) ? new URL(plain) : null;
   if (url === null || url.hostname === "" || (url.pathname !== "/" && url.pathname !== "")) {
     throw badEndpoint(
-      `${JSON.stringify(address)} (from ${source}) has no host and port`,
+      `${JSON.stringify(withoutLogin(address))} (from ${source}) has no host and port`,
       "use tcp://host:2375, or tcp://host:2376 with DOCKER_CERT_PATH",
     );
   }
@@ -101,9 +102,14 @@ function tcp(address: string, scheme: string, source: string, tls: TlsFiles | nu
     host: url.hostname.replace(/^\[|\]$/g, ""),
     port,
     tls: secured,
-    shown: address,
+    shown: withoutLogin(address),
     source,
   };
+}
+
+/** Addresses end up in messages and logs, and a password can stand in one. */
+function withoutLogin(address: string): string {
+  return address.replace(/^([a-z]+:\/\/[^/@:]*):[^/]*@/, "$1:…@");
 }
 
 // As the Go client: a certificate folder alone encrypts without checking the server, DOCKER_TLS_VERIFY checks it.

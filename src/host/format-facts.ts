@@ -1,5 +1,6 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
+import { printable } from "../printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./problems.ts";
 
@@ -128,9 +129,4 @@ function describeGpu(gpu: GpuFacts): string[] {
 
 function row(label: string, text: string): string {
   return `${label.padEnd(11)}${text}`;
-}
-
-/** Names come from hardware and from files: none may move the cursor or colour the terminal. */
-function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, "?");
 }

@@ -1,6 +1,7 @@
 /** Host facts from a Kubernetes node, as Node Feature Discovery and GPU Feature Discovery label it. */
 
 import { blockedByDefault } from "./cpuid-labels.ts";
+import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
 import { kernelNumber } from "./kernel.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
@@ -22,7 +23,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
   const cpu = cpuFromLabels(labels, architecture ?? "unknown");
   const nvidia = await nvidiaFromLabels(node);
-  return {
+  return withinGrammar({
     schemaVersion: factsSchemaVersion,
     platform: `${system}/${architecture ?? "unknown"}`,
     kernel: kernelNumber(kernel),
@@ -39,12 +40,12 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
       ...(cpu.source === null ? {} : { "cpu.features": cpu.source }),
       ...(nvidia.facts === null ? {} : { "nvidia.driver": "node labels", "nvidia.gpus": "node labels" }),
     },
-  };
+  });
 }
 
 /** GOOS and GOARCH are such words; anything else is not known. */
 function word(text: string | undefined): string | null {
-  return text !== undefined && /^[a-z0-9]+$/.test(text) ? text : null;
+  return text !== undefined && /^[a-z0-9]{1,32}$/.test(text) ? text : null;
 }
 
 const architectureFix =

@@ -8,6 +8,7 @@ import {
   problemCodes,
   throwProblems,
 } from "../errors.ts";
+import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type CpuFacts,
   driverScales,
@@ -97,10 +98,18 @@ function unplacedOffset(json: string, reason: string): number | null {
   return start < 0 ? null : start + 10;
 }
 
-const version = text(/^\d+(?:\.\d+){1,3}$/, 'a version such as "550.54.15"');
-const cudaVersion = text(/^\d{1,3}\.\d{1,2}$/, 'a CUDA version such as "12.4"');
-const compute = text(/^\d{1,2}\.\d$/, 'a compute capability such as "9.0"');
-const pciId = text(/^[0-9a-f]{4}:[0-9a-f]{4}$/i, 'a PCI id such as "10de:2330"');
+const version = text(factGrammar.driver, 'a version such as "550.54.15"');
+const cudaVersion = text(factGrammar.cuda, 'a CUDA version such as "12.4"');
+const compute = text(factGrammar.compute, 'a compute capability such as "9.0"');
+const pciId = text(factGrammar.pci, 'a PCI id such as "10de:2330"');
+const featureNames = list(text(factGrammar.feature, 'a feature such as "avx2"'));
+const uuidText = text(factGrammar.uuid, 'a uuid such as "GPU-…"');
+
+/** For people: what a terminal would act on is written as its escape, as the probe does. */
+const forPeople: Check<string> = (value, path, report) => {
+  const read = text()(value, path, report);
+  return read === undefined ? undefined : plainText(read);
+};
 
 function readFacts(value: unknown, report: Report): HostFacts {
   const facts = members(value, "", report);
@@ -110,12 +119,12 @@ function readFacts(value: unknown, report: Report): HostFacts {
     const hint = newer ? "; a newer imgmatch wrote it" : "";
     report("schemaVersion", `expected ${factsSchemaVersion}, found ${show(facts.schemaVersion)}${hint}`);
   }
-  const platform = text(/^[a-z0-9]+\/[a-z0-9_]+(?:\/[a-z0-9]+)?$/, 'a platform such as "linux/amd64"');
+  const platform = text(factGrammar.platform, 'a platform such as "linux/amd64"');
   const read: HostFacts = {
     schemaVersion: factsSchemaVersion,
     platform: platform(facts.platform, "platform", report) ?? "",
     kernel:
-      optional(text(/^\d+(?:\.\d+)*$/, 'a kernel number such as "6.8.0"'))(facts.kernel, "kernel", report) ??
+      optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"'))(facts.kernel, "kernel", report) ??
       null,
     cpu: readCpu(facts.cpu, report),
     nvidia: optional(readNvidia)(facts.nvidia, "nvidia", report) ?? null,
@@ -148,15 +157,20 @@ const emptyFacts: HostFacts = {
 
 function readCpu(value: unknown, report: Report): CpuFacts {
   const cpu = members(value, "cpu", report) ?? {};
-  const features =
-    optional(list(text(/^\S+$/, "a feature name")))(cpu.features, "cpu.features", report) ?? null;
-  const unknown = optional(list(text(/^\S+$/, "a feature name")))(cpu.unknown, "cpu.unknown", report) ?? [];
+  const features = optional(featureNames)(cpu.features, "cpu.features", report) ?? null;
+  const unknown = optional(featureNames)(cpu.unknown, "cpu.unknown", report) ?? [];
+  const level = text(factGrammar.level, 'a level such as "x86-64-v3"');
   return {
-    vendor: optional(text())(cpu.vendor, "cpu.vendor", report) ?? null,
-    model: optional(text())(cpu.model, "cpu.model", report) ?? null,
+    vendor:
+      optional(text(factGrammar.vendor, 'a vendor such as "GenuineIntel"'))(
+        cpu.vendor,
+        "cpu.vendor",
+        report,
+      ) ?? null,
+    model: optional(forPeople)(cpu.model, "cpu.model", report) ?? null,
     features: features === null ? null : [...new Set(features)].sort(),
     ...(unknown.length === 0 ? {} : { unknown: [...new Set(unknown)].sort() }),
-    level: optional(text())(cpu.level, "cpu.level", report) ?? null,
+    level: knownLevel(optional(level)(cpu.level, "cpu.level", report) ?? null),
   };
 }
 
@@ -187,11 +201,16 @@ const readGpu: Check<GpuFacts> = (value, path, report) => {
   return {
     // NaN equals nothing: a missing index is one mistake and not a double index too.
     index: wholeNumber(gpu.index, `${path}.index`, report) ?? Number.NaN,
-    uuid: optional(text())(gpu.uuid, `${path}.uuid`, report) ?? null,
-    name: optional(text())(gpu.name, `${path}.name`, report) ?? null,
+    uuid: optional(uuidText)(gpu.uuid, `${path}.uuid`, report) ?? null,
+    name: optional(forPeople)(gpu.name, `${path}.name`, report) ?? null,
     compute: optional(compute)(gpu.compute, `${path}.compute`, report) ?? null,
     pci: optional(pciId)(gpu.pci, `${path}.pci`, report) ?? null,
-    bus: optional(text())(gpu.bus, `${path}.bus`, report) ?? null,
+    bus:
+      optional(text(factGrammar.bus, 'a PCI address such as "00000000:17:00.0"'))(
+        gpu.bus,
+        `${path}.bus`,
+        report,
+      ) ?? null,
     memoryMiB: optional(wholeNumber)(gpu.memoryMiB, `${path}.memoryMiB`, report) ?? null,
     class: optional(gpuClass)(gpu.class, `${path}.class`, report) ?? "unknown",
     integrated: optional(truth)(gpu.integrated, `${path}.integrated`, report) ?? null,
@@ -206,8 +225,9 @@ const readGpu: Check<GpuFacts> = (value, path, report) => {
 const readMig: Check<MigInstance> = (value, path, report) => {
   const mig = members(value, path, report);
   if (mig === undefined) return undefined;
-  const uuid = text()(mig.uuid, `${path}.uuid`, report) ?? "";
-  return { uuid, profile: text()(mig.profile, `${path}.profile`, report) ?? "" };
+  const uuid = uuidText(mig.uuid, `${path}.uuid`, report) ?? "";
+  const profile = text(factGrammar.profile, 'a profile such as "3g.40gb"');
+  return { uuid, profile: profile(mig.profile, `${path}.profile`, report) ?? "" };
 };
 
 function readRuntime(value: unknown, report: Report): HostFacts["runtime"]["nvidia"] {
@@ -221,8 +241,8 @@ const readProblem: Check<HostProblem> = (value, path, report) => {
   const code = text(/^HOST_[A-Z_]+$/, "a HOST_… code")(problem.code, `${path}.code`, report);
   if (code !== undefined && !isProblemCode(code))
     report(`${path}.code`, `${code} is no code of this imgmatch`);
-  const message = text()(problem.message, `${path}.message`, report) ?? "";
-  const cure = optional(text())(problem.fix, `${path}.fix`, report) ?? null;
+  const message = forPeople(problem.message, `${path}.message`, report) ?? "";
+  const cure = optional(forPeople)(problem.fix, `${path}.fix`, report) ?? null;
   if (code === undefined || !isProblemCode(code)) return undefined;
   return { code, message, ...(cure === null ? {} : { fix: cure }) };
 };
@@ -233,8 +253,9 @@ function isProblemCode(code: string): code is ProblemCode {
 
 function readSources(value: unknown, report: Report): Readonly<Record<string, string>> {
   const sources = members(value, "sources", report) ?? {};
-  const entries = Object.entries(sources).map(
-    ([fact, from]) => [fact, text()(from, `sources.${fact}`, report) ?? ""] as const,
-  );
+  const entries = Object.entries(sources).map(([fact, from]) => {
+    if (!factGrammar.source.test(fact)) report("sources", `${show(fact)} is no path of a fact`);
+    return [fact, forPeople(from, `sources.${fact}`, report) ?? ""] as const;
+  });
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -2,6 +2,7 @@
 
 import { readContainerRuntime } from "./container-runtime.ts";
 import { readCpu } from "./cpu.ts";
+import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
 import { kernelNumber } from "./kernel.ts";
@@ -22,6 +23,10 @@ export interface ProbeOptions {
  * facts.cpu.level; // "x86-64-v3"
  */
 export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise<HostFacts> {
+  return withinGrammar(await readMachine(io, options));
+}
+
+async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts> {
   if (io.platform !== "linux") {
     const { probeOtherSystem } = await import("./other-systems.ts");
     return probeOtherSystem(io, ociArchitecture(io));

@@ -1,7 +1,7 @@
 /** Why no GPUs were handed out, in words. */
 
 import { ImgmatchError } from "../errors.ts";
-import { printable } from "../resolve/misfit.ts";
+import { printable } from "../printable.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
 import type { GpuHolder } from "./gpu-holders.ts";
 import { describeUnit } from "./gpu-units.ts";

@@ -1,6 +1,7 @@
 /** Text → lock. Checked by hand: this stands on the path of `resolve`, where no schema library is loaded. */
 
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
+import { deepestJson, isTooDeep } from "../oci/json-depth.ts";
 import { isDigest } from "../oci/digest.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
 import { type Lock, lockSchemaVersion } from "./lock.ts";
@@ -166,7 +167,17 @@ function show(value: unknown): string {
   return shown.length <= 200 ? shown : `${shown.slice(0, 200)}…`;
 }
 
-function parseJson(text: string, file: string): unknown {
+function parseJson(source: string, file: string): unknown {
+  // Some editors begin a file with a byte order mark; JSON has none (RFC 8259, 8.1).
+  const text = source.replace(/^\uFEFF/, "");
+  if (isTooDeep(text)) {
+    throw new ImgmatchError({
+      code: "LOCK_SYNTAX",
+      message: `the lock is nested more than ${deepestJson} deep`,
+      fix: "restore it from version control, or delete it and build again: what is published is adopted",
+      at: { file },
+    });
+  }
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

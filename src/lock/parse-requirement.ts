@@ -1,6 +1,7 @@
 /** The requirement of one image as its label carries it: JSON, under the same rules as in the lock. */
 
 import { ImgmatchError } from "../errors.ts";
+import { deepestJson, isTooDeep } from "../oci/json-depth.ts";
 import { type Lock, lockSchemaVersion, type Requirement } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";
 
@@ -16,8 +17,12 @@ export type ParsedRequirement =
  * parseRequirement('{"cpu":{"march":"x86-64","features":["sse2"]},"cuda":null}');
  */
 export function parseRequirement(text: string): ParsedRequirement {
+  if (isTooDeep(text)) return { ok: false, mistakes: [`it is nested more than ${deepestJson} deep`] };
   try {
-    const lock = parseLock(JSON.stringify(lockAround(JSON.parse(text) as Requirement)), name);
+    const lock = parseLock(
+      JSON.stringify(lockAround(JSON.parse(text.replace(/^\uFEFF/, "")) as Requirement)),
+      name,
+    );
     const requires = lock.images[name]?.requires;
     return requires === undefined ? { ok: false, mistakes: ["it is empty"] } : { ok: true, requires };
   } catch (error) {

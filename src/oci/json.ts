@@ -1,9 +1,16 @@
 /** JSON that came from elsewhere: read as `unknown`, then narrowed. */
 
-/** The value, or undefined when the bytes are not JSON. */
+import { isTooDeep } from "./json-depth.ts";
+
+/** The value, or undefined when the bytes are not JSON, or nested deeper than anything that imgmatch reads. */
 export function parseJson(bytes: Uint8Array | string): unknown {
+  const json = (typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8")).replace(
+    /^\uFEFF/,
+    "",
+  );
+  if (isTooDeep(json)) return undefined;
   try {
-    return JSON.parse(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"));
+    return JSON.parse(json);
   } catch {
     return undefined;
   }

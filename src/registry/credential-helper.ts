@@ -42,7 +42,8 @@ export async function askCredentialHelper(
   if (status !== 0) {
     // The helpers' library prints exactly this (errors.go, errCredentialsNotFoundMessage); the exit status is 1 for every failure.
     if (output.includes("credentials not found")) return null;
-    throw failed(`failed with status ${status}: ${output.trim().slice(0, 300)}`);
+    // What it wrote is not quoted: it can hold the secret that was asked for.
+    throw failed(`failed with status ${status}`);
   }
   const json = parseJson(output);
   const username = isRecord(json) ? text(json.Username) : null;

@@ -4,6 +4,7 @@ import type { Problem, ProblemCode } from "../errors.ts";
 import { isRecord, parseJson } from "../oci/json.ts";
 import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
 import { retryAfterMs } from "./retry-after.ts";
+import { printable } from "../printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import type { TransportError } from "./transport-error.ts";
 
@@ -15,7 +16,7 @@ export function refused(request: Asked, response: HttpResponse): RegistryError {
   const errors = registryErrors(response.body);
   const said = wordsOf(errors);
   const tries = response.attempts > 1 ? ` after ${response.attempts} attempts` : "";
-  const message = `${show(request)}: ${status} ${response.statusText}${said === "" ? "" : ` (${said})`}${tries}`;
+  const message = `${show(request)}: ${status} ${printable(response.statusText).slice(0, 200)}${said === "" ? "" : ` (${said})`}${tries}`;
   const isLogin = status === 401 || status === 403;
   return new RegistryError(
     {
@@ -113,16 +114,11 @@ export function registryErrors(body: Uint8Array): readonly RegistryErrorEntry[] 
 /** `MANIFEST_INVALID: manifest invalid`, joined. */
 function wordsOf(errors: readonly RegistryErrorEntry[]): string {
   const said = errors.map(({ code, message }) => [code, message].filter((part) => part !== "").join(": "));
-  return printable(said.join("; "));
+  return printable(said.join("; ").slice(0, 500));
 }
 
 function problem(found: Problem): RegistryError {
   return new RegistryError(found);
-}
-
-/** One line that cannot move a terminal's cursor, whatever the server sent. */
-function printable(text: string): string {
-  return text.replace(/\p{C}+/gu, " ").slice(0, 500);
 }
 
 function authFix({ url }: Asked, status: number): string {

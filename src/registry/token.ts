@@ -4,6 +4,7 @@ import { isRecord, parseJson, text } from "../oci/json.ts";
 import { basicHeader } from "./basic.ts";
 import type { Challenge } from "./challenge.ts";
 import type { Credential } from "./credential.ts";
+import { isLoopback } from "./endpoint.ts";
 import { authFailed, malformed, refused } from "./failure.ts";
 import { limits } from "./limits.ts";
 import type { HttpRequest, Send } from "./transport.ts";
@@ -28,11 +29,12 @@ export async function requestToken(
   const url = tokenUrl(request, challenge, plainHttp);
   const parameters = new URLSearchParams();
   if (challenge.service !== null) parameters.set("service", challenge.service);
-  const ask = credential?.kind === "identity" ? oauthRequest : tokenRequest;
-  const asked = ask(url, parameters, scopesOf(request, challenge), credential);
+  const login = isOtherLocalServer(request.url, url) ? null : credential;
+  const ask = login?.kind === "identity" ? oauthRequest : tokenRequest;
+  const asked = ask(url, parameters, scopesOf(request, challenge), login);
   const response = await send(asked);
   if (response.status === 400 || response.status === 401 || response.status === 403) {
-    const who = credential === null ? "without a login" : "with the stored login";
+    const who = login === null ? "without a login" : "with the stored login";
     throw authFailed(request, `the token server ${url.host} answered ${response.status} ${who}`);
   }
   if (response.status !== 200) throw refused(asked, response);
@@ -84,6 +86,11 @@ function oauthRequest(
 function scopesOf({ scope }: HttpRequest, challenge: BearerChallenge): string[] {
   const wanted = challenge.scope?.split(" ").filter((each) => each !== "") ?? [];
   return [...new Set(scope === undefined ? wanted : [...wanted, scope])];
+}
+
+/** On one machine every port can be another user's: what listens at the registry's may send the login on to its own. */
+function isOtherLocalServer(registry: URL, realm: URL): boolean {
+  return isLoopback(registry.host) && registry.host !== realm.host;
 }
 
 /** The login is sent there, so it must be https, unless the registry itself is plain. */

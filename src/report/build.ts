@@ -8,6 +8,7 @@ import { reportProblem } from "./problems.ts";
 import { progressLine } from "./progress.ts";
 import type { Style } from "./style.ts";
 import { count } from "./table.ts";
+import { mark } from "./terminal-text.ts";
 
 export interface BuildReporter {
   onEvent(event: BuildEvent): void;
@@ -54,7 +55,7 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
   const running = new Map<string, number>();
   let done = 0;
   let failed = 0;
-  const clear = "\r\u001b[K";
+  const clear = mark("clearLine");
   const draw = () =>
     write(clear + progressLine({ total, done, failed, running, now: clock(), started, columns }));
   const timer = setInterval(draw, 200);

@@ -1,4 +1,6 @@
-/** Colour by meaning, or none. */
+/** Colour by meaning, or none. The marks become escape codes where the program prints: see terminal-text.ts. */
+
+import { mark } from "./terminal-text.ts";
 
 export interface Style {
   readonly good: (text: string) => string;
@@ -25,10 +27,7 @@ const coloured: Style = {
 };
 
 function paint(format: "green" | "red" | "yellow" | "dim" | "bold", text: string): string {
-  // Loaded here: a command whose answer has no colour starts sooner without it.
-  const { styleText } = process.getBuiltinModule("node:util");
-  // The stream was asked by wantsColor; styleText would ask standard output again.
-  return styleText(format, text, { validateStream: false });
+  return `${mark(format)}${text}${mark("end")}`;
 }
 
 export function styleFor(color: boolean): Style {

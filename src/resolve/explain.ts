@@ -3,12 +3,13 @@
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/problems.ts";
 import type { Lock } from "../lock/lock.ts";
+import { printable } from "../printable.ts";
 import { describeCode } from "./describe-code.ts";
 import { existingCells } from "./existing-cells.ts";
 import { findCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
-import { listSome, printable } from "./misfit.ts";
+import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { plainPins } from "./pins.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";

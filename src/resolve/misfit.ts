@@ -1,16 +1,12 @@
 /** How a rule says no. */
 
+import { printable } from "../printable.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
 /** `message` holds both numbers that clash, `fix` the smallest change that would make the image fit. */
 export function misfit(code: ReasonCode, message: string, fix: string, by?: number): Misfit {
   const found = { ok: false, code, message: printable(message), fix: printable(fix) } as const;
   return by === undefined ? found : { ...found, by };
-}
-
-/** Facts and locks come from other machines: what they hold must not move a terminal's cursor. */
-export function printable(line: string): string {
-  return line.replace(/\p{Cc}/gu, "?");
 }
 
 /** `a, b, c and 4 more` */

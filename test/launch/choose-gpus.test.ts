@@ -195,7 +195,7 @@ it("moves no terminal's cursor with the name of a GPU or of a program", () => {
   if (choice.ok) throw new Error("it is taken");
   const holders = new Map([[0, [{ pid: 1, program: "\u001b]0;x\u0007", memoryMiB: null }]]]);
   expect(gpusBusy(choice, holders).message).toContain(
-    "GPU 0 (?[2JH?): 1 process, 1 MiB used: ?]0;x? (pid 1)",
+    "GPU 0 (\\u001b[2JH\\u000a): 1 process, 1 MiB used: \\u001b]0;x\\u0007 (pid 1)",
   );
 });
 

@@ -54,7 +54,7 @@ describe("what may work the next time is tried again", () => {
       code: "REGISTRY_FAILED",
       exitCode: 5,
       message: expect.stringContaining(
-        `GET http://${server.host}/v2/team/app/manifests/1: 500 Internal Server Error (UNKNOWN: disk is [31m full) after 3 attempts`,
+        `GET http://${server.host}/v2/team/app/manifests/1: 500 Internal Server Error (UNKNOWN: disk is\\u001b[31m full) after 3 attempts`,
       ),
     });
     expect(server.asked).toHaveLength(3);

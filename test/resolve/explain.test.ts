@@ -74,7 +74,7 @@ describe("explainResolution", () => {
       host,
     );
     expect(lines.join("")).not.toMatch(/\p{Cc}/u);
-    expect(lines.join("")).toContain("?[2JH100");
+    expect(lines.join("")).toContain("\\u001b[2JH100");
   });
 
   it("shows the gap when a GPU host gets no GPU image", () => {
