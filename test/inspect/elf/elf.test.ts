@@ -8,6 +8,7 @@ import { elfMachine, readElf } from "../../../src/inspect/elf/elf.ts";
 import { readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
 import { readSymbols, symbolType } from "../../../src/inspect/elf/symbols.ts";
 import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
 
 const gcc = spawnSync("gcc", ["--version"]).status === 0 ? "gcc" : null;
 
@@ -31,7 +32,7 @@ int chosen(void) __attribute__((ifunc("pick")));
 int main(void) { return chosen(); }
 `;
 
-describe.skipIf(gcc === null)(`ELF files by gcc${gcc === null ? " (skipped: no gcc)" : ""}`, () => {
+describe("ELF files by gcc", needs(gcc === null ? "no gcc (apt-get install gcc libc6-dev)" : null), () => {
   it("have sections, segments, libraries and an interpreter", () => {
     const { source, elf } = opened(compile(empty));
     expect(elf).toMatchObject({ bits: 64, damage: [] });
@@ -55,23 +56,27 @@ describe.skipIf(gcc === null)(`ELF files by gcc${gcc === null ? " (skipped: no g
     expect(notes.neededLevel).toBeNull();
   });
 
-  it.skipIf(process.arch !== "x64")("say the level that the loader enforces", () => {
+  it("say the level that the loader enforces", needs(process.arch === "x64" ? null : "no x86-64 CPU"), () => {
     const { source, elf } = opened(compile(empty, ["-march=x86-64-v3", "-mneeded"]));
     expect(elf.machine).toBe(elfMachine.x86_64);
     expect(readGnuNotes(readNotes(source, elf)).neededLevel).toBe("x86-64-v3");
   });
 
-  it.skipIf(process.arch !== "x64")("show functions that are chosen when the program starts", () => {
-    const { source, elf } = opened(compile(resolver));
-    const symbols = [...readSymbols(source, elf, "symbols")];
-    expect(symbols.find(({ name }) => name === "chosen")?.type).toBe(symbolType.indirectFunction);
-    expect(symbols.find(({ name }) => name === "main")).toMatchObject({
-      type: symbolType.function,
-      isImport: false,
-    });
-  });
+  it(
+    "show functions that are chosen when the program starts",
+    needs(process.arch === "x64" ? null : "no x86-64 CPU"),
+    () => {
+      const { source, elf } = opened(compile(resolver));
+      const symbols = [...readSymbols(source, elf, "symbols")];
+      expect(symbols.find(({ name }) => name === "chosen")?.type).toBe(symbolType.indirectFunction);
+      expect(symbols.find(({ name }) => name === "main")).toMatchObject({
+        type: symbolType.function,
+        isImport: false,
+      });
+    },
+  );
 
-  it.skipIf(process.arch !== "x64")("may have 32 bits", () => {
+  it("may have 32 bits", needs(process.arch === "x64" ? null : "no x86-64 CPU"), () => {
     const cwd = makeFolder({ "a.s": ".globl x\nx: ret\n" });
     execFileSync("as", ["--32", "a.s", "-o", "a.o"], { cwd });
     const { elf } = opened(readFileSync(join(cwd, "a.o")));

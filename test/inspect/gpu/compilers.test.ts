@@ -17,8 +17,9 @@ import {
   hasCuda,
   ptxas12,
   realLibraries,
-  withoutCuda,
+  whyNoCuda,
 } from "../support/cuda-tools.ts";
+import { needs } from "../../support/needs.ts";
 
 const program = `__global__ void add(float *a, const float *b) { a[threadIdx.x] += b[threadIdx.x]; }
 int main() { add<<<1, 32>>>(nullptr, nullptr); return 0; }
@@ -38,7 +39,7 @@ const targets = [
 ];
 const all = ["sm_75", "sm_90", "sm_90a", "sm_100f", "sm_103a", "sm_120f", "compute_75", "compute_120f"];
 
-describe.skipIf(!hasCuda)(`nvcc${withoutCuda}`, () => {
+describe("nvcc", needs(whyNoCuda), () => {
   const folder = () => makeFolder({ "k.cu": program });
 
   it.each([
@@ -112,8 +113,9 @@ describe.skipIf(!hasCuda)(`nvcc${withoutCuda}`, () => {
   });
 });
 
-describe.skipIf(!hasCuda || ptxas12 === null)(
-  `ptxas 12${ptxas12 === null ? " (skipped: no IMGMATCH_CUDA12_PTXAS)" : withoutCuda}`,
+describe(
+  "ptxas 12",
+  needs(whyNoCuda, ptxas12 === null ? "no ptxas of CUDA 12 (IMGMATCH_CUDA12_PTXAS)" : null),
   () => {
     const ptx = (target: string) =>
       `.version 8.7\n.target ${target}\n.address_size 64\n.visible .entry k() { ret; }\n`;
@@ -142,8 +144,9 @@ describe.skipIf(!hasCuda || ptxas12 === null)(
 );
 
 const libraries = hasCuda ? realLibraries() : [];
-describe.skipIf(libraries.length === 0)(
-  `real libraries${libraries.length === 0 ? " (skipped: none below IMGMATCH_CUDA_LIBRARIES)" : ""}`,
+describe(
+  "real libraries",
+  needs(whyNoCuda, libraries.length === 0 ? "no libraries with GPU code (IMGMATCH_CUDA_LIBRARIES)" : null),
   () => {
     it.each(libraries)("%s", (path) => {
       const theirs = entriesByCuobjdump(path);

@@ -14,7 +14,9 @@ import type { FatbinEntry } from "../../../src/inspect/gpu/fatbin-entry.ts";
 
 const home = process.env.IMGMATCH_CUDA_HOME ?? "";
 export const hasCuda = existsSync(join(home, "bin/nvcc")) && existsSync(join(home, "bin/cuobjdump"));
-export const withoutCuda = hasCuda ? "" : " (skipped: no IMGMATCH_CUDA_HOME with bin/nvcc and bin/cuobjdump)";
+export const whyNoCuda = hasCuda
+  ? null
+  : "no nvcc and cuobjdump (IMGMATCH_CUDA_HOME=/path/to/nvidia/cu13, as NVIDIA's wheels unpack)";
 export const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS ?? null;
 const libraryFolder = process.env.IMGMATCH_CUDA_LIBRARIES ?? null;
 
