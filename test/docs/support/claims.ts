@@ -17,11 +17,8 @@ export function claimsOf(text: string): readonly Claim[] {
   );
 }
 
-/** Rows of a page's tables that say what happens, without their headings. */
+/** Rows of the tables whose last column is `test`, without their headings. */
 export function claimRows(text: string): readonly string[] {
-  const lines = text.split("\n");
-  return lines.filter(
-    (line, index) =>
-      line.startsWith("|") && !/^\|[ :|-]+$/.test(line) && !/^\|[ :|-]+$/.test(lines[index + 1] ?? ""),
-  );
+  const tables = text.match(/^\|.*\| test +\|\n\|[ :|-]+\|\n(?:\|.*\|\n?)+/gm) ?? [];
+  return tables.flatMap((table) => table.trimEnd().split("\n").slice(2));
 }

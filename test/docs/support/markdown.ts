@@ -28,6 +28,7 @@ export function readPages(): readonly Page[] {
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     ...docs.sort().map((name) => `docs/${name}`),
   ];
   return paths.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
