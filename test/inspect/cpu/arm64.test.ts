@@ -4,6 +4,7 @@ import { readArm64Code } from "../../../src/inspect/cpu/arm64-code.ts";
 import { arm64Rows } from "../../../src/inspect/cpu/arm64-table.ts";
 import { randomFrom } from "../../hostile/mutate.ts";
 import { hasLlvm, knownWords } from "../support/arm64-oracle.ts";
+import { needs } from "../../support/needs.ts";
 
 function code(words: readonly number[], isFunction = true) {
   const bytes = Buffer.alloc(words.length * 4);
@@ -71,7 +72,7 @@ const everything =
     " ",
   );
 
-describe.skipIf(!hasLlvm)(`the table against LLVM${hasLlvm ? "" : " (skipped: no llvm-mc)"}`, () => {
+describe("the table against LLVM", needs(hasLlvm ? null : "no llvm-mc (apt-get install llvm)"), () => {
   const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
   const random = randomFrom(seed, 0);
   const words = Uint32Array.from({ length: 6000 }, (_, index) => {

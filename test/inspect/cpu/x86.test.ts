@@ -9,6 +9,7 @@ import { codeRegions } from "../../../src/inspect/cpu/regions.ts";
 import { readX86Code } from "../../../src/inspect/cpu/x86-code.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
 
 const hasGcc = process.arch === "x64" && spawnSync("gcc", ["--version"]).status === 0;
 
@@ -35,7 +36,7 @@ async function codeOf(bytes: Buffer) {
   };
 }
 
-describe.skipIf(!hasGcc)(`code by gcc${hasGcc ? "" : " (skipped: no gcc for x86-64)"}`, () => {
+describe("code by gcc", needs(hasGcc ? null : "no gcc for x86-64 (apt-get install gcc libc6-dev)"), () => {
   it("of the baseline holds nothing that has to be asked for", async () => {
     const code = await codeOf(compile(loop, []));
     expect(Object.values(code.features).every(({ instructions }) => instructions === 0)).toBe(true);
