@@ -83,7 +83,8 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
   return { ranked, rejected, problems: [...host.problems, ...notes], order };
 }
 
-function twoKinds(): ImgmatchError {
+/** Nobody can have both. */
+export function twoKinds(): ImgmatchError {
   return new ImgmatchError({
     code: "USAGE",
     message: "--cpu asks for an image without GPU code, --require-gpu for one with",

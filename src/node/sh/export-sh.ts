@@ -11,6 +11,7 @@ import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest.ts";
 import { brandsByName } from "../../resolve/gpu-brand.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
+import { twoKinds } from "../../resolve/resolve.ts";
 import { checkPins, type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber } from "./compile-order.ts";
 import { toEre } from "./ere.ts";
@@ -33,6 +34,8 @@ export interface ExportShOptions {
   readonly pins?: Readonly<Record<string, string | Pin>>;
   /** Only images without GPU code. */
   readonly cpuOnly?: boolean;
+  /** Only images with GPU code. */
+  readonly requireGpu?: boolean;
   /** Of imgmatch, for `--version`. */
   readonly version: string;
   /** How long nvidia-smi may take. */
@@ -54,12 +57,13 @@ export interface ExportedScript {
  * const { text } = await exportSh(lock, { version: "0.1.0", pins: await compilePins({ python: "3.12" }) });
  */
 export async function exportSh(lock: Lock, options: ExportShOptions): Promise<ExportedScript> {
-  const { cpuOnly = false, version, smiSeconds = smiTimeoutMs / 1000 } = options;
+  const { cpuOnly = false, requireGpu = false, version, smiSeconds = smiTimeoutMs / 1000 } = options;
   const pins = plainPins(options.pins ?? {});
+  if (cpuOnly && requireGpu) throw twoKinds();
   requireKnownAxes(pins, lock.images);
   const images = Object.entries(lock.images)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .filter(([, image]) => isOffered(image, pins, cpuOnly));
+    .filter(([, image]) => isOffered(image, pins) && isOfKind(image, { cpuOnly, requireGpu }));
   requireSafeText(lock, images);
   const fleet = fleetRows(images, lock.prefer);
   const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));
@@ -70,7 +74,7 @@ export async function exportSh(lock: Lock, options: ExportShOptions): Promise<Ex
     readsRuntime: fleet.needsBrand,
   };
   const text = [
-    `#!/bin/sh\n${heading(shell, pins, cpuOnly)}`,
+    `#!/bin/sh\n${heading(shell, pins, { cpuOnly, requireGpu })}`,
     compact(shellHead(shell)),
     ...(cpuOnly ? ['f="$f\ncpu"'] : []),
     compact(shellFacts(shell)),
@@ -79,19 +83,29 @@ export async function exportSh(lock: Lock, options: ExportShOptions): Promise<Ex
   return { text, lockDigest, images: images.length };
 }
 
-/** What `resolve` would not reject on every host for the user's wish or for never having been built. */
-function isOffered({ axes, digest, requires }: LockedImage, pins: Pins, cpuOnly: boolean): boolean {
-  return digest !== null && checkPins(axes, pins) === null && !(cpuOnly && requires.cuda !== null);
+/** What `resolve` would not reject on every host for a pin or for never having been built. */
+function isOffered({ axes, digest }: LockedImage, pins: Pins): boolean {
+  return digest !== null && checkPins(axes, pins) === null;
+}
+
+interface Kinds {
+  readonly cpuOnly: boolean;
+  readonly requireGpu: boolean;
+}
+
+function isOfKind({ requires }: LockedImage, { cpuOnly, requireGpu }: Kinds): boolean {
+  return !(requires.cuda === null ? requireGpu : cpuOnly);
 }
 
 function heading(
   { version, title, lockDigest }: { version: string; title: string; lockDigest: string },
   pins: Pins,
-  cpuOnly: boolean,
+  { cpuOnly, requireGpu }: Kinds,
 ): string {
   const wishes = [
     ...Object.entries(pins).map(([axis, { text }]) => `${axis}=${text}`),
     ...(cpuOnly ? ["--cpu"] : []),
+    ...(requireGpu ? ["--require-gpu"] : []),
   ];
   return [
     `# Prints the image of ${title} that was built for this host. Made by imgmatch ${version}: imgmatch export sh`,

@@ -68,7 +68,7 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
       (["proprietary", "open"] as const).map((module) =>
         tabulate((driver, cuda) => {
           const view = nvidiaView(driver, cuda, { scale, module, compute });
-          return checkGpuPresence(hostView(view)) === null ? "+" : "-";
+          return checkGpuPresence(hostView(view)).ok ? "+" : "-";
         }, steps),
       ),
     );

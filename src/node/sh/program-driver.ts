@@ -184,7 +184,7 @@ export const driverMain = String.raw`
     wsl = ("/dev/dxg" in has) || (tolower(release) ~ /microsoft/ && ("${wslLibraries}/libcuda.so.1" in has))
     control = "/dev/nvidiactl" in has
     readtegra()
-    scale = "linux"
+    scale = wsl ? "wsl" : tegra ? "l4t" : "linux"
     driver = loaded || denied || wsl || control
     if (!driver && !pn && !tegra) return
     device = 1
@@ -217,10 +217,8 @@ export const driverMain = String.raw`
     named = told
     if (!listed && tegra && chip) { gpu(0, "", "", "", "", ""); listed = 1 }
     drv = wsl ? library : module != "" ? module : l4t ? "" : smidriver
-    if (wsl && library != "") scale = "wsl"
     cudaversion()
     for (i = 0; i < N; i++) complete(i)
-    if (N && tegra) scale = scale == "wsl" ? scale : "l4t"
     if (inside || wsl || tegra) return
     # GPUs on the bus that the driver does not list.
     for (i = 1; i <= pn; i++) {

@@ -1,0 +1,92 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { probeHost } from "../../../src/host/probe.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { resolveImage } from "../../../src/resolve/resolve.ts";
+import { anyLock } from "../../properties/support/machines.ts";
+import { findDialects } from "./support/dialects.ts";
+import { wholeFleet } from "./support/fleet.ts";
+import { fakeSmi, writeMachine } from "./support/machine.ts";
+import { machineIo } from "./support/machine-io.ts";
+import { type Chance, chanceOf, pick, randomMachine } from "./support/random-machine.ts";
+import { runScripts } from "./support/run-scripts.ts";
+
+/** 400 machines, or IMGMATCH_SH_RUNS: CI asks for 10,000. */
+const runs = Number(process.env.IMGMATCH_SH_RUNS ?? 400);
+const seed = Number(process.env.IMGMATCH_SH_SEED ?? 20261121);
+const perFleet = 40;
+
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-sh-random-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const bin = join(folder, "bin");
+mkdirSync(bin);
+writeFileSync(join(bin, "nvidia-smi"), fakeSmi, { mode: 0o755 });
+const dialects = findDialects(join(folder, "awks"));
+
+const preferences = [
+  ["toolkit"],
+  ["code"],
+  ["tier", "cuda=12.4r"],
+  ["targets", "cpu"],
+  ["march=x86-64-v3"],
+  ["gpu"],
+  ["cpu", "code"],
+];
+
+function randomLock(chance: Chance, round: number): Lock {
+  const prefer = chance() < 0.5 ? {} : { prefer: pick(chance, preferences) };
+  if (chance() < 0.4) {
+    const [lock] = fc.sample(anyLock, { seed: seed + round, numRuns: 1 });
+    if (lock !== undefined) return { ...lock, ...(chance() < 0.5 ? {} : { prefer: ["code"] }) };
+  }
+  const share = chance();
+  return { ...wholeFleet((cell) => /x86-64|arrowlake/.test(cell) && chance() < share), ...prefer };
+}
+
+test(`answers as resolve does on ${runs} random machines and their fleets`, async () => {
+  const chance = chanceOf(seed);
+  const wrong: string[] = [];
+  const seen = { image: 0, gpuImage: 0, none: 0, broken: 0 };
+  for (let round = 0; round * perFleet < runs; round++) {
+    const lock = randomLock(chance, round);
+    if (Object.keys(lock.images).length === 0) continue;
+    const cpuOnly = chance() < 0.1;
+    const pins = chance() < 0.15 ? { cuda: "none" } : {};
+    const place = join(folder, `${round}`);
+    mkdirSync(place);
+    const script = join(place, "fleet.sh");
+    writeFileSync(script, (await exportSh(lock, { version: "1.0.0", cpuOnly, pins, smiSeconds: 20 })).text);
+    const machines = Array.from({ length: perFleet }, () => randomMachine(chance));
+    for (const [index, { machine }] of machines.entries()) writeMachine(join(place, `m${index}`), machine);
+    const results = runScripts(
+      place,
+      pick(chance, dialects),
+      machines.map(({ machine: { env, smi } }, index) => ({
+        script,
+        root: join(place, `m${index}`),
+        env,
+        smi: smi === null ? null : bin,
+      })),
+    );
+    for (const [index, { machine, nvml }] of machines.entries()) {
+      const facts = await probeHost(machineIo(machine, nvml));
+      const { match, rejected } = resolveImage(lock, facts, { cpuOnly, pins });
+      const broken = rejected.some(({ code }) => code === "HOST_BROKEN");
+      const want = match !== null ? `0 ${match.reference}` : broken ? "4 " : "3 ";
+      const { status = -1, stdout = "", stderr = "" } = results[index] ?? {};
+      const got = `${status} ${stdout.trim()}`;
+      if (match === null) seen[broken ? "broken" : "none"]++;
+      else seen[lock.images[match.cell]?.requires.cuda === null ? "image" : "gpuImage"]++;
+      if (got !== want) wrong.push(`round ${round}, machine ${index}: ${want}, not ${got}: ${stderr.trim()}`);
+    }
+    if (wrong.length > 10) break;
+    rmSync(place, { recursive: true });
+  }
+  expect(wrong.join("\n"), `seed ${seed}`).toBe("");
+  // Machines that nothing fits teach little.
+  for (const [kind, count] of Object.entries(seen)) expect(count, kind).toBeGreaterThan(runs / 50);
+}, 3_600_000);
