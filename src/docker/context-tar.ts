@@ -1,9 +1,9 @@
 /** A build context as a tar stream, for engines without sessions: the same files give the same bytes on every machine. */
 
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import type { ContextEntry } from "../io/context.ts";
-import { contextItems, notSendable, textItem } from "./context-items.ts";
-import { endOfTar, tarHeader, tarPadding } from "./tar.ts";
+import { type ContextItem, contextItems, notSendable, textItem } from "./context-items.ts";
+import { tarStream } from "./tar.ts";
 
 /** Where the rendered Dockerfile lies inside the context. */
 export const dockerfileName = ".imgmatch.Dockerfile";
@@ -22,18 +22,13 @@ export interface ContextSource {
  * with `CONTEXT_CHANGED` before the archive is whole, and an engine takes no half archive.
  */
 export function contextTar(source: ContextSource): Readable {
-  return Readable.from(tarChunks(source), { objectMode: false });
+  return tarStream(items(source));
 }
 
-async function* tarChunks({ contextDir, contextFiles, dockerfile, mtime }: ContextSource) {
+function* items({ contextDir, contextFiles, dockerfile, mtime }: ContextSource): Generator<ContextItem> {
   if (contextFiles.some(({ path }) => path === dockerfileName)) {
     throw notSendable(dockerfileName, "imgmatch sends its Dockerfile under this name");
   }
-  const items = contextItems(contextDir, contextFiles, mtime);
-  for (const item of [textItem(dockerfileName, Buffer.from(dockerfile, "utf8"), mtime), ...items]) {
-    yield tarHeader({ ...item, path: item.type === "folder" ? `${item.path}/` : item.path });
-    if (item.content !== null) yield* item.content();
-    yield tarPadding(item.size);
-  }
-  yield endOfTar;
+  yield textItem(dockerfileName, Buffer.from(dockerfile, "utf8"), mtime);
+  yield* contextItems(contextDir, contextFiles, mtime);
 }

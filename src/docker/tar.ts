@@ -1,81 +1,53 @@
-/** Headers of a POSIX tar archive (IEEE Std 1003.1, pax, "ustar Interchange Format" and "pax Interchange Format"). */
+/** A tar archive as a stream: the same entries give the same bytes on every machine. */
 
-export interface TarEntry {
-  /** With forward slashes; a folder's ends with one. */
-  readonly path: string;
-  readonly type: "file" | "folder" | "link";
-  /** Only for a link. */
-  readonly target?: string;
-  readonly mode: number;
-  /** Bytes that follow the header. */
-  readonly size: number;
-  /** Seconds since 1970. */
-  readonly mtime: number;
+import { Readable } from "node:stream";
+import { createTarPacker, type TarHeader, type TarPackController } from "modern-tar";
+import type { ContextItem } from "./context-items.ts";
+
+const types = { file: "file", link: "symlink", folder: "directory" } as const satisfies Record<
+  ContextItem["type"],
+  TarHeader["type"]
+>;
+
+/** What an entry's content throws ends the stream before the archive is whole. */
+export function tarStream(entries: Iterable<ContextItem>): Readable {
+  const { readable, controller } = createTarPacker();
+  fill(controller, entries).catch((error: unknown) => controller.error(error));
+  return Readable.fromWeb(readable);
 }
 
-const blockSize = 512;
-const typeFlags = { file: "0", link: "2", folder: "5", pax: "x" } as const;
-/** Eleven octal digits: larger files need a pax record. */
-const largestOctal = 8 ** 11 - 1;
-
-/** Two empty blocks end an archive. */
-export const endOfTar: Uint8Array = Buffer.alloc(2 * blockSize);
-
-/** Zeros that fill the last block of `size` bytes. */
-export function tarPadding(size: number): Uint8Array {
-  return Buffer.alloc((blockSize - (size % blockSize)) % blockSize);
+async function fill(controller: TarPackController, entries: Iterable<ContextItem>): Promise<void> {
+  for (const entry of entries) {
+    const body = controller.add(headerOf(entry)).getWriter();
+    // The stream's own end is what tells of a failure: these promises would be rejections that nobody reads.
+    body.closed.catch(() => {});
+    if (entry.content !== null) {
+      for await (const chunk of entry.content()) {
+        await body.ready;
+        await body.write(chunk);
+      }
+    }
+    await body.close();
+  }
+  controller.finalize();
 }
 
-/** The header of an entry, with a pax header before it when a name or a size does not fit ustar. */
-export function tarHeader(entry: TarEntry): Uint8Array {
-  const records: Record<string, string> = {};
-  if (!fits(entry.path, 100)) records.path = entry.path;
-  if (entry.target !== undefined && !fits(entry.target, 100)) records.linkpath = entry.target;
-  if (entry.size > largestOctal) records.size = String(entry.size);
-  const header = ustar(entry, typeFlags[entry.type]);
-  if (Object.keys(records).length === 0) return header;
-  const body = Buffer.concat(Object.entries(records).map(([key, value]) => paxRecord(key, value)));
-  const paxEntry = { ...entry, path: "@PaxHeader", mode: 0o644, size: body.length } as const;
-  return Buffer.concat([
-    ustar({ ...paxEntry, target: "" }, typeFlags.pax),
-    body,
-    tarPadding(body.length),
-    header,
-  ]);
+/** Everything that the library would otherwise take from the clock or leave open, so that only content decides the bytes. */
+function headerOf({ path, type, target, mode, size, mtime }: ContextItem): TarHeader {
+  const name = type === "folder" ? `${path}/` : path;
+  const pax = paxOf({ path: name, ...(target === undefined ? {} : { linkpath: target }) });
+  return {
+    ...{ name, type: types[type], mode, size, uid: 0, gid: 0, mtime: new Date(mtime * 1000) },
+    ...(target === undefined ? {} : { linkname: target }),
+    ...(pax === null ? {} : { pax }),
+  };
 }
 
-function ustar({ path, target = "", mode, size, mtime }: TarEntry, type: string): Buffer {
-  const header = Buffer.alloc(blockSize);
-  header.set(Buffer.from(path).subarray(0, 100), 0);
-  octal(header, mode, 100, 8);
-  octal(header, 0, 108, 8); // uid
-  octal(header, 0, 116, 8); // gid
-  octal(header, Math.min(size, largestOctal), 124, 12);
-  octal(header, mtime, 136, 12);
-  header.fill(" ", 148, 156); // The checksum counts itself as spaces.
-  header.write(type, 156);
-  header.set(Buffer.from(target).subarray(0, 100), 157);
-  header.write("ustar\u000000", 257);
-  octal(header, 0, 329, 8); // device numbers
-  octal(header, 0, 337, 8);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-  return header;
-}
-
-/** `LENGTH KEY=VALUE\n`, where LENGTH counts its own digits. */
-function paxRecord(key: string, value: string): Buffer {
-  const body = Buffer.from(` ${key}=${value}\n`);
-  let length = body.length + 1;
-  while (String(length).length + body.length !== length) length = String(length).length + body.length;
-  return Buffer.concat([Buffer.from(String(length)), body]);
-}
-
-function octal(header: Buffer, value: number, at: number, width: number): void {
-  header.write(`${value.toString(8).padStart(width - 1, "0")}\0`, at);
-}
-
-// Beyond ASCII ustar has no agreed encoding; a pax path is UTF-8 by definition.
-function fits(text: string, bytes: number): boolean {
-  return text.length <= bytes && /^[\x20-\x7e]*$/.test(text);
+/**
+ * The library writes a pax record for what is too long, and text beyond ASCII as it is: ustar has no agreed encoding for that,
+ * a pax record is UTF-8 by definition (IEEE Std 1003.1, pax, "pax Header Block").
+ */
+function paxOf(texts: Readonly<Record<string, string>>): Record<string, string> | null {
+  const records = Object.entries(texts).filter(([, text]) => !/^[\x20-\x7e]*$/.test(text));
+  return records.length === 0 ? null : Object.fromEntries(records);
 }

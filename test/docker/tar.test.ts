@@ -1,11 +1,13 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { notSendable } from "../../src/docker/context-items.ts";
 import { contextTar, dockerfileName } from "../../src/docker/context-tar.ts";
-import { tarHeader } from "../../src/docker/tar.ts";
+import { tarStream } from "../../src/docker/tar.ts";
 import type { ContextEntry } from "../../src/io/context.ts";
 import { contextEntries } from "../support/context-entries.ts";
 
@@ -101,10 +103,57 @@ describe("context as a tar", () => {
     await expect(readEntries({ ...file, path })).rejects.toMatchObject({ name: "InternalError" });
   });
 
-  it("gives a file over 8 GiB its size in a pax record", () => {
+  const sample = { path: "big", type: "file", mode: 0o644, mtime: 0 } as const;
+  const zeros = async function* () {
+    for (;;) yield Buffer.alloc(1024 ** 2);
+  };
+
+  it("gives a file over 8 GiB its size in a pax record, and stops when nobody reads on", async () => {
     const size = 9 * 1024 ** 3;
-    const header = Buffer.from(tarHeader({ path: "big", type: "file", mode: 0o644, size, mtime: 0 }));
-    expect(header.toString("latin1")).toContain(`19 size=${size}\n`);
-    expect(header.length).toBe(3 * 512);
+    const sent = { chunks: 0, ended: false };
+    const content = async function* () {
+      try {
+        for await (const chunk of zeros()) {
+          sent.chunks += 1;
+          yield chunk;
+        }
+      } finally {
+        sent.ended = true;
+      }
+    };
+    const stream = tarStream([{ ...sample, size, content }]);
+    const first: Buffer[] = [];
+    for await (const chunk of stream) {
+      first.push(chunk);
+      if (Buffer.concat(first).length > 3 * 512) break;
+    }
+    expect(Buffer.concat(first).toString("latin1")).toContain(`19 size=${size}\n`);
+    await vi.waitFor(() => expect(sent.ended).toBe(true));
+    expect(sent.chunks).toBeLessThan(32);
+  });
+
+  it("ends without the archive's end when a file has more or less than it was said to have", async () => {
+    const short = async function* () {
+      yield Buffer.from("ab");
+    };
+    for (const size of [1, 3]) {
+      await expect(buffer(tarStream([{ ...sample, size, content: short }]))).rejects.toThrow(/size/i);
+    }
+  });
+
+  it("hands on what a file's content throws", async () => {
+    const content = async function* () {
+      yield Buffer.from("ab");
+      throw notSendable("big", "gone");
+    };
+    const reading = buffer(tarStream([{ ...sample, size: 4, content }]));
+    await expect(reading).rejects.toMatchObject({ code: "CONTEXT_NOT_FOUND" });
+  });
+
+  it("writes the same bytes as ever: no clock, no owner, no name of this machine", async () => {
+    const bytes = await read(everything, "FROM scratch\n", 86_400);
+    expect(createHash("sha256").update(bytes).digest("hex")).toMatchInlineSnapshot(
+      `"c74d7eea12a31b0afc947145e02eaecba1d871100dab9871648dc341d92fc8af"`,
+    );
   });
 });
