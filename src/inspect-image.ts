@@ -2,6 +2,7 @@
 
 import { connectDocker } from "./docker/api.ts";
 import { ImgmatchError } from "./errors.ts";
+import { isRecord } from "./oci/json.ts";
 import type { RegistryClient } from "./registry/client.ts";
 import { type ImageConfig, parseImageConfig, readImageConfig } from "./registry/platform-image.ts";
 import { readPlatforms } from "./registry/platforms.ts";
@@ -119,8 +120,4 @@ function described({ os, architecture, variant, labels, env }: ImageConfig) {
 /** As `docker pull` does. */
 function withDefaultTag(reference: ImageReference): ImageReference {
   return reference.tag === null && reference.digest === null ? { ...reference, tag: "latest" } : reference;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

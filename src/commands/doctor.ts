@@ -7,6 +7,7 @@ import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "../errors
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
+import { fieldsOf } from "../oci/json.ts";
 import { dockerConfigPath } from "../registry/credentials.ts";
 import { listLogins } from "../registry/docker-config.ts";
 import { type Style, styleFor } from "../report/style.ts";
@@ -62,8 +63,8 @@ async function readEngine(env: Environment): Promise<EngineState> {
   try {
     const api = await connectDocker(env);
     const [version, info] = [await api.json("GET", "/version"), await api.json("GET", "/info")];
-    const { Version, Os, Arch } = record(version);
-    const { Runtimes } = record(info);
+    const { Version, Os, Arch } = fieldsOf(version);
+    const { Runtimes } = fieldsOf(info);
     const platform = typeof Os === "string" && typeof Arch === "string" ? `${Os}/${Arch}` : null;
     return {
       configured,
@@ -72,7 +73,7 @@ async function readEngine(env: Environment): Promise<EngineState> {
         ok: true,
         name: `docker ${typeof Version === "string" ? Version : `API ${api.version}`}`,
         shown: api.endpoint.shown,
-        info: { platform, nvidiaRuntime: Object.hasOwn(record(Runtimes), "nvidia") },
+        info: { platform, nvidiaRuntime: Object.hasOwn(fieldsOf(Runtimes), "nvidia") },
       },
     };
   } catch (error) {
@@ -113,8 +114,4 @@ function isProgram(path: string): boolean {
 function problemOf(error: unknown): Problem {
   if (error instanceof ImgmatchError) return error.problems[0];
   throw error;
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }

@@ -2,6 +2,7 @@ import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { nfdCompatArtifactType, nfdCompatSpec } from "../launch/nfd-compat.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import { matchesLabel } from "../plan/match.ts";
 import { parseSelections, type Selection } from "../plan/select.ts";
 import { referenceOf } from "../resolve/resolve.ts";
@@ -15,11 +16,9 @@ export async function exportNfdCompat(flags: ExportFlags, context: CommandContex
   const lock = await readLock(lockFileOf(flags));
   const axes = [...new Set(Object.values(lock.images).flatMap((image) => Object.keys(image.axes)))].sort();
   const selections = parseSelections(flags.only ?? [], axes);
-  const selected = Object.entries(lock.images)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .filter(
-      ([cell, image]) => selections.length === 0 || selections.some((each) => selects(each, cell, image)),
-    );
+  const selected = sortedEntries(lock.images).filter(
+    ([cell, image]) => selections.length === 0 || selections.some((each) => selects(each, cell, image)),
+  );
   if (selected.length === 0 && selections.length > 0) {
     throw new ImgmatchError({
       code: "SELECTION_EMPTY",

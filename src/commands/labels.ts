@@ -1,6 +1,7 @@
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { isLabelFormat, labelFormats } from "../launch/labels/label-formats.ts";
 import { nodeLabels, resolvedLabel } from "../launch/labels/vocabulary.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import { hostFor } from "./host-options.ts";
@@ -23,7 +24,7 @@ export async function labels(flags: LabelsFlags, context: CommandContext): Promi
   }
   const { host, resolved } = await readNode(flags, context);
   const all = { ...nodeLabels(host), ...resolved };
-  const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const sorted = Object.fromEntries(sortedEntries(all));
   context.out(labelFormats[format].write(sorted, host));
   return exitCodes.ok;
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
+import { fieldsOf } from "../oci/json.ts";
 
 export type Endpoint =
   | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }
@@ -135,7 +136,7 @@ async function contextEndpoint(name: string, configFolder: string, io: EndpointI
   const fix = "run `docker context ls` and `docker context use NAME`, or set DOCKER_HOST";
   if (text === null)
     throw badEndpoint(`docker context ${JSON.stringify(name)} does not exist: no ${path}`, fix);
-  const docker = record(record(parseJson(text, path).Endpoints).docker);
+  const docker = fieldsOf(fieldsOf(parseJson(text, path).Endpoints).docker);
   const host = docker.Host;
   if (typeof host !== "string" || host === "") throw badEndpoint(`${path} names no docker endpoint`, fix);
   const folder = join(configFolder, "contexts", "tls", id, "docker");
@@ -163,14 +164,10 @@ function socket(path: string, source: string): Endpoint {
 
 function parseJson(text: string, path: string): Record<string, unknown> {
   try {
-    return record(JSON.parse(text));
+    return fieldsOf(JSON.parse(text));
   } catch (error) {
     throw badEndpoint(`${path} is not JSON: ${String(error)}`, "correct the file, or set DOCKER_HOST");
   }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function badEndpoint(message: string, fix: string): ImgmatchError {

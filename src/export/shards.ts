@@ -1,6 +1,7 @@
 /** Cells that need work, divided among the jobs of a CI run. */
 
 import { ImgmatchError } from "../errors.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface ShardCell {
   /** Cell id. */
@@ -89,7 +90,5 @@ function jobsPerGroup(sizes: readonly number[], shards: number): number[] {
 }
 
 function byBases(one: ShardCell, other: ShardCell): number {
-  const [a, b] = [one.bases.join(" "), other.bases.join(" ")];
-  if (a !== b) return a < b ? -1 : 1;
-  return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
+  return compareText(one.bases.join(" "), other.bases.join(" ")) || compareText(one.id, other.id);
 }

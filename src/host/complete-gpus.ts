@@ -6,6 +6,7 @@ import type { PciGpu } from "./pci.ts";
 import { fieldUnknown } from "./problems.ts";
 import type { RawGpu } from "./raw-gpu.ts";
 import { parseTegraName, type Tegra } from "./tegra.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];
@@ -63,7 +64,7 @@ async function completeGpu(gpu: RawGpu, pciGpus: readonly PciGpu[], tegra: Tegra
     memoryMiB: gpu.memoryMiB,
     class: tegra === null ? productClass(known?.product.class, name) : "tegra",
     integrated: tegra !== null ? true : pci === null || known === null ? null : integratedPci.includes(pci),
-    mig: [...gpu.mig].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)),
+    mig: [...gpu.mig].sort((a, b) => compareText(a.uuid, b.uuid)),
     use: gpu.use,
   };
   return { facts, source: gpu.compute === null ? (guess?.source ?? null) : null };

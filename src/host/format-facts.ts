@@ -3,6 +3,7 @@
 import { printable } from "../printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./problems.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 
 /** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */
 export function formatHostFacts(facts: HostFacts): string {
@@ -38,7 +39,7 @@ function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, prob
       message,
       ...(fix === undefined ? {} : { fix }),
     })),
-    sources: Object.fromEntries(Object.entries(sources).sort(([a], [b]) => (a < b ? -1 : 1))),
+    sources: Object.fromEntries(sortedEntries(sources)),
   };
 }
 

@@ -1,6 +1,7 @@
 /** What `kubectl get node NAME -o json` prints, as far as the facts need it. */
 
 import { ImgmatchError } from "../errors.ts";
+import { isRecord } from "../oci/json.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -72,8 +73,4 @@ function refuse(message: string, file: string): ImgmatchError {
     fix: "pass one node: kubectl get node NAME -o json",
     at: { file },
   });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

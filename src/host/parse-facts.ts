@@ -31,6 +31,7 @@ import {
   truth,
   wholeNumber,
 } from "./facts-checks.ts";
+import { compareFirst } from "../oci/text-order.ts";
 
 /** More mistakes than a person reads. */
 const maxProblems = 50;
@@ -257,5 +258,5 @@ function readSources(value: unknown, report: Report): Readonly<Record<string, st
     if (!factGrammar.source.test(fact)) report("sources", `${show(fact)} is no path of a fact`);
     return [fact, forPeople(from, `sources.${fact}`, report) ?? ""] as const;
   });
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(entries.sort(compareFirst));
 }

@@ -1,6 +1,7 @@
 /** `/sys/bus/pci/devices`: NVIDIA GPUs, also those without a driver or with another one. */
 
 import { type HostIo, textOf } from "./io.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface PciGpu {
   /** PCI address with an eight-digit domain: `00000000:17:00.0`. */
@@ -22,7 +23,7 @@ export function readPciGpus(io: HostIo): readonly PciGpu[] {
   return io
     .list(pciPath)
     .flatMap((address) => readPciGpu(io, address))
-    .sort((a, b) => (a.bus < b.bus ? -1 : 1));
+    .sort((a, b) => compareText(a.bus, b.bus));
 }
 
 function readPciGpu(io: HostIo, address: string): readonly PciGpu[] {

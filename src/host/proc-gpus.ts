@@ -2,6 +2,7 @@
 
 import { denied, type HostIo } from "./io.ts";
 import { formatBus } from "./pci.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface ProcGpu {
   /** PCI address with an eight-digit domain. */
@@ -44,5 +45,5 @@ export function readProcGpus(io: HostIo): { readonly gpus: readonly ProcGpu[]; r
     const gpu = parseProcGpu(text);
     if (!gpu.excluded) gpus.push({ ...gpu, bus: gpu.bus ?? formatBus(address) });
   }
-  return { gpus: gpus.sort((a, b) => ((a.bus ?? "") < (b.bus ?? "") ? -1 : 1)), denied: refused };
+  return { gpus: gpus.sort((a, b) => compareText(a.bus ?? "", b.bus ?? "")), denied: refused };
 }

@@ -5,9 +5,10 @@ import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../errors.ts";
-import type { Digest } from "../oci/digest.ts";
+import { type Digest, digestOf } from "../oci/digest.ts";
 import { errnoMessage, isErrno, readTextFile } from "./files.ts";
 import { openPlainFile } from "./plain-file.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */
@@ -55,11 +56,11 @@ export async function readContext(
       { cause: error },
     );
   }
-  entries.sort((one, other) => (one.path < other.path ? -1 : 1));
+  entries.sort((one, other) => compareText(one.path, other.path));
   const canonical = entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]);
   return {
     entries,
-    digest: `sha256:${createHash("sha256").update(JSON.stringify(canonical)).digest("hex")}`,
+    digest: digestOf(JSON.stringify(canonical)),
   };
 }
 

@@ -3,6 +3,7 @@
 import { type Problem, throwProblems } from "../errors.ts";
 import { formatLock } from "./format-lock.ts";
 import type { Lock, LockedImage } from "./lock.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface NamedLock {
   /** For messages. */
@@ -73,7 +74,7 @@ function choose(claims: readonly Claim[]): LockedImage | null {
 }
 
 function byAge(one: LockedImage, other: LockedImage): number {
-  return compare(one.created ?? "", other.created ?? "") || compare(textOf(one), textOf(other));
+  return compareText(one.created ?? "", other.created ?? "") || compareText(textOf(one), textOf(other));
 }
 
 function contradiction(cell: string, claims: readonly Claim[]): Problem {
@@ -109,8 +110,4 @@ function headProblems(
 /** Sorted keys: equal images are equal texts. */
 function textOf(image: LockedImage): string {
   return formatLock({ images: { image } } as unknown as Lock);
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

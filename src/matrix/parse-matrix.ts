@@ -1,6 +1,5 @@
 /** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
 
-import { createHash } from "node:crypto";
 import { type Place, type Problem, throwProblems } from "../errors.ts";
 import { parseIncludes } from "./include.ts";
 import { checkLabels } from "./labels.ts";
@@ -21,6 +20,8 @@ import {
   parseMarchValue,
 } from "./values.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
+import { digestOf } from "../oci/digest.ts";
+import { isRecord } from "../oci/json.ts";
 
 export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
 
@@ -59,7 +60,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     : ".";
   return {
     file,
-    digest: `sha256:${createHash("sha256").update(text.replaceAll("\r\n", "\n")).digest("hex")}`,
+    digest: digestOf(text.replaceAll("\r\n", "\n")),
     name: input.name,
     version: input.version,
     repository: repositoryOf(input),
@@ -267,7 +268,7 @@ function repositoryOf({ registry, name }: MatrixInput): string {
 /** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
 function wellFormedAxes(data: unknown): MatrixInput["axes"] {
   const axes: Record<string, unknown[]> = {};
-  const found = isMapping(data) && isMapping(data.axes) ? data.axes : {};
+  const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
   for (const [name, values] of Object.entries(found)) {
     if (!Array.isArray(values)) continue;
     const schema = Object.hasOwn(valueSchemas, name)
@@ -276,10 +277,6 @@ function wellFormedAxes(data: unknown): MatrixInput["axes"] {
     axes[name] = values.map((value: unknown) => schema.safeParse(value).data);
   }
   return axes as MatrixInput["axes"];
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** In the order of the file, as its author reads it. */

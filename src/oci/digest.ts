@@ -11,7 +11,7 @@ export function isDigest(text: unknown): text is Digest {
   return typeof text === "string" && digestPattern.test(text);
 }
 
-/** The digest of these bytes, as a registry names them. */
-export function digestOf(bytes: Uint8Array): Digest {
+/** The digest of these bytes, or of a text as UTF-8, as a registry names them. */
+export function digestOf(bytes: Uint8Array | string): Digest {
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }

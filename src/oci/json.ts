@@ -20,6 +20,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What stands in an object; nothing where there is none. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
 export function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }

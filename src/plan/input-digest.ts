@@ -3,8 +3,8 @@
  * else: not the time, the machine, the checkout path, the order of cells.
  */
 
-import type { Digest } from "../oci/digest.ts";
-import { createHash } from "node:crypto";
+import { type Digest, digestOf } from "../oci/digest.ts";
+import { compareFirst, sortedEntries } from "../oci/text-order.ts";
 
 /** Raised when the canonical form below changes. */
 export const inputFormat = "imgmatch-inputs/1";
@@ -27,29 +27,18 @@ export interface BuildInputs {
 export function inputDigest(inputs: BuildInputs): Digest {
   const canonical = [
     inputFormat,
-    sha256(inputs.dockerfile),
+    digestOf(inputs.dockerfile),
     inputs.context,
-    Object.entries(inputs.args).sort(byFirst),
+    sortedEntries(inputs.args),
     inputs.target,
     inputs.platform,
-    inputs.bases.map(({ ref, digest }) => [ref, digest]).sort(byFirst),
+    inputs.bases.map(({ ref, digest }) => [ref, digest] as const).sort(compareFirst),
     inputs.builder,
   ];
-  return sha256(JSON.stringify(canonical));
-}
-
-export function sha256(data: string | Uint8Array): Digest {
-  return `sha256:${createHash("sha256").update(data).digest("hex")}`;
+  return digestOf(JSON.stringify(canonical));
 }
 
 /** The part of an input digest that tags carry: 12 hexadecimal digits. */
 export function shortDigest(digest: Digest): string {
   return digest.slice("sha256:".length, "sha256:".length + 12);
-}
-
-function byFirst(
-  [one = ""]: readonly (string | undefined)[],
-  [other = ""]: readonly (string | undefined)[],
-): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

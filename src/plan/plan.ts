@@ -12,6 +12,7 @@ import { type BuildInputs, inputDigest } from "./input-digest.ts";
 import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { isSelected, type Selection, unmetSelections } from "./select.ts";
 import { compileTag, type TagOf } from "./tag.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 
 /** A cell's build inputs, with base digests that may be unknown. */
 export type PlannedInputs = Omit<BuildInputs, "bases" | "platform"> & {
@@ -55,9 +56,8 @@ function findRetired(
 ): RetiredImage[] {
   if (lock === null || lock.repository !== repository) return [];
   const known = new Set(expanded.map(({ cell }) => cell.id));
-  return Object.entries(lock.images)
+  return sortedEntries(lock.images)
     .filter(([cell]) => !known.has(cell))
-    .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([cell, image]) => ({ cell, image }));
 }
 

@@ -3,6 +3,7 @@
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { PlannedCell } from "./planned-cell.ts";
+import { compareText } from "../oci/text-order.ts";
 
 export interface BaseUpdate {
   readonly ref: string;
@@ -29,7 +30,7 @@ export function baseUpdates(
       updates.set(key, known);
     }
   }
-  return [...updates.values()].sort((one, other) => (one.ref < other.ref ? -1 : 1));
+  return [...updates.values()].sort((one, other) => compareText(one.ref, other.ref));
 }
 
 /** The lock with the current digests as the next bases of these cells. What was built stays as it was. */

@@ -3,6 +3,7 @@
 import { ImgmatchError, type Problem } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import { compareFirst } from "../oci/text-order.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { RegistryClient } from "../registry/client.ts";
@@ -56,7 +57,7 @@ export function indexConflicts(
   },
   reference: ImageReference,
 ): Problem[] {
-  const entries = [...mine.entries].sort(([one], [other]) => (one < other ? -1 : 1));
+  const entries = [...mine.entries].sort(compareFirst);
   const problems = entries.flatMap(([cell, { image }]): Problem[] => {
     const theirs = current.entries.get(cell)?.image;
     if (theirs === undefined || sameImage(theirs, image)) return [];

@@ -10,6 +10,7 @@ import {
   withDigest,
   withTag,
 } from "../oci/reference.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
@@ -60,7 +61,7 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
   const { registry, heal = false, concurrency = 16 } = options;
   const limit = pLimit(concurrency);
   const repository = parseImageReference(lock.repository);
-  const images = Object.entries(lock.images).sort(([one], [other]) => (one < other ? -1 : 1));
+  const images = sortedEntries(lock.images);
   const unpublished = images.filter(([, { digest }]) => digest === null).map(([cell]) => cell);
   const looks = images.flatMap(([cell, { tag, digest }]) =>
     digest === null ? [] : [limit(() => look(cell, tag, digest))],

@@ -5,8 +5,10 @@
 
 import type { LockedImage } from "../lock/lock.ts";
 import type { Manifest } from "./client.ts";
+import { canonical } from "../oci/canonical-json.ts";
 import { digestOf, type Digest } from "../oci/digest.ts";
 import { indexTypes } from "../oci/media-types.ts";
+import { compareText } from "../oci/text-order.ts";
 
 /** Raised when a reader of before could misread it. */
 export const indexFormat = "1";
@@ -136,11 +138,11 @@ function descriptorOf(cell: string, { image, descriptor }: IndexEntry): Record<s
     size,
     platform: { architecture, os, ...(variant === undefined ? {} : { variant }) },
     annotations: {
-      [annotations.axes]: JSON.stringify(sorted(image.axes)),
+      [annotations.axes]: JSON.stringify(canonical(image.axes)),
       [annotations.cell]: cell,
       ...(image.digest === digest ? {} : { [annotations.digest]: image.digest }),
       [annotations.inputs]: image.inputDigest,
-      [annotations.requires]: JSON.stringify(sorted(image.requires)),
+      [annotations.requires]: JSON.stringify(canonical(image.requires)),
       [annotations.tag]: image.tag,
     },
   };
@@ -155,7 +157,9 @@ function partDescriptor({ mediaType, digest, size }: Manifest): Record<string, u
 function manifestOf(entries: readonly string[], notes: Readonly<Record<string, string>>): Manifest {
   const mediaType = indexTypes.oci;
   const head = `{"schemaVersion":2,"mediaType":${JSON.stringify(mediaType)},"manifests":[`;
-  const bytes = Buffer.from(`${head}${entries.join(",")}],"annotations":${JSON.stringify(sorted(notes))}}`);
+  const bytes = Buffer.from(
+    `${head}${entries.join(",")}],"annotations":${JSON.stringify(canonical(notes))}}`,
+  );
   return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
 }
 
@@ -174,16 +178,9 @@ function chunks(texts: readonly string[], maxBytes: number): string[][] {
   return result;
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const pairs = Object.entries(value).sort(([one], [other]) => compareText(one, other));
-  return Object.fromEntries(pairs.map(([key, item]) => [key, sorted(item)]));
-}
-
 /** Whether two entries say the same of an image; their descriptors follow from its digest. */
 export function sameImage(one: IndexedImage, other: IndexedImage): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+  return JSON.stringify(canonical(one)) === JSON.stringify(canonical(other));
 }
 
 function compareNumbers(one: readonly number[], other: readonly number[]): number {
@@ -192,8 +189,4 @@ function compareNumbers(one: readonly number[], other: readonly number[]): numbe
     if (difference !== 0) return difference;
   }
   return one.length - other.length;
-}
-
-function compareText(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

@@ -8,6 +8,7 @@
 
 import type { CudaRequirement, Requirement } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePer } from "../plan/once-per.ts";
 
@@ -60,9 +61,10 @@ const sharedParts = oncePer((matrix: Matrix) =>
       ...nvidiaDockerLabels(cuda),
     };
     return {
-      labels: Object.entries(labels)
-        .sort(([one], [other]) => (one < other ? -1 : 1))
-        .map(([key, value]) => ({ key, line: value === null ? null : `LABEL ${key}=${quote(value)}` })),
+      labels: sortedEntries(labels).map(([key, value]) => ({
+        key,
+        line: value === null ? null : `LABEL ${key}=${quote(value)}`,
+      })),
       environment: Object.entries(nvidiaEnvironment(cuda)).map(
         ([key, value]) => `ENV ${key}=${quote(value)}`,
       ),

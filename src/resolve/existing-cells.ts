@@ -1,6 +1,7 @@
 /** Cells that a lock has already: no fix proposes to add one of them. */
 
 import type { Lock } from "../lock/lock.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 
 type Axes = Readonly<Record<string, string>>;
 
@@ -20,5 +21,5 @@ export function existingCells({ images }: Pick<Lock, "images">): FindCellOf {
 }
 
 function keyOf(axes: Axes): string {
-  return JSON.stringify(Object.entries(axes).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(sortedEntries(axes));
 }

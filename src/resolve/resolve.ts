@@ -14,6 +14,7 @@ import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import { type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 
 export type { ResolveOptions } from "./options.ts";
 export type { Candidate } from "./order-steps.ts";
@@ -57,7 +58,7 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
   const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
-  const cells = Object.entries(lock.images).sort(([a], [b]) => (a < b ? -1 : 1));
+  const cells = sortedEntries(lock.images);
   requireKnownAxes(judge.pins, lock.images);
 
   const fits: Candidate[] = [];

@@ -1,5 +1,7 @@
 /** Which CPU features the instructions of a file belong to, and how sure that is. */
 
+import { compareFirst } from "../../oci/text-order.ts";
+
 export interface CpuCode {
   readonly architecture: CodeArchitecture;
   /** Bytes of executable sections that were looked at. */
@@ -36,6 +38,6 @@ export function createFeatureTally(): {
       entry[use] += count;
       uses.set(name, entry);
     },
-    result: () => Object.fromEntries([...uses].sort(([a], [b]) => (a < b ? -1 : 1))),
+    result: () => Object.fromEntries([...uses].sort(compareFirst)),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
+import { compareFirst, compareText } from "../../oci/text-order.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
@@ -154,17 +155,17 @@ export function compareTargets(a: string, b: string): number {
   ];
   const [kindA, numberA] = key(a);
   const [kindB, numberB] = key(b);
-  return kindA.localeCompare(kindB) || numberA - numberB || (a < b ? -1 : a > b ? 1 : 0);
+  return kindA.localeCompare(kindB) || numberA - numberB || compareText(a, b);
 }
 
 function sorted(map: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
-  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...map].sort(compareFirst);
 }
 
 function byToolkit(a: ToolkitCount, b: ToolkitCount): number {
   const key = ({ code, minimum, maximum, isZstd }: ToolkitCount) =>
     [code, ...[minimum, maximum].map(sortable), isZstd].join(" ");
-  return key(a) < key(b) ? -1 : 1;
+  return compareText(key(a), key(b));
 }
 
 /** 12.9 before 12.10. */

@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { compareFirst } from "../../oci/text-order.ts";
 import { checkPins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
@@ -102,7 +103,7 @@ function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [stri
       const wanted = requires.cuda === null ? options.requireGpu !== true : options.cpuOnly !== true;
       return digest !== null && wanted && checkPins(axes, pins) === null;
     })
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+    .sort(compareFirst);
 }
 
 /** As the judge sees it: `--pin cuda=none` asks for a CPU image as clearly as `--cpu` does. */

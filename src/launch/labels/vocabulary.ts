@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches.ts";
 import type { HostFacts } from "../../host/facts.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
 import { type HostView, viewHost } from "../../resolve/host-view.ts";
 import { checkGpuPresence } from "../../resolve/rules/gpu-presence.ts";
 import type { NodeLabel } from "./node-label.ts";
@@ -88,7 +89,7 @@ export function nodeLabels(host: HostFacts): NodeLabels {
     ...(view.runtime === null ? {} : { [keys.runtime]: view.runtime }),
     ...nvidiaLabels(host, view),
   };
-  return Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(sortedEntries(labels));
 }
 
 /** What `resolve` picks on a node of this lock; the value is a word that every system takes. */

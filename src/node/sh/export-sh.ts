@@ -9,6 +9,7 @@ import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
 import { brandsByName } from "../../resolve/gpu-brand.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { twoKinds } from "../../resolve/resolve.ts";
@@ -61,9 +62,9 @@ export async function exportSh(lock: Lock, options: ExportShOptions): Promise<Ex
   const pins = plainPins(options.pins ?? {});
   if (cpuOnly && requireGpu) throw twoKinds();
   requireKnownAxes(pins, lock.images);
-  const images = Object.entries(lock.images)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .filter(([, image]) => isOffered(image, pins) && isOfKind(image, { cpuOnly, requireGpu }));
+  const images = sortedEntries(lock.images).filter(
+    ([, image]) => isOffered(image, pins) && isOfKind(image, { cpuOnly, requireGpu }),
+  );
   requireSafeText(lock, images);
   const fleet = fleetRows(images, lock.prefer);
   const lockDigest = digestOf(new TextEncoder().encode(formatLock(lock)));

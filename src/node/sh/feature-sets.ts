@@ -1,5 +1,7 @@
 /** Sets of CPU features, each told as what it has more than another one. */
 
+import { compareText } from "../../oci/text-order.ts";
+
 export interface FeatureSets {
   /** The number of a set, from 1 on; 0 for the empty one. */
   readonly numberOf: (features: readonly string[]) => number;
@@ -13,7 +15,7 @@ export function compileFeatureSets(all: readonly (readonly string[])[]): Feature
   const keys = [...new Set(all.map(keyOf))].filter((key) => key !== "");
   const sets = keys
     .map((key) => ({ key, features: new Set(key.split(" ")) }))
-    .sort((a, b) => a.features.size - b.features.size || (a.key < b.key ? -1 : 1));
+    .sort((a, b) => a.features.size - b.features.size || compareText(a.key, b.key));
   const rows = sets.map(({ features }, index) => {
     const parent = sets
       .slice(0, index)

@@ -3,6 +3,7 @@
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
+import { compareText } from "../../oci/text-order.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { CodeFit, Misfit } from "../verdict.ts";
@@ -108,8 +109,4 @@ function tooNew(
 
 function majorMinor(toolkit: string): string {
   return toolkit.split(".").slice(0, 2).join(".");
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

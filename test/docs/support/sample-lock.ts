@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { isReady, lockedImageOf } from "../../../src/build/jobs.ts";
 import { openFleet, planOpenFleet } from "../../../src/fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
-import { sha256 } from "../../../src/plan/input-digest.ts";
+import { digestOf } from "../../../src/oci/digest.ts";
 
 const builtAt = "2025-11-03T08:00:00.000Z";
 
 export async function sampleLock(folder: string): Promise<string> {
   const fleet = await openFleet(join(folder, "matrix.yaml"));
-  const findBaseDigest = async (ref: string): Promise<Digest> => sha256(ref);
+  const findBaseDigest = async (ref: string): Promise<Digest> => digestOf(ref);
   const { matrix, cells } = await planOpenFleet(fleet, { lock: null, findBaseDigest });
   const images = cells.filter(isReady).map((planned) => {
     const { id } = planned.cell;
-    const digest = sha256(id);
+    const digest = digestOf(id);
     const inputDigest = planned.inputDigest;
     const image = { id: digest, size: 412_000_000, digest: null };
     const built = { status: "built", how: "pushed", cell: id, inputDigest, digest, image } as const;

@@ -2,6 +2,7 @@
 
 import { StringDecoder } from "node:string_decoder";
 import { readTrace, type TraceVertex } from "../../../docker/trace.ts";
+import { fieldsOf } from "../../../oci/json.ts";
 
 export interface BuildOutput {
   /** Takes one message of the stream. */
@@ -107,20 +108,20 @@ export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
 
   return {
     read(message) {
-      const { id, aux, stream, error: text, errorDetail } = fields(message);
+      const { id, aux, stream, error: text, errorDetail } = fieldsOf(message);
       if (id === "moby.buildkit.trace" && typeof aux === "string") {
         const trace = readTrace(aux);
         for (const one of trace.vertexes) vertex(one);
         for (const { vertex, stream, bytes } of trace.logs) output(stepOf(vertex, ""), stream, bytes);
       }
-      const { ID } = fields(aux);
+      const { ID } = fieldsOf(aux);
       if (typeof ID === "string") imageId = ID;
       if (typeof stream === "string") {
         const lines = (plain + stream).split(/\r?\n/);
         plain = lines.pop() ?? "";
         for (const line of lines) onLog(line);
       }
-      const detail = fields(errorDetail).message;
+      const detail = fieldsOf(errorDetail).message;
       if (typeof detail === "string") error = detail;
       else if (typeof text === "string") error = text;
     },
@@ -138,8 +139,4 @@ export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
       return { imageId: null, failure };
     },
   };
-}
-
-function fields(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
