@@ -104,6 +104,7 @@ export const problemCodes = {
   // registry
   REFERENCE_INVALID: usage,
   IMAGE_NOT_FOUND: engine,
+  IMAGE_INVALID: engine,
   REGISTRY_UNREACHABLE: engine,
   REGISTRY_AUTH: engine,
   REGISTRY_FAILED: engine,

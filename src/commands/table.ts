@@ -237,6 +237,18 @@ export const commandTable = {
         run<{ image: string }>(async () => (await import("./check.ts")).check)({ ...flags, image }),
       ),
 
+  inspect: (command, run) =>
+    withRegistries(withJson(command))
+      .description("open an image: which CPU, GPU and driver the code of its files needs")
+      .argument("<image>", "reference, image of the engine, ./archive.tar, ./layout or ./root-folder")
+      .addOption(new Option("--from <place>", "look for a name only here").choices(["engine", "registry"]))
+      .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
+      .option("--files", "show every file, not only those that decide")
+      .option("--no-cache", "open layers again that were opened before")
+      .action((image: string, flags: object) =>
+        run<{ image: string }>(async () => (await import("./inspect.ts")).inspect)({ ...flags, image }),
+      ),
+
   doctor: (command, run) =>
     withJson(command)
       .description("examine this host, its container runtime and its container engine")

@@ -19,6 +19,8 @@ export interface DockerApi {
   json(method: Method, path: string, call?: ApiCall): Promise<unknown>;
   /** An answer that comes as one JSON value per line. Ending the loop early, or the signal, ends the request. */
   stream(method: Method, path: string, call?: ApiCall): AsyncIterable<unknown>;
+  /** An answer as it comes, of any length. Ending the loop early ends the request. */
+  bytes(method: Method, path: string, call?: ApiCall): AsyncIterable<Uint8Array>;
   /** The bare connection behind a `POST` that changes its protocol; null when the engine does not offer that. */
   upgrade(path: string, headers: UpgradeHeaders): Promise<Duplex | null>;
 }
@@ -77,6 +79,20 @@ export async function connectDocker(env: Environment, io: EndpointIo = diskIo): 
       } catch (error) {
         // The cause is on this side when the body could not be read to its end.
         if (call.body?.errored) throw call.body.errored;
+        throw call.signal?.aborted ? call.signal.reason : broken(endpoint, `${method} ${path}`, error);
+      } finally {
+        response.destroy();
+      }
+    },
+    async *bytes(method, path, call = {}) {
+      const response = await send(endpoint, target, method, `/v${version}${path}`, call);
+      const status = response.statusCode ?? 0;
+      if (status < 200 || status > 299) {
+        throw refused(endpoint, method, path, status, await readText(endpoint, response));
+      }
+      try {
+        for await (const chunk of response) yield chunk as Uint8Array;
+      } catch (error) {
         throw call.signal?.aborted ? call.signal.reason : broken(endpoint, `${method} ${path}`, error);
       } finally {
         response.destroy();

@@ -17,6 +17,11 @@ export interface RegistryClient {
   removeTag(reference: ImageReference): Promise<boolean>;
   /** A blob's bytes, digest checked. Throws when absent. */
   readBlob(repository: ImageReference, digest: Digest): Promise<Uint8Array>;
+  /**
+   * A blob of any size, piece by piece, its length and digest checked at the end: nothing that was made of it counts before the
+   * last piece came. Throws when absent.
+   */
+  streamBlob(repository: ImageReference, digest: Digest, size: number): AsyncIterable<Uint8Array>;
   /** All tags of a repository, by page; empty when the registry has no such repository. */
   listTags(repository: ImageReference): AsyncIterable<string>;
 }

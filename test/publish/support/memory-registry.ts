@@ -74,6 +74,12 @@ export function createMemoryRegistry({
       if (blob === undefined) throw new Error(`no blob ${digest}`);
       return blob;
     },
+    async *streamBlob(_, digest) {
+      await delay("blob");
+      const blob = blobs.get(digest);
+      if (blob === undefined) throw new Error(`no blob ${digest}`);
+      yield blob;
+    },
     async *listTags() {
       await delay("list");
       yield* [...tags.keys()].sort();

@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { type ExitCode, exitCodes } from "../errors.ts";
+import type { OpenProgress } from "../inspect/image/opened-image.ts";
+import { inspectionLines } from "../report/inspection.ts";
+import { styleFor } from "../report/style.ts";
+import type { CommandContext } from "./context.ts";
+import { type RegistryFlags, registryFor } from "./registry-options.ts";
+
+export interface InspectFlags extends RegistryFlags {
+  /** Reference, image of the engine, archive, layout or folder. */
+  readonly image: string;
+  readonly platform?: string;
+  readonly from?: "engine" | "registry";
+  readonly files?: boolean;
+  readonly json?: boolean;
+  /** False for `--no-cache`. */
+  readonly cache?: boolean;
+}
+
+/** `imgmatch inspect IMAGE`: what is in an image, read from its files. */
+export async function inspect(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
+  const [{ inspect: inspectImage }, { cacheFolder, folderCache, noCache }] = await Promise.all([
+    import("../inspect/inspect.ts"),
+    import("../inspect/image/layer-cache.ts"),
+  ]);
+  const progress = progressTo(context);
+  const name = /^\.{1,2}(\/|$)/.test(flags.image) ? join(context.cwd, flags.image) : flags.image;
+  const inspection = await inspectImage(name, {
+    env: context.env,
+    registry: await registryFor(flags, context),
+    platform: flags.platform ?? ownPlatform(),
+    cache: flags.cache === false ? noCache : folderCache(cacheFolder(context.env)),
+    onProgress: progress.show,
+    ...(flags.from === undefined ? {} : { from: flags.from }),
+  }).finally(progress.clear);
+  const shown = { ...inspection, image: flags.image };
+  if (flags.json) context.out(`${JSON.stringify(shown, null, 2)}\n`);
+  else {
+    const style = styleFor(context.terminal.color.out);
+    context.out(`${inspectionLines(shown, { allFiles: flags.files === true, style }).join("\n")}\n`);
+  }
+  return exitCodes.ok;
+}
+
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
+
+function ownPlatform(): string {
+  return `linux/${architectures[process.arch] ?? process.arch}`;
+}
+
+const redrawMs = 200;
+
+/** One line that is drawn over, on a terminal alone. */
+function progressTo({ terminal, err }: CommandContext) {
+  let drawn = 0;
+  return {
+    show({ layer, layers, bytes }: OpenProgress): void {
+      const now = performance.now();
+      if (!terminal.animated || now - drawn < redrawMs) return;
+      drawn = now;
+      const of = layers === null ? "" : ` of ${layers}`;
+      err(`\r\x1b[Klayer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
+    },
+    clear(): void {
+      if (drawn > 0) err("\r\x1b[K");
+    },
+  };
+}

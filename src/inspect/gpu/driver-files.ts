@@ -1,0 +1,36 @@
+/** NVIDIA's libraries in an image, by their file names: what the image brings, and what it expects of the host. */
+
+export interface LibraryFile {
+  /** `libcudart`. */
+  readonly library: string;
+  readonly version: string;
+  readonly path: string;
+}
+
+export interface DriverFiles {
+  /** User-space drivers that only the kernel module of the same version serves. */
+  readonly bundled: readonly LibraryFile[];
+  /** Of NVIDIA's forward-compatibility package, below a folder `compat`. */
+  readonly compat: readonly LibraryFile[];
+  /** Runtime libraries: cudart, cuBLAS, cuDNN, NCCL, … */
+  readonly runtime: readonly LibraryFile[];
+}
+
+const driverLibrary = /^(libcuda)\.so\.(\d{3,}\.\d+(?:\.\d+)?)$/;
+const runtimeLibrary =
+  /^(libcu(?:dart|blas|blasLt|dnn|fft|rand|solver|sparse|sparseLt|file|pti|tensor)|libnccl|libnv(?:rtc|JitLink|fatbin|jpeg|infer)|libnpp\w+)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+){0,3})$/;
+
+export function driverFiles(paths: readonly string[]): DriverFiles {
+  const match = (pattern: RegExp) =>
+    paths.flatMap((path): LibraryFile[] => {
+      const [, library, version] = pattern.exec(path.slice(path.lastIndexOf("/") + 1)) ?? [];
+      return library === undefined || version === undefined ? [] : [{ library, version, path }];
+    });
+  const drivers = match(driverLibrary);
+  const isCompat = ({ path }: LibraryFile) => path.split("/").includes("compat");
+  return {
+    bundled: drivers.filter((file) => !isCompat(file)),
+    compat: drivers.filter(isCompat),
+    runtime: match(runtimeLibrary),
+  };
+}

@@ -1,0 +1,92 @@
+/** The oldest driver that loads the code of an image, by the toolkits that wrote it and how they compressed it. */
+
+import { compareCudaVersions, driverFloor, findToolkit, parseCudaVersion } from "../../hardware/index.ts";
+import type { DriverFiles } from "./driver-files.ts";
+import type { GpuCode, ToolkitCount } from "./gpu-code.ts";
+
+export interface GpuFile {
+  readonly path: string;
+  readonly gpu: GpuCode;
+  readonly needed: readonly string[];
+}
+
+export interface MeasuredFloor {
+  /** Newest toolkit among the code that counts: `12.8`. */
+  readonly toolkit: string;
+  readonly minimum: string;
+  /** What raises the floor above that of the toolkit's major; null where nothing does. */
+  readonly raisedBy: string | null;
+}
+
+export type FloorAnswer = MeasuredFloor | { readonly unknown: string };
+
+/**
+ * zstd in code of CUDA 12: drivers before the one of 12.4 cannot load it. Sources: nvcc manual, `--compress-mode`, "not compatible
+ * with drivers released before CUDA Toolkit's 12.4 Release"; rapids-cmake, "CUDA 12 Requires Driver Version: 550.54.14+".
+ */
+const zstdFloor = { before: "13.0", minimum: "550.54.14" } as const;
+
+/** null for an image without GPU code. */
+export function measureFloor(files: readonly GpuFile[], driver: DriverFiles): FloorAnswer | null {
+  const holders = files.filter(({ gpu }) => gpu.toolkits.length > 0);
+  if (holders.length === 0) return null;
+  const majors = runtimeMajors(files, driver);
+  const counted = majors.size === 1 ? holders.filter((file) => fits(file, majors)) : holders;
+  const newest = counted.map(({ gpu }) => newestToolkit(gpu.toolkits));
+  const known = newest.filter((toolkit) => toolkit !== null);
+  if (known.length === 0) return { unknown: "no file says which toolkit made its GPU code" };
+  const found = [...new Set(known.map(majorOf))].sort();
+  if (found.length > 1)
+    return {
+      unknown: `its files hold code of CUDA ${found.join(" and ")}; which of them is loaded is not known`,
+    };
+  const toolkit = known.reduce((a, b) => (compare(a, b) >= 0 ? a : b));
+  const row = findToolkit(toolkit);
+  const floor = row === null ? null : driverFloor(row);
+  if (floor === null) return { unknown: `the oldest driver for CUDA ${toolkit} is not in the tables` };
+  const zstd = counted.find(({ gpu }) => gpu.toolkits.some((each) => each.isZstd && isBefore13(each)));
+  return zstd !== undefined && majorOf(toolkit) === "12"
+    ? { toolkit, minimum: zstdFloor.minimum, raisedBy: `zstd-compressed code in ${zstd.path}` }
+    : { toolkit, minimum: floor.minimum, raisedBy: null };
+}
+
+/** Of libcudart as files name it, or as it lies there. */
+function runtimeMajors(files: readonly GpuFile[], driver: DriverFiles): ReadonlySet<string> {
+  const lying = driver.runtime
+    .filter(({ library }) => library === "libcudart")
+    .map(({ version }) => majorOf(version));
+  const named = files.flatMap(({ needed }) =>
+    needed.map((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1] ?? ""),
+  );
+  return new Set(lying.length > 0 ? lying : named.filter(Boolean));
+}
+
+/** A file that names another runtime than the one there is cannot be loaded. */
+function fits({ needed }: GpuFile, majors: ReadonlySet<string>): boolean {
+  const wanted = needed
+    .map((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1])
+    .find((major) => major !== undefined);
+  return wanted === undefined || majors.has(wanted);
+}
+
+function newestToolkit(toolkits: readonly ToolkitCount[]): string | null {
+  const exact = toolkits.map(({ minimum }) => minimum).filter((version) => version !== null);
+  return exact.length === 0 ? null : exact.reduce((a, b) => (compare(a, b) >= 0 ? a : b));
+}
+
+function isBefore13({ minimum, maximum }: ToolkitCount): boolean {
+  // Nobody knows whether 12.8 or 13 wrote the code of sm_100 in a format of both: CUDA 12's rule is the stricter one then.
+  if (minimum === null && maximum === null) return false;
+  return maximum !== null
+    ? compare(maximum, zstdFloor.before) < 0
+    : compare(minimum ?? "0.0", zstdFloor.before) < 0;
+}
+
+function majorOf(version: string): string {
+  return version.split(".")[0] ?? version;
+}
+
+function compare(a: string, b: string): number {
+  const [left, right] = [parseCudaVersion(a), parseCudaVersion(b)];
+  return left === null || right === null ? 0 : compareCudaVersions(left, right);
+}

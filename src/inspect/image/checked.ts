@@ -1,0 +1,32 @@
+/** Bytes whose digest is compared when they are over: what was found in others is not told. */
+
+import { createHash } from "node:crypto";
+import type { Digest } from "../../oci/digest.ts";
+import type { Chunks } from "./chunk-reader.ts";
+import { invalidImage } from "./invalid-image.ts";
+
+export interface CheckedChunks {
+  readonly chunks: Chunks;
+  /** Reads what is left. Throws `IMAGE_INVALID` when the bytes are not those of the digest. */
+  finish(): Promise<void>;
+}
+
+export function checked(chunks: Chunks, digest: Digest, name: string): CheckedChunks {
+  const hash = createHash("sha256");
+  const iterator = chunks[Symbol.asyncIterator]();
+  const next = async () => {
+    const result = await iterator.next();
+    if (result.done !== true) hash.update(result.value);
+    return result;
+  };
+  return {
+    // Leaving it early must not close the source: the rest is part of the digest.
+    chunks: { [Symbol.asyncIterator]: () => ({ next }) },
+    async finish() {
+      while ((await next()).done !== true);
+      const actual = `sha256:${hash.digest("hex")}`;
+      if (actual !== digest)
+        throw invalidImage(`${name}: its bytes have the digest ${actual}, not ${digest}`);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+/** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
+
+import type { FileInspection } from "../inspect-file.ts";
+import { type LayerInspection, normalPath, type OpenedFile } from "./layer.ts";
+
+export interface FoundFile {
+  /** With a leading `/`; behind `!/` stands the path in an archive. */
+  readonly path: string;
+  /** Number of the layer that it comes from, the lowest is 0. */
+  readonly layer: number;
+  readonly inspection: FileInspection;
+}
+
+export interface UnopenedFile {
+  readonly path: string;
+  readonly layer: number;
+  readonly reason: string;
+}
+
+export interface ImageFiles {
+  readonly files: readonly FoundFile[];
+  readonly unopened: readonly UnopenedFile[];
+}
+
+interface Node {
+  readonly children: Map<string, Node>;
+  opened: { readonly layer: number; readonly file: OpenedFile } | null;
+  /** Target of a symbolic link. */
+  link: string | null;
+}
+
+/** Linux gives up after as many links (path_resolution(7)). */
+const maxLinks = 40;
+/** PATH_MAX, in parts of one letter. */
+const maxParts = 2048;
+
+/** OCI image-spec, `layer.md`: whiteouts act on lower layers only. */
+export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
+  const root = emptyNode();
+  for (const [layer, { changes }] of layers.entries()) {
+    // What this layer removes is gone before it adds anything, wherever in it the whiteout stands.
+    for (const { kind, path } of changes) {
+      if (kind === "removed") remove(root, path);
+      else if (kind === "opaque") find(root, path)?.children.clear();
+    }
+    for (const change of changes) {
+      if (change.kind === "removed" || change.kind === "opaque") continue;
+      const node = place(root, change.path);
+      if (node === null) continue;
+      const source = change.kind === "hardlink" ? find(root, change.target) : null;
+      node.children.clear();
+      node.link = change.kind === "symlink" ? change.target : null;
+      if (change.kind === "hardlink") node.opened = source?.opened ?? null;
+      else node.opened = change.kind === "file" && change.opened ? { layer, file: change.opened } : null;
+    }
+  }
+  return collectFiles(root);
+}
+
+function collectFiles(root: Node): ImageFiles {
+  const files: FoundFile[] = [];
+  const unopened: UnopenedFile[] = [];
+  const open: { node: Node; path: string }[] = [{ node: root, path: "" }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, path } = next;
+    if (node.opened !== null) {
+      const { layer, file } = node.opened;
+      for (const [inner, inspection] of Object.entries(file.files))
+        files.push({ path: path + inner, layer, inspection });
+      for (const [inner, reason] of Object.entries(file.unopened))
+        unopened.push({ path: path + inner, layer, reason });
+    }
+    for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
+  }
+  const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
+  return { files: files.sort(byPath), unopened: unopened.sort(byPath) };
+}
+
+function emptyNode(): Node {
+  return { children: new Map(), opened: null, link: null };
+}
+
+/** The node of a path, made where it is not there; null where links lead in circles. */
+function place(root: Node, path: string): Node | null {
+  const parts = realFolder(root, path);
+  if (parts === null) return null;
+  let node = root;
+  for (const part of parts) {
+    const child = node.children.get(part) ?? emptyNode();
+    node.children.set(part, child);
+    node = child;
+  }
+  return node;
+}
+
+function find(root: Node, path: string): Node | null {
+  return walk(root, realFolder(root, path) ?? []);
+}
+
+function remove(root: Node, path: string): void {
+  const parts = realFolder(root, path);
+  const name = parts?.pop();
+  if (parts != null && name !== undefined) walk(root, parts)?.children.delete(name);
+}
+
+function walk(root: Node, parts: readonly string[]): Node | null {
+  let node: Node | undefined = root;
+  for (const part of parts) node = node?.children.get(part);
+  return node ?? null;
+}
+
+/** The parts of a path, links of its folders followed; its last part is taken as it is. */
+function realFolder(root: Node, path: string): string[] | null {
+  let open = normalPath(path).split("/").filter(Boolean).reverse();
+  const done: string[] = [];
+  const nodes: (Node | undefined)[] = [root];
+  let links = 0;
+  while (open.length > 1) {
+    const part = open.pop() ?? "";
+    if (part === "..") {
+      done.pop();
+      if (nodes.length > 1) nodes.pop();
+      continue;
+    }
+    const node = nodes.at(-1)?.children.get(part);
+    if (node?.link != null) {
+      const target = node.link.split("/").filter((each) => each !== "" && each !== ".");
+      if (++links > maxLinks || open.length + target.length > maxParts) return null;
+      if (node.link.startsWith("/")) {
+        done.length = 0;
+        nodes.length = 1;
+      }
+      open = [...open, ...target.reverse()];
+      continue;
+    }
+    done.push(part);
+    nodes.push(node);
+  }
+  return [...done, ...open];
+}

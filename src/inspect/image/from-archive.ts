@@ -1,0 +1,170 @@
+/**
+ * An image as one tar stream: of `docker save` (moby image-spec v1.2: `manifest.json`), of an engine, or of an OCI layout. One pass:
+ * what names the layers stands behind them.
+ */
+
+import { createHash } from "node:crypto";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { isRecord, parseJson, text } from "../../oci/json.ts";
+import { type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { compressionBy, decompressed } from "./decompress.ts";
+import { invalidImage } from "./invalid-image.ts";
+import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
+import { choosePlatform, manifestParts, platformOf } from "./manifest.ts";
+import type { ImageSourceKind, OpenedImage, OpenOptions } from "./opened-image.ts";
+import { readTar } from "./tar.ts";
+
+/** Manifests and configurations: anything else that is so short and is JSON is held too. */
+const maxJson = 4 * 2 ** 20;
+const maxHeld = 64 * 2 ** 20;
+const maxLinks = 20;
+
+interface Held {
+  readonly json: ReadonlyMap<string, Uint8Array>;
+  readonly layers: ReadonlyMap<string, LayerInspection>;
+  readonly links: ReadonlyMap<string, string>;
+}
+
+/** Throws `IMAGE_INVALID`. */
+export async function openFromArchive(
+  chunks: Chunks,
+  name: string,
+  source: ImageSourceKind,
+  options: OpenOptions,
+): Promise<OpenedImage> {
+  const reader = createChunkReader(chunks);
+  try {
+    const head = await reader.take(32);
+    const whole = async function* (): Chunks {
+      yield head;
+      yield* reader.pass(Number.POSITIVE_INFINITY);
+    };
+    const held = await readParts(decompressed(whole(), compressionBy(head), name), name, options);
+    return assemble(held, name, source, options.platform);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function readParts(
+  chunks: Chunks,
+  name: string,
+  { cache, onProgress = () => {} }: OpenOptions,
+): Promise<Held> {
+  const json = new Map<string, Uint8Array>();
+  const layers = new Map<string, LayerInspection>();
+  const links = new Map<string, string>();
+  let bytes = 0;
+  let heldBytes = 0;
+  for await (const entry of readTar(chunks, name)) {
+    const path = normalPath(entry.path);
+    if (entry.type === "symlink" || entry.type === "hardlink") {
+      const folder = entry.type === "symlink" ? `${path}/../` : "";
+      links.set(path, normalPath(folder + entry.target));
+    }
+    if (entry.type !== "file") continue;
+    const digest = digestOfBlob(path);
+    const known = digest === null ? null : await cache.find(digest);
+    if (known !== null) {
+      layers.set(path, known);
+      continue;
+    }
+    const reader = createChunkReader(entry.content);
+    const head = await reader.take(512);
+    const isSmall = entry.size <= maxJson && (head[0] === 0x7b || head[0] === 0x5b);
+    if (isSmall) {
+      heldBytes += entry.size;
+      if (heldBytes > maxHeld) throw invalidImage(`${name}: its manifests have more than ${maxHeld} bytes`);
+      json.set(path, Buffer.concat([head, await reader.take(entry.size)]));
+      continue;
+    }
+    if (!isLayerHead(head)) continue;
+    const hash = digest === null ? null : createHash("sha256");
+    const whole = async function* (): AsyncGenerator<Uint8Array> {
+      hash?.update(head);
+      yield head;
+      for (let piece = await reader.next(2 ** 20); piece !== null; piece = await reader.next(2 ** 20)) {
+        hash?.update(piece);
+        yield piece;
+      }
+    };
+    const stream = whole();
+    const layer = await inspectLayer(
+      { [Symbol.asyncIterator]: () => ({ next: () => stream.next() }) },
+      `${path} of ${name}`,
+      (count) => {
+        bytes += count;
+        onProgress({ layer: layers.size, layers: null, bytes });
+      },
+    );
+    for await (const _ of stream);
+    if (hash !== null && digest !== null) {
+      const actual = `sha256:${hash.digest("hex")}`;
+      if (actual !== digest) throw invalidImage(`${path} of ${name}: its bytes have the digest ${actual}`);
+      await cache.keep(digest, layer);
+    }
+    layers.set(path, layer);
+  }
+  onProgress({ layer: layers.size, layers: null, bytes });
+  return { json, layers, links };
+}
+
+function assemble(held: Held, name: string, source: ImageSourceKind, platform: string): OpenedImage {
+  const read = (path: string) => {
+    const bytes = held.json.get(path);
+    return bytes === undefined ? undefined : parseJson(bytes);
+  };
+  const layerAt = (given: string) => {
+    let path = normalPath(given);
+    for (let count = 0; count < maxLinks && held.links.has(path); count++)
+      path = held.links.get(path) ?? path;
+    const layer = held.layers.get(path);
+    if (layer === undefined) throw invalidImage(`${name}: its layer ${given} is not in it`);
+    return { ...layer, digest: digestOfBlob(path) };
+  };
+  const saved = read("manifest.json");
+  const [first] = Array.isArray(saved) ? saved : [];
+  if (isRecord(first) && Array.isArray(first.Layers)) {
+    if (Array.isArray(saved) && saved.length > 1)
+      throw invalidImage(`${name}: holds ${saved.length} images`, "save one image alone");
+    const config = read(normalPath(text(first.Config) ?? ""));
+    const layers = first.Layers.map((path) => layerAt(text(path) ?? ""));
+    return { source, name, digest: indexDigest(read, platform), platform: platformOf(config), layers };
+  }
+  const digest = indexDigest(read, platform);
+  if (digest === null)
+    throw invalidImage(`${name}: is neither an archive of docker save nor an OCI archive for ${platform}`);
+  const parts = manifestParts(read(blobPath(digest)), name);
+  const layers = parts.layers.map((layer) => layerAt(blobPath(layer.digest)));
+  return { source, name, digest, platform: platformOf(read(blobPath(parts.config))), layers };
+}
+
+/** Follows indexes to a manifest that is there. */
+function indexDigest(read: (path: string) => unknown, platform: string): Digest | null {
+  let json = read("index.json");
+  let digest: Digest | null = null;
+  for (let depth = 0; depth < 4 && isRecord(json) && Array.isArray(json.manifests); depth++) {
+    digest = choosePlatform(json, platform);
+    if (digest === null) return null;
+    json = read(blobPath(digest));
+  }
+  return digest;
+}
+
+function blobPath(digest: Digest): string {
+  return `blobs/sha256/${digest.slice("sha256:".length)}`;
+}
+
+function digestOfBlob(path: string): Digest | null {
+  const digest = `sha256:${/^blobs\/sha256\/([0-9a-f]{64})$/.exec(path)?.[1]}`;
+  return isDigest(digest) ? digest : null;
+}
+
+/** A tar archive, compressed or not; an empty layer is two empty blocks. */
+function isLayerHead(head: Uint8Array): boolean {
+  if (compressionBy(head) !== null) return true;
+  if (head.length < 512) return false;
+  return (
+    head.every((byte) => byte === 0) || Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar"
+  );
+}

@@ -1,0 +1,83 @@
+/** An OCI image layout in a folder (OCI image-spec `image-layout.md`). */
+
+import { createReadStream } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
+import { isRecord, parseJson } from "../../oci/json.ts";
+import { checked } from "./checked.ts";
+import { invalidImage } from "./invalid-image.ts";
+import { inspectLayer } from "./layer.ts";
+import { choosePlatform, manifestParts, platformOf } from "./manifest.ts";
+import type { OpenedImage, OpenOptions } from "./opened-image.ts";
+
+const maxJson = 16 * 2 ** 20;
+/** An index may name an index, but not for ever. */
+const maxIndexes = 4;
+
+/** Throws `IMAGE_INVALID`. */
+export async function openFromLayout(
+  folder: string,
+  { platform, cache, onProgress = () => {} }: OpenOptions,
+): Promise<OpenedImage> {
+  const readJson = async (digest: Digest): Promise<unknown> => {
+    const bytes = await readSmall(blobPath(folder, digest));
+    if (digestOf(bytes) !== digest) throw invalidImage(`${folder}: ${digest} has other bytes`);
+    return parseJson(bytes);
+  };
+  let json = parseJson(await readSmall(join(folder, "index.json")));
+  let digest: Digest | null = null;
+  for (let depth = 0; isRecord(json) && Array.isArray(json.manifests); depth++) {
+    digest = depth === maxIndexes ? null : choosePlatform(json, platform);
+    if (digest === null)
+      throw invalidImage(
+        `${folder}: its index has no image for ${platform}`,
+        "ask for another one with --platform",
+      );
+    json = await readJson(digest);
+  }
+  const parts = manifestParts(json, folder);
+  const config = await readJson(parts.config);
+  const layers: OpenedImage["layers"][number][] = [];
+  let bytes = 0;
+  const tell = () => onProgress({ layer: layers.length, layers: parts.layers.length, bytes });
+  for (const [index, layer] of parts.layers.entries()) {
+    tell();
+    let found = await cache.find(layer.digest);
+    if (found === null) {
+      const name = `layer ${index + 1} of ${folder}`;
+      const blob = checked(createReadStream(blobPath(folder, layer.digest)), layer.digest, name);
+      found = await inspectLayer(blob.chunks, name, (count) => {
+        bytes += count;
+        tell();
+      });
+      await blob.finish();
+      await cache.keep(layer.digest, found);
+    }
+    layers.push({ ...found, digest: layer.digest });
+  }
+  tell();
+  return { source: "layout", name: folder, digest, platform: platformOf(config), layers };
+}
+
+/** Whether a folder is one. */
+export async function isLayout(folder: string): Promise<boolean> {
+  const json = await readFile(join(folder, "oci-layout"), "utf8").catch(() => null);
+  return json !== null && isRecord(parseJson(json));
+}
+
+function blobPath(folder: string, digest: Digest): string {
+  if (!isDigest(digest)) throw invalidImage(`${folder}: ${digest} is no digest`);
+  return join(folder, "blobs", "sha256", digest.slice("sha256:".length));
+}
+
+async function readSmall(path: string): Promise<Uint8Array> {
+  try {
+    if ((await stat(path)).size > maxJson) throw invalidImage(`${path} has more than ${maxJson} bytes`);
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT")
+      throw invalidImage(`${path} is not there`);
+    throw error;
+  }
+}

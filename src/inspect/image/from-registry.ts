@@ -1,0 +1,50 @@
+/** An image in a registry, layer by layer, without an engine. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { parseJson } from "../../oci/json.ts";
+import { isIndexType } from "../../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import type { RegistryClient } from "../../registry/client.ts";
+import { selectPlatformManifest } from "../../registry/platform-image.ts";
+import { inspectLayer } from "./layer.ts";
+import { manifestParts, platformOf } from "./manifest.ts";
+import type { OpenedImage, OpenOptions } from "./opened-image.ts";
+
+/** null when the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
+export async function openFromRegistry(
+  client: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">,
+  reference: ImageReference,
+  { platform, cache, onProgress = () => {} }: OpenOptions,
+): Promise<OpenedImage | null> {
+  const name = formatImageReference(reference);
+  const top = await client.readManifest(reference);
+  if (top === null) return null;
+  const digest = isIndexType(top.mediaType) ? selectPlatformManifest(top, reference, platform) : top.digest;
+  const manifest = digest === top.digest ? top : await client.readManifest(withDigest(reference, digest));
+  if (manifest === null)
+    throw new ImgmatchError({
+      code: "IMAGE_NOT_FOUND",
+      message: `${name}: its index names ${digest}, which the registry does not have`,
+      fix: "push the image again, or ask whoever prunes the registry",
+    });
+  const parts = manifestParts(parseJson(manifest.bytes), name);
+  const config = parseJson(await client.readBlob(reference, parts.config));
+  const layers: OpenedImage["layers"][number][] = [];
+  let bytes = 0;
+  const tell = () => onProgress({ layer: layers.length, layers: parts.layers.length, bytes });
+  for (const [index, layer] of parts.layers.entries()) {
+    tell();
+    let found = await cache.find(layer.digest);
+    if (found === null) {
+      const chunks = client.streamBlob(reference, layer.digest, layer.size);
+      found = await inspectLayer(chunks, `layer ${index + 1} of ${name}`, (count) => {
+        bytes += count;
+        tell();
+      });
+      await cache.keep(layer.digest, found);
+    }
+    layers.push({ ...found, digest: layer.digest });
+  }
+  tell();
+  return { source: "registry", name, digest, platform: platformOf(config), layers };
+}

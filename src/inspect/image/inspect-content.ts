@@ -1,0 +1,180 @@
+/** Opens what a file of an image holds: code, or an archive with code in it, to a bound. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { type FileInspection, headBytes, holdsCode, inspectFile } from "../inspect-file.ts";
+import { type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { compressionBy, decompressed } from "./decompress.ts";
+import { maxSpool, withSpooled } from "./spool.ts";
+import { readTar } from "./tar.ts";
+import { isZip, openZipEntry, readZip } from "./zip.ts";
+
+export interface ContentSink {
+  file(path: string, inspection: FileInspection): void;
+  unopened(path: string, reason: string): void;
+}
+
+/** What the archives of one layer may unpack to, all together. */
+export interface ArchiveBudget {
+  left: number;
+}
+
+export const archiveBudget = 64 * 2 ** 30;
+/** A wheel in a zip in a jar: nobody has seen more. */
+const maxDepth = 3;
+/** Formats that hold programs and are not read: name → mark at the beginning. */
+const closed = [
+  ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ["bzip2", [0x42, 0x5a, 0x68]],
+  ["7-Zip", [0x37, 0x7a, 0xbc, 0xaf, 0x27]],
+  ["RPM", [0xed, 0xab, 0xee, 0xdb]],
+  ["squashfs", [0x68, 0x73, 0x71, 0x73]],
+  ["ar", [0x21, 0x3c, 0x61, 0x72, 0x63, 0x68, 0x3e, 0x0a]],
+] as const;
+/** A static library or a compressed manual page is no program: only packages and archives of files are missed. */
+const packageNames = /\.(deb|rpm|7z|squashfs|snap|AppImage|tar\.\w+|t[bx]z2?|txz)$/;
+
+/** Does not throw for what is in the file: what cannot be opened is told. Throws what reading the image throws. */
+export async function inspectContent(
+  path: string,
+  chunks: Chunks,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+  depth = 0,
+): Promise<void> {
+  const reader = createChunkReader(chunks);
+  try {
+    const head = await reader.take(headBytes);
+    const whole = async function* (): Chunks {
+      yield head;
+      yield* reader.pass(Number.POSITIVE_INFINITY);
+    };
+    await openContent(path, head, whole, sink, budget, depth);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function openContent(
+  path: string,
+  head: Uint8Array,
+  whole: () => Chunks,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+  depth: number,
+): Promise<void> {
+  if (holdsCode(head)) return openFile(path, whole(), sink);
+  const compression = compressionBy(head);
+  const isArchive = isZip(head) || isTar(head) || compression !== null;
+  if (!isArchive) {
+    const format = closed.find(([, mark]) => mark.every((byte, index) => head[index] === byte))?.[0];
+    if (format !== undefined && packageNames.test(path))
+      sink.unopened(path, `an archive of a format that is not read (${format})`);
+    return;
+  }
+  if (depth >= maxDepth) {
+    sink.unopened(path, `an archive inside ${maxDepth} others`);
+    return;
+  }
+  try {
+    if (isZip(head)) await openZip(path, whole(), sink, budget, depth);
+    else if (isTar(head)) await openTar(path, whole(), sink, budget, depth);
+    else
+      await inspectContent(
+        path,
+        within(budget, decompressed(whole(), compression, path)),
+        sink,
+        budget,
+        depth + 1,
+      );
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
+  }
+}
+
+async function openFile(path: string, chunks: Chunks, sink: ContentSink): Promise<void> {
+  const isOpened = await withSpooled(chunks, async (source) => {
+    const inspection = await inspectFile(source);
+    if (inspection !== null) sink.file(path, inspection);
+    return true;
+  });
+  if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
+}
+
+async function openZip(
+  path: string,
+  chunks: Chunks,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+  depth: number,
+) {
+  const isOpened = await withSpooled(chunks, async (source) => {
+    const entries = readZip(source);
+    if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
+    for (const entry of entries ?? []) {
+      if (entry.path.endsWith("/")) continue;
+      const inner = openZipEntry(source, entry);
+      const name = `${path}!/${entry.path}`;
+      if (inner === null)
+        sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
+      else await innerContent(name, within(budget, inner), sink, budget, depth);
+    }
+    return true;
+  });
+  if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
+}
+
+async function openTar(
+  path: string,
+  chunks: Chunks,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+  depth: number,
+) {
+  for await (const entry of readTar(chunks, path)) {
+    const name = `${path}!/${entry.path}`;
+    if (entry.isSparse) sink.unopened(name, "a sparse file in an archive");
+    else if (entry.type === "file")
+      await innerContent(name, within(budget, entry.content), sink, budget, depth);
+  }
+}
+
+/** A damaged member does not hide the others. */
+async function innerContent(
+  path: string,
+  chunks: Chunks,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+  depth: number,
+) {
+  try {
+    await inspectContent(path, chunks, sink, budget, depth + 1);
+  } catch (error) {
+    if (!isDamage(error) || budget.left < 0) throw error;
+    sink.unopened(path, error.message);
+  }
+}
+
+async function* within(budget: ArchiveBudget, chunks: Chunks): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    budget.left -= chunk.length;
+    if (budget.left < 0) throw new ArchiveBomb(`unpacks to more than ${archiveBudget} bytes`);
+    yield chunk;
+  }
+}
+
+class ArchiveBomb extends Error {
+  override readonly name = "ArchiveBomb";
+}
+
+/** What the content does, and not the disk or the registry: our own words for it, zlib's, or a bomb. */
+function isDamage(error: unknown): error is Error {
+  if (error instanceof ImgmatchError) return error.code === "IMAGE_INVALID";
+  if (error instanceof ArchiveBomb) return true;
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return typeof code === "string" && /^(Z_|ERR_ZSTD|ZSTD_)/.test(code);
+}
+
+function isTar(head: Uint8Array): boolean {
+  return Buffer.from(head.subarray(257, 262)).toString("latin1") === "ustar";
+}

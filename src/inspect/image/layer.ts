@@ -1,0 +1,119 @@
+/** One layer, opened: what its files hold, and what it does to the files below. */
+
+import type { FileInspection } from "../inspect-file.ts";
+import type { Chunks } from "./chunk-reader.ts";
+import { compressionBy, decompressed } from "./decompress.ts";
+import { createChunkReader } from "./chunk-reader.ts";
+import { archiveBudget, type ContentSink, inspectContent } from "./inspect-content.ts";
+import { invalidImage } from "./invalid-image.ts";
+import { readTar } from "./tar.ts";
+
+/** In the order of the archive, as the last entry of a path counts. Everything but directories is here. */
+export interface LayerInspection {
+  readonly changes: readonly LayerChange[];
+  /** Unpacked, in bytes. */
+  readonly size: number;
+}
+
+export type LayerChange =
+  | { readonly kind: "file"; readonly path: string; readonly opened?: OpenedFile }
+  | { readonly kind: "hardlink" | "symlink"; readonly path: string; readonly target: string }
+  /** `opaque`: what lower layers have in the folder is gone. */
+  | { readonly kind: "removed" | "opaque"; readonly path: string };
+
+/** What stands at a path, and in archives there: `app.jar!/lib/x.so`. */
+export interface OpenedFile {
+  readonly files: Readonly<Record<string, FileInspection>>;
+  readonly unopened: Readonly<Record<string, string>>;
+}
+
+/** One layer of a hostile image unpacks to no more than this. */
+const maxLayer = 2 ** 40;
+const whiteout = ".wh.";
+const opaque = ".wh..wh..opq";
+
+/** `name` is what an error calls the layer. `onBytes` hears of every piece of it, unpacked. Throws `IMAGE_INVALID`. */
+export async function inspectLayer(
+  chunks: Chunks,
+  name: string,
+  onBytes: (count: number) => void = () => {},
+): Promise<LayerInspection> {
+  const reader = createChunkReader(chunks);
+  try {
+    const head = await reader.take(32);
+    const whole = async function* (): Chunks {
+      yield head;
+      yield* reader.pass(Number.POSITIVE_INFINITY);
+    };
+    return await inspectTar(decompressed(whole(), compressionBy(head), name), name, onBytes);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function inspectTar(
+  chunks: Chunks,
+  name: string,
+  onBytes: (count: number) => void,
+): Promise<LayerInspection> {
+  let size = 0;
+  const counted = async function* (): Chunks {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > maxLayer) throw invalidImage(`${name}: unpacks to more than ${maxLayer} bytes`);
+      onBytes(chunk.length);
+      yield chunk;
+    }
+  };
+  const changes: LayerChange[] = [];
+  const budget = { left: archiveBudget };
+  for await (const entry of readTar(counted(), name)) {
+    const path = normalPath(entry.path);
+    const slash = path.lastIndexOf("/");
+    const [folder, base] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
+    if (base === opaque) changes.push({ kind: "opaque", path: folder });
+    else if (base.startsWith(whiteout))
+      changes.push({ kind: "removed", path: join(folder, base.slice(whiteout.length)) });
+    else if (entry.type === "hardlink")
+      changes.push({ kind: "hardlink", path, target: normalPath(entry.target) });
+    else if (entry.type === "symlink") changes.push({ kind: "symlink", path, target: entry.target });
+    else if (entry.type !== "directory") {
+      const { sink, opened } = collect();
+      if (entry.isSparse) sink.unopened("", "a sparse file");
+      else if (entry.type === "file") await inspectContent("", entry.content, sink, budget);
+      const found = opened();
+      changes.push({ kind: "file", path, ...(found === null ? {} : { opened: found }) });
+    }
+  }
+  return { changes, size };
+}
+
+/** Names inside are relative to the file: a hard link has the same under another name. */
+export function collect(): { sink: ContentSink; opened: () => OpenedFile | null } {
+  const files = new Map<string, FileInspection>();
+  const unopened = new Map<string, string>();
+  return {
+    sink: {
+      file: (path, inspection) => files.set(path, inspection),
+      unopened: (path, reason) => unopened.set(path, reason),
+    },
+    opened: () =>
+      files.size + unopened.size === 0
+        ? null
+        : { files: Object.fromEntries(files), unopened: Object.fromEntries(unopened) },
+  };
+}
+
+/** Without `.`, empty parts and ways out of the image: a `..` at the root leads to the root, as in a chroot. */
+export function normalPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}
+
+function join(folder: string, name: string): string {
+  return folder === "" ? name : `${folder}/${name}`;
+}

@@ -1,0 +1,54 @@
+/** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
+
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { isRecord, text } from "../../oci/json.ts";
+import { invalidImage } from "./invalid-image.ts";
+
+export interface LayerDescriptor {
+  readonly digest: Digest;
+  /** Compressed bytes. */
+  readonly size: number;
+}
+
+export interface ManifestParts {
+  readonly config: Digest;
+  readonly layers: readonly LayerDescriptor[];
+}
+
+const maxLayers = 1000;
+
+/** Throws `IMAGE_INVALID` for what is no manifest of an image. */
+export function manifestParts(json: unknown, name: string): ManifestParts {
+  const config = isRecord(json) && isRecord(json.config) ? json.config.digest : null;
+  const layers = isRecord(json) && Array.isArray(json.layers) ? json.layers : null;
+  if (!isDigest(config) || layers === null || layers.length > maxLayers)
+    throw invalidImage(`${name}: its manifest is not that of an image`);
+  return {
+    config,
+    layers: layers.map((layer, index) => {
+      const { digest, size } = isRecord(layer) ? layer : {};
+      if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
+        throw invalidImage(`${name}: layer ${index + 1} of its manifest has no digest and size`);
+      return { digest, size };
+    }),
+  };
+}
+
+/** `linux/arm64/v8`, or null. */
+export function platformOf(config: unknown): string | null {
+  if (!isRecord(config) || text(config.os) === null || text(config.architecture) === null) return null;
+  return [config.os, config.architecture, config.variant].filter((part) => text(part)).join("/");
+}
+
+/** The entry of an index for a platform; the only one where there is one. null where there is none for it. */
+export function choosePlatform(index: unknown, platform: string): Digest | null {
+  const entries = isRecord(index) && Array.isArray(index.manifests) ? index.manifests.filter(isRecord) : [];
+  const images = entries
+    .map((entry) => ({ digest: entry.digest, platform: platformOf(entry.platform) }))
+    .filter((entry) => !entry.platform?.startsWith("unknown/"));
+  const found =
+    images.find((entry) => entry.platform === platform) ??
+    images.find((entry) => entry.platform?.startsWith(`${platform}/`)) ??
+    (images.length === 1 ? images[0] : undefined);
+  return isDigest(found?.digest) ? found.digest : null;
+}

@@ -1,0 +1,34 @@
+/** What every source of an image answers: its platform and its opened layers. */
+
+import type { Digest } from "../../oci/digest.ts";
+import type { LayerCache } from "./layer-cache.ts";
+import type { LayerInspection } from "./layer.ts";
+
+export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder";
+
+export interface OpenedImage {
+  readonly source: ImageSourceKind;
+  /** As it was asked for. */
+  readonly name: string;
+  /** Of the manifest, where there is one. */
+  readonly digest: Digest | null;
+  /** `linux/amd64`; null where nothing says it. */
+  readonly platform: string | null;
+  /** Lowest first. */
+  readonly layers: readonly (LayerInspection & { readonly digest: Digest | null })[];
+}
+
+export interface OpenOptions {
+  /** Of an index, the image for this platform. */
+  readonly platform: string;
+  readonly cache: LayerCache;
+  readonly onProgress?: (progress: OpenProgress) => void;
+}
+
+export interface OpenProgress {
+  /** Layers that are done, and how many there are; null while nobody knows. */
+  readonly layer: number;
+  readonly layers: number | null;
+  /** Bytes that were unpacked. */
+  readonly bytes: number;
+}

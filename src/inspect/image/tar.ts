@@ -1,0 +1,158 @@
+/**
+ * Reads a tar stream entry by entry. Sources: POSIX.1-2024 pax interchange format; GNU tar manual, "Basic Tar Format" (long names,
+ * numbers in base 256). Nothing is written anywhere, so that names can do no harm.
+ */
+
+import { type ChunkReader, type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { invalidImage } from "./invalid-image.ts";
+
+export interface TarEntry {
+  readonly path: string;
+  readonly type: "file" | "hardlink" | "symlink" | "directory" | "other";
+  /** Bytes of the content. */
+  readonly size: number;
+  /** Target of a link. */
+  readonly target: string;
+  /** Content that does not stand as it is: GNU's sparse files. */
+  readonly isSparse: boolean;
+  /** Can be left at any time: what is not read is skipped. */
+  readonly content: Chunks;
+}
+
+const blockSize = 512;
+/** PATH_MAX is 4096; whoever writes more means harm. */
+const maxExtension = 2 ** 20;
+export const maxTarEntries = 2_000_000;
+
+const types: Readonly<Record<string, TarEntry["type"]>> = {
+  "\0": "file",
+  "0": "file",
+  "7": "file",
+  "1": "hardlink",
+  "2": "symlink",
+  "5": "directory",
+};
+
+interface Extension {
+  path?: string;
+  target?: string;
+  size?: number;
+  isSparse?: boolean;
+}
+
+/** `name` is what an error calls the stream. Throws `IMAGE_INVALID`. */
+export async function* readTar(chunks: Chunks, name: string): AsyncGenerator<TarEntry> {
+  const reader = createChunkReader(chunks);
+  try {
+    yield* entries(reader, name);
+  } finally {
+    await reader.close();
+  }
+}
+
+async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEntry> {
+  let next: Extension = {};
+  let always: Extension = {};
+  for (let count = 0; ; ) {
+    const header = await reader.take(blockSize);
+    // The end is two empty blocks; many writers leave one, or none.
+    if (header.length === 0 || header.every((byte) => byte === 0)) return;
+    if (header.length < blockSize || !isChecked(header))
+      throw invalidImage(`${name}: entry ${count + 1} of the archive has no tar header`);
+    if (++count > maxTarEntries) throw invalidImage(`${name}: more than ${maxTarEntries} entries`);
+    const kind = String.fromCharCode(header[156] ?? 0);
+    const ownSize = number(header.subarray(124, 136));
+    if (!Number.isSafeInteger(ownSize) || ownSize < 0)
+      throw invalidImage(`${name}: entry ${count} of the archive claims ${ownSize} bytes`);
+    if (kind === "x" || kind === "g" || kind === "L" || kind === "K") {
+      if (ownSize > maxExtension)
+        throw invalidImage(`${name}: entry ${count} has a name of ${ownSize} bytes`);
+      const bytes = await reader.take(ownSize);
+      await drain(reader.pass(padding(ownSize)));
+      if (kind === "g") always = { ...always, ...paxRecords(bytes) };
+      else if (kind === "x") next = { ...next, ...paxRecords(bytes) };
+      else next = { ...next, [kind === "L" ? "path" : "target"]: text(bytes) };
+      continue;
+    }
+    const extension = { ...always, ...next };
+    next = {};
+    const size = extension.size ?? ownSize;
+    const type = types[kind] ?? "other";
+    // Links of old writers claim their target's size and hold nothing.
+    let left = type === "file" || type === "other" ? size : 0;
+    const skipped = left + padding(left);
+    let read = 0;
+    const content = (async function* () {
+      while (left > 0) {
+        const piece = await reader.next(left);
+        if (piece === null) throw invalidImage(`${name}: ends in the middle of an entry`);
+        left -= piece.length;
+        read += piece.length;
+        yield piece;
+      }
+    })();
+    yield {
+      path: extension.path ?? ustarPath(header),
+      type,
+      size: type === "file" ? size : 0,
+      target: extension.target ?? text(header.subarray(157, 257)),
+      isSparse: kind === "S" || extension.isSparse === true,
+      content,
+    };
+    // However much of the content somebody has read.
+    left = 0;
+    await drain(reader.pass(skipped - read));
+  }
+}
+
+async function drain(chunks: AsyncGenerator<Uint8Array>): Promise<void> {
+  for await (const _ of chunks);
+}
+
+function padding(size: number): number {
+  return (blockSize - (size % blockSize)) % blockSize;
+}
+
+function isChecked(header: Uint8Array): boolean {
+  let sum = 0;
+  for (const [index, byte] of header.entries()) sum += index >= 148 && index < 156 ? 32 : byte;
+  return sum === number(header.subarray(148, 156));
+}
+
+/** Octal digits, or base 256 where the first bit is set. */
+function number(field: Uint8Array): number {
+  if (((field[0] ?? 0) & 0x80) !== 0)
+    return field.reduce((value, byte, index) => value * 256 + (index === 0 ? byte & 0x7f : byte), 0);
+  const digits = text(field).trim();
+  return /^[0-7]*$/.test(digits) ? Number.parseInt(digits || "0", 8) : Number.NaN;
+}
+
+function ustarPath(header: Uint8Array): string {
+  const name = text(header.subarray(0, 100));
+  const isUstar = text(header.subarray(257, 262)) === "ustar" && header[263] !== 0x20;
+  const prefix = isUstar ? text(header.subarray(345, 500)) : "";
+  return prefix === "" ? name : `${prefix}/${name}`;
+}
+
+/** `length key=value\n`, over and over. */
+function paxRecords(bytes: Uint8Array): Extension {
+  const found: Extension = {};
+  for (let at = 0; at < bytes.length; ) {
+    const space = bytes.indexOf(32, at);
+    const length = space === -1 ? 0 : Number(text(bytes.subarray(at, space)));
+    if (!Number.isInteger(length) || length <= space - at || at + length > bytes.length) break;
+    const record = text(bytes.subarray(space + 1, at + length - 1));
+    const [key, value] = [record.slice(0, record.indexOf("=")), record.slice(record.indexOf("=") + 1)];
+    if (key === "path") found.path = value;
+    else if (key === "linkpath") found.target = value;
+    else if (key === "size" && /^\d{1,15}$/.test(value)) found.size = Number(value);
+    else if (key.startsWith("GNU.sparse.")) found.isSparse = true;
+    at += length;
+  }
+  return found;
+}
+
+function text(bytes: Uint8Array): string {
+  const end = bytes.indexOf(0);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, end === -1 ? bytes.length : end).toString("utf8");
+}

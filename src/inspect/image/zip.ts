@@ -1,0 +1,116 @@
+/** Reads zip archives: jars, wheels. Source: PKWARE APPNOTE 6.3.10. Only what the central directory lists exists. */
+
+import zlib from "node:zlib";
+import { Readable } from "node:stream";
+import { type ByteSource, readExactly } from "../byte-source.ts";
+import { u16, u32, u64 } from "../little-endian.ts";
+import type { Chunks } from "./chunk-reader.ts";
+
+export interface ZipEntry {
+  readonly path: string;
+  /** 0 stored, 8 deflated; anything else is not opened. */
+  readonly method: number;
+  readonly isEncrypted: boolean;
+  readonly compressedSize: number;
+  /** As the directory claims it. */
+  readonly size: number;
+  readonly headerAt: number;
+}
+
+const maxEntries = 200_000;
+const maxDirectory = 256 * 2 ** 20;
+const chunkBytes = 2 ** 20;
+
+export function isZip(head: Uint8Array): boolean {
+  return u32(head, 0) === 0x04034b50;
+}
+
+/** null for what has no readable directory. */
+export function readZip(source: ByteSource): readonly ZipEntry[] | null {
+  const place = directoryPlace(source);
+  if (place === null || place.size > maxDirectory) return null;
+  const directory = readExactly(source, place.at, place.size);
+  if (directory === null) return null;
+  const entries: ZipEntry[] = [];
+  for (let at = 0; at + 46 <= directory.length && u32(directory, at) === 0x02014b50; ) {
+    if (entries.length === maxEntries) return null;
+    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((field) => u16(directory, at + field));
+    const end = at + 46 + (nameLength ?? 0);
+    entries.push({
+      path: Buffer.from(directory.subarray(at + 46, end)).toString("utf8"),
+      method: u16(directory, at + 10),
+      isEncrypted: (u16(directory, at + 8) & 1) === 1,
+      ...sizesOf(directory, at, end, extraLength ?? 0),
+    });
+    at = end + (extraLength ?? 0) + (commentLength ?? 0);
+  }
+  return entries;
+}
+
+/** The last record of the file, before a comment of at most 64 KiB. */
+function directoryPlace(source: ByteSource): { at: number; size: number } | null {
+  const length = Math.min(source.size, 22 + 0xffff);
+  const start = source.size - length;
+  const tail = Buffer.from(source.read(start, length));
+  const at = tail.lastIndexOf(Buffer.of(0x50, 0x4b, 5, 6));
+  if (at === -1 || at + 22 > tail.length) return null;
+  const place = { size: u32(tail, at + 12), at: u32(tail, at + 16) };
+  if (place.size !== 0xffffffff && place.at !== 0xffffffff) return place;
+  // The locator of the larger record stands before this one.
+  const locator = at >= 20 && u32(tail, at - 20) === 0x07064b50 ? u64(tail, at - 12) : null;
+  const large = locator === null ? null : readExactly(source, locator, 56);
+  return large === null || u32(large, 0) !== 0x06064b50 ? null : { size: u64(large, 40), at: u64(large, 48) };
+}
+
+function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength: number) {
+  const short = [u32(directory, at + 24), u32(directory, at + 20), u32(directory, at + 42)];
+  const large: number[] = [];
+  for (let field = extraAt; field + 4 <= Math.min(extraAt + extraLength, directory.length); ) {
+    const size = u16(directory, field + 2);
+    if (u16(directory, field) === 1)
+      for (let value = field + 4; value + 8 <= field + 4 + size; value += 8)
+        large.push(u64(directory, value));
+    field += 4 + size;
+  }
+  // Only what does not fit stands in the extra field, in this order.
+  const [size = 0, compressedSize = 0, headerAt = 0] = short.map((value) =>
+    value === 0xffffffff ? (large.shift() ?? value) : value,
+  );
+  return { size, compressedSize, headerAt };
+}
+
+/** null for what is encrypted, compressed otherwise, or not there. An error of the stream is one of zlib. */
+export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null {
+  const header = readExactly(source, entry.headerAt, 30);
+  if (header === null || u32(header, 0) !== 0x04034b50 || entry.isEncrypted) return null;
+  const start = entry.headerAt + 30 + u16(header, 26) + u16(header, 28);
+  if (start + entry.compressedSize > source.size) return null;
+  const raw = chunksOf(source, start, entry.compressedSize);
+  if (entry.method === 0) return raw;
+  return entry.method === 8 ? inflated(raw) : null;
+}
+
+export async function* chunksOf(
+  source: ByteSource,
+  start = 0,
+  length = source.size,
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < length; at += chunkBytes) {
+    const bytes = source.read(start + at, Math.min(chunkBytes, length - at));
+    if (bytes.length === 0) return;
+    yield bytes;
+  }
+}
+
+async function* inflated(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const stream = zlib.createInflateRaw();
+  const input = Readable.from(raw, { objectMode: false });
+  input.on("error", (error) => stream.destroy(error));
+  input.pipe(stream);
+  try {
+    for await (const chunk of stream) yield chunk as Uint8Array;
+  } finally {
+    input.destroy();
+    stream.destroy();
+  }
+}

@@ -1,0 +1,126 @@
+/** One file, opened: what it is, which CPU and which GPU its code is for, and what could not be read. */
+
+import type { ByteSource } from "./byte-source.ts";
+import { readArm64Code } from "./cpu/arm64-code.ts";
+import type { CpuCode } from "./cpu/cpu-code.ts";
+import { readDispatchSigns } from "./cpu/dispatch.ts";
+import { codeRegions } from "./cpu/regions.ts";
+import { readX86Code } from "./cpu/x86-code.ts";
+import { readDynamic } from "./elf/dynamic.ts";
+import { type Elf, elfMachine, elfType, isElf, readElf } from "./elf/elf.ts";
+import { readGnuNotes, readNotes } from "./elf/notes.ts";
+import { findGpuCode } from "./gpu/find-gpu-code.ts";
+import { isContainer } from "./gpu/fatbin.ts";
+import { createGpuTally, type GpuCode } from "./gpu/gpu-code.ts";
+import { readPtxText } from "./gpu/ptx-text.ts";
+
+export interface FileInspection {
+  /** Bytes. */
+  readonly size: number;
+  readonly program: ProgramFacts | null;
+  readonly cpu: CpuCode | null;
+  readonly gpu: GpuCode | null;
+  /** What could not be read of it. */
+  readonly unopened: readonly string[];
+}
+
+export interface ProgramFacts {
+  /** `x86_64`, `aarch64`, …, or `machine 243`. */
+  readonly machine: string;
+  readonly needed: readonly string[];
+  readonly soname: string | null;
+  readonly interpreter: string | null;
+  /** psABI level that the loader enforces. */
+  readonly neededLevel: string | null;
+  readonly kernel: string | null;
+}
+
+/** So many bytes tell whether a file is worth opening. */
+export const headBytes = 4096;
+
+const machineNames: Readonly<Record<number, string>> = {
+  [elfMachine.x86]: "x86",
+  [elfMachine.arm]: "arm",
+  [elfMachine.x86_64]: "x86_64",
+  [elfMachine.aarch64]: "aarch64",
+  [elfMachine.riscv]: "riscv",
+};
+
+/** Whether a file that begins so holds code of its own. */
+export function holdsCode(head: Uint8Array): boolean {
+  return isElf(head) || isContainer(head) || readPtxText(head) !== null;
+}
+
+/** null for what no loader and no driver takes: text, pictures, objects that are not linked yet. */
+export async function inspectFile(source: ByteSource): Promise<FileInspection | null> {
+  const head = source.read(0, headBytes);
+  const elf = readElf(source);
+  if (elf !== null && elf.machine !== elfMachine.cuda) return inspectElf(source, elf);
+  const gpu = elf !== null || isContainer(head) ? findGpuCode(source, elf) : ptxCode(head);
+  return gpu === null
+    ? null
+    : { size: source.size, program: null, cpu: null, gpu, unopened: [...(elf?.damage ?? []), ...gpu.damage] };
+}
+
+async function inspectElf(source: ByteSource, elf: Elf): Promise<FileInspection | null> {
+  const isLoaded = elf.type === elfType.executable || elf.type === elfType.shared;
+  if (!isLoaded && elf.damage.length === 0) return null;
+  const gpu = findGpuCode(source, elf);
+  const unopened = [...elf.damage, ...(gpu?.damage ?? [])];
+  if (isPacked(source, elf)) unopened.push("packed by UPX: the code is unpacked when it runs");
+  const found = elf.damage.length > 0 ? null : await cpuCode(source, elf);
+  const signs = found === null ? [] : readDispatchSigns(source, elf);
+  const cpu = found && { ...found, asks: [...new Set([...found.asks, ...signs])].sort() };
+  if (cpu === null && elf.damage.length === 0)
+    unopened.push(`code for ${machineName(elf)}, which is not read for CPU features`);
+  if (cpu !== null && cpu.unknownInstructions > 0)
+    unopened.push(`${cpu.unknownInstructions} unknown instructions inside functions`);
+  const { needed, soname, interpreter } = readDynamic(source, elf);
+  const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
+  return {
+    size: source.size,
+    program: { machine: machineName(elf), needed, soname, interpreter, neededLevel, kernel },
+    cpu,
+    gpu,
+    unopened,
+  };
+}
+
+function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode> | null {
+  if (elf.machine === elfMachine.x86_64) return readX86Code(source, codeRegions(source, elf), 64);
+  if (elf.machine === elfMachine.x86) return readX86Code(source, codeRegions(source, elf), 32);
+  return elf.machine === elfMachine.aarch64 ? readArm64Code(source, codeRegions(source, elf)) : null;
+}
+
+/** UPX leaves no sections, and its mark behind the program headers (upx `src/p_lx_elf.cpp`). */
+function isPacked(source: ByteSource, elf: Elf): boolean {
+  if (elf.sections.length > 0) return false;
+  return Buffer.from(source.read(0, headBytes)).includes("UPX!");
+}
+
+function ptxCode(head: Uint8Array): GpuCode | null {
+  const ptx = readPtxText(head);
+  if (ptx === null) return null;
+  const [major = 0, minor = 0] = ptx.version.split(".").map(Number);
+  const tally = createGpuTally();
+  tally.add({
+    place: "file",
+    entries: [
+      {
+        kind: "ptx",
+        rawKind: 1,
+        arch: ptx.arch,
+        suffix: ptx.suffix,
+        version: { major, minor },
+        compression: "none",
+        isDebug: false,
+        payload: null,
+      },
+    ],
+  });
+  return tally.result();
+}
+
+function machineName(elf: Elf): string {
+  return machineNames[elf.machine] ?? `machine ${elf.machine}`;
+}

@@ -1,0 +1,79 @@
+/** Finds an image by what somebody calls it, and opens it: a path, an image of the engine, a reference in a registry. */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { connectDocker } from "../docker/api.ts";
+import { ImgmatchError } from "../errors.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import { openFromArchive } from "./image/from-archive.ts";
+import { openFromFolder } from "./image/from-folder.ts";
+import { isLayout, openFromLayout } from "./image/from-layout.ts";
+import { openFromRegistry } from "./image/from-registry.ts";
+import type { OpenedImage, OpenOptions } from "./image/opened-image.ts";
+import { type ImageInspection, inspectionOf } from "./inspection.ts";
+
+export interface InspectRequest extends OpenOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
+  /** Where to look for a name that is no path; by default in the engine first. */
+  readonly from?: "engine" | "registry";
+}
+
+/**
+ * What begins with `.` or `/` is a path; anything else is a path where one is there and has a slash or is an archive by its name.
+ * Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and what engine and registry throw.
+ *
+ * @example
+ * await inspect("debian:12", { env: process.env, registry: createRegistryClient(), platform: "linux/amd64", cache: noCache });
+ */
+export async function inspect(name: string, request: InspectRequest): Promise<ImageInspection> {
+  return inspectionOf(await openImage(name, request));
+}
+
+async function openImage(name: string, request: InspectRequest): Promise<OpenedImage> {
+  const isPath = /^(\.{0,2}\/|\.{1,2}$)/.test(name) || /\.(tar|tgz|tar\.\w+)$/.test(name);
+  if (isPath) return openPath(name, request);
+  const isId = /^(sha256:)?[0-9a-f]{12,64}$/.test(name);
+  const found =
+    (request.from === "registry" ? null : await openFromEngine(name, request)) ??
+    (request.from === "engine" || isId ? null : await openReference(name, request));
+  if (found !== null) return found;
+  throw new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `neither a container engine here nor a registry has ${name}`,
+    fix: "check the name; write ./name for a file or folder",
+  });
+}
+
+async function openPath(path: string, request: InspectRequest): Promise<OpenedImage> {
+  const found = await stat(path).catch(() => null);
+  if (found === null)
+    throw new ImgmatchError({
+      code: "FILE_NOT_FOUND",
+      message: `no file and no folder at ${path}`,
+      fix: "check the path",
+    });
+  if (!found.isDirectory()) return openFromArchive(createReadStream(path), path, "archive", request);
+  return (await isLayout(path)) ? openFromLayout(path, request) : openFromFolder(path, request);
+}
+
+async function openReference(name: string, request: InspectRequest): Promise<OpenedImage | null> {
+  const reference = parseImageReference(name);
+  const isBare = reference.tag === null && reference.digest === null;
+  return openFromRegistry(request.registry, isBare ? { ...reference, tag: "latest" } : reference, request);
+}
+
+/** null where there is no engine, or none with this image. */
+async function openFromEngine(name: string, request: InspectRequest): Promise<OpenedImage | null> {
+  const path = `/images/${name.split("/").map(encodeURIComponent).join("/")}`;
+  let api: Awaited<ReturnType<typeof connectDocker>>;
+  try {
+    api = await connectDocker(request.env);
+    await api.json("GET", `${path}/json`);
+  } catch (error) {
+    if (error instanceof ImgmatchError) return null;
+    throw error;
+  }
+  return openFromArchive(api.bytes("GET", `${path}/get`), name, "engine", request);
+}

@@ -1,0 +1,233 @@
+/** What was found in an image: per file, in all, and what it asks of a host. The JSON of `imgmatch inspect --json`. */
+
+import { findMarch } from "../hardware/index.ts";
+import { x86Baseline } from "../hardware/cpu-features.ts";
+import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
+import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
+import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
+import { compareTargets } from "./gpu/gpu-code.ts";
+import { filesOfLayers } from "./image/file-tree.ts";
+import type { OpenedImage } from "./image/opened-image.ts";
+import type { FileInspection } from "./inspect-file.ts";
+
+export const inspectionSchemaVersion = 1;
+
+export interface ImageInspection {
+  readonly schemaVersion: typeof inspectionSchemaVersion;
+  readonly image: string;
+  readonly source: OpenedImage["source"];
+  readonly digest: string | null;
+  readonly platform: string | null;
+  readonly layers: readonly { readonly digest: string | null; readonly size: number }[];
+  readonly cpu: ImageCpu;
+  /** null for an image without GPU code. */
+  readonly gpu: ImageGpu | null;
+  readonly driver: DriverFiles;
+  readonly requires: MeasuredRequirement;
+  readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
+  readonly files: readonly InspectedFile[];
+}
+
+export interface ImageCpu {
+  /** `x86_64`, `aarch64`; null where no program says it. */
+  readonly architecture: string | null;
+  /** Union over the files of this architecture. */
+  readonly features: CpuAnswer["features"];
+  /** Levels for which files lie in `glibc-hwcaps`. */
+  readonly hwcaps: readonly string[];
+  /** Oldest kernel by the notes of its programs. */
+  readonly kernel: string | null;
+}
+
+export interface ImageGpu {
+  /** `files`: in how many files; `modules`: in how many modules of them together. */
+  readonly targets: readonly { readonly target: string; readonly files: number; readonly modules: number }[];
+  readonly lto: readonly string[];
+  /** Kinds of code that this version does not know: any target may be in them. */
+  readonly unknownKinds: readonly number[];
+}
+
+export interface InspectedFile extends FileInspection {
+  readonly path: string;
+  readonly layer: number;
+  readonly answer: CpuAnswer | null;
+}
+
+/** In the words of a lock's requirement. What cannot be said is null, with the reason in `undecided`. */
+export interface MeasuredRequirement {
+  readonly cpu: {
+    /** The lowest level that has every needed feature; null where none has. */
+    readonly level: string | null;
+    readonly features: readonly string[];
+  };
+  readonly cuda: {
+    readonly toolkit: string | null;
+    readonly code: readonly string[];
+    readonly driver: MeasuredDriver | null;
+  } | null;
+  readonly kernel: string | null;
+  readonly undecided: readonly string[];
+}
+
+export type MeasuredDriver =
+  | { readonly mode: "host"; readonly minimum: string }
+  | { readonly mode: "bundled"; readonly version: string }
+  | { readonly mode: "compat"; readonly package: string; readonly minimum: string | null };
+
+/** Puts the opened layers of an image together. Pure. */
+export function inspectionOf(image: OpenedImage): ImageInspection {
+  const found = filesOfLayers(image.layers);
+  const files = found.files.map(({ path, layer, inspection }): InspectedFile => {
+    const { cpu, program } = inspection;
+    return { path, layer, ...inspection, answer: cpu && judgeCpu(cpu, path, program?.neededLevel ?? null) };
+  });
+  const driver = driverFiles(files.map(({ path }) => path));
+  const unopened = [
+    ...found.unopened,
+    ...files.flatMap(({ path, layer, unopened: reasons }) =>
+      reasons.map((reason) => ({ path, layer, reason })),
+    ),
+  ].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  const cpu = cpuOf(files, image.platform);
+  const gpu = gpuOf(files);
+  const floor = measureFloor(
+    files.flatMap(({ path, gpu: code, program }) =>
+      code === null ? [] : [{ path, gpu: code, needed: program?.needed ?? [] }],
+    ),
+    driver,
+  );
+  return {
+    schemaVersion: inspectionSchemaVersion,
+    image: image.name,
+    source: image.source,
+    digest: image.digest,
+    platform: image.platform,
+    layers: image.layers.map(({ digest, size }) => ({ digest, size })),
+    cpu,
+    gpu,
+    driver,
+    requires: requirementOf(cpu, gpu, driver, floor),
+    unopened,
+    files,
+  };
+}
+
+function cpuOf(files: readonly InspectedFile[], platform: string | null): ImageCpu {
+  const architecture = architectureOf(files, platform);
+  const features = new Map<string, "needed" | "mayBeUsed">();
+  for (const { answer, cpu } of files.filter((file) => file.cpu?.architecture === architecture)) {
+    if (cpu === null) continue;
+    for (const [name, use] of Object.entries(answer?.features ?? {}))
+      if (use === "needed" || !features.has(name)) features.set(name, use);
+  }
+  const hwcaps = files.map(({ path }) => /(?:^|\/)glibc-hwcaps\/([^/]+)\//.exec(path)?.[1] ?? "");
+  const kernels = files.map(({ program }) => program?.kernel ?? null).filter((kernel) => kernel !== null);
+  return {
+    architecture,
+    features: Object.fromEntries([...features].sort(([a], [b]) => (a < b ? -1 : 1))),
+    hwcaps: [...new Set(hwcaps.filter(Boolean))].sort(),
+    kernel: kernels.length === 0 ? null : kernels.reduce((a, b) => (compareKernels(a, b) >= 0 ? a : b)),
+  };
+}
+
+const architectures: Readonly<Record<string, string>> = { amd64: "x86_64", arm64: "aarch64", "386": "x86" };
+
+/** Of the platform; where nothing says it, of most programs. */
+function architectureOf(files: readonly InspectedFile[], platform: string | null): string | null {
+  const said = architectures[platform?.split("/")[1] ?? ""];
+  if (said !== undefined) return said;
+  const counts = new Map<string, number>();
+  for (const { cpu } of files)
+    if (cpu !== null) counts.set(cpu.architecture, (counts.get(cpu.architecture) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+}
+
+function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
+  const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
+  if (codes.length === 0) return null;
+  const targets = new Map<string, { files: number; modules: number }>();
+  for (const { targets: own, relocatable } of codes) {
+    // Of what the device linker left, the driver takes the PTX.
+    const loadable = [...own, ...relocatable.filter(({ target }) => target.startsWith("compute_"))];
+    for (const name of new Set(loadable.map(({ target }) => target))) {
+      const modules = loadable
+        .filter(({ target }) => target === name)
+        .reduce((sum, each) => sum + each.modules, 0);
+      const { files: before, modules: sum } = targets.get(name) ?? { files: 0, modules: 0 };
+      targets.set(name, { files: before + 1, modules: sum + modules });
+    }
+  }
+  return {
+    targets: [...targets]
+      .map(([target, counts]) => ({ target, ...counts }))
+      .sort((a, b) => compareTargets(a.target, b.target)),
+    lto: [...new Set(codes.flatMap(({ lto }) => lto.map(({ target }) => target)))].sort(compareTargets),
+    unknownKinds: [...new Set(codes.flatMap(({ unknown }) => unknown.map(({ kind }) => kind)))].sort(
+      (a, b) => a - b,
+    ),
+  };
+}
+
+function requirementOf(
+  cpu: ImageCpu,
+  gpu: ImageGpu | null,
+  driver: DriverFiles,
+  floor: FloorAnswer | null,
+): MeasuredRequirement {
+  const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
+  const undecided: string[] = [];
+  if (floor !== null && "unknown" in floor) undecided.push(floor.unknown);
+  if (gpu !== null && gpu.unknownKinds.length > 0)
+    undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);
+  const measured = floor !== null && "minimum" in floor ? floor : null;
+  const bundled = [...new Set(driver.bundled.map(({ version }) => version))];
+  if (bundled.length > 1) undecided.push(`several user-space drivers: ${bundled.join(", ")}`);
+  return {
+    cpu: { level: lowestLevel(cpu.architecture, features), features },
+    cuda:
+      gpu === null && bundled.length === 0
+        ? null
+        : {
+            toolkit: measured?.toolkit ?? null,
+            code: gpu?.targets.map(({ target }) => target) ?? [],
+            driver: driverOf(bundled, driver, measured?.minimum ?? null),
+          },
+    kernel: cpu.kernel,
+    undecided,
+  };
+}
+
+function driverOf(
+  bundled: readonly string[],
+  driver: DriverFiles,
+  minimum: string | null,
+): MeasuredDriver | null {
+  const [version] = bundled;
+  if (version !== undefined) return bundled.length === 1 ? { mode: "bundled", version } : null;
+  const compat = driver.compat[0];
+  if (compat !== undefined) return { mode: "compat", package: compat.version, minimum };
+  return minimum === null ? null : { mode: "host", minimum };
+}
+
+const levels: Readonly<Record<string, readonly string[]>> = {
+  x86_64: ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"],
+  aarch64: ["armv8-a", "armv8.1-a", "armv8.2-a", "armv8.5-a", "armv9-a"],
+};
+
+function lowestLevel(architecture: string | null, features: readonly string[]): string | null {
+  return (
+    (levels[architecture ?? ""] ?? []).find((level) => {
+      const has = new Set([...(findMarch(level)?.features ?? []), ...x86Baseline]);
+      return features.every((feature) => has.has(feature));
+    }) ?? null
+  );
+}
+
+function compareKernels(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => text.split(".").map(Number));
+  for (const index of [0, 1, 2]) {
+    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

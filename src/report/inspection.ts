@@ -1,0 +1,146 @@
+/** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
+
+import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
+import type { Style } from "./style.ts";
+import { count, formatTable } from "./table.ts";
+
+export interface InspectionReport {
+  /** Every file, not only those that decide. */
+  readonly allFiles: boolean;
+  readonly style: Style;
+}
+
+const mostFiles = 12;
+const mostUnopened = 12;
+
+export function inspectionLines(
+  inspection: ImageInspection,
+  { allFiles, style }: InspectionReport,
+): readonly string[] {
+  const { files, unopened, layers } = inspection;
+  const deciding = files.filter(decides);
+  const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
+  const size = layers.reduce((sum, layer) => sum + layer.size, 0);
+  const hidden = files.length - shown.length;
+  return [
+    style.strong(printable(inspection.image)),
+    `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${mebibytes(size)}`, count(files.length, "program")].filter(Boolean).join("  ")}`,
+    "",
+    ...(shown.length === 0
+      ? ["  no file needs more than every host has"]
+      : formatTable([["FILE", "CPU", "GPU"], ...shown.map(fileRow)]).map((line) => `  ${line}`)),
+    ...(hidden > 0 && !allFiles
+      ? [style.dim(`  and ${count(hidden, "file")} that decide less (--files shows all)`)]
+      : []),
+    ...section("Driver", driverLines(inspection)),
+    ...section("Not opened", unopenedLines(unopened, allFiles)),
+    ...section("What this image needs of a host", needLines(inspection)),
+  ];
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+}
+
+function decides(file: InspectedFile): boolean {
+  return file.gpu !== null || needed(file).length > 0;
+}
+
+/** GPU code first, by its modules, then what demands most of a CPU. */
+function weight(file: InspectedFile): number {
+  return (file.gpu?.modules ?? 0) * 1000 + needed(file).length;
+}
+
+function needed({ answer }: InspectedFile): readonly string[] {
+  return Object.entries(answer?.features ?? {})
+    .filter(([, use]) => use === "needed")
+    .map(([name]) => name);
+}
+
+function fileRow(file: InspectedFile): readonly string[] {
+  return [printable(file.path), cpuText(file), gpuText(file)];
+}
+
+function cpuText(file: InspectedFile): string {
+  if (file.answer === null) return file.program === null ? "" : file.program.machine;
+  const names = needed(file);
+  const others = Object.keys(file.answer.features).length - names.length;
+  const asks = others > 0 && file.answer.asks.length > 0 ? `asks the CPU for ${others} more` : "";
+  return [names.join(" "), asks].filter(Boolean).join(", ") || "baseline";
+}
+
+function gpuText({ gpu }: InspectedFile): string {
+  if (gpu === null) return "";
+  const targets = gpu.targets.map(({ target, modules }) =>
+    gpu.modules === 1 ? target : `${target}×${modules}`,
+  );
+  const relocatable = gpu.relocatable
+    .filter(({ target }) => target.startsWith("compute_"))
+    .map(({ target }) => target);
+  const unknown = gpu.unknown.map(({ kind }) => `unknown kind ${kind}`);
+  const zstd = (gpu.compression.zstd ?? 0) > 0 ? "zstd" : "";
+  return [...targets, ...relocatable, ...gpu.lto.map(({ target }) => `lto:${target}`), ...unknown, zstd]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function driverLines({ driver }: ImageInspection): readonly string[] {
+  const line = (what: string) => (file: { library: string; version: string; path: string }) => [
+    `${file.library} ${file.version}`,
+    what,
+    printable(file.path),
+  ];
+  return formatTable([
+    ...driver.bundled.map(line("bundled")),
+    ...driver.compat.map(line("forward compatibility")),
+    ...driver.runtime.map(line("runtime")),
+  ]);
+}
+
+function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean): readonly string[] {
+  const shown = allFiles ? unopened : unopened.slice(0, mostUnopened);
+  const rest = unopened.length - shown.length;
+  return [
+    ...shown.map(({ path, reason }) => `${printable(path)}: ${printable(reason)}`),
+    ...(rest > 0 ? [`and ${rest} more (--files shows all)`] : []),
+  ];
+}
+
+function needLines({ requires, cpu, gpu }: ImageInspection): readonly string[] {
+  const mayUse = Object.entries(cpu.features)
+    .filter(([, use]) => use === "mayBeUsed")
+    .map(([name]) => name);
+  const { cuda } = requires;
+  return formatTable([
+    ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
+    ["features", requires.cpu.features.join(" ") || "none beyond the baseline"],
+    ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
+    ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
+    ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),
+    ["GPU code", gpu === null ? "none" : gpu.targets.map(({ target }) => target).join(" ") || "unknown"],
+    ...(cuda === null
+      ? []
+      : [
+          ["toolkit", cuda.toolkit ?? "unknown"],
+          ["driver", driverText(cuda.driver)],
+        ]),
+    ...requires.undecided.map((text) => ["not decided", printable(text)]),
+  ]);
+}
+
+function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
+  if (driver === null) return "unknown";
+  if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
+  if (driver.mode === "compat")
+    return `${driver.minimum === null ? "" : `at least ${driver.minimum}, or `}older with the forward-compatibility package ${driver.package}`;
+  return `at least ${driver.minimum}`;
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
+/** Names in an image are anybody's: no control character reaches the terminal. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "�");
+}

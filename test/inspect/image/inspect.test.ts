@@ -1,0 +1,300 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ImgmatchError } from "../../../src/errors.ts";
+import { folderCache, noCache } from "../../../src/inspect/image/layer-cache.ts";
+import { inspect } from "../../../src/inspect/inspect.ts";
+import { digestOf } from "../../../src/oci/digest.ts";
+import { createRegistryClient } from "../../../src/registry/create-client.ts";
+import { startFaultServer } from "../../registry/support/fault-server.ts";
+import { makeFolder } from "../../support/folders.ts";
+import {
+  gpuFile,
+  gzipped,
+  layoutFiles,
+  type MadeFile,
+  makeImage,
+  makeLayout,
+  makeTar,
+  type MadeImage,
+  savedFiles,
+} from "../support/make-image.ts";
+
+const options = {
+  env: { DOCKER_HOST: "unix:///nowhere" },
+  registry: createRegistryClient({ retries: 0 }),
+  platform: "linux/amd64",
+  cache: noCache,
+};
+
+/** Path → targets of its code. */
+async function found(name: string, more: Partial<typeof options> = {}): Promise<Record<string, string>> {
+  const { files } = await inspect(name, { ...options, ...more });
+  return Object.fromEntries(
+    files.map(({ path, gpu }) => [path, gpu?.targets.map(({ target }) => target).join() ?? ""]),
+  );
+}
+
+const layout = (...layers: readonly (readonly MadeFile[])[]) =>
+  makeLayout(makeImage(layers.map((files) => gzipped(makeTar(files)))));
+
+const two = makeImage([
+  gzipped(
+    makeTar([
+      { path: "app/a", content: gpuFile(70) },
+      { path: "app/b", content: gpuFile(75) },
+    ]),
+  ),
+  makeTar([
+    { path: "./app/.wh.a" },
+    { path: "/app/c", content: gpuFile(80) },
+    { path: "readme", content: Buffer.from("x") },
+  ]),
+]);
+const ofTwo = { "/app/b": "sm_75", "/app/c": "sm_80" };
+
+function archive(files: readonly MadeFile[], name = "image.tar", pack = (bytes: Buffer) => bytes): string {
+  const path = join(makeFolder({}), name);
+  writeFileSync(path, pack(makeTar(files)));
+  return path;
+}
+
+describe("the same image is the same from everywhere", () => {
+  it("an OCI layout", async () => expect(await found(makeLayout(two))).toEqual(ofTwo));
+  it("an OCI archive", async () => expect(await found(archive(layoutFiles(two)))).toEqual(ofTwo));
+  it("an archive of docker save", async () => expect(await found(archive(savedFiles(two)))).toEqual(ofTwo));
+  it("a compressed archive", async () =>
+    expect(await found(archive(savedFiles(two), "image.tar.gz", gzipped))).toEqual(ofTwo));
+
+  it("a folder", async () => {
+    const folder = makeFolder({ readme: "x" });
+    mkdirSync(join(folder, "app"));
+    writeFileSync(join(folder, "app/b"), gpuFile(75));
+    writeFileSync(join(folder, "app/c"), gpuFile(80));
+    symlinkSync("/", join(folder, "root"));
+    expect(await found(folder)).toEqual(ofTwo);
+  });
+
+  it("a registry, in pieces", async () => {
+    // Longer than a piece, so that ranges are asked for.
+    const image = makeImage([
+      ...two.layers,
+      makeTar([
+        { path: "zeros", content: Buffer.alloc(17 * 2 ** 20) },
+        { path: "app/d", content: gpuFile(90) },
+      ]),
+    ]);
+    const server = await serve(image, true);
+    const registry = createRegistryClient({ retries: 0 });
+    expect(await found(`${server.host}/team/app:1`, { registry })).toEqual({ ...ofTwo, "/app/d": "sm_90" });
+    expect(server.asked.filter(({ headers }) => headers.range !== undefined)).toHaveLength(2);
+  });
+
+  it("a registry that knows no ranges", async () => {
+    const image = makeImage([
+      makeTar([
+        { path: "zeros", content: Buffer.alloc(17 * 2 ** 20) },
+        { path: "d", content: gpuFile(90) },
+      ]),
+    ]);
+    const server = await serve(image, false);
+    expect(await found(`${server.host}/team/app:1`)).toEqual({ "/d": "sm_90" });
+  });
+});
+
+function serve(image: MadeImage, hasRanges: boolean) {
+  return startFaultServer(({ path, headers }, response) => {
+    const digest = /sha256:([0-9a-f]{64})$/.exec(path)?.[1];
+    if (path.includes("/manifests/")) {
+      response.writeHead(200, { "content-type": "application/vnd.oci.image.manifest.v1+json" });
+      response.end(image.manifest);
+      return;
+    }
+    const blob = image.blobs.get(digest ?? "");
+    const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? "");
+    if (blob === undefined) response.writeHead(404).end();
+    else if (range === null || !hasRanges) response.writeHead(200).end(blob);
+    else response.writeHead(206).end(blob.subarray(Number(range[1]), Number(range[2]) + 1));
+  });
+}
+
+describe("layers", () => {
+  it("replace and remove what is below", async () => {
+    const folder = layout(
+      [
+        { path: "a/x", content: gpuFile(50) },
+        { path: "b/x", content: gpuFile(52) },
+        { path: "c", content: gpuFile(60) },
+        { path: "d/y/z", content: gpuFile(61) },
+        { path: "e", content: gpuFile(62) },
+      ],
+      [
+        { path: "b/new", content: gpuFile(70) },
+        { path: "b/.wh..wh..opq" },
+        { path: "c", content: Buffer.from("text") },
+        { path: ".wh.d" },
+        { path: "e", type: "2", target: "a/x" },
+      ],
+    );
+    expect(await found(folder)).toEqual({ "/a/x": "sm_50", "/b/new": "sm_70" });
+  });
+
+  it("have hard links, which outlive the other name", async () => {
+    const folder = layout(
+      [
+        { path: "a", content: gpuFile(70) },
+        { path: "b", type: "1", target: "a" },
+      ],
+      [{ path: ".wh.a" }],
+    );
+    expect(await found(folder)).toEqual({ "/b": "sm_70" });
+  });
+
+  it("follow links of folders, as an engine does", async () => {
+    const folder = layout(
+      [
+        { path: "usr/lib/x", content: gpuFile(70) },
+        { path: "lib", type: "2", target: "usr/lib" },
+      ],
+      [{ path: "lib/x", content: gpuFile(80) }, { path: "lib/.wh.gone" }],
+    );
+    expect(await found(folder)).toEqual({ "/usr/lib/x": "sm_80" });
+  });
+
+  it("never lead out of the image, nor in circles", async () => {
+    const folder = layout([
+      { path: "../../etc/x", content: gpuFile(70) },
+      { path: "up", type: "2", target: "../../../.." },
+      { path: "up/y", content: gpuFile(75) },
+      { path: "l", type: "2", target: "l" },
+      { path: "l/z", content: gpuFile(80) },
+      { path: "__proto__/constructor", content: gpuFile(86) },
+    ]);
+    expect(await found(folder)).toEqual({
+      "/__proto__/constructor": "sm_86",
+      "/etc/x": "sm_70",
+      "/y": "sm_75",
+    });
+  });
+
+  it("have names of any length", async () => {
+    const path = `${"long/".repeat(40)}file`;
+    expect(await found(layout([{ path, content: gpuFile(70) }]))).toEqual({ [`/${path}`]: "sm_70" });
+  });
+
+  const hasZstd = spawnSync("zstd", ["--version"]).status === 0;
+  it.skipIf(!hasZstd)(`may be compressed with zstd${hasZstd ? "" : " (skipped: no zstd)"}`, async () => {
+    const pack = (bytes: Buffer) =>
+      execFileSync("zstd", ["-q", "-c", "-"], { input: bytes, maxBuffer: 2 ** 28 });
+    const noise = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * index) >> 7));
+    const tar = makeTar([
+      { path: "noise", content: noise },
+      { path: "x", content: gpuFile(90) },
+    ]);
+    // Several frames, and one to be skipped.
+    const skipped = Buffer.from("502a4d18040000000000ffff", "hex");
+    const frames = [pack(tar.subarray(0, 1000)), skipped, pack(tar.subarray(1000))];
+    expect(await found(makeLayout(makeImage([Buffer.concat(frames)])))).toEqual({ "/x": "sm_90" });
+  });
+
+  it("are opened once, and then known by their digest", async () => {
+    const cache = folderCache(makeFolder({}));
+    const image = makeImage(two.layers);
+    expect(await found(makeLayout(image), { cache })).toEqual(ofTwo);
+    const server = await serve(
+      { ...image, blobs: new Map([[digestOf(image.config).slice(7), image.config]]) },
+      true,
+    );
+    expect(await found(`${server.host}/team/app:1`, { cache })).toEqual(ofTwo);
+  });
+
+  it("are opened again when what is known of them is damaged", async () => {
+    const home = makeFolder({});
+    await found(makeLayout(two), { cache: folderCache(home) });
+    const [folder = ""] = readdirSync(home);
+    for (const file of readdirSync(join(home, folder))) writeFileSync(join(home, folder, file), "{");
+    expect(await found(makeLayout(two), { cache: folderCache(home) })).toEqual(ofTwo);
+  });
+});
+
+describe("archives in an image", () => {
+  const python = spawnSync("python3", ["--version"]).status === 0;
+  it.skipIf(!python)(
+    `are entered: a wheel${python ? "" : " (skipped: no python3 to make one)"}`,
+    async () => {
+      const cwd = makeFolder({});
+      writeFileSync(join(cwd, "x.so"), gpuFile(90));
+      const script =
+        "import zipfile as z\nfor n, m in (('s', 0), ('d', 8), ('l', 14)):\n w = z.ZipFile(n + '.whl', 'w', m)\n w.write('x.so', 'lib/x.so')\n w.close()\nw = z.ZipFile('n.zip', 'w')\nw.write('d.whl')\nw.close()\n";
+      execFileSync("python3", ["-c", script], { cwd });
+      const { files, unopened } = await inspect(cwd, options);
+      expect(files.map(({ path }) => path)).toEqual([
+        "/d.whl!/lib/x.so",
+        "/n.zip!/d.whl!/lib/x.so",
+        "/s.whl!/lib/x.so",
+        "/x.so",
+      ]);
+      expect(unopened).toEqual([
+        { path: "/l.whl!/lib/x.so", layer: 0, reason: "compressed in a way that is not read" },
+      ]);
+    },
+  );
+
+  it("are entered to a bound, and what is beyond is told", async () => {
+    const nested = (depth: number): Buffer =>
+      depth === 0 ? gpuFile(80) : makeTar([{ path: "in", content: nested(depth - 1) }]);
+    const { files, unopened } = await inspect(
+      layout([
+        { path: "t3", content: nested(3) },
+        { path: "t4", content: nested(4) },
+      ]),
+      options,
+    );
+    expect(files.map(({ path }) => path)).toEqual(["/t3!/in!/in!/in"]);
+    expect(unopened).toEqual([{ path: "/t4!/in!/in!/in", layer: 0, reason: "an archive inside 3 others" }]);
+  });
+
+  it("that are damaged are told, and hide nothing else", async () => {
+    const cut = gzipped(makeTar([{ path: "x", content: gpuFile(80) }])).subarray(0, 60);
+    const { files, unopened } = await inspect(
+      layout([
+        { path: "a.tgz", content: cut },
+        { path: "b", content: gpuFile(90) },
+      ]),
+      options,
+    );
+    expect(files.map(({ path }) => path)).toEqual(["/b"]);
+    expect(unopened.map(({ path }) => path)).toEqual(["/a.tgz"]);
+  });
+});
+
+describe("what is no image is refused with a code", () => {
+  const code = async (name: string) => {
+    try {
+      await inspect(name, options);
+      return null;
+    } catch (error) {
+      if (error instanceof ImgmatchError) return error.code;
+      throw error;
+    }
+  };
+
+  it.each([
+    ["a layer cut off", () => makeLayout(makeImage([gzipped(makeTar([])).subarray(0, 15)])), "IMAGE_INVALID"],
+    ["a layer that is no tar", () => makeLayout(makeImage([Buffer.alloc(2000, "text")])), "IMAGE_INVALID"],
+    ["an entry that ends early", () => layout([{ path: "x", size: 2 ** 30 }]), "IMAGE_INVALID"],
+    ["an archive without a manifest", () => archive([{ path: "x" }]), "IMAGE_INVALID"],
+    ["an archive of something else", () => join(makeFolder({ "x.tar": "text" }), "x.tar"), "IMAGE_INVALID"],
+    ["nothing at all", () => "./not/there", "FILE_NOT_FOUND"],
+  ])("%s", async (_name, make, expected) => expect(await code(make())).toBe(expected));
+
+  it("a blob with other bytes than its digest", async () => {
+    const folder = makeLayout(two);
+    const [layer = Buffer.alloc(0)] = two.layers;
+    const other = gzipped(makeTar([{ path: "other", content: gpuFile(99) }]));
+    writeFileSync(join(folder, "blobs/sha256", digestOf(layer).slice(7)), other);
+    expect(await code(folder)).toBe("IMAGE_INVALID");
+    expect(existsSync(folder)).toBe(true);
+  });
+});
