@@ -110,6 +110,12 @@ export const judgeFunctions = String.raw`
     tier = 0
     return req[i] == "-" ? 1 : fitsgpu(req[i])
   }
+  # The architecture is that of this process, whose addresses are short where a 64-bit kernel runs it in 32 bits.
+  function narrow_host(  f, l, k, wide) {
+    f = R "/proc/self/maps"
+    while ((getline l < f) > 0) { k++; if (index(l, "-") > 9) wide = 1 }
+    if (k && !wide) { sub(/amd64$/, "386", host); sub(/arm64$/, "arm", host) }
+  }
   function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }
 `;
 
@@ -167,7 +173,7 @@ export const judgeMain = String.raw`
     release = slurp("/proc/sys/kernel/osrelease") ? trim(text) : ""
     sub(/\n$/, "", release)
     release = trim(release)
-    # The architecture is that of this process, which a 64-bit kernel may run in 32 bits.
+    narrow_host()
     if (match(release, /^[0-9]+\.[0-9]+(\.[0-9]+)?/)) kernel = v(substr(release, 1, RLENGTH))
     CPU_PARTS
     if (feature && !lists) tell("HOST_UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)

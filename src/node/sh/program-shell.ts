@@ -81,7 +81,7 @@ v=
 read -r v <"$d/vendor"
 case $v in
 0x10[dD][eE])
-c= i= k=none
+c='' i='' k=none
 read -r c <"$d/class"
 read -r i <"$d/device"
 case $c in

@@ -56,7 +56,13 @@ async function expected(lock: Lock, cpuOnly: boolean): Promise<Readonly<Record<s
 }
 
 describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
-  test.each(Object.entries(fleets))(
+  // What depends on a fleet does not depend on a shell.
+  const asked = Object.entries(fleets).filter(
+    ([title]) => title === "whole" || dialect.name === "dash, mawk",
+  );
+  // A driver that hangs costs the time limit each time.
+  const here = machines.filter(({ name }) => dialect.shell === "dash" || !name.endsWith("_timeout"));
+  test.each(asked)(
     "answers as resolve does on every machine, fleet: %s",
     async (title, { lock, cpuOnly = false }) => {
       const script = join(folder, `${title.replaceAll(" ", "_")}.sh`);
@@ -65,7 +71,7 @@ describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
       const results = runScripts(
         out,
         dialect,
-        machines.map(({ name, env, smi, denied }) => ({
+        here.map(({ name, env, smi, denied }) => ({
           script,
           root: join(folder, name),
           env,
@@ -75,12 +81,12 @@ describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
       );
       const want = await expected(lock, cpuOnly);
       const got = Object.fromEntries(
-        machines.map(({ name }, index) => {
+        here.map(({ name }, index) => {
           const { status = -1, stdout = "", stderr = "" } = results[index] ?? {};
           return [name, [`${status} ${stdout.trim()}`, stderr.trim()] as const];
         }),
       );
-      const wrong = machines
+      const wrong = here
         .filter(({ name }) => got[name]?.[0] !== want[name] && !(name in refusals && got[name]?.[0] === "4 "))
         .map(({ name }) => `${name}: ${want[name]}, not ${got[name]?.join(": ")}`);
       expect(wrong.join("\n")).toBe("");

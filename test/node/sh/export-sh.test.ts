@@ -1,0 +1,276 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { nameRows, virtualRows } from "../../../src/hardware/gpu-name-table.ts";
+import { pciRows } from "../../../src/hardware/gpu-pci-table.ts";
+import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
+import { classRules } from "../../../src/hardware/gpu-class.ts";
+import { formatLock } from "../../../src/lock/format-lock.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
+import { toEre } from "../../../src/node/sh/ere.ts";
+import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { digestOf } from "../../../src/oci/digest.ts";
+import { brandsByName } from "../../../src/resolve/gpu-brand.ts";
+import { image, lockOf } from "../../resolve/support/locks.ts";
+import { findDialects, which } from "./support/dialects.ts";
+import { wholeFleet } from "./support/fleet.ts";
+import { writeMachine } from "./support/machine.ts";
+import { runScripts } from "./support/run-scripts.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-sh-text-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const dialects = findDialects(join(folder, "awks"));
+
+async function write(
+  name: string,
+  lock: Lock,
+  options: Partial<Parameters<typeof exportSh>[1]> = {},
+): Promise<string> {
+  const file = join(folder, name);
+  writeFileSync(file, (await exportSh(lock, { version: "1.0.0", ...options })).text);
+  return file;
+}
+
+const march = findMarch("x86-64-v3");
+const cpu = `processor: 0\nvendor_id: GenuineIntel\nflags: ${march === null ? "" : marchFeatures(march).join(" ")}\n`;
+
+function machine(name: string, more: Readonly<Record<string, string>> = {}): string {
+  const root = join(folder, name);
+  mkdirSync(root);
+  const files = new Map([
+    ["/proc/cpuinfo", cpu],
+    ["/proc/sys/kernel/osrelease", "6.8.0\n"],
+    ...Object.entries(more),
+  ]);
+  writeMachine(root, { arch: "x64", env: {}, files, nodes: [], links: {}, denied: [], smi: null });
+  return root;
+}
+
+function run(
+  script: string,
+  root: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+) {
+  return spawnSync("sh", [script, ...args], {
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, ...env, IMGMATCH_ROOT: root },
+  });
+}
+
+describe("the text of a script", () => {
+  test("is the same for the same input, and says what it was made from", async () => {
+    const lock = wholeFleet();
+    const [one, other] = [
+      await exportSh(lock, { version: "1.0.0" }),
+      await exportSh(lock, { version: "1.0.0" }),
+    ];
+    expect(one).toEqual(other);
+    expect(one.lockDigest).toBe(digestOf(new TextEncoder().encode(formatLock(lock))));
+    const script = await write("says.sh", lock);
+    expect(run(script, "", ["--version"]).stdout).toBe("imgmatch 1.0.0, cv-tf 1.12.0\n");
+    expect(run(script, "", ["--lock-digest"]).stdout).toBe(`${one.lockDigest}\n`);
+    expect(run(script, "", ["--gpu"])).toMatchObject({
+      status: 2,
+      stdout: "",
+      stderr: expect.stringContaining("USAGE"),
+    });
+  });
+
+  test.skipIf(which("shellcheck") === null)("has nothing that shellcheck finds", async () => {
+    const script = await write("clean.sh", wholeFleet(), { pins: { march: "x86-64*" } });
+    expect(spawnSync("shellcheck", ["--shell=sh", script], { encoding: "utf8" }).stdout).toBe("");
+  });
+
+  test("stays small", async () => {
+    const { text } = await exportSh(fleetOf(40), { version: "1.0.0" });
+    expect(text.length).toBeLessThan(40 * 1024);
+  });
+});
+
+function fleetOf(count: number): Lock {
+  const cells = Object.entries(wholeFleet((cell) => /^(none|12.8|13.0)_x86/.test(cell)).images);
+  const images: Record<string, LockedImage> = {};
+  for (let index = 0; index < count; index++) {
+    const [cell, each] = cells[index % cells.length] ?? ["", image()];
+    images[`${cell}-${index}`] = { ...each, axes: { ...each.axes, python: `3.${index}` } };
+  }
+  return lockOf(images);
+}
+
+describe("a fleet of a thousand images", () => {
+  const root = machine("thousand");
+  test("is answered by every shell and awk", async () => {
+    const script = await write("thousand.sh", fleetOf(1000));
+    expect((await exportSh(fleetOf(1000), { version: "1.0.0" })).text.length).toBeGreaterThan(131_072);
+    const answers = dialects.map((dialect) => {
+      const out = mkdtempSync(join(folder, "out-"));
+      return runScripts(out, dialect, [{ script, root, env: {}, smi: null }])[0];
+    });
+    const [first] = answers;
+    expect(first).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^registry[^ ]+:none_x86-64-v3-\d+@sha256:[0-9a-f]{64}\n$/),
+    });
+    for (const answer of answers) expect(answer).toEqual(first);
+  }, 60_000);
+});
+
+describe("a hostile lock", () => {
+  const proof = join(folder, "proof");
+  const words = [
+    `'; touch ${proof} #`,
+    `"; system("touch ${proof}") #`,
+    `$(touch ${proof})`,
+    `\`touch ${proof}\``,
+    "a\nIMGMATCH_TABLES\ntouch x",
+    "a b",
+    "a\\n",
+    "é",
+    "",
+  ];
+  const base = lockOf({ one: image() });
+  const poisoned: readonly (readonly [string, (word: string) => Lock])[] = [
+    ["repository", (word) => ({ ...base, repository: word })],
+    ["name", (word) => ({ ...base, name: word })],
+    ["version", (word) => ({ ...base, version: word })],
+    ["tag", (word) => ({ ...base, images: { one: { ...image(), tag: word } } })],
+    ["platform", (word) => lockOf({ one: image({ platform: word }) })],
+    ["digest", (word) => lockOf({ one: image({ digest: word as `sha256:${string}` }) })],
+    [
+      "feature",
+      (word) => lockOf({ one: image({ requires: { cpu: { march: "m", features: [word] }, cuda: null } }) }),
+    ],
+    [
+      "kernel",
+      (word) =>
+        lockOf({ one: image({ requires: { cpu: { march: "m", features: [] }, cuda: null, kernel: word } }) }),
+    ],
+  ];
+  for (const [place, lock] of poisoned)
+    test.each(words)(`is refused by its ${place}: %j`, async (word) => {
+      await expect(exportSh(lock(word), { version: "1.0.0" })).rejects.toThrow("EXPORT_UNSAFE");
+    });
+
+  test("says nothing by what does not go into the script: cells, axes, marches, toolkits, code, expressions, pins", async () => {
+    for (const [index, word] of words.entries()) {
+      const evil = image({
+        axes: { cuda: word, [word]: word },
+        requires: {
+          cpu: { march: word, features: ["avx2"] },
+          cuda: {
+            toolkit: word,
+            code: [word],
+            driver: { mode: "compat", package: word, cuda: word, branches: [word] },
+            require: word,
+          },
+        },
+      });
+      const images = {
+        [word]: { ...evil, tag: "evil" },
+        good: { ...image(), tag: "good", axes: { cuda: word } },
+      };
+      const script = await write(
+        `hostile-${index}.sh`,
+        { ...base, images },
+        { pins: { cuda: { text: word, matches: () => true } } },
+      );
+      execFileSync("sh", ["-n", script]);
+      const { status, stdout } = run(script, machine(`hostile-${index}`));
+      expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining(":good@sha256:") });
+      expect(existsSync(proof)).toBe(false);
+    }
+  });
+
+  test("a hostile machine neither", async () => {
+    const script = await write("machine.sh", wholeFleet());
+    const words_ = words.map((word) => word.replaceAll("\n", " "));
+    for (const [index, word] of words_.entries()) {
+      const root = machine(`evil-${index}`, {
+        "/proc/cpuinfo": `flags: ${word}\nvendor_id: ${word}\n`,
+        "/proc/sys/kernel/osrelease": word,
+        "/proc/driver/nvidia/version": `NVRM version: NVIDIA UNIX x86_64 Kernel Module  ${word}  x\n`,
+        "/proc/driver/nvidia/gpus/0000:01:00.0/information": `Model: ${word}\nGPU UUID: ${word}\nBus Location: ${word}\n`,
+        "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+        "/sys/bus/pci/devices/0000:01:00.0/device": `${word}\n`,
+        "/sys/bus/pci/devices/0000:01:00.0/class": "0x030000\n",
+      });
+      const { status, stdout } = run(script, root, ["--unchecked"], {
+        CUDA_VISIBLE_DEVICES: word,
+        NVIDIA_VISIBLE_DEVICES: word,
+      });
+      expect([3, 4]).toContain(status);
+      expect(stdout).toBe("");
+      expect(existsSync(proof)).toBe(false);
+    }
+  });
+});
+
+describe("states that only a script meets", () => {
+  test("a 32-bit process under a 64-bit kernel is of the small architecture, as a 32-bit Node.js is", async () => {
+    const script = await write("narrow.sh", wholeFleet());
+    const small = machine("narrow", {
+      "/proc/self/maps": "00400000-0040b000 r-xp x\nffffe000-fffff000 r-xp [vdso]\n",
+    });
+    const wide = machine("wide", {
+      "/proc/self/maps": "00400000-0040b000 r-xp x\n7ffc7f0e6000-7ffc7f107000 rw-p [stack]\n",
+    });
+    expect(run(script, small).stderr).toContain("linux/386");
+    expect(run(script, wide).status).toBe(0);
+  });
+
+  test("no awk is said", async () => {
+    const script = await write("no-awk.sh", wholeFleet());
+    const result = spawnSync("/bin/sh", [script], { encoding: "utf8", env: { PATH: "/nowhere" } });
+    expect(result).toMatchObject({
+      status: 4,
+      stdout: "",
+      stderr: "imgmatch: HOST_UNREADABLE: there is no awk on this host\n",
+    });
+  });
+
+  test("a driver without nvidia-smi is answered by --unchecked and by --cpu alone", async () => {
+    const script = await write("unchecked.sh", wholeFleet());
+    const root = machine("unchecked", {
+      "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06  x\n",
+      "/proc/driver/nvidia/gpus/0000:01:00.0/information":
+        "Model: NVIDIA A100-SXM4-80GB\nBus Location: 0000:01:00.0\n",
+      "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+      "/sys/bus/pci/devices/0000:01:00.0/device": "0x20b2\n",
+      "/sys/bus/pci/devices/0000:01:00.0/class": "0x030200\n",
+    });
+    expect(run(script, root)).toMatchObject({
+      status: 4,
+      stdout: "",
+      stderr: expect.stringContaining("HOST_UNCHECKED"),
+    });
+    expect(run(script, root, ["--unchecked"]).stdout).toContain(":12.8_x86-64-v3@");
+    expect(run(script, root, ["--cpu"]).stdout).toContain(":none_x86-64-v3@");
+  });
+});
+
+test("patterns mean in POSIX words what they mean in the tables", () => {
+  const names = [
+    ...pciRows.flatMap((row) => row.names),
+    ...nameRows.map(({ name }) => name),
+    ...virtualRows.flatMap((row) => row.profiles.split(" ").map((profile) => `${row.board}-${profile}`)),
+    "T4",
+    "T4G",
+    "T400",
+    "T1000E-x",
+    "P100",
+    "GeForce",
+    "geforcex",
+    "TITAN_X",
+    "RTX 6000D",
+    "Orin (nvgpu)",
+    "GB10",
+  ].map((name) => name.replace(/^NVIDIA /, ""));
+  for (const pattern of [...classRules.map(([, each]) => each), ...brandsByName.map(([each]) => each)]) {
+    const posix = new RegExp(toEre(pattern));
+    for (const name of names)
+      expect(posix.test(name.toLowerCase()), `${name} ${pattern}`).toBe(pattern.test(name));
+  }
+});
