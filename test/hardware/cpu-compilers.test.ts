@@ -37,13 +37,15 @@ const widest = [
   "amdfam10",
 ];
 
-/** `clang` is skipped visibly where it is missing; versions with a number are asked where they are installed beside it. */
-const clangs = [
+/** The first whose macros the tables were compared with. */
+const oldestClang = 16;
+
+/** All that are installed; without any, `clang` is skipped visibly. */
+const installedClangs = [
   "clang",
-  ...[16, 17, 18, 19, 20, 21, 22]
-    .map((version) => `clang-${version}`)
-    .filter((command) => findCompiler("clang", command) !== null),
-];
+  ...[16, 17, 18, 19, 20, 21, 22].map((version) => `clang-${version}`),
+].filter((command) => findCompiler("clang", command) !== null);
+const clangs = installedClangs.length > 0 ? installedClangs : ["clang"];
 const compilers: readonly (readonly [CpuArchitecture, Compiler["kind"], string, readonly string[]])[] = [
   ["amd64", "gcc", process.arch === "x64" ? "gcc" : "x86_64-linux-gnu-gcc", []],
   ["arm64", "gcc", "aarch64-linux-gnu-gcc", []],
@@ -63,9 +65,13 @@ function packageOf(command: string): string {
 
 describe.each(compilers)("%s by %s: %s", (architecture, kind, command, always) => {
   const compiler = findCompiler(kind, command, always);
-  const whyNoCompiler =
-    compiler === null ? `no ${command} for ${architecture} (apt-get install ${packageOf(command)})` : null;
   const major = Number.parseInt(compiler?.version ?? "0", 10);
+  const whyNoCompiler =
+    compiler === null
+      ? `no ${command} for ${architecture} (apt-get install ${packageOf(command)})`
+      : kind === "clang" && major < oldestClang
+        ? `${command} is ${compiler.version}, the tables know clang ${oldestClang} and newer (apt-get install clang-${oldestClang})`
+        : null;
   const marches = marchNames()
     .flatMap((name) => findMarch(name) ?? [])
     .filter((each) => each.architecture === architecture);
