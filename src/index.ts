@@ -10,11 +10,10 @@
  * @packageDocumentation
  */
 
-export { type BuildPlanOptions, buildPlan } from "./build/build-plan.ts";
-export type { BuildSummary } from "./build/fleet-builder.ts";
 export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./build/engine.ts";
 export { type CacheOptions, noCache } from "./build/engines/cache.ts";
 export { engines } from "./build/engines/engines.ts";
+export type { BuildSummary } from "./build/fleet-builder.ts";
 export { isReady, jobOf } from "./build/jobs.ts";
 export { buildTwice, firstDifference, type LayerDifference, type ReproReport } from "./build/repro.ts";
 export type { BuildEvent, BuildJob, CellResult } from "./build/schedule.ts";
@@ -30,7 +29,9 @@ export {
 export * from "./errors.ts";
 export { type BakeFile, type BakeTarget, bakeFile } from "./export/bake.ts";
 export { type Shard, type ShardCell, shardCells } from "./export/shards.ts";
-export { type Fleet, openFleet, planOpenFleet } from "./fleet.ts";
+export { type BuildPlanOptions, buildPlan } from "./fleet/build-plan.ts";
+export { type Fleet, openFleet } from "./fleet/open-fleet.ts";
+export { planOpenFleet } from "./fleet/plan-open-fleet.ts";
 export * from "./hardware/index.ts";
 // Use: host facts → resolve → launch
 export {

@@ -14,8 +14,11 @@ import { dirname, join, resolve as resolvePath } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { FleetImages, type RegistryLogin, withoutStack } from "./build/engines/pulumi/component.ts";
 import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
+import type { Publisher } from "./build/publisher.ts";
+import { sourceDateEpoch } from "./build/source-date-epoch.ts";
 import { ImgmatchError, type Problem, throwProblems } from "./errors.ts";
-import { type Fleet, openFleet, openFleetText, planOpenFleet } from "./fleet.ts";
+import { type Fleet, openFleet, openFleetText } from "./fleet/open-fleet.ts";
+import { planOpenFleet } from "./fleet/plan-open-fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
 import { parseHostFacts } from "./host/parse-facts.ts";
 import { readRevision } from "./io/revision.ts";
@@ -23,11 +26,10 @@ import { lockPath } from "./lock/lock.ts";
 import { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 import { parseImageReference } from "./oci/reference.ts";
 import { parseSelections } from "./plan/select.ts";
+import { registryPublisher } from "./publish/registry-publisher.ts";
 import { createBaseLookup } from "./registry/base-lookup.ts";
-import type { RegistryClient } from "./registry/client.ts";
 import { createRegistryClient } from "./registry/create-client.ts";
 import type { CredentialStore } from "./registry/credential.ts";
-import { sourceDateEpoch } from "./build/source-date-epoch.ts";
 import { dockerCredentials } from "./registry/credentials.ts";
 import { isLoopback } from "./registry/endpoint.ts";
 import { proxyFromEnv } from "./registry/proxy.ts";
@@ -119,17 +121,17 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
   throwProblems(problems);
   const cells = readyCells(plan);
   const { repository } = fleet.matrix;
-  const registry = push ? await registryFor(args, repository, plainHttp) : null;
+  const publisher = push ? await publisherFor(args, repository, plainHttp) : null;
   return {
     plan,
     fleet,
     cells,
     push,
-    registry,
+    publisher,
     published:
-      registry === null
+      publisher === null
         ? new Map()
-        : await findPublished(cells, repository, registry).catch((error: unknown) => {
+        : await findPublished(cells, repository, publisher).catch((error: unknown) => {
             throw args.registry === undefined ? error : aboutLogin(error);
           }),
     revision: await readRevision(fleet.root, env),
@@ -164,11 +166,11 @@ function aboutLogin(error: unknown): unknown {
 }
 
 /** null while the login is not known: in a preview it may come from a resource that is yet to be made. */
-async function registryFor(
+async function publisherFor(
   { registry: login }: ImageFleetArgs,
   repository: string,
   plainHttp: (host: string) => boolean,
-): Promise<RegistryClient | null> {
+): Promise<Publisher | null> {
   const { env } = process;
   let credentials: CredentialStore = dockerCredentials(env);
   if (login !== undefined) {
@@ -180,7 +182,7 @@ async function registryFor(
       find: async (host) => (host === own ? { kind: "password", ...known } : others.find(host)),
     };
   }
-  return createRegistryClient({ credentials, proxy: proxyFromEnv(env), plainHttp });
+  return registryPublisher(createRegistryClient({ credentials, proxy: proxyFromEnv(env), plainHttp }));
 }
 
 /** The plain value of inputs, secrets included, which is never given to an output; null when it is not known yet. */

@@ -1,25 +1,38 @@
 /** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
 
-import type { Fleet } from "../fleet.ts";
+import type { BuildContext } from "../io/context.ts";
+import type { Cell } from "../plan/cell.ts";
+import type { ExpandedCell } from "../plan/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { RenderedFile } from "../render/render.ts";
+import type { Publisher } from "./publisher.ts";
 import type { BuildEvent, CellResult } from "./schedule.ts";
+
+/** What images are built of, read and checked. */
+export interface FleetSources {
+  /** Folder of the matrix file; every relative path starts here. */
+  readonly root: string;
+  readonly cells: readonly ExpandedCell[];
+  readonly contextDir: string;
+  readonly context: BuildContext;
+  /** Renders a cell once and remembers it. */
+  render(cell: Cell): RenderedFile;
+}
 
 export interface FleetBuilder {
   /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
-  build(plan: Plan, fleet: Fleet, options: FleetBuildOptions): Promise<BuildSummary>;
+  build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
   /** What `build` would change in the builder's own state; empty where it keeps none. */
   preview(
     plan: Plan,
-    fleet: Fleet,
-    options: Pick<FleetBuildOptions, "push" | "registry" | "revision" | "concurrency">,
+    fleet: FleetSources,
+    options: Pick<FleetBuildOptions, "publisher" | "revision" | "concurrency">,
   ): Promise<readonly StackPreview[]>;
 }
 
 export interface FleetBuildOptions {
-  /** Needed for `push`. */
-  readonly registry: RegistryClient | null;
-  readonly push: boolean;
+  /** Where the images go; null to leave them in the engine. */
+  readonly publisher: Publisher | null;
   readonly lockFile: string;
   readonly logFolder: string;
   readonly concurrency: number;

@@ -1,7 +1,6 @@
 /** Planned cells → build jobs, and what they make → entries of the lock. */
 
 import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
-import type { BuildContext } from "../io/context.ts";
 import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -11,13 +10,11 @@ import { type BaseOptions, pinBases } from "../render/bases.ts";
 import { describingArgs, inputsLabel } from "../render/metadata.ts";
 import type { RenderedFile } from "../render/render.ts";
 import { runBaseOf } from "../render/run-base.ts";
+import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
-export interface JobOptions {
+export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "render"> {
   readonly matrix: Matrix;
-  readonly contextDir: string;
-  readonly context: BuildContext;
-  readonly render: (cell: PlannedCell["cell"]) => RenderedFile;
   /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
   readonly push: boolean;

@@ -7,11 +7,10 @@ import { systemProblem } from "../io/system-error.ts";
 import type { LockedManifest } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import { adoptImage, noted, publishImage } from "../publish/publish-image.ts";
-import type { RegistryClient } from "../registry/client.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { groupWrites } from "./group-writes.ts";
+import type { Publisher } from "./publisher.ts";
 
 /** One cell to build. */
 export interface BuildJob {
@@ -81,7 +80,7 @@ export interface FinishedJob {
 export interface BuildFleetOptions {
   readonly engine: Pick<Engine, "build" | "push">;
   /** Needed when a job has a reference. */
-  readonly registry: RegistryClient | null;
+  readonly publisher: Publisher | null;
   /** Cells at the same time, at least 1. */
   readonly concurrency: number;
   /** Folder of the log files, one for each cell. */
@@ -93,8 +92,6 @@ export interface BuildFleetOptions {
   readonly drain?: AbortSignal;
   /** Second interruption: pushes end too. */
   readonly stop?: AbortSignal;
-  /** See {@link publishImage}. */
-  readonly settleMs?: number;
 }
 
 /**
@@ -169,36 +166,27 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
 async function makeImage(
   { cell, request, reference, inputDigest }: BuildJob,
   log: CellLog,
-  { engine, registry, drain, stop, onEvent = () => {}, settleMs }: CellContext,
+  { engine, publisher, drain, stop, onEvent = () => {} }: CellContext,
 ): Promise<Pick<BuiltCell, "how" | "differs" | "digest" | "manifest" | "image">> {
   const onLog = (line: string) => {
     log.write(line);
     onEvent({ type: "log", cell, line });
   };
   const { platform } = request;
-  if (reference !== null && registry !== null) {
-    const found = await adoptImage({ registry, reference, platform, inputDigest, signal: drain, settleMs });
+  if (reference !== null && publisher !== null) {
+    const found = await publisher.find({ reference, platform, inputDigest, signal: drain });
     if (found !== null) {
       onLog(`adopted ${found.digest}: the registry already has an image of the same inputs`);
-      return { how: "adopted", differs: false, digest: found.digest, manifest: noted(found), image: null };
+      return { how: "adopted", differs: false, ...found, image: null };
     }
   }
   const image = await engine.build(request, { signal: drain, onLog });
   if (reference === null) return { how: "built", differs: false, digest: null, manifest: null, image };
-  if (registry === null) throw new TypeError("a job with a reference needs a registry");
+  if (publisher === null) throw new TypeError("a job with a reference needs a publisher");
   drain.throwIfAborted();
   onEvent({ type: "push", cell, reference });
   const watch: BuildWatch = { signal: stop, onLog };
-  const published = await publishImage({
-    engine,
-    registry,
-    image,
-    reference,
-    platform,
-    inputDigest,
-    watch,
-    settleMs,
-  });
+  const published = await publisher.publish({ engine, image, reference, platform, inputDigest, watch });
   return { ...published, image };
 }
 

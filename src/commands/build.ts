@@ -1,7 +1,5 @@
-import { dirname, join } from "node:path";
 import { engineTraits } from "../build/engines/engine-traits.ts";
-import type { BuildSummary, StackPreview } from "../build/fleet-builder.ts";
-import { sourceDateEpoch } from "../build/source-date-epoch.ts";
+import type { StackPreview } from "../build/fleet-builder.ts";
 import {
   type ExitCode,
   exitCodes,
@@ -10,33 +8,24 @@ import {
   problemCodes,
   throwProblems,
 } from "../errors.ts";
-import { type Fleet, planOpenFleet } from "../fleet.ts";
+import type { Fleet } from "../fleet/open-fleet.ts";
+import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
 import { readRevision } from "../io/revision.ts";
 import { refuseForeignLock } from "../lock/foreign-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { planToJson } from "../plan/plan-json.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { Selection } from "../plan/select.ts";
-import { buildReporters, describeNothing, type ReporterName } from "../report/build.ts";
+import { describeNothing } from "../report/build.ts";
 import { reportPlan, summarise } from "../report/plan.ts";
 import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
-import { exitCodeOf } from "./build-exit-code.ts";
 import type { CommandContext } from "./context.ts";
-import { type EngineFlags, fleetBuilderFor, requirePush } from "./engine-options.ts";
-import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
+import { fleetBuilderFor, requirePush } from "./engine-options.ts";
+import { baseLookup, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
+import { tellIndex } from "./index-answer.ts";
 import { registryFor } from "./registry-options.ts";
-
-export interface BuildFlags extends FleetFlags, EngineFlags {
-  readonly push?: boolean;
-  readonly concurrency: number;
-  readonly dryRun?: boolean;
-  /** Write the index of the version too. */
-  readonly index?: boolean;
-  /** Let that index say something else than it does now. */
-  readonly replaceIndex?: boolean;
-  readonly json?: boolean;
-}
+import { type BuildFlags, exitCodeOf, reporterFor, runBuild } from "./run-build.ts";
 
 /** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
 export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
@@ -124,7 +113,8 @@ async function previewFor(
   if (!engineTraits[flags.engine].stacks) return null;
   const builder = await fleetBuilderFor(flags, context);
   const push = flags.push ?? false;
-  return builder.preview(plan, fleet, {
+  const { previewBuilder } = await import("../fleet/build-plan.ts");
+  return previewBuilder(builder, plan, fleet, {
     push,
     registry: push ? await registryFor(flags, { env: context.env }) : null,
     revision: await readRevision(fleet.root, context.env),
@@ -145,49 +135,21 @@ async function withIndex(
   flags: BuildFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { planPublished, writeIndex } = await import("./publish.ts");
-  const written = await writeIndex(await planPublished(fleet, only, flags), flags, context);
-  return exitCode === exitCodes.ok ? written : exitCode;
-}
-
-/** Builds what the plan says, with a reporter for this terminal. */
-export async function runBuild(
-  plan: Plan,
-  fleet: Fleet,
-  flags: BuildFlags,
-  context: CommandContext,
-): Promise<BuildSummary> {
   context.takeSignals("finish");
-  const builder = await fleetBuilderFor(flags, context);
-  const reporter = reporterFor(reporterName(flags, context), plan, context);
-  const epoch = sourceDateEpoch(context.env);
-  const summary = await builder.build(plan, fleet, {
-    registry: flags.push ? await registryFor(flags, { env: context.env }) : null,
-    push: flags.push ?? false,
-    lockFile: lockFileOf(flags),
-    logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),
-    concurrency: flags.concurrency,
-    revision: await readRevision(fleet.root, context.env),
-    now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
-    onEvent: reporter.onEvent,
-    drain: context.signal,
+  const [{ planPublished }, { publishPlanIndex }, registry] = await Promise.all([
+    import("../fleet/publish-fleet.ts"),
+    import("../publish/publish-plan-index.ts"),
+    // Not ended by an interruption: what is announced must be taken back.
+    registryFor(flags, { env: context.env }),
+  ]);
+  const lockFile = lockFileOf(flags);
+  const plan = await planPublished(fleet, {
+    lockFile,
+    only,
+    replaceBases: parseReplacements(flags.replaceBase),
   });
-  reporter.end(summary);
-  return summary;
-}
-
-function reporterName({ json }: BuildFlags, { terminal, env }: CommandContext): ReporterName {
-  if (json) return "json";
-  if (env.GITHUB_ACTIONS === "true") return "github";
-  return terminal.animated ? "tty" : "plain";
-}
-
-function reporterFor(name: ReporterName, { cells }: Plan, { out, err, terminal }: CommandContext) {
-  return buildReporters[name]({
-    write: name === "json" ? out : err,
-    style: styleFor(terminal.color.err),
-    total: cells.filter(({ action }) => action === "build").length,
-    columns: terminal.columns,
-    clock: () => performance.now(),
-  });
+  const replace = flags.replaceIndex ?? false;
+  const index = await publishPlanIndex(plan, { registry, replace, signal: context.signal });
+  const written = tellIndex(index, flags, context);
+  return exitCode === exitCodes.ok ? written : exitCode;
 }

@@ -3,7 +3,7 @@ import { parseSecrets } from "../build/engines/secrets.ts";
 import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
 import { type ExitCode, exitCodes, throwProblems } from "../errors.ts";
 import { bakeFile, pathsToHide } from "../export/bake.ts";
-import type { Fleet } from "../fleet.ts";
+import type { Fleet } from "../fleet/open-fleet.ts";
 import { readContext } from "../io/context.ts";
 import { readRevision } from "../io/revision.ts";
 import { reportProblem } from "../report/problems.ts";

@@ -1,7 +1,8 @@
 /** What the commands that hand a fleet to another tool have in common. */
 
 import { type Problem, throwProblems } from "../errors.ts";
-import { type Fleet, planOpenFleet } from "../fleet.ts";
+import type { Fleet } from "../fleet/open-fleet.ts";
+import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { CommandContext } from "./context.ts";

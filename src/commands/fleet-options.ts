@@ -2,10 +2,11 @@
 
 import { dirname, join } from "node:path";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { type FindBaseDigest, type Fleet, openFleet } from "../fleet.ts";
+import { type Fleet, openFleet } from "../fleet/open-fleet.ts";
+import type { FindBaseDigest } from "../fleet/plan-open-fleet.ts";
 import { lockPath } from "../lock/lock.ts";
-import { parseSelections, type Selection } from "../plan/select.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import { parseSelections, type Selection } from "../plan/select.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, trustOf } from "./registry-options.ts";
 

@@ -1,10 +1,10 @@
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
-import { planOpenFleet } from "../fleet.ts";
+import { type FindBaseDigest, planOpenFleet } from "../fleet/plan-open-fleet.ts";
+import type { RemotePlan } from "../fleet/plan-remote.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { explainInputs } from "../plan/changes.ts";
 import { planToJson } from "../plan/plan-json.ts";
 import { openActions, type Plan } from "../plan/planned-cell.ts";
-import { withRegistryView } from "../plan/registry-view.ts";
 import { reportPlan } from "../report/plan.ts";
 import { reportProblem } from "../report/problems.ts";
 import { styleFor } from "../report/style.ts";
@@ -43,8 +43,9 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
     replaceBases: parseReplacements(flags.replaceBase),
     findBaseDigest,
   });
-  const planned = remote ? await withRegistries(local, flags, context, findBaseDigest) : local;
-  const conflicts = remote ? await indexConflicts(planned, flags, context) : [];
+  const { plan: planned, conflicts } = remote
+    ? await asked(local, flags, context, findBaseDigest)
+    : { plan: local, conflicts: [] };
   problems.push(...conflicts);
   const style = styleFor(context.terminal.color.out);
   if (flags.explain !== undefined) await explain(planned, flags.explain, flags, context);
@@ -59,26 +60,14 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
     : exitCodes.ok;
 }
 
-async function withRegistries(
+async function asked(
   plan: Plan,
   flags: PlanFlags,
   context: CommandContext,
-  findBaseDigest: (ref: string) => ReturnType<Awaited<ReturnType<typeof baseLookup>>>,
-): Promise<Plan> {
-  const { surveyRegistries } = await import("../publish/survey.ts");
-  const registry = await registryFor(flags, context);
-  return withRegistryView(plan, await surveyRegistries(plan, { registry, findBaseDigest }));
-}
-
-/** What the version's index would refuse, where there is one. A tag that is none is taken by somebody who wants none. */
-async function indexConflicts(plan: Plan, flags: PlanFlags, context: CommandContext): Promise<Problem[]> {
-  const { planIndexConflicts } = await import("../publish/index-conflicts.ts");
-  try {
-    return await planIndexConflicts(plan, await registryFor(flags, context));
-  } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "INDEX_CONFLICT") return [];
-    throw error;
-  }
+  findBaseDigest: FindBaseDigest,
+): Promise<RemotePlan> {
+  const { planRemote } = await import("../fleet/plan-remote.ts");
+  return planRemote(plan, { registry: await registryFor(flags, context), findBaseDigest });
 }
 
 async function explain(

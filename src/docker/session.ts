@@ -5,7 +5,6 @@
 
 import { randomUUID } from "node:crypto";
 import http2, { type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { BuildSecret } from "../build/engines/secrets.ts";
 import type { Credential, CredentialStore } from "../registry/credential.ts";
 import type { DockerApi } from "./api.ts";
 import { type FileSet, sendFiles } from "./file-sync.ts";
@@ -19,11 +18,18 @@ export interface Session {
   close(): void;
 }
 
+/** What a step may ask for by its id. */
+export interface SessionSecret {
+  readonly id: string;
+  /** Throws `FILE_UNREADABLE`. */
+  read(): Promise<Uint8Array>;
+}
+
 export interface SessionOptions {
   /** What the engine asks for by name: `context` and `dockerfile`. */
   readonly files: Readonly<Record<string, FileSet>>;
   readonly credentials: CredentialStore;
-  readonly secrets: readonly BuildSecret[];
+  readonly secrets: readonly SessionSecret[];
   /** The engine keeps what was sent under this key, and asks only for what differs in size or time. */
   readonly sharedKey: string;
 }
@@ -102,7 +108,7 @@ async function answerCredentials(call: GrpcCall, credentials: CredentialStore): 
 }
 
 /** `GetSecretRequest { string ID = 1 }` → `GetSecretResponse { bytes data = 1 }`, or NotFound, which only a required secret minds. */
-async function answerSecret(call: GrpcCall, secrets: readonly BuildSecret[]): Promise<Refusal | undefined> {
+async function answerSecret(call: GrpcCall, secrets: readonly SessionSecret[]): Promise<Refusal | undefined> {
   const { value } = await call.read().next();
   const [first] = value === undefined ? [] : [...readFields(value)];
   const id = first?.value instanceof Uint8Array ? Buffer.from(first.value).toString("utf8") : "";

@@ -9,7 +9,7 @@ import { findArchitecture } from "../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { parseDriverVersion } from "../hardware/version.ts";
-import type { DriverRequirement } from "../lock/lock.ts";
+import type { DriverRequirement } from "../hardware/requirement.ts";
 import type { Bases, Compiler, ComputeValue, CudaValue, FreeValue, MarchValue } from "./matrix.ts";
 import type { BaseInput, ComputeInput, CudaInput, DriverInput, FreeInput, MarchInput } from "./schema.ts";
 import { suggest, suggestMarch } from "./suggest.ts";

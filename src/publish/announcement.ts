@@ -5,7 +5,7 @@ import { type Digest, digestOf } from "../oci/digest.ts";
 import { indexTypes } from "../oci/media-types.ts";
 import { type ImageReference, withTag } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../registry/client.ts";
-import { type TryOptions, tryAgain, waitFor } from "./try-again.ts";
+import { type TryOptions, tryAgain, waitFor } from "../registry/try-again.ts";
 
 /** One publisher's own. While it stands, its publisher may write the tag. */
 export interface Announcement {

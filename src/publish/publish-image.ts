@@ -1,6 +1,7 @@
 /** Giving a built image its tag, once and for all, in a registry that has no conditional write. */
 
-import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import type { FindRequest, Published, PublishRequest as PublisherRequest } from "../build/publisher.ts";
+import { retryPush } from "../build/retry-push.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { LockedManifest } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -8,36 +9,15 @@ import { formatImageReference, type ImageReference, withDigest, withTag } from "
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { findExisting } from "./find-existing.ts";
-import { retryPush } from "./retry-push.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 /** An image that may be published already. */
-export interface AdoptRequest extends Pick<Pace, "settleMs" | "sleep"> {
+export interface AdoptRequest extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
   readonly registry: RegistryClient;
-  /** With the tag that the image is to have. */
-  readonly reference: ImageReference;
-  /** `os/architecture`. */
-  readonly platform: string;
-  readonly inputDigest: Digest;
-  /** Digest of what would be put there, where it is known: for the message of a conflict. */
-  readonly ours?: Digest | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
-export interface PublishRequest extends Omit<AdoptRequest, "ours" | "signal"> {
-  readonly engine: Pick<Engine, "push">;
-  readonly image: BuiltImage;
-  readonly watch: BuildWatch;
-}
-
-export interface Published {
-  /** What the tag holds in the registry. */
-  readonly digest: Digest;
-  readonly manifest: LockedManifest;
-  /** `adopted`: the tag holds an image of the same inputs that somebody else has put there. */
-  readonly how: "pushed" | "adopted";
-  /** Adopted, though the same inputs gave other bytes here: the build is not reproducible. */
-  readonly differs: boolean;
+export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" | "sleep"> {
+  readonly registry: RegistryClient;
 }
 
 /**
@@ -111,12 +91,12 @@ export function noted({ mediaType, size }: ManifestDescriptor): LockedManifest {
   return { mediaType, size };
 }
 
-function kindOf({ inputDigest }: AdoptRequest): string {
+function kindOf({ inputDigest }: Pick<AdoptRequest, "inputDigest">): string {
   return inputDigest.slice("sha256:".length, "sha256:".length + 16);
 }
 
 /** imgmatch 0.1 announced inputs and not tags: `imgmatch-<inputs>-<random>`. Of other inputs, nothing says which tag they are of. */
-function legacyOf(request: AdoptRequest): string {
+function legacyOf(request: Pick<AdoptRequest, "inputDigest">): string {
   return `imgmatch-${kindOf(request)}-`;
 }
 

@@ -5,8 +5,8 @@ import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../registry/client.ts";
 import { RegistryError } from "../registry/registry-error.ts";
+import { mostRetries, type Sleep, waitAfter, waitFor } from "../registry/try-again.ts";
 import { type Announcement, announce, othersStand, retire } from "./announcement.ts";
-import { mostRetries, type Sleep, waitAfter, waitFor } from "./try-again.ts";
 
 export interface Pace {
   /**

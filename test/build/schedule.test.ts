@@ -15,6 +15,7 @@ import {
 import { ImgmatchError } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
+import { registryPublisher } from "../../src/publish/registry-publisher.ts";
 import { createMemoryRegistry } from "../publish/support/memory-registry.ts";
 
 let folder: string;
@@ -62,7 +63,7 @@ function fleet({ build = async () => {}, push = async () => {} }: Steps = {}) {
   const run = (jobs: readonly BuildJob[], options: Partial<BuildFleetOptions> = {}) =>
     buildFleet(jobs, {
       engine,
-      registry,
+      publisher: registryPublisher(registry),
       concurrency: 4,
       logFolder: folder,
       onEvent: (event) => events.push(event),

@@ -13,6 +13,7 @@ import type { ContextEntry } from "../../src/io/context.ts";
 import { type Digest, digestOf } from "../../src/oci/digest.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/publish/publish-image.ts";
+import { registryPublisher } from "../../src/publish/registry-publisher.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { contextEntries } from "../support/context-entries.ts";
@@ -170,7 +171,7 @@ describe("Docker engine", needs(reason), () => {
     const run = () =>
       buildFleet(jobs, {
         engine,
-        registry,
+        publisher: registryPublisher(registry),
         concurrency: 2,
         logFolder: join(folder, "logs"),
         onEvent: (event) => events.push(event),

@@ -2,7 +2,7 @@
 
 import type { Environment } from "../../docker/endpoint.ts";
 import type { CredentialStore } from "../../registry/credential.ts";
-import { cellBuilder } from "../build-plan.ts";
+import { cellBuilder } from "../cell-builder.ts";
 import type { Engine } from "../engine.ts";
 import type { FleetBuilder } from "../fleet-builder.ts";
 import { createBuildxEngine } from "./buildx/engine.ts";

@@ -2,15 +2,13 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { SessionSecret } from "../../docker/session.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage } from "../../io/files.ts";
 
-export interface BuildSecret {
-  readonly id: string;
+export interface BuildSecret extends SessionSecret {
   /** As `docker buildx build` and `podman build` take it: `id=token,src=/path` or `id=token,env=NAME`. */
   readonly flag: string;
-  /** Throws `FILE_UNREADABLE`. */
-  read(): Promise<Uint8Array>;
 }
 
 /**

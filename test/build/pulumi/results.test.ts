@@ -14,7 +14,7 @@ const planned = { cell: { id: "a" }, tag: "1.0-a" } as unknown as ReadyCell;
 async function failed(message: string) {
   const recorder = createRecorder({
     repository: "10.0.0.1:5000/team/app",
-    registry: null,
+    publisher: null,
     logFolder: folder,
     advice: adviceFor("engine", "/ca.pem"),
     sizeOf: async () => null,

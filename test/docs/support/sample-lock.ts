@@ -1,9 +1,9 @@
 /** The lock of docs/examples/vision: as a build would write it, but with stand-ins for the digests of images and bases. */
 
-import type { Digest } from "../../../src/oci/digest.ts";
 import { join } from "node:path";
 import { isReady, lockedImageOf } from "../../../src/build/jobs.ts";
-import { openFleet, planOpenFleet } from "../../../src/fleet.ts";
+import { openFleet } from "../../../src/fleet/open-fleet.ts";
+import { planOpenFleet } from "../../../src/fleet/plan-open-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import { digestOf } from "../../../src/oci/digest.ts";
 

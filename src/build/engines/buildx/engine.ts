@@ -5,24 +5,24 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
-import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connectDocker, type DockerApi } from "../../../docker/api.ts";
+import type { Environment } from "../../../docker/endpoint.ts";
+import { forgetName } from "../../../docker/forget-name.ts";
+import { createScratch } from "../../../docker/scratch.ts";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { isDigest } from "../../../oci/digest.ts";
 import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
-import { retryPush } from "../../../publish/retry-push.ts";
+import { retryPush } from "../../retry-push.ts";
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
-import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { BuildFailure } from "../docker/build-output.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
-import { forgetName } from "../../../docker/forget-name.ts";
 import { readLayers } from "../docker/layers.ts";
-import { createScratch } from "../../../docker/scratch.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";

@@ -7,7 +7,6 @@ import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
-import { adoptImage, noted } from "../../../publish/publish-image.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
@@ -180,20 +179,19 @@ async function readBack(
   digest: string,
   prepared: PreparedFleet,
 ): Promise<PublishedImage> {
-  const { plan, registry } = prepared;
+  const { plan, publisher } = prepared;
   const own = digest.slice(digest.indexOf("@") + 1) as Digest;
   // A preview, whose digest is that of the last update.
-  if (registry === null || pulumi.runtime.isDryRun()) return { digest: own, manifest: null };
+  if (publisher === null || pulumi.runtime.isDryRun()) return { digest: own, manifest: null };
   const reference = withTag(parseImageReference(plan.matrix.repository), planned.tag);
   const { platform } = planned.cell;
-  const found = await adoptImage({
-    registry,
+  const found = await publisher.find({
     reference,
     platform,
     inputDigest: planned.inputDigest,
     ours: own,
   });
-  if (found !== null) return { digest: found.digest, manifest: noted(found) };
+  if (found !== null) return found;
   throw new ImgmatchError({
     code: "REGISTRY_FAILED",
     message: `the registry of ${plan.matrix.repository}:${planned.tag} does not have it right after it was pushed`,

@@ -1,16 +1,14 @@
 /** Everything that is decided before the first resource: the plan, what the registry has, and the conflicts. */
 
 import pLimit from "p-limit";
-import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../../errors.ts";
-import type { Fleet } from "../../../fleet.ts";
 import type { LockedManifest } from "../../../lock/lock.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
-import { adoptImage, noted } from "../../../publish/publish-image.ts";
-import type { RegistryClient } from "../../../registry/client.ts";
+import type { FleetSources } from "../../fleet-builder.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
+import type { Publisher } from "../../publisher.ts";
 import type { StackImage } from "./cells.ts";
 
 /** An image in the registry. */
@@ -22,13 +20,13 @@ export interface PublishedImage {
 
 export interface PreparedFleet {
   readonly plan: Plan;
-  readonly fleet: Fleet;
+  readonly fleet: FleetSources;
   readonly cells: readonly ReadyCell[];
   readonly push: boolean;
   /** By cell: what the registry has of the same inputs. */
   readonly published: ReadonlyMap<string, PublishedImage>;
   /** null where nothing is pushed, or where the logins are not known yet (a preview). */
-  readonly registry: RegistryClient | null;
+  readonly publisher: Publisher | null;
   /** Commit of the sources, or empty. */
   readonly revision: string;
   /** SOURCE_DATE_EPOCH. */
@@ -57,7 +55,7 @@ export function readyCells({ cells }: Plan): readonly ReadyCell[] {
 export async function findPublished(
   cells: readonly ReadyCell[],
   repository: string,
-  registry: RegistryClient,
+  publisher: Publisher,
 ): Promise<Map<string, PublishedImage>> {
   const limit = pLimit(8);
   const conflicts = new Map<ReadyCell, readonly Problem[]>();
@@ -68,8 +66,7 @@ export async function findPublished(
     const reference = withTag(parseImageReference(repository), tag);
     const { platform } = cell;
     try {
-      const found = await adoptImage({ registry, reference, platform, inputDigest });
-      return found === null ? null : { digest: found.digest, manifest: noted(found) };
+      return await publisher.find({ reference, platform, inputDigest });
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code !== "TAG_CONFLICT") throw error;
       conflicts.set(planned, error.problems);

@@ -3,10 +3,9 @@
 import { ImgmatchError, type Problem } from "../../../errors.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
-import { adoptImage, noted } from "../../../publish/publish-image.ts";
-import type { ManifestDescriptor, RegistryClient } from "../../../registry/client.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
 import type { ReadyCell } from "../../jobs.ts";
+import type { FoundImage, Publisher } from "../../publisher.ts";
 import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
@@ -17,7 +16,7 @@ import type { PublishedImage } from "./prepare.ts";
 export interface RecorderOptions {
   readonly repository: string;
   /** null where nothing is pushed. */
-  readonly registry: RegistryClient | null;
+  readonly publisher: Publisher | null;
   readonly logFolder: string;
   /** For what the Docker Engine that the plug-in uses fails at. */
   readonly advice: Advice;
@@ -44,7 +43,7 @@ interface Running {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { repository, registry, logFolder, advice, sizeOf, onEvent, onBuilt } = options;
+  const { repository, publisher, logFolder, advice, sizeOf, onEvent, onBuilt } = options;
   const running = new Map<string, Running>();
   const results = new Map<string, CellResult>();
   let chain: Promise<void> = Promise.resolve();
@@ -80,7 +79,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
     const cell = planned.cell.id;
     try {
-      const found = registry === null ? null : await readBack(planned, repoDigest, registry);
+      const found = publisher === null ? null : await readBack(planned, repoDigest, publisher);
       const name = `${repository}:${planned.tag}`;
       const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
       const built: BuiltCell = {
@@ -90,7 +89,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         how: found === null ? "built" : "pushed",
         differs: false,
         digest: found?.digest ?? null,
-        manifest: found === null ? null : noted(found),
+        manifest: found?.manifest ?? null,
         image: { id, size: await sizeOf(name) },
         log: await close(state, null),
         durationMs: performance.now() - state.started,
@@ -105,16 +104,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  async function readBack(
-    planned: ReadyCell,
-    repoDigest: string,
-    from: RegistryClient,
-  ): Promise<ManifestDescriptor> {
+  async function readBack(planned: ReadyCell, repoDigest: string, from: Publisher): Promise<FoundImage> {
     const { cell, tag, inputDigest } = planned;
     const reference = withTag(parseImageReference(repository), tag);
     const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
     const { platform } = cell;
-    const found = await adoptImage({ registry: from, reference, platform, inputDigest, ours });
+    const found = await from.find({ reference, platform, inputDigest, ours });
     if (found !== null) return found;
     throw new ImgmatchError({
       code: "REGISTRY_FAILED",

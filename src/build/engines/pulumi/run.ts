@@ -4,12 +4,17 @@ import { resolve } from "node:path";
 import type { automation } from "@pulumi/pulumi";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError } from "../../../errors.ts";
-import type { Fleet } from "../../../fleet.ts";
 import { updateLock } from "../../../lock/update-lock.ts";
 import type { Cell } from "../../../plan/cell.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
-import { withImages } from "../../build-plan.ts";
-import type { BuildSummary, FleetBuildOptions, FleetBuilder, StackPreview } from "../../fleet-builder.ts";
+import { withImages } from "../../cell-builder.ts";
+import type {
+  BuildSummary,
+  FleetBuilder,
+  FleetBuildOptions,
+  FleetSources,
+  StackPreview,
+} from "../../fleet-builder.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
@@ -48,7 +53,7 @@ interface Shard {
 /** Previews every stack and changes none. Throws as a build does before its first update. */
 export async function previewPlan(
   plan: Plan,
-  fleet: Fleet,
+  fleet: FleetSources,
   options: Common,
   run: RunOptions,
 ): Promise<readonly StackPreview[]> {
@@ -65,7 +70,7 @@ export async function previewPlan(
 /** As `buildPlan`. A conflict in the registry throws `TAG_CONFLICT` before the first update. */
 export async function runPlan(
   plan: Plan,
-  fleet: Fleet,
+  fleet: FleetSources,
   options: FleetBuildOptions,
   run: RunOptions,
   builder: string,
@@ -75,7 +80,7 @@ export async function runPlan(
   const wanted = plan.cells.filter(({ action }) => action === "build");
   const recorder = createRecorder({
     repository: plan.matrix.repository,
-    registry: options.push ? options.registry : null,
+    publisher: options.publisher,
     logFolder,
     advice: run.advice,
     sizeOf: run.sizeOf,
@@ -122,16 +127,16 @@ function resultless(planned: Plan["cells"][number]): CellResult {
 /** Everything that can be known and refused before the first update. */
 async function prepareShards(
   plan: Plan,
-  fleet: Fleet,
+  fleet: FleetSources,
   options: Common,
   run: RunOptions,
 ): Promise<readonly Shard[]> {
-  const { push, registry, revision } = options;
+  const { publisher, revision } = options;
   const planned = plan.cells.filter(({ action }) => action === "build" || action === "keep").filter(isReady);
   const published =
-    push && registry !== null
-      ? await findPublished(planned, plan.matrix.repository, registry)
-      : new Map<string, never>();
+    publisher === null
+      ? new Map<string, never>()
+      : await findPublished(planned, plan.matrix.repository, publisher);
   const workspace = await openWorkspace({
     root: fleet.root,
     env: run.env,
@@ -147,8 +152,8 @@ async function prepareShards(
       plan,
       fleet,
       cells: own,
-      push,
-      registry,
+      push: publisher !== null,
+      publisher,
       published,
       revision,
       epoch: sourceDateEpoch(run.env),

@@ -1,42 +1,35 @@
-/** Stage 4: plan → images → lock. After every cell the lock on disk is whole and says what is there. */
+/** Builds a plan cell by cell with one engine. After every cell the lock on disk is whole and says what is there. */
 
-import type { Fleet } from "../fleet.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { Engine } from "./engine.ts";
-import type { BuildSummary, FleetBuilder, FleetBuildOptions } from "./fleet-builder.ts";
+import type { BuildSummary, FleetBuilder, FleetBuildOptions, FleetSources } from "./fleet-builder.ts";
 import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem } from "./jobs.ts";
 import { buildFleet, type CellResult } from "./schedule.ts";
 
-export interface BuildPlanOptions extends FleetBuildOptions {
+interface Options extends FleetBuildOptions {
   readonly engine: Pick<Engine, "describe" | "build" | "push">;
 }
 
 /** Every cell by itself. */
-export function cellBuilder(engine: BuildPlanOptions["engine"]): FleetBuilder {
+export function cellBuilder(engine: Options["engine"]): FleetBuilder {
   return {
-    build: (plan, fleet, options) => buildPlan(plan, fleet, { ...options, engine }),
+    build: (plan, fleet, options) => buildCells(plan, fleet, { ...options, engine }),
     preview: async () => [],
   };
 }
 
-/**
- * Builds what a plan says is to be built. A cell that fails, or whose base image is unknown, does not stop the others.
- * Throws `WRITE_FAILED` or `LOCK_BUSY` when the lock cannot be written, and what the engine throws before the first cell.
- */
-export async function buildPlan(plan: Plan, fleet: Fleet, options: BuildPlanOptions): Promise<BuildSummary> {
+async function buildCells(plan: Plan, fleet: FleetSources, options: Options): Promise<BuildSummary> {
   const wanted = plan.cells.filter(({ action }) => action === "build");
   const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
   const builder = ready.size > 0 ? await options.engine.describe() : "";
   const jobs = [...ready.values()].map((planned) =>
     jobOf(planned, {
+      ...fleet,
       matrix: plan.matrix,
-      contextDir: fleet.contextDir,
-      context: fleet.context,
-      render: fleet.render,
       revision: options.revision,
-      push: options.push,
+      push: options.publisher !== null,
     }),
   );
   const { cells, interrupted } = await buildFleet(jobs, {

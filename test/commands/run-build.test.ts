@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exitCodeOf } from "../../src/commands/build-exit-code.ts";
+import { exitCodeOf } from "../../src/commands/run-build.ts";
 import type { ProblemCode } from "../../src/errors.ts";
 
 const failed = (code: ProblemCode) => ({

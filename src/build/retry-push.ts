@@ -1,7 +1,7 @@
 /** Engines give up at the first answer of a registry that is no success: what may work the next time is tried again here. */
 
-import type { BuildWatch } from "../build/engine.ts";
-import { type TryOptions, tryAgain } from "./try-again.ts";
+import { type TryOptions, tryAgain } from "../registry/try-again.ts";
+import type { BuildWatch } from "./engine.ts";
 
 export type PushRetries = Pick<TryOptions, "retries" | "sleep" | "random">;
 

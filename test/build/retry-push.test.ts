@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { adviceFor } from "../../src/build/engines/advice.ts";
 import { pushFailure } from "../../src/build/engines/push-failure.ts";
-import { retryPush } from "../../src/publish/retry-push.ts";
+import { retryPush } from "../../src/build/retry-push.ts";
 
 const digest = `sha256:${"ab".repeat(32)}` as const;
 

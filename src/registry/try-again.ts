@@ -1,8 +1,8 @@
 /** Trying again what may be done twice: reads, and writes of a name that nobody else writes. */
 
 import { setTimeout as sleepFor } from "node:timers/promises";
-import { RegistryError } from "../registry/registry-error.ts";
-import { retryDelayMs } from "../registry/retry.ts";
+import { RegistryError } from "./registry-error.ts";
+import { retryDelayMs } from "./retry.ts";
 
 /** Waits for `ms`; throws when the signal says so. Given by tests that have no time. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<unknown>;

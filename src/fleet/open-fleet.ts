@@ -1,0 +1,157 @@
+/** Stages 1 to 3 joined, with their files: matrix.yaml → matrix → cells → Dockerfiles. */
+
+import { basename, dirname, join, relative } from "node:path";
+import type { FleetSources } from "../build/fleet-builder.ts";
+import { type Place, type Problem, throwProblems } from "../errors.ts";
+import { readContext } from "../io/context.ts";
+import { readTextFile } from "../io/files.ts";
+import { isTemporaryName } from "../io/write-file.ts";
+import { lockPath } from "../lock/lock.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { parseMatrix } from "../matrix/parse-matrix.ts";
+import { referenceProblems } from "../matrix/references.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import type { Cell } from "../plan/cell.ts";
+import { expandMatrix } from "../plan/expand.ts";
+import { type Base, findBasesIn } from "../render/bases.ts";
+import { missingSources } from "../render/copy-sources.ts";
+import { type Instruction, parseDockerfile } from "../render/instructions.ts";
+import { type RenderedFile, renderCell } from "../render/render.ts";
+import { compileTemplate } from "../render/template.ts";
+import { writtenSecrets } from "../render/written-secrets.ts";
+
+/** A matrix with all that belongs to it, read and checked. */
+export interface Fleet extends FleetSources {
+  readonly matrix: Matrix;
+  /** Base images of a cell's Dockerfile, as it names them. */
+  basesOf(cell: Cell): readonly Base[];
+}
+
+export interface OpenOptions {
+  /** `host/path` to publish to in place of the matrix's registry. */
+  readonly registry?: string;
+}
+
+/**
+ * Opens a fleet: reads matrix, template and build context.
+ *
+ * Throws `ImgmatchError`: every mistake of the matrix at once; `TEMPLATE_…`; `CONTEXT_NOT_FOUND`.
+ */
+export async function openFleet(matrixFile: string, options: OpenOptions = {}): Promise<Fleet> {
+  const text = await readTextFile(matrixFile, {
+    missingCode: "MATRIX_NOT_FOUND",
+    fix: "run imgmatch init to write one, or name another with --matrix",
+  });
+  return openFleetText(text, matrixFile, options);
+}
+
+/** The same for a matrix whose text is already there; `matrixFile` need not exist: its folder is where paths start. */
+export async function openFleetText(
+  text: string,
+  matrixFile: string,
+  options: OpenOptions = {},
+): Promise<Fleet> {
+  const parsed = parseMatrix(text, matrixFile);
+  const registry = options.registry?.replace(/\/+$/, "");
+  const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
+  parseImageReference(matrix.repository);
+  const root = dirname(matrixFile);
+  const template = compileTemplate(
+    await readReferenced(root, matrix.template.value, matrix.template.at),
+    join(root, matrix.template.value),
+  );
+  const contextDir = join(root, matrix.context.value);
+  const context = await readContext(contextDir, matrix.context.at, ownFiles(matrixFile, matrix, contextDir));
+  const paths = new Set(context.entries.map(({ path }) => path));
+  const checks = [
+    onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
+    onceFaultless(["ARG", "ENV"], writtenSecrets),
+  ];
+  const files = new Map<string, CheckedFile>();
+  const check = (cell: Cell) =>
+    remember(files, cell.id, () => checkFile(renderCell(cell, matrix, template), cell, matrix, checks));
+  return {
+    root,
+    matrix,
+    cells: expandMatrix(matrix),
+    contextDir,
+    context,
+    render: (cell) => check(cell).file,
+    basesOf: (cell) => check(cell).bases,
+  };
+}
+
+interface CheckedFile {
+  readonly file: RenderedFile;
+  readonly bases: readonly Base[];
+}
+
+/** What is wrong with one instruction of a file. */
+type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
+
+/** Throws all that is wrong with one Dockerfile: bases that cannot be decided or named, and what the checks find. */
+function checkFile(
+  file: RenderedFile,
+  cell: Cell,
+  { args }: Matrix,
+  checks: readonly InstructionCheck[],
+): CheckedFile {
+  const { text, path } = file;
+  const dockerfile = parseDockerfile(text);
+  const bases = findBasesIn(dockerfile, path, { args, platform: cell.platform });
+  throwProblems([
+    ...bases.flatMap(({ ref, line }) => referenceProblems(ref, { file: path, line })),
+    ...checks.flatMap((check) => dockerfile.instructions.flatMap((each) => check(each, path))),
+  ]);
+  return { file, bases: uniqueByRef(bases) };
+}
+
+/** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */
+function onceFaultless(keywords: readonly string[], check: InstructionCheck): InstructionCheck {
+  const kind = new RegExp(`^\\s*(?:ONBUILD\\s+)?(?:${keywords.join("|")})\\s`, "i");
+  const faultless = new Set<string>();
+  return (instruction, file) => {
+    const { text } = instruction;
+    if (!kind.test(text) || faultless.has(text)) return [];
+    const problems = check(instruction, file);
+    if (problems.length === 0) faultless.add(text);
+    return problems;
+  };
+}
+
+/** What of the build context is imgmatch's own: matrix, template, Dockerfiles, lock, logs; and git's. */
+function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string): (path: string) => boolean {
+  const root = dirname(matrixFile);
+  const inContext = (path: string) => relative(contextDir, path).replaceAll("\\", "/");
+  const files = new Set([matrixFile, join(root, template.value), join(root, ".imgmatch")].map(inContext));
+  const images = inContext(join(root, "images"));
+  const isWritten = (name: string) => name.endsWith(".Dockerfile") || name.startsWith(basename(lockPath));
+  return (path) =>
+    path === ".git" ||
+    files.has(path) ||
+    isTemporaryName(basename(path)) ||
+    (path.startsWith(`${images}/`) && isWritten(path.slice(images.length + 1)));
+}
+
+async function readReferenced(root: string, path: string, at: Place): Promise<string> {
+  try {
+    return await readTextFile(join(root, path), { missingCode: "TEMPLATE_NOT_FOUND" });
+  } catch (error) {
+    const fix = "create it, or correct template: in the matrix";
+    throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
+    throw error;
+  }
+}
+
+/** A base that several instructions name is pulled once. */
+function uniqueByRef(bases: readonly Base[]): readonly Base[] {
+  return [...new Map(bases.map((base) => [base.ref, base])).values()];
+}
+
+function remember<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const value = make();
+  known.set(key, value);
+  return value;
+}

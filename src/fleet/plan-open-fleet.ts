@@ -1,0 +1,109 @@
+/** Stage 2 for a fleet with its files: the digests of all bases, then the plan. */
+
+import { type Problem, throwProblems } from "../errors.ts";
+import type { Lock } from "../lock/lock.ts";
+import { suggest } from "../matrix/suggest.ts";
+import type { Digest } from "../oci/digest.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import type { Cell } from "../plan/cell.ts";
+import { planFleet, selectCells } from "../plan/plan.ts";
+import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
+import type { Selection } from "../plan/select.ts";
+import type { Fleet } from "./open-fleet.ts";
+
+/** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
+const builderName = "dockerfile.v0";
+
+/** Digest of a base image's manifest or index, or null where nobody can tell. */
+export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
+
+export interface FleetPlanOptions {
+  readonly lock: Lock | null;
+  readonly only?: readonly Selection[];
+  readonly published?: boolean;
+  /** Base reference → the one to build with instead. */
+  readonly replaceBases?: ReadonlyMap<string, string>;
+  /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
+  readonly findBaseDigest: FindBaseDigest;
+}
+
+/** Plans a fleet. A base whose digest is found nowhere leaves its cells without input digest. */
+export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
+  const replace = options.replaceBases ?? new Map<string, string>();
+  if (replace.size > 0) checkReplacements(fleet, replace);
+  const chosen = selectCells(fleet.cells, options.only ?? []).filter(({ skipped }) => skipped === null);
+  const pins = lockedPins(options.lock);
+  const unknown = new Set<string>();
+  for (const { cell } of chosen) {
+    for (const { ref } of fleet.basesOf(cell)) {
+      const used = replace.get(ref) ?? ref;
+      if (ownDigest(used) === null && pinOf(used, cell, options.lock, pins) === null) unknown.add(used);
+    }
+  }
+  const found = new Map(
+    await Promise.all([...unknown].map(async (ref) => [ref, await options.findBaseDigest(ref)] as const)),
+  );
+  const digestOf = (used: string, cell: Cell): Digest | null =>
+    ownDigest(used) ?? pinOf(used, cell, options.lock, pins) ?? found.get(used) ?? null;
+  return planFleet(fleet.matrix, fleet.cells, {
+    lock: options.lock,
+    ...(options.only === undefined ? {} : { only: options.only }),
+    ...(options.published === undefined ? {} : { published: options.published }),
+    inputsOf: (cell) => ({
+      dockerfile: fleet.render(cell).text,
+      context: fleet.context.digest,
+      args: fleet.matrix.args,
+      target: fleet.matrix.target?.value ?? null,
+      builder: builderName,
+      bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
+        const used = replace.get(ref) ?? ref;
+        return { ref, used, digest: digestOf(used, cell) };
+      }),
+    }),
+  });
+}
+
+/** Throws `USAGE` for a base that no Dockerfile of the whole fleet names: what it was to replace would be built with. */
+function checkReplacements({ cells, basesOf }: Fleet, replace: ReadonlyMap<string, string>): void {
+  const refs = new Set(
+    cells.flatMap(({ cell, skipped }) => (skipped === null ? basesOf(cell).map(({ ref }) => ref) : [])),
+  );
+  const names = [...refs].sort();
+  throwProblems(
+    [...replace.keys()]
+      .filter((ref) => !refs.has(ref))
+      .map((ref): Problem => {
+        const near = suggest(ref, names);
+        const all = `the bases are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
+        return {
+          code: "USAGE",
+          message: `no Dockerfile starts from ${ref}, which is to be replaced`,
+          fix: near === null ? all : `did you mean ${near}? ${all}`,
+        };
+      }),
+  );
+}
+
+/** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
+function lockedPins(lock: Lock | null): ReadonlyMap<string, Digest> {
+  const pins = new Map<string, Digest>();
+  const images = Object.values(lock?.images ?? {});
+  // What somebody has asked for goes before what images were built on.
+  for (const { ref, digest } of [
+    ...images.flatMap(({ nextBases = [] }) => nextBases),
+    ...images.flatMap(({ bases }) => bases),
+  ]) {
+    if (!pins.has(ref)) pins.set(ref, digest);
+  }
+  return pins;
+}
+
+function pinOf(ref: string, cell: Cell, lock: Lock | null, pins: ReadonlyMap<string, Digest>): Digest | null {
+  const image = lock?.images[cell.id];
+  const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
+  return own?.digest ?? pins.get(ref) ?? null;
+}
+
+function ownDigest(ref: string): Digest | null {
+  return parseImageReference(ref).digest;
+}

@@ -1,0 +1,40 @@
+/** What an image needs from a host: declared by a matrix, written into a label, a lock and an index, judged by the rules. */
+
+/** What an image needs from a host. */
+export interface Requirement {
+  readonly cpu: CpuRequirement;
+  /** null for an image without GPU code. */
+  readonly cuda: CudaRequirement | null;
+  /** Oldest kernel on which the image's libc runs, for example `3.2.0`. */
+  readonly kernel?: string;
+}
+
+export interface CpuRequirement {
+  /** The compiler's name, for example `x86-64-v3` or `neoverse-n1`. */
+  readonly march: string;
+  /** Linux names as in `/proc/cpuinfo`, sorted: the march less its `without`, plus the floor of the base image. */
+  readonly features: readonly string[];
+}
+
+export interface CudaRequirement {
+  /** Full version, for example `12.8.1`. */
+  readonly toolkit: string;
+  /** Code in the image: SASS as `sm_90a`, PTX as `compute_90`. */
+  readonly code: readonly string[];
+  readonly driver: DriverRequirement;
+  /** `NVIDIA_REQUIRE_CUDA` expression of the base image. */
+  readonly require?: string;
+}
+
+export type DriverRequirement =
+  /** Injected by the container runtime: the kernel driver must be at least `minimum`. */
+  | { readonly mode: "host"; readonly minimum: string }
+  /** User-space driver inside the image: the kernel module must be exactly `version`. */
+  | { readonly mode: "bundled"; readonly version: string }
+  /** NVIDIA's forward-compatibility package inside the image. `branches` are kernel driver branches such as `535`. */
+  | {
+      readonly mode: "compat";
+      readonly package: string;
+      readonly cuda: string;
+      readonly branches: readonly string[];
+    };
