@@ -60,6 +60,7 @@ const folderOf = (path: string) =>
 
 /** What every room may import. */
 const everywhere: readonly string[] = ["printable"];
+
 /** Which rooms each room may import, types included; `CONTRIBUTING.md` says why. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   errors: [],
@@ -73,7 +74,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   plan: ["errors", "hardware", "lock", "matrix", "oci"],
   render: ["errors", "hardware", "lock", "matrix", "oci", "plan"],
   build: ["docker", "errors", "io", "lock", "matrix", "oci", "plan", "registry", "render"],
-  inspect: ["build", "docker", "errors", "hardware", "io", "lock", "oci", "registry", "resolve"],
+  inspect: ["build", "docker", "errors", "hardware", "io", "lock", "oci", "registry"],
   publish: ["build", "errors", "inspect", "lock", "oci", "plan", "registry", "render"],
   fleet: [
     "build",
