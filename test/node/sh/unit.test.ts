@@ -1,0 +1,31 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { which } from "./support/dialects.ts";
+
+const file = "docs/node/imgmatch-image.service";
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-unit-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe(file, () => {
+  test.skipIf(which("systemd-analyze") === null)("is a unit that systemd takes", () => {
+    const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+    expect(stderr.split("\n").filter((line) => line.includes("imgmatch"))).toEqual([]);
+    expect(status).toBe(0);
+  });
+
+  test("writes the image whole or not at all", () => {
+    const command = /^ExecStart=\/bin\/sh -ec '(.*)'$/m.exec(readFileSync(file, "utf8"))?.[1] ?? "";
+    mkdirSync(join(folder, "run"));
+    const here = command.replaceAll("/run/imgmatch", join(folder, "run")).replace("/etc/imgmatch", folder);
+    const start = (script: string) => {
+      writeFileSync(join(folder, "fleet.sh"), script);
+      return spawnSync("sh", ["-ec", here]).status;
+    };
+    expect(start("echo repo:tag@sha256:1")).toBe(0);
+    expect(start("echo half; exit 4")).not.toBe(0);
+    expect(readFileSync(join(folder, "run/image"), "utf8")).toBe("repo:tag@sha256:1\n");
+  });
+});
