@@ -221,6 +221,14 @@ describe("effects stay at the edge", () => {
     expect(lines(/\bconsole\.|process\.std(out|err)\b/, stages)).toEqual([]);
   });
 
+  test("one file runs programs; a launch hands the terminal over, and may outlive us", () => {
+    expect(lines(/node:child_process/, files)).toEqual([
+      "io/run-program.ts",
+      "launch/container-id.ts",
+      "launch/run.ts",
+    ]);
+  });
+
   test("plan, resolve and the parsers touch no file and no process", () => {
     const pure = files.filter(
       (path) =>

@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkS
 import { endianness } from "node:os";
 import { isErrno } from "../io/files.ts";
 import { type Denied, denied, type HostIo } from "./io.ts";
-import { runCommand } from "./run-command.ts";
+import { runProgram } from "../io/run-program.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
 export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
@@ -18,7 +18,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
     exists: existsSync,
     mayOpen,
     readLink,
-    run: (command, args, limits) => runCommand(command, args, limits, env),
+    run: (command, args, limits) => runProgram(command, args, { ...limits, env }).catch(() => null),
     readNvml: async (libraries) => (await import("./nvml-koffi.ts")).readNvmlWithKoffi(libraries),
     readInventory: async () => (await import("./inventory.ts")).readInventory(),
   };

@@ -1,7 +1,6 @@
 /** The commit that a build is made from, for `org.opencontainers.image.revision`. Never part of its inputs. */
 
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { runProgram } from "./run-program.ts";
 
 /** IMGMATCH_REVISION, else git's HEAD in this folder, else empty. */
 export async function readRevision(
@@ -10,11 +9,12 @@ export async function readRevision(
 ): Promise<string> {
   if (env.IMGMATCH_REVISION !== undefined) return env.IMGMATCH_REVISION;
   try {
-    const { stdout } = await promisify(execFile)("git", ["rev-parse", "HEAD"], {
+    const { status, stdout } = await runProgram("git", ["rev-parse", "HEAD"], {
+      env: process.env,
       cwd: folder,
-      timeout: 5_000,
+      timeoutMs: 5_000,
     });
-    return stdout.trim();
+    return status === 0 ? stdout.trim() : "";
   } catch {
     return "";
   }

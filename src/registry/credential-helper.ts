@@ -1,8 +1,8 @@
 /** Docker's credential helpers: `docker-credential-NAME get`, the server on standard input (docker/docker-credential-helpers). */
 
-import { spawn } from "node:child_process";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
+import { runProgram } from "../io/run-program.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
 import type { Credential } from "./credential.ts";
 
@@ -36,9 +36,16 @@ export async function askCredentialHelper(
   // The name becomes part of a program's name and must not lead to another folder.
   if (!/^[\w.-]+$/.test(name)) throw failed("has no valid name");
 
-  const { status, output } = await run(program, server, options).catch((error) => {
-    throw failed(isErrno(error, "ENOENT") ? "is not installed" : errnoMessage(error), error);
-  });
+  const { env, timeoutMs = helperTimeoutMs } = options;
+  // Its standard error goes nowhere: helpers print warnings there that are none of the caller's business.
+  const bounds = { timeoutMs, maxBytes: longestAnswer, dropErrors: true };
+  const ended = await runProgram(program, ["get"], { env, input: `${server}\n`, ...bounds }).catch(
+    (error) => {
+      throw failed(isErrno(error, "ENOENT") ? "is not installed" : errnoMessage(error), error);
+    },
+  );
+  const { status, stdout: output, timedOut } = ended;
+  if (timedOut) throw failed(`gave no answer in ${timeoutMs} ms`);
   if (status !== 0) {
     // The helpers' library prints exactly this (errors.go, errCredentialsNotFoundMessage); the exit status is 1 for every failure.
     if (output.includes("credentials not found")) return null;
@@ -53,40 +60,4 @@ export async function askCredentialHelper(
   return username === "<token>"
     ? { kind: "identity", token: secret }
     : { kind: "password", username, password: secret };
-}
-
-function run(
-  program: string,
-  input: string,
-  options: HelperOptions,
-): Promise<{ status: number | null; output: string }> {
-  const { env, timeoutMs = helperTimeoutMs } = options;
-  return new Promise((resolve, reject) => {
-    // Its standard error goes nowhere: helpers print warnings there that are none of the caller's business.
-    const child = spawn(program, ["get"], {
-      env: { ...env },
-      stdio: ["pipe", "pipe", "ignore"],
-      windowsHide: true,
-    });
-    const timer = setTimeout(() => {
-      child.kill("SIGKILL");
-      child.stdout.destroy();
-      reject(new Error(`gave no answer in ${timeoutMs} ms`));
-    }, timeoutMs);
-    let output = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      if (output.length < longestAnswer) output += chunk;
-    });
-    child.on("error", (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-    child.on("close", (status) => {
-      clearTimeout(timer);
-      resolve({ status, output });
-    });
-    // A helper that does not read its input ends the pipe; its exit status says more.
-    child.stdin.on("error", () => {});
-    child.stdin.end(`${input}\n`);
-  });
 }
