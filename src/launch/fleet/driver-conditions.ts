@@ -3,17 +3,18 @@
  * of versions between the numbers at which its answer can change: nothing of it is said here a second time.
  */
 
-import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseDriverVersion, parseVersion } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
-import type { NvidiaView } from "../../resolve/host-view.ts";
+import type { GpuView, NvidiaView } from "../../resolve/host-view.ts";
 import { evaluateRequire, parseRequire } from "../../resolve/nvidia-require.ts";
-import { checkDriver } from "../../resolve/rules/driver.ts";
+import { checkDriver, driverSteps } from "../../resolve/rules/driver.ts";
+import { requireSteps, subjectOf } from "../../resolve/rules/nvidia-require.ts";
+import type { RuleSteps } from "../../resolve/rules/rule-steps.ts";
 import type { Tier } from "../../resolve/verdict.ts";
 import { isExact, versionNumber, versionText } from "../labels/version-number.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
-import { always, type Node, never } from "./bdd.ts";
+import { always, type Node, never } from "./bdd/node.ts";
 import { type Word, type Words, word } from "./words.ts";
 
 /** How the driver serves: on which nodes, in which tier, and whether it compiles the image's PTX. */
@@ -23,52 +24,16 @@ export interface DriverMode {
   readonly when: Node;
 }
 
-/** Numbers at which an answer can change, ascending. 0 stands for "not known", so every number is above it. */
+/** A rule's versions as the numbers of labels, ascending. 0 stands for "not known", so every number is above it. */
 export interface Steps {
   readonly driver: readonly number[];
   readonly cuda: readonly number[];
 }
 
-export function driverSteps(cuda: CudaRequirement): Steps {
-  const { driver } = cuda;
-  const toolkit = findToolkit(cuda.toolkit);
-  const floor = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const drivers = [toolkit?.minimumDriver ?? null, floor];
-  const cudas = [cuda.toolkit, floor === null ? null : cudaOfDriver(floor)];
-  const exact: string[] = [];
-  switch (driver.mode) {
-    case "host":
-      drivers.push(driver.minimum);
-      cudas.push(cudaOfDriver(driver.minimum));
-      break;
-    case "bundled":
-      exact.push(driver.version);
-      break;
-    case "compat":
-      drivers.push(driver.package);
-      cudas.push(driver.cuda, cudaOfDriver(driver.package));
-      for (const branch of driver.branches)
-        if (/^\d{1,4}$/.test(branch)) drivers.push(branch, String(Number(branch) + 1));
-  }
-  return {
-    driver: stepsAt([
-      ...drivers.flatMap((text) => numberOf(text)),
-      ...exact.flatMap((text) => numberOf(text)).flatMap((number) => [number, number + 1]),
-    ]),
-    // A toolkit's third part is no driver's business: the rule compares major and minor.
-    cuda: stepsAt([1, ...cudas.flatMap((text) => numberOf(text, 2))]),
-  };
-}
-
-export function requireSteps(expression: string): Steps {
-  const conditions = parseRequire(expression)?.alternatives.flat() ?? [];
-  const around = (property: string) =>
-    stepsAt(
-      conditions
-        .filter((condition) => condition.property === property)
-        .flatMap(({ value }) => numberOf(value).flatMap((number) => [number, number + 1])),
-    );
-  return { driver: around("driver"), cuda: stepsAt([1, ...around("cuda")]) };
+export function stepsOf({ drivers, cudas, after }: RuleSteps): Steps {
+  const around = (texts: readonly string[]) =>
+    texts.flatMap(numberOf).flatMap((number) => (after ? [number, number + 1] : [number]));
+  return { driver: ascending(around(drivers)), cuda: ascending([1, ...around(cudas)]) };
 }
 
 export function stepWords({ driver, cuda }: Steps): readonly Word[] {
@@ -81,7 +46,7 @@ export function stepWords({ driver, cuda }: Steps): readonly Word[] {
 }
 
 export function driverModes(cuda: CudaRequirement, words: Words): readonly DriverMode[] {
-  const steps = driverSteps(cuda);
+  const steps = stepsOf(driverSteps(cuda));
   const modes = new Map<string, { readonly tier: Tier; readonly ptx: boolean }>();
   const answers = new Map<string, string>();
   const ask = (where: Where): string => {
@@ -103,25 +68,17 @@ export function driverModes(cuda: CudaRequirement, words: Words): readonly Drive
   }));
 }
 
-/** Where an `NVIDIA_REQUIRE_CUDA` expression holds for a GPU of this architecture and brand. */
+/** Where an `NVIDIA_REQUIRE_CUDA` expression holds for such a GPU. */
 export function requireHolds(
-  expression: string,
-  gpu: { readonly arch: string | null; readonly brand: string | null },
+  cuda: CudaRequirement,
+  gpu: Pick<GpuView, "compute" | "brand">,
   words: Words,
 ): Node {
-  const parsed = parseRequire(expression);
+  const parsed = parseRequire(cuda.require ?? "");
   if (parsed === null) return never;
-  const arch = gpu.arch === null ? null : parseVersion(gpu.arch);
-  return overWhere(words, requireSteps(expression), (where) => {
-    const { cuda, driver, scale } = viewOf(where);
-    const subject = {
-      cuda: cuda?.parts ?? null,
-      driver: scale === "linux" ? (driver?.parts ?? null) : null,
-      arch,
-      brand: gpu.brand,
-    };
-    return evaluateRequire(parsed, subject) === true ? always : never;
-  });
+  return overWhere(words, stepsOf(requireSteps(cuda)), (where) =>
+    evaluateRequire(parsed, subjectOf(gpu, viewOf(where))) === true ? always : never,
+  );
 }
 
 const scales = ["wsl", "l4t"] as const;
@@ -163,13 +120,12 @@ function viewOf({ scale, compat, driver, cuda }: Where): NvidiaView {
   };
 }
 
-function stepsAt(numbers: readonly number[]): readonly number[] {
+function ascending(numbers: readonly number[]): readonly number[] {
   return [...new Set(numbers)].filter((number) => number > 0).sort((a, b) => a - b);
 }
 
-/** `parts`: how many of the version's parts count. */
-function numberOf(text: string | null, parts = 4): readonly number[] {
-  const version = text === null ? null : parseVersion(text);
+function numberOf(text: string): readonly number[] {
+  const version = parseVersion(text);
   if (version === null) return [];
   if (!isExact(version))
     throw unsupported(
@@ -177,5 +133,5 @@ function numberOf(text: string | null, parts = 4): readonly number[] {
       `compare the version ${text}: its numbers are too large`,
       "leave that image out with --pin",
     );
-  return [versionNumber(version.slice(0, parts))];
+  return [versionNumber(version)];
 }

@@ -2,11 +2,13 @@
 
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
+import type { HostView } from "../../resolve/host-view.ts";
 import { parseRequire } from "../../resolve/nvidia-require.ts";
 import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
+import { isEnforced } from "../../resolve/rules/nvidia-require.ts";
 import type { CodeFit } from "../../resolve/verdict.ts";
 import { keys, knownBrands, knownComputes, unknownWord } from "../labels/vocabulary.ts";
-import { always, type Node, never } from "./bdd.ts";
+import { always, type Node, never } from "./bdd/node.ts";
 import { requireHolds } from "./driver-conditions.ts";
 import { type Word, type Words, word } from "./words.ts";
 
@@ -44,8 +46,7 @@ export function everyGpuRuns(code: CodeByCompute, { bdd, of }: Words): Node {
 
 /** The words that {@link requireCondition} may use. */
 export function requireWords(cuda: CudaRequirement): readonly Word[] {
-  const { require, driver } = cuda;
-  if (require === undefined || driver.mode === "bundled") return [];
+  if (cuda.require === undefined || isNeverEnforced(cuda)) return [];
   const computes = [...codeByCompute(cuda, true).keys()];
   return [
     ...runtimes.map((name) => word.is(keys.runtime, name)),
@@ -55,33 +56,47 @@ export function requireWords(cuda: CudaRequirement): readonly Word[] {
 }
 
 /**
- * The expression holds for every GPU, or the node's runtime does not check it: the rule of resolve, which see for who
- * checks it. A runtime that is not known may. GPUs that the image has no code for are out of the question already.
+ * The expression holds for every GPU, or the node's runtime does not check it: the rule of resolve says who does. GPUs that
+ * the image has no code for are out of the question already.
  */
 export function requireCondition(cuda: CudaRequirement, words: Words): Node {
   const { bdd, of } = words;
-  const { require, driver } = cuda;
-  if (require === undefined || driver.mode === "bundled") return always;
+  if (cuda.require === undefined || isNeverEnforced(cuda)) return always;
   const computes = [...codeByCompute(cuda, true).keys()];
-  const unchecked = runtimes.map((name) => of(word.is(keys.runtime, name)));
-  return bdd.or(...unchecked, holdsForAll(require, computes, words));
+  const named = bdd.or(...runtimes.map((name) => of(word.is(keys.runtime, name))));
+  const unchecked = bdd.or(
+    ...runtimes
+      .filter((runtime) => !isEnforced(cuda, { runtime }))
+      .map((name) => of(word.is(keys.runtime, name))),
+    isEnforced(cuda, { runtime: null }) ? never : bdd.not(named),
+  );
+  return bdd.or(unchecked, holdsForAll(cuda, computes, words));
 }
 
-/** Runtimes that do not look at the expression. */
-const runtimes = ["cdi", "none"] as const;
+function isNeverEnforced(cuda: CudaRequirement): boolean {
+  return [...runtimes, null].every((runtime) => !isEnforced(cuda, { runtime }));
+}
+
+const runtimes = Object.keys({ cdi: true, legacy: true, none: true } satisfies Record<
+  NonNullable<HostView["runtime"]>,
+  true
+>) as readonly NonNullable<HostView["runtime"]>[];
 
 /** Word and brand; a brand that is not known is null to an expression. */
 const brandWords = knownBrands.map((name) => [name, name === unknownWord ? null : name] as const);
 
-function holdsForAll(expression: string, computes: readonly string[], words: Words): Node {
+function holdsForAll(cuda: CudaRequirement, computes: readonly string[], words: Words): Node {
   const { bdd, of } = words;
   const properties = new Set(
-    (parseRequire(expression)?.alternatives.flat() ?? []).map(({ property }) => property),
+    (parseRequire(cuda.require ?? "")?.alternatives.flat() ?? []).map(({ property }) => property),
   );
   const archs = properties.has("arch") ? computes : [null];
   const brands = properties.has("brand") ? brandWords : ([[unknownWord, null]] as const);
   const table = archs.map((arch) =>
-    brands.map(([, brand]) => requireHolds(expression, { arch, brand }, words)),
+    brands.map(([, brand]) => {
+      const compute = arch === null ? null : parseComputeCapability(arch);
+      return requireHolds(cuda, { compute, brand }, words);
+    }),
   );
   const unless = (key: string, holds: Node) => bdd.or(bdd.not(of(word.exists(key))), holds);
   // Mostly the expression is a condition on the one and a condition on the other. Then neither has to know of the other.

@@ -7,7 +7,7 @@ import type { LockedImage } from "../../lock/lock.ts";
 import { compareKeys, type OrderStep, type SortKey } from "../../resolve/order-steps.ts";
 import type { CodeFit } from "../../resolve/verdict.ts";
 import { keys } from "../labels/vocabulary.ts";
-import { always, type Node, never } from "./bdd.ts";
+import { always, type Node, never } from "./bdd/node.ts";
 import type { CodeByCompute } from "./gpu-conditions.ts";
 import type { FitMode } from "./requirement-conditions.ts";
 import { type Words, word } from "./words.ts";

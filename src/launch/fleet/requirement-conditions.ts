@@ -4,12 +4,14 @@ import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches
 import { parseVersion } from "../../hardware/version.ts";
 import type { CpuRequirement, LockedImage } from "../../lock/lock.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
+import { driverSteps } from "../../resolve/rules/driver.ts";
+import { requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { Tier } from "../../resolve/verdict.ts";
 import { isExact, versionNumber } from "../labels/version-number.ts";
 import { featureWords, keys, platformWord } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
-import { always, type Node, never } from "./bdd.ts";
-import { driverModes, driverSteps, requireSteps, stepWords } from "./driver-conditions.ts";
+import { always, type Node, never } from "./bdd/node.ts";
+import { driverModes, stepsOf, stepWords } from "./driver-conditions.ts";
 import {
   type CodeByCompute,
   codeByCompute,
@@ -42,8 +44,8 @@ export function wordsOf({ platform, requires: { cpu, cuda, kernel } }: FleetImag
       : [
           word.exists(keys.gpuUsable),
           ...computeWords(),
-          ...stepWords(driverSteps(cuda)),
-          ...(cuda.require === undefined ? [] : stepWords(requireSteps(cuda.require))),
+          ...stepWords(stepsOf(driverSteps(cuda))),
+          ...(cuda.require === undefined ? [] : stepWords(stepsOf(requireSteps(cuda)))),
           ...requireWords(cuda),
         ]),
   ];

@@ -1,7 +1,8 @@
 /** Conditions on one label of a node, and the functions that are built from them. */
 
 import { keys } from "../labels/vocabulary.ts";
-import { always, type Bdd, type Node } from "./bdd.ts";
+import type { Bdd } from "./bdd/bdd.ts";
+import { always, type Node } from "./bdd/node.ts";
 
 export type Word =
   | { readonly kind: "exists"; readonly key: string }

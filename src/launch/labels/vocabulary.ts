@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { compatAllowsClass } from "../../hardware/forward-compat.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { sortedEntries } from "../../oci/text-order.ts";
 import { type HostView, viewHost } from "../../resolve/host-view.ts";
@@ -181,7 +182,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     brand: gpu.brand ?? unknownWord,
   }));
   const classes = new Set(nvidia.gpus.map((gpu) => gpu.class));
-  const compat = [...classes].every((name) => name === "datacenter" || name === "workstation");
+  const compat = [...classes].every((name) => compatAllowsClass(name) === true);
   const products = [...new Set((host.nvidia?.gpus ?? []).map(({ name }) => name))].filter(
     (name) => name !== null,
   );

@@ -1,18 +1,17 @@
 /** What the rules say about a requirement for each driver and each GPU, as texts that a script looks up. */
 
-import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { InternalError } from "../../errors.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
-import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
+import type { CudaRequirement } from "../../lock/lock.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
-import { checkDriver, type DriverService } from "../../resolve/rules/driver.ts";
+import { checkDriver, type DriverService, driverSteps } from "../../resolve/rules/driver.ts";
 import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
-import { checkGpuPresence } from "../../resolve/rules/gpu-presence.ts";
+import { checkGpuPresence, presenceSteps } from "../../resolve/rules/gpu-presence.ts";
 import { type CodeFit, type ReasonCode, tiers } from "../../resolve/verdict.ts";
 import { codeNumber } from "./compile-order.ts";
-import { type GridSteps, tabulate } from "./version-grid.ts";
+import { tabulate } from "./version-grid.ts";
 import { type gpuClasses, hostView, nvidiaView, scales } from "./synthetic-host.ts";
 
 /** A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason. */
@@ -26,7 +25,7 @@ export function driverGrid(
     return service.ok
       ? String(2 * tiers.indexOf(service.tier) + Number(service.ptx))
       : (reasonLetters[service.code] ?? "?");
-  }, stepsOf(requirement));
+  }, driverSteps(requirement));
 }
 
 /** Why a driver does not serve an image, in one letter. */
@@ -36,34 +35,11 @@ export const reasonLetters: Partial<Record<ReasonCode, string>> = {
   COMPAT_NOT_SUPPORTED: "c",
 };
 
-function stepsOf({ toolkit, driver }: CudaRequirement): GridSteps {
-  const known = findToolkit(toolkit);
-  const drivers = [
-    ...driverNumbers(driver),
-    known?.minimumDriver ?? "",
-    known === null ? "" : (driverFloor(known)?.minimum ?? ""),
-  ];
-  const cudas = [toolkit, ...(driver.mode === "compat" ? [driver.cuda] : [])];
-  return { drivers, cudas: [...cudas, ...drivers.map((each) => cudaOfDriver(each) ?? "")] };
-}
-
-function driverNumbers(driver: DriverRequirement): readonly string[] {
-  switch (driver.mode) {
-    case "host":
-      return [driver.minimum];
-    case "bundled":
-      return [driver.version];
-    case "compat":
-      return [driver.package, ...driver.branches.flatMap((branch) => [branch, String(Number(branch) + 1)])];
-  }
-}
-
 /** GPUs that some driver does not drive: their compute capabilities, and for each scale and module which drivers do (`+`). */
 export function presenceGrids(): readonly { readonly computes: string; readonly grids: readonly string[] }[] {
   const byGrids = new Map<string, number[]>();
-  for (const { compute, lastDriverBranch } of gpuArchitectures) {
-    const drivers = lastDriverBranch === null ? [] : [String(lastDriverBranch), String(lastDriverBranch + 1)];
-    const steps = { drivers, cudas: drivers.map((each) => cudaOfDriver(each) ?? "") };
+  for (const { compute } of gpuArchitectures) {
+    const steps = presenceSteps(compute);
     const grids = scales.flatMap((scale) =>
       (["proprietary", "open"] as const).map((module) =>
         tabulate((driver, cuda) => {

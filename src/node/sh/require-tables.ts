@@ -5,7 +5,7 @@ import { parseVersion } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { brandOf, brandsByName } from "../../resolve/gpu-brand.ts";
 import { parseRequire } from "../../resolve/nvidia-require.ts";
-import { checkNvidiaRequire } from "../../resolve/rules/nvidia-require.ts";
+import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { Interner } from "./interner.ts";
 import { gpuClasses, hostView, nvidiaView, type scales } from "./synthetic-host.ts";
 import { tabulate } from "./version-grid.ts";
@@ -36,13 +36,12 @@ function requireTable(
   grids: Interner,
 ): string {
   const conditions = parseRequire(requirement.require ?? "")?.alternatives.flat() ?? [];
-  const valuesOf = (name: string) =>
-    conditions.filter(({ property }) => property === name).map(({ value }) => value);
-  const steps = { drivers: valuesOf("driver"), cudas: valuesOf("cuda") };
+  const archs = conditions.filter(({ property }) => property === "arch").map(({ value }) => value);
+  const steps = requireSteps(requirement);
   const answers = brands.map((brand) => {
     let before = "";
     const parts: string[] = [];
-    for (const number of [0, ...computeSteps(valuesOf("arch"))]) {
+    for (const number of [0, ...computeSteps(archs)]) {
       const compute = number === 0 ? null : { major: Math.floor(number / 10), minor: number % 10 };
       const grid = tabulate((driver, cuda) => {
         const view = nvidiaView(driver, cuda, { scale, brand, compute });

@@ -1,15 +1,10 @@
 /** A verdict as a function of two versions, tabulated: a rule is asked once for each range that it can tell apart. */
 
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/version.ts";
+import type { RuleSteps } from "../../resolve/rules/rule-steps.ts";
 
 /** `null` is a version that is not known. */
 export type GridRule = (driver: string, cuda: string | null) => string;
-
-/** The numbers at which the answer of a rule may change. */
-export interface GridSteps {
-  readonly drivers: readonly string[];
-  readonly cudas: readonly string[];
-}
 
 /**
  * Asks a rule for every range between the steps and writes down where its answer changes.
@@ -17,7 +12,7 @@ export interface GridSteps {
  * `0:o;525.60.13:2,12.8=1`: below driver 525.60.13 the answer is `o`; from there on `2` while CUDA is unknown or below 12.8,
  * else `1`. Versions are those of drivers, up to four parts, and of CUDA, major and minor.
  */
-export function tabulate(rule: GridRule, { drivers, cudas }: GridSteps): string {
+export function tabulate(rule: GridRule, { drivers, cudas }: Pick<RuleSteps, "drivers" | "cudas">): string {
   const columns = cudaSteps(cudas);
   const rows = driverSteps(drivers).map((driver) => ({ driver, cells: rowOf(rule, driver, columns) }));
   return rows

@@ -1,5 +1,6 @@
 /** Rule: the host's kernel driver, or a driver library inside the image, serves the image's CUDA toolkit. */
 
+import { compatAllowsClass } from "../../hardware/forward-compat.ts";
 import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import {
   type CudaVersion,
@@ -15,6 +16,7 @@ import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit, Tier } from "../verdict.ts";
 import { updateDriver } from "./remedy.ts";
+import type { RuleSteps } from "./rule-steps.ts";
 
 /** How the toolkit is served. `cuda` is the version that the program meets, for messages. */
 export interface DriverService {
@@ -44,6 +46,34 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
       return checkBundledDriver(driver, toolkit, nvidia);
     case "compat":
       return checkCompatPackage(driver, toolkit, nvidia);
+  }
+}
+
+/** Where the answer of {@link checkDriver} can change: every version that is compared below. */
+export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
+  const known = findToolkit(toolkit);
+  const own = known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum];
+  const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver)];
+  const offered = drivers.map(cudaOfDriver).filter((cuda) => cuda !== null);
+  const cudas = [toolkit, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
+  return { drivers, cudas: cudas.map(minorOf), after: driver.mode === "bundled" };
+}
+
+/** Toolkits differ from drivers in major and minor alone, see {@link compareMinor}. */
+function minorOf(cuda: string): string {
+  return cuda.split(".").slice(0, 2).join(".");
+}
+
+function comparedDrivers(driver: DriverRequirement): readonly string[] {
+  switch (driver.mode) {
+    case "host":
+      return [driver.minimum];
+    case "bundled":
+      return [driver.version];
+    case "compat": {
+      const branches = driver.branches.filter((branch) => /^\d{1,4}$/.test(branch));
+      return [driver.package, ...branches.flatMap((branch) => [branch, String(Number(branch) + 1)])];
+    }
   }
 }
 
@@ -159,7 +189,7 @@ function refuseCompat(
       "rebuild the image with the package of its own toolkit",
     );
   }
-  const refused = nvidia.gpus.find((gpu) => gpu.class !== "datacenter" && gpu.class !== "workstation");
+  const refused = nvidia.gpus.find((gpu) => compatAllowsClass(gpu.class) !== true);
   if (refused === undefined) return null;
   const kind = refused.class === "unknown" ? "of an unknown class" : `a ${refused.class} product`;
   return no(`works on data-center and workstation GPUs, ${refused.label} is ${kind}`, update);

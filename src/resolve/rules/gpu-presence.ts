@@ -1,6 +1,6 @@
 /** Rule: a GPU image needs at least one visible GPU, a driver, and a driver that still drives every visible card. */
 
-import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/version.ts";
@@ -9,6 +9,7 @@ import { isLabelled } from "../../host/problems.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
+import type { RuleSteps } from "./rule-steps.ts";
 
 const withoutGpu = "run it on a host with an NVIDIA GPU, or add a cell with cuda=none";
 
@@ -121,6 +122,14 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
     `driver ${driver.text} no longer drives ${name}: ${last} is the last branch that does`,
     `install the driver's branch ${last}: ${driver.text} → ${last}.x, or hide this GPU`,
   );
+}
+
+/** Where it can change with the driver whether a GPU of this compute capability is driven. */
+export function presenceSteps(compute: ComputeCapability): RuleSteps {
+  const last = findArchitecture(compute)?.lastDriverBranch ?? null;
+  if (last === null) return { drivers: [], cudas: [], after: false };
+  const cuda = cudaOfDriver(String(last));
+  return { drivers: [String(last + 1)], cudas: cuda === null ? [] : [cuda], after: true };
 }
 
 function isNewerThanBranch({ driver, cuda, scale }: NvidiaView, branch: number): boolean {

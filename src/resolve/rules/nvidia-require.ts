@@ -5,6 +5,7 @@ import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "../nvidia-require.ts";
 import type { Misfit } from "../verdict.ts";
+import type { RuleSteps } from "./rule-steps.ts";
 
 export function checkNvidiaRequire(requirement: CudaRequirement, host: HostView): Misfit | null {
   return isEnforced(requirement, host) ? findUnsatisfied(requirement, host) : null;
@@ -19,7 +20,7 @@ export function noteNvidiaRequire(requirement: CudaRequirement, host: HostView):
  * The legacy runtime checks the expression before it starts the container; with CDI there is no such check, and a bundled
  * driver does not go through the runtime. An unknown runtime may be the legacy one.
  */
-function isEnforced({ driver }: CudaRequirement, { runtime }: HostView): boolean {
+export function isEnforced({ driver }: CudaRequirement, { runtime }: Pick<HostView, "runtime">): boolean {
   return driver.mode !== "bundled" && (runtime === "legacy" || runtime === null);
 }
 
@@ -48,7 +49,19 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: HostView): Mi
   return null;
 }
 
-function subjectOf(gpu: GpuView, { cuda, driver, scale }: NvidiaView): RequireSubject {
+/** Where the answer can change with the driver: every version in the expression. */
+export function requireSteps({ require }: CudaRequirement): RuleSteps {
+  const conditions = parseRequire(require ?? "")?.alternatives.flat() ?? [];
+  const versionsOf = (name: keyof RequireSubject) =>
+    conditions.filter(({ property }) => property === name).map(({ value }) => value);
+  return { drivers: versionsOf("driver"), cudas: versionsOf("cuda"), after: true };
+}
+
+/** What a GPU under its driver offers to an expression. */
+export function subjectOf(
+  gpu: Pick<GpuView, "compute" | "brand">,
+  { cuda, driver, scale }: NvidiaView,
+): RequireSubject {
   return {
     cuda: cuda?.parts ?? null,
     driver: scale === "linux" ? (driver?.parts ?? null) : null,
