@@ -57,7 +57,7 @@ describe("Publishers at once", needs(reason), () => {
     [8, rounds(3, 100)],
   ])(
     "%i at once, %i rounds: one digest for all, one that pushed, and the tag holds it",
-    { timeout: 3_600_000 },
+    { timeout: rounds(240_000, 3_600_000) },
     async (publishers, times) => {
       for (let round = 0; round < times; round++) {
         // A repository for each: announcements of other rounds would look like other publishers.

@@ -66,7 +66,8 @@ describe("The main job", needs(stack.available ? null : stack.reason), () => {
       `cuda=none,platform=${platform}`,
       ...gpuOnly(),
     ]);
-  });
+    // Base images from the distribution's packages, NVIDIA's compiler, and the whole fleet.
+  }, 900_000);
 
   afterAll(async () => {
     const failures = await undo.all();

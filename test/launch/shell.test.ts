@@ -8,7 +8,7 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { launchTargets } from "../../src/launch/launch-targets.ts";
 import { shellCommand } from "../../src/launch/shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../../src/launch/target.ts";
-import { runs } from "../properties/support/runs.ts";
+import { runs, timeoutMs } from "../properties/support/runs.ts";
 import { gpuModes } from "./support/requests.ts";
 
 /** What shells, CSV, YAML and templates trip over. */
@@ -59,7 +59,7 @@ const targets = Object.values(launchTargets).filter(({ formats }) =>
   (formats as readonly string[]).includes("shell"),
 );
 
-describe("every printed command survives the shell", () => {
+describe("every printed command survives the shell", { timeout: timeoutMs }, () => {
   let folder = "";
 
   beforeAll(() => {

@@ -28,9 +28,9 @@ describe.each([true, false])("publishers at once (registry removes tags: %s)", (
     await server.stop();
   });
 
-  it("none of 2 to 8 lies, whatever becomes of their writes", { timeout: 3_600_000 }, async ({
-    annotate,
-  }) => {
+  it("none of 2 to 8 lies, whatever becomes of their writes", {
+    timeout: rounds(600_000, 3_600_000),
+  }, async ({ annotate }) => {
     const times = rounds(24, 500);
     const base = process.pid * 100_000;
     const random = numbers(base);
