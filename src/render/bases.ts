@@ -8,9 +8,9 @@ import {
   offsetIn,
   parseDockerfile,
   type Word,
-  words,
+  splitWords,
 } from "./instructions.ts";
-import { expandWord } from "./shell-word.ts";
+import { readStages, type Stage, type StageOptions } from "./stages.ts";
 
 /** One use of an image, with variables resolved: `nvidia/cuda:12.8.1-devel-ubuntu22.04`. Lines count from 1. */
 export interface Base {
@@ -18,12 +18,7 @@ export interface Base {
   readonly line: number;
 }
 
-export interface BaseOptions {
-  /** Build arguments: they override the defaults of global ARGs. */
-  readonly args?: Readonly<Record<string, string>>;
-  /** `os/architecture[/variant]`, for `TARGETARCH` and its like in FROM. */
-  readonly platform?: string;
-}
+export type BaseOptions = StageOptions;
 
 /**
  * Every image that a build of this Dockerfile pulls, in the order of the text, once for each use: `FROM`, `COPY --from`,
@@ -89,28 +84,19 @@ interface LocatedBase extends Base {
 }
 
 interface Walk {
-  readonly dockerfile: Dockerfile;
   readonly file: string;
-  readonly variables: Map<string, string>;
-  readonly args: Readonly<Record<string, string>>;
   readonly stages: ReadonlySet<string>;
   readonly stagesSoFar: Set<string>;
   readonly bases: LocatedBase[];
   readonly problems: Problem[];
 }
 
-function locateBases(
-  dockerfile: Dockerfile,
-  file: string,
-  { args = {}, platform }: BaseOptions,
-): LocatedBase[] {
+function locateBases(dockerfile: Dockerfile, file: string, options: BaseOptions): LocatedBase[] {
+  const stages = new Map(readStages(dockerfile, options).map((stage) => [stage.from, stage]));
   const walk: Walk = {
-    dockerfile,
     file,
-    variables: platformVariables(platform),
-    args,
     // COPY may name any stage of the file, also by its alias before it is defined (BuildKit then reports the cycle).
-    stages: new Set(dockerfile.instructions.map(stageName).filter((name) => name !== null)),
+    stages: new Set([...stages.values()].flatMap(({ name }) => name?.toLowerCase() ?? [])),
     stagesSoFar: new Set(),
     bases: [],
     problems: [],
@@ -119,60 +105,32 @@ function locateBases(
     const { value, offset, line } = dockerfile.syntax;
     walk.bases.push({ ref: value, line, start: offset, end: offset + value.length });
   }
-  let froms = 0;
   for (const instruction of dockerfile.instructions) {
-    if (instruction.keyword === "FROM") {
-      froms++;
-      readFrom(walk, instruction);
-    } else if (instruction.keyword === "ARG" && froms === 0) readGlobalArg(walk, instruction);
+    const stage = stages.get(instruction);
+    if (stage !== undefined) readFrom(walk, stage);
     else if (instruction.keyword === "COPY") readFlags(walk, instruction, /^--from=()(.+)$/s);
     else if (instruction.keyword === "RUN") readFlags(walk, instruction, /^--mount=(.*?,|)from=([^,]+)/s);
   }
-  if (froms === 0)
+  if (stages.size === 0)
     walk.problems.push({ code: "DOCKERFILE_INVALID", message: "there is no FROM", at: { file } });
   throwProblems(walk.problems);
   return walk.bases;
 }
 
-function readFrom(walk: Walk, instruction: Instruction): void {
-  const [ref, as, name, ...more] = words(instruction.text)
-    .slice(1)
-    .filter(({ text }) => !text.startsWith("--"));
-  const whole =
-    as === undefined || (as.text.toUpperCase() === "AS" && name !== undefined && more.length === 0);
-  if (ref === undefined || !whole) {
-    invalid(walk, instruction, "FROM is not of the form FROM IMAGE [AS NAME]");
+function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void {
+  if (image === undefined || !isWhole) {
+    invalid(walk, from, "FROM is not of the form FROM IMAGE [AS NAME]");
     return;
   }
-  const value = expandWord(ref.text, walk.variables, walk.dockerfile.escapeBy);
-  if (!value.ok) invalid(walk, instruction, `the image of FROM ${ref.text} is not known: ${value.reason}`);
-  else if (value.value === "") invalid(walk, instruction, `the image of FROM ${ref.text} is empty`);
-  else if (!walk.stagesSoFar.has(value.value.toLowerCase())) addBase(walk, instruction, ref, value.value);
-  if (name !== undefined) walk.stagesSoFar.add(name.text.toLowerCase());
-}
-
-/** An `ARG` before the first `FROM`: its names and values are added to `variables`. */
-export function readGlobalArg(
-  { variables, args, dockerfile }: Pick<Walk, "variables" | "args" | "dockerfile">,
-  { text }: Instruction,
-): void {
-  for (const { text: word } of words(text).slice(1)) {
-    const equals = word.indexOf("=");
-    const name = equals < 0 ? word : word.slice(0, equals);
-    const given = args[name];
-    if (given !== undefined) variables.set(name, given);
-    else if (equals >= 0) {
-      const value = expandWord(word.slice(equals + 1), variables, dockerfile.escapeBy);
-      // A default that cannot be evaluated leaves the name without a value; only a FROM that uses it is at fault.
-      if (value.ok) variables.set(name, value.value);
-      else variables.delete(name);
-    }
-  }
+  if (!ref.ok) invalid(walk, from, `the image of FROM ${image.text} is not known: ${ref.reason}`);
+  else if (ref.value === "") invalid(walk, from, `the image of FROM ${image.text} is empty`);
+  else if (!walk.stagesSoFar.has(ref.value.toLowerCase())) addBase(walk, from, image, ref.value);
+  if (name !== null) walk.stagesSoFar.add(name.toLowerCase());
 }
 
 /** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
 function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
-  for (const flag of words(instruction.text).slice(1)) {
+  for (const flag of splitWords(instruction.text).slice(1)) {
     if (!flag.text.startsWith("--")) return;
     const found = pattern.exec(flag.text);
     if (found === null) continue;
@@ -199,22 +157,6 @@ function addBase({ bases }: Walk, instruction: Instruction, { start, end }: Word
     start: offsetIn(instruction, start),
     end: offsetIn(instruction, end - 1) + 1,
   });
-}
-
-function stageName({ keyword, text }: Instruction): string | null {
-  if (keyword !== "FROM") return null;
-  return /\sAS\s+(\S+)\s*$/i.exec(text)?.[1]?.toLowerCase() ?? null;
-}
-
-export function platformVariables(platform: string | undefined): Map<string, string> {
-  if (platform === undefined) return new Map();
-  const [os = "", architecture = "", variant = ""] = platform.split("/");
-  return new Map([
-    ["TARGETPLATFORM", platform],
-    ["TARGETOS", os],
-    ["TARGETARCH", architecture],
-    ["TARGETVARIANT", variant],
-  ]);
 }
 
 function invalid({ problems, file }: Walk, { line, text }: Instruction, message: string): void {

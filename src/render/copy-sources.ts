@@ -1,7 +1,7 @@
 /** The files of the build context that a Dockerfile names. A missing one is found here, not after minutes of building. */
 
 import type { Problem } from "../errors.ts";
-import { type Instruction, words } from "./instructions.ts";
+import { type Instruction, splitWords } from "./instructions.ts";
 
 /**
  * Every source of a COPY or ADD that is neither in the context nor of another stage, as `CONTEXT_NOT_FOUND` with
@@ -28,7 +28,7 @@ export function missingSources(
 
 function sourcesOf({ keyword, text }: Instruction): string[] {
   if (keyword !== "COPY" && keyword !== "ADD") return [];
-  const [, ...all] = words(text);
+  const [, ...all] = splitWords(text);
   const flags = all.filter(({ text: word }) => word.startsWith("--"));
   if (flags.some(({ text: flag }) => flag.startsWith("--from="))) return [];
   const rest = all.slice(flags.length);

@@ -117,7 +117,7 @@ function readInstruction(
 /** Here-documents exist for RUN, COPY and ADD only, also behind ONBUILD. */
 function hereDocuments({ text }: Instruction): { readonly name: string; readonly stripTabs: boolean }[] {
   if (!text.includes("<<") || !/^\s*(ONBUILD\s+)?(RUN|COPY|ADD)\s/i.test(text)) return [];
-  return words(text).flatMap(({ text: word }) => {
+  return splitWords(text).flatMap(({ text: word }) => {
     const [, dash, quoted] = /^\d*<<(-?)([^<]+)$/.exec(word) ?? [];
     const name = quoted?.replace(/["']/g, "");
     return name ? [{ name, stripTabs: dash === "-" }] : [];
@@ -133,7 +133,7 @@ export interface Word {
 }
 
 /** Splits at white space outside quotes. */
-export function words(text: string): Word[] {
+export function splitWords(text: string): Word[] {
   const found: Word[] = [];
   const pattern = /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs;
   for (const match of text.matchAll(pattern)) {

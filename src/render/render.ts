@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { type Cell, dockerfilePath } from "../plan/cell.ts";
+import { parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { runBaseOf } from "./run-base.ts";
 import { endOfTarget } from "./target-stage.ts";
@@ -31,11 +32,12 @@ export function renderCell(cell: Cell, matrix: Matrix, template: Template): Rend
     });
   }
   const [directives, rest] = splitDirectives(rendered.replace(/\n*$/, "\n"), matrix.template.value);
-  const end = endOfTarget(rest, matrix);
+  const dockerfile = parseDockerfile(rest);
+  const end = endOfTarget(dockerfile, matrix);
   const added = metadataInstructions(
     cell,
     matrix,
-    runBaseOf(rest, matrix.target?.value ?? null, { args: matrix.args, platform: cell.platform }),
+    runBaseOf(dockerfile, matrix.target?.value ?? null, { args: matrix.args, platform: cell.platform }),
   );
   const body = `${rest.slice(0, end)}\n${added}${end === rest.length ? "" : `\n${rest.slice(end)}`}`;
   return {

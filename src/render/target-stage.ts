@@ -2,11 +2,16 @@
 
 import { ImgmatchError } from "../errors.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
-import { offsetIn, parseDockerfile } from "./instructions.ts";
+import { type Dockerfile, offsetIn } from "./instructions.ts";
+import { findStage, readStages } from "./stages.ts";
 
 /** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
-export function endOfTarget(text: string, { target, template }: Pick<Matrix, "target" | "template">): number {
-  const end = target === null ? text.length : endOfStage(text, target);
+export function endOfTarget(
+  dockerfile: Dockerfile,
+  { target, template }: Pick<Matrix, "target" | "template">,
+): number {
+  const text = dockerfile.source;
+  const end = target === null ? text.length : endOfStage(dockerfile, target);
   const lines = text.slice(0, end).trimEnd().split("\n");
   const last = lines.findLast((line) => !/^\s*(#|$)/.test(line)) ?? "";
   if (/\\[ \t]*$/.test(last)) {
@@ -20,14 +25,11 @@ export function endOfTarget(text: string, { target, template }: Pick<Matrix, "ta
   return end;
 }
 
-function endOfStage(text: string, { value: target, at }: Located<string>): number {
-  const froms = parseDockerfile(text).instructions.filter(({ keyword }) => keyword === "FROM");
-  const names = froms.map(({ text: from }) => /\sAS\s+(\S+)\s*$/i.exec(from)?.[1] ?? "");
-  const index = /^\d+$/.test(target)
-    ? Number(target)
-    : names.findIndex((name) => name.toLowerCase() === target.toLowerCase());
-  if (froms[index] === undefined) {
-    const known = names.filter((name) => name !== "");
+function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<string>): number {
+  const stages = readStages(dockerfile);
+  const index = findStage(stages, target);
+  if (index < 0) {
+    const known = stages.flatMap(({ name }) => name ?? []);
     throw new ImgmatchError({
       code: "DOCKERFILE_INVALID",
       message: `the template has no stage ${target}`,
@@ -35,6 +37,6 @@ function endOfStage(text: string, { value: target, at }: Located<string>): numbe
       at,
     });
   }
-  const next = froms[index + 1];
-  return next === undefined ? text.length : offsetIn(next, 0);
+  const next = stages[index + 1];
+  return next === undefined ? dockerfile.source.length : offsetIn(next.from, 0);
 }

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../errors.ts";
 import { secretIn } from "../matrix/secrets.ts";
-import { type Instruction, words } from "./instructions.ts";
+import { type Instruction, splitWords } from "./instructions.ts";
 
 /** Where a key is, is no secret. */
 const path = /^["']?(~|\.{0,2})\//;
@@ -11,7 +11,7 @@ const path = /^["']?(~|\.{0,2})\//;
 export function writtenSecrets({ text: whole, line }: Instruction, file: string): Problem[] {
   // What stands behind ONBUILD is in the image's configuration as it is.
   const text = whole.replace(/^\s*ONBUILD\s+/i, "");
-  const keyword = words(text)[0]?.text.toUpperCase();
+  const keyword = splitWords(text)[0]?.text.toUpperCase();
   if (keyword !== "ARG" && keyword !== "ENV") return [];
   return assignments(text).flatMap(([name, value]): Problem[] => {
     const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
@@ -29,7 +29,7 @@ export function writtenSecrets({ text: whole, line }: Instruction, file: string)
 
 /** `NAME=value …`, and of ENV the old form `NAME value`. */
 function assignments(instruction: string): (readonly [name: string, value: string])[] {
-  const [keyword, ...rest] = words(instruction);
+  const [keyword, ...rest] = splitWords(instruction);
   const [first, second] = rest;
   if (first === undefined) return [];
   if (keyword?.text.toUpperCase() === "ENV" && !first.text.includes("="))

@@ -7,6 +7,7 @@ import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
+import { parseDockerfile } from "../../../render/instructions.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
@@ -156,7 +157,7 @@ function withLabels(
   labels: Readonly<Record<string, string>>,
   { plan }: PreparedFleet,
 ): string {
-  const end = endOfTarget(dockerfile, plan.matrix);
+  const end = endOfTarget(parseDockerfile(dockerfile), plan.matrix);
   const lines = Object.entries(labels).map(([key, value]) => `LABEL ${key}=${JSON.stringify(value)}\n`);
   return `${dockerfile.slice(0, end).trimEnd()}\n${lines.join("")}${dockerfile.slice(end)}`;
 }

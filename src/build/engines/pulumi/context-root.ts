@@ -9,7 +9,7 @@ import {
   offsetIn,
   parseDockerfile,
   type Word,
-  words,
+  splitWords,
 } from "../../../render/instructions.ts";
 
 /** Where in the source something is put in. */
@@ -36,7 +36,7 @@ export function withoutOwnFolder(dockerfile: string, own: string, to: string): s
 
 function ofSources(instruction: Instruction, own: string, to: string): Insertion[] {
   const { keyword, text } = instruction;
-  const [, ...all] = words(text);
+  const [, ...all] = splitWords(text);
   const flags = all.slice(0, flagCount(all)).map(({ text: flag }) => flag);
   if (flags.some((flag) => flag.startsWith("--from="))) return [];
   // What --parents keeps of a path starts behind this point.
@@ -84,7 +84,7 @@ function mayMatch(source: string, own: string): boolean {
 
 /** `--mount=type=bind,source=.,target=/src`; both type and source may be left out. */
 function ofMounts(instruction: Instruction, own: string, to: string): Insertion[] {
-  const [, ...all] = words(instruction.text);
+  const [, ...all] = splitWords(instruction.text);
   return all.slice(0, flagCount(all)).flatMap(({ text: flag, start, end }): Insertion[] => {
     if (!flag.startsWith("--mount=")) return [];
     const offset = start + "--mount=".length;

@@ -1,0 +1,87 @@
+/** A Dockerfile's stages, read once for all who ask: what each starts from, its name, which one a target means. */
+
+import type { Dockerfile, Instruction, Word } from "./instructions.ts";
+import { splitWords } from "./instructions.ts";
+import { expandWord, type ShellWord } from "./shell-word.ts";
+
+export interface Stage {
+  readonly from: Instruction;
+  /** The image as it is written; undefined where there is none. */
+  readonly image: Word | undefined;
+  /** The image with variables resolved. */
+  readonly ref: ShellWord;
+  /** As it is written; null where it has none. */
+  readonly name: string | null;
+  /** False where the instruction is not of the form `FROM IMAGE [AS NAME]`. */
+  readonly isWhole: boolean;
+}
+
+export interface StageOptions {
+  /** Build arguments: they override the defaults of global ARGs. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** `os/architecture[/variant]`, for `TARGETARCH` and its like in FROM. */
+  readonly platform?: string;
+}
+
+export function readStages(dockerfile: Dockerfile, { args = {}, platform }: StageOptions = {}): Stage[] {
+  const variables = platformVariables(platform);
+  const stages: Stage[] = [];
+  for (const instruction of dockerfile.instructions) {
+    if (instruction.keyword === "FROM") stages.push(readFrom(instruction, variables, dockerfile.escapeBy));
+    else if (instruction.keyword === "ARG" && stages.length === 0)
+      readGlobalArg(instruction, variables, args, dockerfile.escapeBy);
+  }
+  return stages;
+}
+
+/** The index of the stage with this name (in any case) or number; -1 where there is none. */
+export function findStage(stages: readonly Pick<Stage, "name">[], target: string): number {
+  if (/^\d+$/.test(target)) return stages[Number(target)] === undefined ? -1 : Number(target);
+  return stages.findIndex(({ name }) => name?.toLowerCase() === target.toLowerCase());
+}
+
+function readFrom(from: Instruction, variables: ReadonlyMap<string, string>, escapeBy: string): Stage {
+  const [image, as, name, ...more] = splitWords(from.text)
+    .slice(1)
+    .filter(({ text }) => !text.startsWith("--"));
+  const isNamed = as?.text.toUpperCase() === "AS" && name !== undefined && more.length === 0;
+  return {
+    from,
+    image,
+    ref: expandWord(image?.text ?? "", variables, escapeBy),
+    name: isNamed ? name.text : null,
+    isWhole: image !== undefined && (as === undefined || isNamed),
+  };
+}
+
+/** An `ARG` before the first `FROM`: its names and values are added to `variables`. */
+function readGlobalArg(
+  { text }: Instruction,
+  variables: Map<string, string>,
+  args: Readonly<Record<string, string>>,
+  escapeBy: string,
+): void {
+  for (const { text: word } of splitWords(text).slice(1)) {
+    const equals = word.indexOf("=");
+    const name = equals < 0 ? word : word.slice(0, equals);
+    const given = args[name];
+    if (given !== undefined) variables.set(name, given);
+    else if (equals >= 0) {
+      const value = expandWord(word.slice(equals + 1), variables, escapeBy);
+      // A default that cannot be evaluated leaves the name without a value; only a FROM that uses it is at fault.
+      if (value.ok) variables.set(name, value.value);
+      else variables.delete(name);
+    }
+  }
+}
+
+function platformVariables(platform: string | undefined): Map<string, string> {
+  if (platform === undefined) return new Map();
+  const [os = "", architecture = "", variant = ""] = platform.split("/");
+  return new Map([
+    ["TARGETPLATFORM", platform],
+    ["TARGETOS", os],
+    ["TARGETARCH", architecture],
+    ["TARGETVARIANT", variant],
+  ]);
+}
