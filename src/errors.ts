@@ -171,10 +171,19 @@ export class InternalError extends Error {
   override readonly name = "InternalError";
 }
 
-/** Throws every problem found, or returns when there is none. */
+/** More than a person reads, or a terminal keeps. */
+const mostProblems = 100;
+
+/** Throws the problems found, the first hundred and that there are more, or returns when there is none. */
 export function throwProblems(problems: readonly Problem[]): void {
-  const [first, ...rest] = problems;
-  if (first !== undefined) throw new ImgmatchError([first, ...rest]);
+  const [first, ...rest] = problems.slice(0, mostProblems);
+  if (first === undefined) return;
+  const more = problems.length - mostProblems;
+  if (more > 0) {
+    const message = `at least ${more} more ${more === 1 ? "problem is" : "problems are"} not listed`;
+    rest.push({ code: first.code, message, fix: "correct these first" });
+  }
+  throw new ImgmatchError([first, ...rest]);
 }
 
 /** `file:line:column: CODE: message`, the fix and the source line with a caret, without colour. */

@@ -35,7 +35,7 @@ export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
  */
 export function parseMatrix(text: string, file: string): Matrix {
   const { source, problems: syntax } = parseYamlSource(text, file);
-  if (source.data === null) throwProblems(syntax);
+  if (source.data === null) throwProblems(inOrder(syntax));
   const problems: Problem[] = [...syntax, ...unsafeTextProblems(source)];
   const checked = matrixSchema.safeParse(source.data, { reportInput: true });
   if (!checked.success) {
@@ -122,6 +122,8 @@ function collect<Input, Value extends { label: string; at: Place }>(
   const byLabel = new Map<string, Value>();
   for (const [index, input] of inputs.entries()) {
     if (input === undefined) continue;
+    // For each, the nearest known word is looked for.
+    if (problems.length > enoughProblems) break;
     const parsed = parse(input, placeAt(index));
     if ("problems" in parsed) {
       problems.push(...parsed.problems);
@@ -140,6 +142,9 @@ function collect<Input, Value extends { label: string; at: Place }>(
   }
   return [...byLabel.values()];
 }
+
+/** Not all of them are listed. */
+const enoughProblems = 200;
 
 const reservedNames = new Set([
   "platform",
@@ -262,7 +267,7 @@ function checkReferences(input: MatrixInput, source: YamlSource, problems: Probl
 }
 
 function repositoryOf({ registry, name }: MatrixInput): string {
-  return `${registry.replace(/\/+$/, "")}/${name}`;
+  return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
 }
 
 /** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
@@ -281,6 +286,8 @@ function wellFormedAxes(data: unknown): MatrixInput["axes"] {
 
 /** In the order of the file, as its author reads it. */
 function inOrder(problems: readonly Problem[]): Problem[] {
-  const key = ({ at }: Problem) => (at?.line ?? 0) * 10_000 + (at?.column ?? 0);
-  return [...problems].sort((one, other) => key(one) - key(other));
+  return [...problems].sort(
+    ({ at: one }, { at: other }) =>
+      (one?.line ?? 0) - (other?.line ?? 0) || (one?.column ?? 0) - (other?.column ?? 0),
+  );
 }

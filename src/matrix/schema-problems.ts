@@ -4,7 +4,8 @@ import type { z } from "zod";
 import type { Problem } from "../errors.ts";
 import { keysAt } from "./schema.ts";
 import { suggest } from "./suggest.ts";
-import type { YamlPath, YamlSource } from "./yaml-source.ts";
+import type { YamlPath } from "./yaml-places.ts";
+import type { YamlSource } from "./yaml-source.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -5,7 +5,8 @@
  */
 
 import type { Problem } from "../errors.ts";
-import type { YamlPath, YamlSource } from "./yaml-source.ts";
+import type { YamlPath } from "./yaml-places.ts";
+import type { YamlSource } from "./yaml-source.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const unsafe = /[\u0000-\u001f\u007f\u0085\u2028\u2029\\`]|<</;

@@ -1,7 +1,9 @@
 /** Texts that took minutes: the time-out of a test is the measure. */
 
 import { expect, test } from "vitest";
+import { ImgmatchError } from "../../src/errors.ts";
 import { parseSmiCsv } from "../../src/host/nvidia-smi.ts";
+import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { secretIn } from "../../src/matrix/secrets.ts";
 import { suggest } from "../../src/matrix/suggest.ts";
 
@@ -28,3 +30,52 @@ test("128 KiB of [ from nvidia-smi", () => {
 test("1 MiB where a word is expected", () => {
   expect(suggest("a".repeat(size), ["name", "b".repeat(1000)])).toBeNull();
 });
+
+test("a matrix of 60,000 labels", () => {
+  const labels = Array.from({ length: 60_000 }, (_, index) => `  label${index}: value${index}\n`).join("");
+  const axes = "axes:\n  march: [x86-64]\n";
+  const text = `name: app\nversion: 1\nregistry: r.example.com/t\ntemplate: a/b\n${axes}labels:\n${labels}`;
+  expect(Object.keys(parseMatrix(text, "matrix.yaml").labels)).toHaveLength(60_000);
+});
+
+test.each([
+  [
+    "3 MiB",
+    "#".repeat(3 * size),
+    "matrix.yaml: INPUT_TOO_LARGE: the matrix has 3145728 bytes, the limit is 2097152",
+  ],
+  [
+    "characters of three bytes",
+    "€".repeat(size),
+    "matrix.yaml: INPUT_TOO_LARGE: the matrix has 3145728 bytes, the limit is 2097152",
+  ],
+  [
+    "[ in [",
+    "a: ".concat("[".repeat(size)),
+    "matrix.yaml:1:68: INPUT_TOO_LARGE: lists and mappings are nested deeper than 64",
+  ],
+  [
+    "- in -",
+    "- ".repeat(size / 2),
+    "matrix.yaml:1:130: INPUT_TOO_LARGE: lists and mappings are nested deeper than 64",
+  ],
+])("a matrix of %s is refused", (_, text, message) => {
+  expect(refusal(text).message).toContain(message);
+});
+
+test("1 MiB of quotation marks is refused in few and short words", () => {
+  const { problems, message } = refusal('"'.repeat(size));
+  expect(problems).toHaveLength(101);
+  expect(problems.at(-1)?.message).toMatch(/^at least \d{6} more problems are not listed$/);
+  expect(message.length).toBeLessThan(100_000);
+});
+
+function refusal(text: string): ImgmatchError {
+  try {
+    parseMatrix(text, "matrix.yaml");
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error;
+    throw error;
+  }
+  throw new Error("it is not refused");
+}

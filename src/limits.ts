@@ -1,0 +1,82 @@
+/**
+ * How much of an input is read: a file that somebody else made must not fill the memory, nor keep a program busy that then hears
+ * no signal. Registries have limits of their own (registry/limits.ts). The table in docs/reliability.md says the same.
+ */
+
+import { ImgmatchError, type Place } from "./errors.ts";
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export interface InputLimit {
+  /** The input, for messages: `the matrix`. */
+  readonly what: string;
+  readonly bytes: number;
+  readonly fix: string;
+}
+
+/** Each is at least ten times what the largest real one needs. */
+export const inputLimits = {
+  /** 10,000 included cells of 200 bytes; the largest matrix that we know has 6 KB. */
+  matrix: {
+    what: "the matrix",
+    bytes: 2 * MiB,
+    fix: "list axes instead of single cells, or split the fleet into several matrices",
+  },
+  /** A Dockerfile's template has some kilobytes. */
+  template: {
+    what: "the template",
+    bytes: MiB,
+    fix: "move what is no Dockerfile into files of the context",
+  },
+  /** Rendering stops at four million characters (render/evaluate-template.ts), which UTF-8 writes in at most three bytes each. */
+  dockerfile: { what: "the Dockerfile", bytes: 16 * MiB, fix: "remove it: imgmatch render writes it again" },
+  /** As many images as a matrix can have, 100,000, with 1.5 KB each. */
+  lock: { what: "the lock", bytes: 256 * MiB, fix: "restore it from version control, or split the fleet" },
+  /** Facts of 16 GPUs have 10 KB; a Kubernetes node names up to 50 images and any number of labels. */
+  facts: { what: "what --host names", bytes: 16 * MiB, fix: "pass the facts of one host, or one node" },
+  /** `/proc/cpuinfo` of 4096 processors has about 8 MB. */
+  hostFile: { what: "the file", bytes: 32 * MiB, fix: "it is not read" },
+  ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },
+  /** All certificates that browsers trust have 250 KB. */
+  certificates: { what: "the certificates", bytes: 16 * MiB, fix: "name a PEM file with --ca" },
+  /** A login has at most some kilobytes. */
+  dockerConfig: { what: "Docker's configuration", bytes: 4 * MiB, fix: "log out of what is not needed" },
+  /** What BuildKit itself takes (moby/buildkit, session/secrets/secretsprovider/secretsprovider.go, MaxSecretSize). */
+  secret: {
+    what: "the secret",
+    bytes: 500 * KiB,
+    fix: "secrets are keys and passwords; send files with the context",
+  },
+} as const satisfies Record<string, InputLimit>;
+
+/** `size` is null where nobody knows how much more there is. */
+export function inputTooLarge(
+  { what, bytes, fix }: InputLimit,
+  size: number | null,
+  at: Place,
+): ImgmatchError {
+  const has = size === null ? `more than ${bytes} bytes` : `${size} bytes`;
+  return new ImgmatchError({
+    code: "INPUT_TOO_LARGE",
+    message: `${what} has ${has}, the limit is ${bytes}`,
+    fix,
+    at,
+  });
+}
+
+/** For a text that has been read already. */
+export function requireSize(text: string, limit: InputLimit, at: Place): void {
+  // No character has more than three bytes for each of its UTF-16 units, so that most texts need not be counted.
+  if (text.length * 3 <= limit.bytes) return;
+  const size = Buffer.byteLength(text);
+  if (size > limit.bytes) throw inputTooLarge(limit, size, at);
+}
+
+const longestQuote = 200;
+
+/** A source line as `Place.text` takes it: cut where it goes on for ever; undefined when the column lies behind the cut. */
+export function quoteLine(line: string | undefined, column = 1): string | undefined {
+  if (line === undefined || line.length <= longestQuote) return line;
+  return column < longestQuote ? `${line.slice(0, longestQuote - 1)}…` : undefined;
+}
