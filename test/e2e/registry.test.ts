@@ -144,7 +144,8 @@ describe("a real registry with a token server", needs(whyNoRegistry, whyNoTokens
   beforeAll(async () => {
     tokenServer = await startTokenServer("builder:open-sesame");
     server = await startRegistry({ token: tokenServer });
-    app = parseImageReference(`${server.host}/team/app:1`);
+    tokenServer.standBefore(server.host);
+    app = parseImageReference(`${tokenServer.host}/team/app:1`);
   });
   afterAll(async () => {
     await server?.stop();
@@ -169,6 +170,14 @@ describe("a real registry with a token server", needs(whyNoRegistry, whyNoTokens
     await Promise.all(["1", "2", "3", "4"].map((tag) => builder.writeManifest(withTag(app, tag), index)));
     expect(tokenServer.given.slice(before)).toHaveLength(1);
     expect(await reader.findManifest(app)).toMatchObject({ digest: index.digest });
+  });
+
+  test("a token server at another port of this machine gets no login", async () => {
+    const direct = parseImageReference(`${server.host}/team/app:1`);
+    const builder = createRegistryClient({ credentials: login("open-sesame"), retries: 0 });
+    const index = manifestOf({ schemaVersion: 2, mediaType: indexTypes.oci, manifests: [] }, indexTypes.oci);
+    await expect(builder.writeManifest(direct, index)).rejects.toMatchObject({ code: "REGISTRY_AUTH" });
+    expect(await builder.findManifest(withTag(direct, "nothing"))).toBeNull();
   });
 
   test("a wrong password is REGISTRY_AUTH", async () => {

@@ -3,12 +3,16 @@
 import { execFileSync } from "node:child_process";
 import { createPrivateKey, randomUUID, sign, X509Certificate } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, request as ask, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface TokenServer {
   readonly realm: string;
+  /** Of the token server and, behind it, of the registry that it stands before. */
+  readonly host: string;
+  /** Passes on to this registry (`host:port`) whatever is not about tokens. */
+  standBefore(registry: string): void;
   /** PEM file with the certificate of the key that it signs with. */
   readonly certificate: string;
   /** Scopes of the tokens that were given out, in order. */
@@ -38,8 +42,13 @@ export async function startTokenServer(login: string, lifeSeconds = 60): Promise
   const chain = [new X509Certificate(await readFile(certificate)).raw.toString("base64")];
   const expected = `Basic ${Buffer.from(login).toString("base64")}`;
   const given: string[][] = [];
+  let registry: string | null = null;
 
   const server = createServer((request, response) => {
+    if (registry !== null && request.url?.startsWith("/v2/")) {
+      passOn(request, response, registry);
+      return;
+    }
     const { authorization } = request.headers;
     if (authorization !== undefined && authorization !== expected) {
       response.writeHead(401).end();
@@ -69,6 +78,10 @@ export async function startTokenServer(login: string, lifeSeconds = 60): Promise
   const port = typeof address === "object" ? address?.port : 0;
   return {
     realm: `http://127.0.0.1:${port}/token`,
+    host: `127.0.0.1:${port}`,
+    standBefore(host) {
+      registry = host;
+    },
     certificate,
     given,
     async stop() {
@@ -77,4 +90,17 @@ export async function startTokenServer(login: string, lifeSeconds = 60): Promise
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+function passOn(from: IncomingMessage, to: ServerResponse, host: string): void {
+  const [hostname, port] = host.split(":");
+  const onward = ask(
+    { hostname, port, path: from.url, method: from.method, headers: from.headers },
+    (answer) => {
+      to.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(to);
+    },
+  );
+  onward.on("error", () => to.destroy());
+  from.pipe(onward);
 }
