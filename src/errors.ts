@@ -3,7 +3,7 @@
  * an engine or a registry is a key of {@link problemCodes}, which also decides the exit code.
  */
 
-import { printable, printableLines } from "./printable.ts";
+import { printable } from "./printable.ts";
 
 export const exitCodes = {
   ok: 0,
@@ -136,7 +136,10 @@ export interface Place {
 /** A finding as data: `code` for programs, `message` (what happened, with the numbers) and `fix` (the next step) for people. */
 export interface Problem {
   readonly code: ProblemCode;
+  /** One line. A line break in it comes from outside, and is printed as its escape. */
   readonly message: string;
+  /** What the message continues with, each a line of its own: a list, or the last lines of a program's output. */
+  readonly details?: readonly string[];
   readonly fix?: string;
   readonly at?: Place;
 }
@@ -190,13 +193,21 @@ export function throwProblems(problems: readonly Problem[]): void {
 export function formatProblem(problem: Problem): string {
   const { at } = problem;
   const place = at === undefined ? "" : `${formatPlace(at)}: `;
-  const lines = [printableLines(`${place}${problem.code}: ${problem.message}`)];
+  const lines = [
+    printable(`${place}${problem.code}: ${problem.message}`),
+    ...(problem.details ?? []).map(sourceLine),
+  ];
   if (at?.text !== undefined) {
     lines.push(`  ${sourceLine(at.text)}`);
     if (at.column !== undefined) lines.push(`  ${caretIndent(at.text, at.column)}^`);
   }
-  if (problem.fix !== undefined) lines.push(printableLines(`  fix: ${problem.fix}`));
+  if (problem.fix !== undefined) lines.push(printable(`  fix: ${problem.fix}`));
   return lines.join("\n");
+}
+
+/** The message with its details, as programs get it: JSON tells line breaks from text. */
+export function wholeMessage({ message, details = [] }: Pick<Problem, "message" | "details">): string {
+  return [message, ...details].join("\n");
 }
 
 export function formatPlace({ file, line, column }: Place): string {

@@ -21,8 +21,14 @@ export function printable(text: string): string {
   return text.replace(all, escaped);
 }
 
+/** For a whole text whose lines are told apart already: JSON, YAML, a script. */
 export function printableLines(text: string): string {
   return text.replace(allButLines, escaped);
+}
+
+/** Lines of a report: only what stands between them is a line break, whatever the texts in them hold. Ends with a newline. */
+export function printableReport(lines: readonly string[]): string {
+  return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
 export function isPrintable(text: string): boolean {

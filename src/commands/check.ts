@@ -1,6 +1,7 @@
 import type { ExitCode } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { type InspectedImage, inspectImage } from "../inspect-image.ts";
+import { printableReport } from "../printable.ts";
 import { requiresLabel } from "../render/metadata.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
@@ -31,7 +32,7 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
   const requires = image.labels[requiresLabel] ?? null;
   const verdict = checkImage({ platform: image.platform, requires, env: image.env }, host);
   if (flags.json) context.out(`${JSON.stringify(toJson(image, verdict, host.problems), null, 2)}\n`);
-  else context.out(`${describe(image, verdict, host, styleFor(context.terminal.color.out)).join("\n")}\n`);
+  else context.out(printableReport(describe(image, verdict, host, styleFor(context.terminal.color.out))));
   return exitCodeOf(verdict);
 }
 

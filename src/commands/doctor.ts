@@ -8,6 +8,7 @@ import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
 import { fieldsOf } from "../oci/json.ts";
+import { printableReport } from "../printable.ts";
 import { dockerConfigPath } from "../registry/credentials.ts";
 import { listLogins } from "../registry/docker-config.ts";
 import { type Style, styleFor } from "../report/style.ts";
@@ -28,7 +29,7 @@ export async function doctor(flags: DoctorFlags, context: CommandContext): Promi
   const [engine, logins] = await Promise.all([readEngine(context.env), readLogins(context.env)]);
   const diagnosis = diagnose(host, engine, logins);
   if (flags.json) context.out(`${JSON.stringify(toJson(diagnosis), null, 2)}\n`);
-  else context.out(`${describe(diagnosis, styleFor(context.terminal.color.out)).join("\n")}\n`);
+  else context.out(printableReport(describe(diagnosis, styleFor(context.terminal.color.out))));
   return exitCodeOf(diagnosis);
 }
 

@@ -5,6 +5,7 @@ import { readLock } from "../lock/lock-file.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { matchesLabel } from "../plan/match.ts";
 import { parseSelections, type Selection } from "../plan/select.ts";
+import { printableReport } from "../printable.ts";
 import { referenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExportFlags } from "./export-plan.ts";
@@ -29,7 +30,7 @@ export async function exportNfdCompat(flags: ExportFlags, context: CommandContex
   const specs = selected.flatMap(([cell, image]) => {
     const spec = nfdCompatSpec(lock, cell, image);
     if (spec !== null) return [{ reference: referenceOf(lock, image), spec }];
-    context.err(`left out: ${cell} is not built, or no node can run it\n`);
+    context.err(printableReport([`left out: ${cell} is not built, or no node can run it`]));
     return [];
   });
   if (flags.json) {

@@ -5,8 +5,8 @@ import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
 import { readTextFile } from "../io/files.ts";
+import { printableReport } from "../printable.ts";
 import { isBroken } from "../resolve/host-view.ts";
-import { printable } from "../printable.ts";
 import type { CommandContext } from "./context.ts";
 
 export interface HostFlags {
@@ -39,7 +39,6 @@ export function tellProblems({ problems }: HostFacts, { err }: Pick<CommandConte
     if (isBroken(problem)) continue;
     const { code, message, fix } = problem;
     const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
-    err(printable(`${word}: ${message}`).concat("\n"));
-    if (fix !== undefined) err(printable(`  fix: ${fix}`).concat("\n"));
+    err(printableReport([`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])]));
   }
 }

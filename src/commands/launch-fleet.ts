@@ -7,6 +7,7 @@ import { resolvedLabel } from "../launch/labels/vocabulary.ts";
 import { type FleetLaunch, hasFleet, type LaunchFormat, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
 import { dnsName, lastPart } from "../launch/workload-name.ts";
+import { printableReport } from "../printable.ts";
 import { immutableReferenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import { type LaunchFlags, workloadOf } from "./launch-options.ts";
@@ -61,9 +62,9 @@ export async function launchFleet(
     return { request, member };
   });
   const documents = target.fleet(launches, fleetName);
-  context.err(`${target.name}: ${target.fleetNote(documents)}\n`);
+  context.err(printableReport([`${target.name}: ${target.fleetNote(documents)}`]));
   for (const cell of shadowed)
-    context.err(`left out: ${cell} wins on no node, another image always comes first\n`);
+    context.err(printableReport([`left out: ${cell} wins on no node, another image always comes first`]));
   await printDocuments(documents, format === "shell" ? "yaml" : format, context);
   return exitCodes.ok;
 }

@@ -10,6 +10,7 @@ import { runImage } from "../launch/run.ts";
 import { isLocal, type LaunchRequest, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
 import type { Lock, Requirement } from "../lock/lock.ts";
+import { printableReport } from "../printable.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import {
   type Candidate,
@@ -64,7 +65,7 @@ export async function launch(flags: LaunchFlags, context: CommandContext): Promi
     node: flags.anywhere ? null : resolvedLabel(lock.name, winner.image.tag),
   };
   for (const { code, message } of choice.ranking.problems.filter((each) => !each.code.startsWith("HOST_")))
-    context.err(`${code}: ${message}\n`);
+    context.err(printableReport([`${code}: ${message}`]));
   if (flags.run && isLocal(target)) {
     const terminal = process.stdin.isTTY === true && process.stdout.isTTY === true;
     const foreground = flags.task !== "service";

@@ -4,6 +4,7 @@ import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { mergeLocks, type NamedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/update-lock.ts";
+import { printableReport } from "../printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -34,7 +35,7 @@ export async function mergeLockFiles(flags: MergeFlags, context: CommandContext)
   context.out(
     flags.json
       ? `${JSON.stringify({ schemaVersion: 1, out, locks: flags.locks, images }, null, 2)}\n`
-      : `${out}: ${count(images, "image")} of ${count(flags.locks.length, "lock")}\n`,
+      : printableReport([`${out}: ${count(images, "image")} of ${count(flags.locks.length, "lock")}`]),
   );
   return exitCodes.ok;
 }

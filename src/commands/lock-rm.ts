@@ -2,6 +2,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { withoutImages } from "../lock/remove-images.ts";
 import { updateLock } from "../lock/update-lock.ts";
+import { printableReport } from "../printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type FleetFlags, lockFileOf } from "./fleet-options.ts";
@@ -19,7 +20,7 @@ export async function removeFromLock(flags: RemoveFlags, context: CommandContext
   const removed = [...new Set(flags.cells)].sort();
   if (flags.json) context.out(`${JSON.stringify({ schemaVersion: 1, removed }, null, 2)}\n`);
   else {
-    for (const cell of removed) context.out(`${cell}\n`);
+    context.out(printableReport(removed));
     context.err(`${count(removed.length, "image")} removed from the lock; next: imgmatch build --push\n`);
   }
   return exitCodes.ok;

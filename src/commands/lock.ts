@@ -3,6 +3,7 @@ import { moveBases } from "../fleet/move-bases.ts";
 import type { Fleet } from "../fleet/open-fleet.ts";
 import { pruneLock } from "../fleet/prune-lock.ts";
 import type { Selection } from "../plan/select.ts";
+import { printableReport } from "../printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
@@ -55,7 +56,7 @@ async function updateFleetBases(
     return exitCodes.ok;
   }
   for (const { ref, from, to, cells } of updates)
-    context.out(`${ref}  ${from} → ${to}  ${count(cells.length, "cell")}\n`);
+    context.out(printableReport([`${ref}  ${from} → ${to}  ${count(cells.length, "cell")}`]));
   context.err(
     updates.length === 0
       ? `${count(checked, "base image")} asked for, none has moved\n`
@@ -80,7 +81,7 @@ async function pruneLocked(
   const removed = await pruneLock(fleet, lockFileOf(flags));
   if (flags.json) context.out(`${JSON.stringify({ schemaVersion: 1, removed }, null, 2)}\n`);
   else {
-    for (const cell of removed) context.out(`${cell}\n`);
+    context.out(printableReport(removed));
     context.err(`${count(removed.length, "image")} removed from the lock; the registry keeps them\n`);
   }
   return exitCodes.ok;

@@ -1,5 +1,6 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { describeHostFacts, formatHostFacts } from "../host/format-facts.ts";
+import { printableReport } from "../printable.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./host-options.ts";
 
@@ -10,6 +11,6 @@ export interface ProbeFlags extends HostFlags {
 /** `imgmatch probe`: what this machine is. A broken host is a fact too, so it exits 0. */
 export async function probe(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   const facts = await hostFor(flags, context);
-  context.out(flags.json ? formatHostFacts(facts) : `${describeHostFacts(facts).join("\n")}\n`);
+  context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));
   return exitCodes.ok;
 }

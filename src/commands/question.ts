@@ -4,11 +4,11 @@ import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
-import { compilePins, type Pins } from "../resolve/pins.ts";
-import type { ResolveOptions } from "../resolve/resolve.ts";
-import { printable } from "../printable.ts";
+import { printableReport } from "../printable.ts";
 import { listSome } from "../resolve/misfit.ts";
 import type { Miss } from "../resolve/nearest.ts";
+import { compilePins, type Pins } from "../resolve/pins.ts";
+import type { ResolveOptions } from "../resolve/resolve.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor, tellProblems } from "./host-options.ts";
@@ -97,7 +97,7 @@ export function tellUnasked(
   if (unusedGpus !== undefined) {
     const { gpus, nearest } = unusedGpus;
     const stay = gpus.length === 1 ? "stays" : "stay";
-    err(`${printable(`unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`)}\n`);
+    err(printableReport([`unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`]));
     const lines =
       nearest === null
         ? ["  the fleet has no image with GPU code"]
@@ -105,12 +105,12 @@ export function tellUnasked(
             `  nearest with GPU code: ${nearest.cell}: ${nearest.code === null ? "" : `${nearest.code}: `}${nearest.message}`,
             `  fix: ${nearest.fix}`,
           ];
-    for (const line of lines) err(`${printable(line)}\n`);
+    err(printableReport(lines));
   }
   for (const { axis, value, others } of openAxes) {
     const fit = others.length === 1 ? "fits" : "fit";
     const line = `not pinned: ${axis}=${value} was taken, ${listSome(others, 8)} ${fit} too: --pin ${axis}=VALUE`;
-    err(`${printable(line)}\n`);
+    err(printableReport([line]));
   }
 }
 
@@ -143,10 +143,8 @@ export function noMatch(
   const only = nearest?.misfits.length === 1 ? nearest.misfits[0] : undefined;
   return new ImgmatchError({
     code: "NO_MATCH",
-    message: [
-      "no image of the lock fits this host, nearest first",
-      ...lines.map((line) => `  ${printable(line)}`),
-    ].join("\n"),
+    message: "no image of the lock fits this host, nearest first",
+    details: lines.map((line) => `  ${line}`),
     fix:
       only?.fix ??
       (explain

@@ -1,8 +1,9 @@
 /** The fleet of a reference, in place of a lock. Loaded only where a reference is given: it brings the registry client. */
 
 import type { Lock } from "../lock/lock.ts";
-import { fetchFleet } from "../registry/fetch-fleet.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import { printableReport } from "../printable.ts";
+import { fetchFleet } from "../registry/fetch-fleet.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./registry-options.ts";
 
@@ -28,6 +29,6 @@ export function readRegistryFleet(
       ),
     cache: cache ?? null,
     now: () => new Date(),
-    tell: (message) => context.err(`${message}\n`),
+    tell: (message) => context.err(printableReport([message])),
   });
 }

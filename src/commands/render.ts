@@ -1,6 +1,7 @@
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { checkFleet, type RenderedFleet, renderFleet } from "../fleet/render-fleet.ts";
 import { hasDrift } from "../render/drift.ts";
+import { printableReport } from "../printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type FleetFlags, openFleetFor } from "./fleet-options.ts";
@@ -39,7 +40,8 @@ export async function render(flags: RenderFlags, context: CommandContext): Promi
     `${count(rendered, "Dockerfile")}: ${written.length} written, ${rendered - written.length} unchanged${removed.length > 0 ? `, ${removed.length} removed` : ""}\n`,
   );
   if (!flags.prune) {
-    for (const path of orphans) context.err(`${path} belongs to no cell; --prune removes it\n`);
+    for (const path of orphans)
+      context.err(printableReport([`${path} belongs to no cell; --prune removes it`]));
   }
   return exitCodes.ok;
 }
@@ -58,7 +60,8 @@ function check({ drift, rendered }: RenderedFleet, { json }: RenderFlags, contex
   ];
   throw new ImgmatchError({
     code: "RENDER_DRIFT",
-    message: `${count(list.length, "Dockerfile")} out of date:\n  ${list.join("\n  ")}`,
+    message: `${count(list.length, "Dockerfile")} out of date:`,
+    details: list.map((line) => `  ${line}`),
     fix: drift.orphans.length > 0 ? "run imgmatch render --prune" : "run imgmatch render",
   });
 }

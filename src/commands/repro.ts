@@ -2,6 +2,7 @@ import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
 import { buildTwice, type ReproReport } from "../build/repro.ts";
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { readRevision } from "../io/revision.ts";
+import { printable, printableReport } from "../printable.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { type EngineFlags, engineFor } from "./engine-options.ts";
@@ -39,7 +40,7 @@ export async function repro(flags: ReproFlags, context: CommandContext): Promise
   context.takeSignals("finish");
   const report = await buildTwice(engine, request, {
     signal: context.signal,
-    onLog: (line) => context.err(`${styleFor(context.terminal.color.err).dim(line)}\n`),
+    onLog: (line) => context.err(`${styleFor(context.terminal.color.err).dim(printable(line))}\n`),
   });
   const answer = { schemaVersion: 1, cell: planned.cell.id, builder: await engine.describe(), ...report };
   context.out(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(planned.cell.id, report, context.env));
@@ -47,17 +48,17 @@ export async function repro(flags: ReproFlags, context: CommandContext): Promise
 }
 
 function textOf(cell: string, { layers, difference }: ReproReport, env: CommandContext["env"]): string {
-  if (difference === null) return `${cell}: two builds without cache have the same ${layers} layers\n`;
+  if (difference === null)
+    return printableReport([`${cell}: two builds without cache have the same ${layers} layers`]);
   const { number, createdBy, diffIds } = difference;
   const by = createdBy === null ? "" : `, made by: ${createdBy.replace(/\s*# buildkit$/, "")}`;
   const hint =
     env.SOURCE_DATE_EPOCH === undefined
       ? "set SOURCE_DATE_EPOCH; a builder with BuildKit 0.13 or newer (--engine buildx) then sets the times of all files too"
       : "see what this instruction writes: times, names in random order, caches, logs";
-  return [
+  return printableReport([
     `${cell}: layer ${number} of ${layers} differs${by}`,
     ...diffIds.map((diffId, index) => `  build ${index + 1}: ${diffId ?? "no such layer"}`),
     `  fix: ${hint}`,
-    "",
-  ].join("\n");
+  ]);
 }

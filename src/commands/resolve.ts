@@ -1,5 +1,6 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
+import { printableReport } from "../printable.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { Resolution } from "../resolve/verdict.ts";
@@ -17,7 +18,7 @@ export async function resolve(flags: ResolveFlags, context: CommandContext): Pro
   tellUnasked(resolution, context);
   if (flags.explain) {
     const { explainResolution } = await import("../resolve/explain.ts");
-    context.err(`${explainResolution(lock, host, options).join("\n")}\n`);
+    context.err(printableReport(explainResolution(lock, host, options)));
   }
   if (flags.json) {
     context.out(`${JSON.stringify(resolution, null, 2)}\n`);

@@ -1,6 +1,7 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
+import { printableReport } from "../printable.ts";
 import type { Drift, Verification } from "../publish/verify-lock.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { count, formatTable } from "../report/table.ts";
@@ -41,7 +42,7 @@ function report({ intact, unpublished, drift }: Verification, flags: VerifyFlags
     ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
-  return [...lines, parts.join(", "), ...advice(open, flags), ""].join("\n");
+  return printableReport([...lines, parts.join(", "), ...advice(open, flags)]);
 }
 
 function detail({ finding, digest, found }: Drift): string {

@@ -1,5 +1,6 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { shellWord } from "../launch/shell.ts";
+import { printableReport } from "../printable.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
 import type { ResolveOptions } from "../resolve/resolve.ts";
@@ -19,7 +20,7 @@ export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promi
   const { lock, host, options } = await readQuestion(flags, context);
   const answer = explain(lock, flags.image, host, options);
   if (flags.json) context.out(`${JSON.stringify(answer, null, 2)}\n`);
-  else context.out(`${describe(answer, options, styleFor(context.terminal.color.out)).join("\n")}\n`);
+  else context.out(printableReport(describe(answer, options, styleFor(context.terminal.color.out))));
   return exitCodeOf(answer);
 }
 

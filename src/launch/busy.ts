@@ -1,7 +1,6 @@
 /** Why no GPUs were handed out, in words. */
 
 import { ImgmatchError } from "../errors.ts";
-import { printable } from "../printable.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
 import type { GpuHolder } from "./gpu-holders.ts";
 import { describeUnit } from "./gpu-units.ts";
@@ -19,10 +18,11 @@ export function gpusBusy(
     total < wanted
       ? `${count(wanted)} asked for, this host shows ${total}`
       : `${count(wanted)} asked for, ${free.length} of ${total} ${free.length === 1 ? "is" : "are"} free`;
-  const lines = taken.map((unit) => `  ${printable(describeTaken(unit, holders))}`);
+  const details = taken.map((unit) => `  ${describeTaken(unit, holders)}`);
   return new ImgmatchError({
     code: "GPU_BUSY",
-    message: [summary, ...lines].join("\n"),
+    message: summary,
+    details,
     fix:
       total === 0
         ? "take an image without GPU code (--gpus none); imgmatch doctor says why a GPU may not be seen"

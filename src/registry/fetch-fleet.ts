@@ -2,8 +2,9 @@
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
-import type { RegistryClient } from "./client.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { requireSafeCache } from "./cache-safety.ts";
+import type { RegistryClient } from "./client.ts";
 import {
   type CachedIndex,
   cachePath,
@@ -12,7 +13,6 @@ import {
   writeCachedIndex,
 } from "./index-cache.ts";
 import { lockOfIndex, parseFleetIndex, readFleetIndex, type StoredIndex } from "./read-fleet-index.ts";
-import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 export interface FetchOptions {
   /** Called once, with whether an older answer is at hand: then it is not worth waiting long. */
@@ -64,8 +64,9 @@ async function findIndex(
   } catch (error) {
     if (cached === null || !(error instanceof ImgmatchError) || !noAnswer.includes(error.code)) throw error;
     const age = options.now().getTime() - cached.confirmedAt;
+    options.tell(error.problems[0].message);
     options.tell(
-      `${error.problems[0].message}\nanswered from the cache: ${cached.stored.top.digest}, confirmed by the registry ${formatAge(age)} ago`,
+      `answered from the cache: ${cached.stored.top.digest}, confirmed by the registry ${formatAge(age)} ago`,
     );
     return cached.stored;
   }

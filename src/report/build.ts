@@ -2,8 +2,9 @@
 
 import type { BuildSummary } from "../build/fleet-builder.ts";
 import type { BuildEvent, CellResult } from "../build/schedule.ts";
-import { assertNever, type Problem } from "../errors.ts";
+import { assertNever, type Problem, wholeMessage } from "../errors.ts";
 import { formatImageReference } from "../oci/reference.ts";
+import { printable } from "../printable.ts";
 import { reportProblem } from "./problems.ts";
 import { progressLine } from "./progress.ts";
 import type { Style } from "./style.ts";
@@ -88,7 +89,7 @@ function jsonReporter({ write }: ReporterOptions): BuildReporter {
           return line({ ...event, reference: formatImageReference(event.reference) });
         case "done":
         case "failed":
-          return line({ type: event.type, ...event.result });
+          return line({ type: event.type, ...resultJson(event.result) });
         case "start":
         case "log":
         case "interrupted":
@@ -98,8 +99,23 @@ function jsonReporter({ write }: ReporterOptions): BuildReporter {
       }
     },
     end: (summary) =>
-      line({ type: "summary", schemaVersion: 1, ...countResults(summary), results: summary.results }),
+      line({
+        type: "summary",
+        schemaVersion: 1,
+        ...countResults(summary),
+        results: summary.results.map(resultJson),
+      }),
   };
+}
+
+/** The contract has a problem's details in its message. */
+function resultJson(result: CellResult): object {
+  if (result.status !== "failed") return result;
+  const problems = result.problems.map(({ details, ...problem }) => ({
+    ...problem,
+    message: wholeMessage({ message: problem.message, details: details ?? [] }),
+  }));
+  return { ...result, problems };
 }
 
 /** Plain lines, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
@@ -109,8 +125,9 @@ function githubReporter(options: ReporterOptions): BuildReporter {
     onEvent(event) {
       plain.onEvent(event);
       if (event.type !== "failed") return;
-      for (const { code, message } of event.result.problems) {
-        options.write(`::error title=${escapeProperty(`${event.cell}: ${code}`)}::${escapeData(message)}\n`);
+      for (const problem of event.result.problems) {
+        const title = escapeProperty(`${event.cell}: ${problem.code}`);
+        options.write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
       }
     },
     end: plain.end,
@@ -126,6 +143,11 @@ function escapeProperty(text: string): string {
 }
 
 function eventLine(event: BuildEvent, style: Style): string | null {
+  const line = lineOf(event, style);
+  return line === null ? null : printable(line);
+}
+
+function lineOf(event: BuildEvent, style: Style): string | null {
   switch (event.type) {
     case "start":
       return `build  ${event.cell}`;
@@ -162,9 +184,9 @@ export function summaryLines(summary: BuildSummary, style: Style): string[] {
 function failureLines(result: Extract<CellResult, { status: "failed" }>, style: Style): string[] {
   const problems = result.problems.map((problem: Problem) => reportProblem(problem, style));
   return [
-    `${style.strong(result.cell)}:`,
+    printable(`${style.strong(result.cell)}:`),
     ...problems,
-    ...(result.log === null ? [] : [`  log: ${result.log}`]),
+    ...(result.log === null ? [] : [printable(`  log: ${result.log}`)]),
   ];
 }
 

@@ -2,6 +2,7 @@
 
 import type { InputComparison } from "../plan/input-comparison.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
+import { printableReport } from "../printable.ts";
 import type { Style } from "./style.ts";
 import { formatTable } from "./table.ts";
 
@@ -11,7 +12,7 @@ export function reportCell(planned: PlannedCell, inputs: readonly InputCompariso
   const lines = formatTable(rows).map((line, index) =>
     inputs[index]?.changed === false ? style.dim(line) : line,
   );
-  return [
+  return printableReport([
     `${style.strong(cell.id)}  ${cell.platform}  ${action}${reason === null ? "" : `: ${reason}`}`,
     `tag ${tag ?? "not known yet"}`,
     `in the lock: ${locked === null ? "no" : `${locked.tag} ${locked.digest ?? "(not pushed)"}`}`,
@@ -20,8 +21,7 @@ export function reportCell(planned: PlannedCell, inputs: readonly InputCompariso
     ...(moved.length === 0
       ? []
       : ["the lock pins the old one; imgmatch lock --update-bases takes the new one"]),
-    "",
-  ].join("\n");
+  ]);
 }
 
 function word({ changed }: InputComparison, { locked }: PlannedCell): string {

@@ -2,6 +2,7 @@
 
 import { countActions, retiredReason } from "../plan/plan-json.ts";
 import { type Action, actions, type Plan, type PlannedCell } from "../plan/planned-cell.ts";
+import { printable } from "../printable.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 
@@ -39,7 +40,7 @@ export function reportPlan(plan: Plan, style: Style): string {
     return colour[action](row.slice(0, action.length)) + row.slice(action.length);
   });
   return [
-    style.strong(`${matrix.name} ${matrix.version} → ${matrix.repository}`),
+    style.strong(printable(`${matrix.name} ${matrix.version} → ${matrix.repository}`)),
     ...lines,
     summarise(plan),
     "",

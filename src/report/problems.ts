@@ -1,6 +1,6 @@
 /** Problems for people and for programs. */
 
-import { formatPlace, formatProblem, type Problem } from "../errors.ts";
+import { formatPlace, formatProblem, type Problem, wholeMessage } from "../errors.ts";
 import type { Style } from "./style.ts";
 
 export function reportProblem(problem: Problem, style: Style): string {
@@ -12,9 +12,9 @@ export function reportProblem(problem: Problem, style: Style): string {
 
 /** `--json` of a command that failed. */
 export function problemsToJson(problems: readonly Problem[]): string {
-  const errors = problems.map(({ code, message, fix, at }) => ({
+  const errors = problems.map(({ code, message, details, fix, at }) => ({
     code,
-    message,
+    message: wholeMessage({ message, details: details ?? [] }),
     ...(fix === undefined ? {} : { fix }),
     ...(at === undefined ? {} : { at: { file: at.file, line: at.line ?? null, column: at.column ?? null } }),
   }));

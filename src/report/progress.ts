@@ -1,5 +1,7 @@
 /** The one line of a running build. */
 
+import { printable } from "../printable.ts";
+
 export interface Progress {
   readonly total: number;
   readonly done: number;
@@ -15,7 +17,9 @@ export interface Progress {
 export function progressLine(progress: Progress): string {
   const { total, done, failed, running, started, now, columns } = progress;
   const head = `${done}/${total} done, ${running.size} running, ${failed} failed, ${clockText(now - started)}`;
-  const cells = [...running].map(([cell, since]) => `${cell} (${Math.round((now - since) / 1000)} s)`);
+  const cells = [...running].map(
+    ([cell, since]) => `${printable(cell)} (${Math.round((now - since) / 1000)} s)`,
+  );
   const line = cells.length === 0 ? head : `${head}  ${cells.join(", ")}`;
   return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
 }

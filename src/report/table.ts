@@ -1,5 +1,8 @@
+import { printable } from "../printable.ts";
+
 /** Rows → lines with aligned columns; the last column is as long as it is. */
-export function formatTable(rows: readonly (readonly string[])[]): string[] {
+export function formatTable(texts: readonly (readonly string[])[]): string[] {
+  const rows = texts.map((row) => row.map(printable));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, text] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, text.length);

@@ -5,7 +5,8 @@
 
 import { readFileSync, writeSync } from "node:fs";
 import { ImgmatchError, problemCodes } from "../../src/errors.ts";
-import { type AttackName, attacks } from "./attacks.ts";
+import { answers } from "./answers.ts";
+import { attacks } from "./attacks.ts";
 import { randomFrom } from "./mutate.ts";
 
 export interface Report {
@@ -21,7 +22,9 @@ export interface Report {
 }
 
 const [seed = 1, runs = 1] = process.argv.slice(2, 4).map(Number);
-const names = process.argv.slice(4) as AttackName[];
+const all = { ...attacks, ...answers };
+export type AnyAttack = keyof typeof all;
+const names = process.argv.slice(4) as AnyAttack[];
 const refused: Record<string, number> = {};
 const failures: string[] = [];
 let survived = 0;
@@ -33,7 +36,7 @@ for (const name of names) {
     if (index % 50 === 0) writeSync(1, `at ${name} ${index}\n`);
     const before = process.cpuUsage();
     try {
-      await attacks[name](randomFrom(seed, index));
+      await all[name](randomFrom(seed, index));
       survived++;
     } catch (error) {
       if (error instanceof ImgmatchError && Object.hasOwn(problemCodes, error.code))

@@ -3,18 +3,12 @@
  * than 200 MB. HOSTILE_RUNS is the number of inputs, HOSTILE_SEED repeats a run.
  */
 
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { answers } from "./answers.ts";
 import { type AttackName, attacks } from "./attacks.ts";
-import type { Report } from "./bombard.ts";
+import { bombard, runs, seed } from "./bombarded.ts";
 
-const program = fileURLToPath(new URL("./bombard.ts", import.meta.url));
 const names = Object.keys(attacks) as AttackName[];
-const runs = Number(process.env.HOSTILE_RUNS ?? 4000);
-const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
-/** Fifty inputs in a row take some milliseconds. */
-const silenceMs = 30_000;
 /** So long takes only what hangs; a busy machine alone can take a second. */
 const perInputMs = 5000;
 
@@ -33,32 +27,20 @@ describe(`${runs} hostile inputs (HOSTILE_SEED=${seed})`, () => {
   });
 });
 
-/** Attacks in a process of their own, which is killed when it stops saying where it is. */
-function bombard(name: AttackName, count: number): Promise<Report> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--import", "tsx", program, String(seed), String(count), name]);
-    let last = "";
-    let complaint = "";
-    const hangs = () => {
-      child.kill("SIGKILL");
-      reject(new Error(`hangs within fifty inputs of ${last}, seed ${seed}`));
-    };
-    let timer = setTimeout(hangs, silenceMs);
-    child.stderr.on("data", (chunk) => {
-      complaint += chunk;
-    });
-    let rest = "";
-    child.stdout.on("data", (chunk) => {
-      clearTimeout(timer);
-      timer = setTimeout(hangs, silenceMs);
-      const lines = (rest + chunk).split("\n");
-      rest = lines.pop() ?? "";
-      last = lines.at(-1) ?? last;
-    });
-    child.on("close", (status) => {
-      clearTimeout(timer);
-      if (status === 0) resolve(JSON.parse(last) as Report);
-      else reject(new Error(`ended with ${status} after ${last}, seed ${seed}: ${complaint}`));
-    });
-  });
-}
+describe(`${runs} damaged locks, indexes, facts and labels (HOSTILE_SEED=${seed})`, () => {
+  const printing = Object.keys(answers) as (keyof typeof answers)[];
+  const each = Math.ceil(runs / printing.length);
+
+  it.concurrent.each(printing.map((name) => [name]))(
+    "%s put no byte outside the grammar on standard output",
+    { timeout: 900_000 },
+    async (name) => {
+      const report = await bombard(name, each);
+      expect(report.failures).toEqual([]);
+      expect(report.runs).toBe(each);
+      expect(report.survived).toBeGreaterThan(each / 50);
+      expect(Object.keys(report.refused).length).toBeGreaterThan(1);
+      expect(report.slowestMs, report.slowest).toBeLessThan(perInputMs);
+    },
+  );
+});

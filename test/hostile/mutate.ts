@@ -142,3 +142,73 @@ function nested(random: Random): string {
   ] as const);
   return `${open.repeat(depth)}1${close.repeat(depth)}`;
 }
+
+/** Words that a program or a terminal reads as more than a name; most still pass a careless check. */
+const smuggled = [
+  "--privileged",
+  "-v",
+  " --mount=type=bind",
+  ";id",
+  "$(id)",
+  "`id`",
+  "'",
+  '"',
+  "\n",
+  "\r",
+  "\t",
+  " ",
+  "\u001b[2J",
+  "\u0007",
+  "\u009b",
+  "\u202e",
+  "\u2028",
+  "\0",
+  "@sha256:",
+  ":",
+  "/",
+  "//",
+  "..",
+  "=",
+  ",",
+  "%",
+  "*",
+  "A",
+  "_",
+  "-",
+  ".",
+  "9",
+] as const;
+
+/** JSON of the same form in which one text or key has one stretch more or less: much of it is still accepted, and goes further. */
+export function smuggle(json: string, random: Random): string {
+  const root = JSON.parse(json) as unknown;
+  const places = textPlaces(root);
+  for (let left = 1 + random(2); left > 0; left--) pick(random, places)(random);
+  return JSON.stringify(root);
+}
+
+function textPlaces(value: unknown): ((random: Random) => void)[] {
+  if (typeof value !== "object" || value === null) return [];
+  const object = value as Record<string, unknown>;
+  return Object.entries(object).flatMap(([key, inner]) => {
+    const rename = (random: Random) => {
+      if (!Object.hasOwn(object, key)) return;
+      delete object[key];
+      object[smuggleInto(key, random)] = inner;
+    };
+    const text = (random: Random) => {
+      if (Object.hasOwn(object, key)) object[key] = smuggleInto(String(inner), random);
+    };
+    return [
+      ...(typeof inner === "string" ? [text, text, text] : []),
+      ...(Array.isArray(value) ? [] : [rename]),
+      ...textPlaces(inner),
+    ];
+  });
+}
+
+function smuggleInto(text: string, random: Random): string {
+  const at = pick(random, [0, text.length, random(text.length + 1)]);
+  const cut = pick(random, [0, 0, 0, 1, 5]);
+  return text.slice(0, at) + pick(random, smuggled) + text.slice(at + cut);
+}

@@ -1,82 +1,43 @@
-/** Words from outside reach a terminal as words: through every command that shows a lock, an index, facts, labels or an answer. */
+/** Words from outside reach a terminal as words, in one line: through every command that shows what others wrote. */
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { runCli } from "../../src/cli.ts";
-import type { CommandContext } from "../../src/commands/context.ts";
-import { isPrintable } from "../../src/printable.ts";
+import { delimiter, join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { digestOf } from "../../src/oci/digest.ts";
+import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
+import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
+import { buildReporters } from "../../src/report/build.ts";
+import { styleFor } from "../../src/report/style.ts";
+import { terminalText } from "../../src/report/terminal-text.ts";
+import { startFaultServer } from "../registry/support/fault-server.ts";
+import { manifestOf } from "../registry/support/manifests.ts";
+import { expectSafe, file, folder, forged, nasty, poisoned, shown } from "./shown.ts";
 
-const nasty = "\u001b]0;x\u0007\r\u009b2J\u202e\u2066\u200f\u200b\u2028\u0000";
-const folder = mkdtempSync(join(tmpdir(), "imgmatch-terminal-"));
 const lockText = readFileSync("docs/examples/vision/images/imgmatch.lock.json", "utf8");
 const factsText = readFileSync(
   "test/fixtures/hosts/ubuntu2204-sapphirerapids-h100_mig/expected.json",
   "utf8",
 );
 
-async function shown(args: readonly string[], more: Partial<CommandContext> = {}): Promise<string> {
-  let text = "";
-  const write = (part: string) => {
-    text += part;
-  };
-  const context: CommandContext = {
-    out: write,
-    err: write,
-    env: { DOCKER_CONFIG: folder, HOME: folder },
-    cwd: folder,
-    readStdin: async () => "",
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
-    ...more,
-  };
-  await runCli(args, context);
-  return text;
+/** Answers everything with these bytes, which no HTTP library would send. */
+async function rawServer(head: string, body = ""): Promise<number> {
+  const bytes = Buffer.from(body);
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(`HTTP/1.1 ${head}\r\ncontent-length: ${bytes.length}\r\nconnection: close\r\n\r\n`);
+      socket.end(bytes);
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-function file(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-
-function expectSafe(text: string): void {
-  expect(text).not.toBe("");
-  for (const line of text.split("\n"))
-    expect(isPrintable(line.replaceAll("\t", "")), JSON.stringify(line)).toBe(true);
-}
-
-/** Every text of a JSON document, one at a time, and every key. */
-function poisoned(json: string): string[] {
-  const texts: string[] = [];
-  const root = JSON.parse(json) as unknown;
-  visit(root, (change) => texts.push(change()));
-  return texts;
-
-  function visit(value: unknown, tell: (change: () => string) => void): void {
-    if (typeof value !== "object" || value === null) return;
-    const object = value as Record<string, unknown>;
-    for (const [key, inner] of Object.entries(object).slice(0, 12)) {
-      if (typeof inner === "string") {
-        object[key] = `${inner}${nasty}`;
-        tell(() => JSON.stringify(root));
-        object[key] = inner;
-      }
-      visit(inner, tell);
-      if (Array.isArray(value)) continue;
-      delete object[key];
-      object[`${key}${nasty}`] = inner;
-      tell(() => JSON.stringify(root));
-      delete object[`${key}${nasty}`];
-      object[key] = inner;
-    }
-  }
-}
-
-describe("escape codes in", () => {
+describe("escape codes and line breaks in", () => {
   const facts = file("facts.json", factsText);
   const lock = file("lock.json", lockText);
 
@@ -90,6 +51,22 @@ describe("escape codes in", () => {
       expectSafe(await shown(["why-not", "x", "--lock", path, "--host", facts]));
     }
     expectSafe(await shown(["resolve", "--lock", file("cut.json", `{"a": "${nasty}`), "--host", facts]));
+  });
+
+  test("suggestions of why-not", async () => {
+    const root = JSON.parse(lockText) as { images: Record<string, { tag: string; axes: object }> };
+    const images = Object.fromEntries(
+      Object.entries(root.images).map(([cell, image]) => [
+        `${cell}${nasty}`,
+        { ...image, axes: { ...image.axes, [`axis${nasty}`]: `value${nasty}` } },
+      ]),
+    );
+    const path = file("odd-cells.json", JSON.stringify({ ...root, images }));
+    for (const cell of [...Object.keys(images), `none_x${nasty}`])
+      for (const more of [[], ["--json"]])
+        expectSafe(await shown(["why-not", cell, "--lock", path, "--host", facts, ...more]));
+    expectSafe(await shown(["resolve", "--lock", path, "--host", facts, "--pin", "nothing=1"]));
+    expectSafe(await shown(["labels", "--lock", path, "--host", facts]));
   });
 
   test("facts", { timeout: 120_000 }, async () => {
@@ -108,32 +85,280 @@ describe("escape codes in", () => {
     expectSafe(await shown(["why-not", nasty, "--lock", lock, "--host", facts]));
     expectSafe(await shown(["resolve", "--lock", `/none/${nasty.replaceAll("\0", "")}`, "--host", facts]));
     expectSafe(await shown(["resolve", "--lock", lock, "--host", facts, "--pin", `a${nasty}=b`]));
+    expectSafe(await shown(["resolve", "--from", `127.0.0.1:1/team/app:1${nasty}`, "--host", facts]));
+  });
+
+  test("a matrix, its template, and cells that the matrix has no more", { timeout: 120_000 }, async () => {
+    const project = mkdtempSync(join(tmpdir(), "imgmatch-hostile-project-"));
+    cpSync("docs/examples/vision", project, { recursive: true });
+    const at = (path: string) => join(project, path);
+    const matrix = readFileSync(at("matrix.yaml"), "utf8");
+    const quoted = JSON.stringify(nasty).slice(1, -1).replaceAll("\\u0000", "\\0");
+    const odd = [
+      matrix.replace('"3.12"]', `"3.12${quoted}"]`),
+      matrix.replace("python:", `"python${quoted}":`),
+      matrix.replace("name: vision", `name: "vision${quoted}"`),
+      matrix.replace("registry.example.com/team", `"registry.example.com/team${quoted}"`),
+      matrix.replace("x86-64-v3,", `"x86-64-v3${quoted}",`),
+      matrix.replace('"7.0"', `"7.0${quoted}"`),
+      matrix.replace("reason: the GPU nodes have moved to Python 3.12", `reason: "${quoted}"`),
+      matrix.replace("python: [", `"${quoted}": [a]\n  python: [`),
+      matrix.replace("debian:trixie-slim", `"debian:trixie${quoted}"`),
+      matrix.replace("templates/app.Dockerfile.hbs", `"templates/${quoted}.hbs"`),
+      `${matrix}"${quoted}": 1\n`,
+      `${matrix}\u001b\u202e`,
+      `${matrix}"\u001b\u0007\u202e\u009b": 1\n`,
+    ];
+    for (const text of odd) {
+      expect(text).not.toBe(matrix);
+      const path = at("odd.yaml");
+      writeFileSync(path, text);
+      for (const more of [[], ["--json"], ["--only", "python=3.12"]])
+        expectSafe(await shown(["plan", "--offline", "--matrix", path, ...more]));
+      expectSafe(await shown(["render", "--check", "--matrix", path]));
+    }
+    for (const [path, text] of [
+      ["templates/app.Dockerfile.hbs", `FROM {{base}}\nRUN {{"${nasty}"}}\n`],
+      ["templates/app.Dockerfile.hbs", `FROM {{base}}\n{{#if \u001b\u0007\u202e}}\n`],
+      ["templates/app.Dockerfile.hbs", `FROM {{base}}\n{{[a\u001b\u0007\r\u202e]}}\n`],
+      ["templates/app.Dockerfile.hbs", `FROM {{base}}\nCOPY \u001b[2J\u202e /x\n`],
+      ["templates/app.Dockerfile.hbs", `FROM {{base}}\nLABEL a=\u001b[2J\u202e\n\u001bFOO\n`],
+      ["images/imgmatch.lock.json", lockText.replace("none_x86-64-v3_3.12", `none_${quoted}_3.12`)],
+      ["images/imgmatch.lock.json", lockText.replaceAll('"python": "3.12"', `"python": "${quoted}"`)],
+    ] as const) {
+      const before = readFileSync(at(path), "utf8");
+      expect(text).not.toBe(before);
+      writeFileSync(at(path), text);
+      for (const args of [
+        ["plan", "--offline"],
+        ["render", "--check"],
+        ["lock", "--prune"],
+      ])
+        expectSafe(await shown([...args, "--matrix", at("matrix.yaml")]));
+      writeFileSync(at(path), before);
+    }
   });
 
   test("a registry's reason phrase", async () => {
-    const server = createServer((socket) => {
-      socket.on("error", () => {});
-      socket.once("data", () =>
-        socket.end(`HTTP/1.1 403 no\u001b[2J\u0007\u009b way\r\ncontent-length: 0\r\n\r\n`),
-      );
-    });
-    await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    try {
+    const port = await rawServer("403 no\u001b[2J\u0007\u009b way");
+    const text = await shown(["resolve", "--from", `127.0.0.1:${port}/team/app:1`, "--host", facts]);
+    expectSafe(text);
+    expect(text.err).toMatch(/REGISTRY_/);
+  });
+
+  test("a registry's errors, challenges and redirects", { timeout: 60_000 }, async () => {
+    // No line break of its own: a header with one would be two.
+    const odd = nasty.replace(/[\0\r\n]/g, "");
+    const answers: readonly (readonly [head: string, body: string])[] = [
+      ["400 x", JSON.stringify({ errors: [{ code: `NO${nasty}`, message: `words${nasty}` }] })],
+      ["403 x", JSON.stringify({ errors: [{ code: "DENIED", message: nasty.repeat(300) }] })],
+      ["400 x", JSON.stringify({ details: nasty })],
+      ["200 x\r\ncontent-type: a", nasty],
+      [`200 x\r\ncontent-type: ${odd}`, nasty],
+      [`200 x\r\ndocker-content-digest: sha256:${odd}`, "{}"],
+      [`307 x\r\nlocation: ftp://x/${odd}`, ""],
+      [`307 x\r\nlocation: http://[${odd}`, ""],
+      [`401 x\r\nwww-authenticate: Bearer realm="ftp://${odd}",service="${odd}"`, ""],
+      [`401 x\r\nwww-authenticate: Bearer realm="https://[\u202e\u200f"`, ""],
+      [`401 x\r\nwww-authenticate: Bearer realm="ftp://\u202e\u009b"`, ""],
+      [`401 x\r\nwww-authenticate: ${odd}`, ""],
+    ];
+    for (const [head, body] of answers) {
+      const port = await rawServer(head, body);
       const text = await shown(["resolve", "--from", `127.0.0.1:${port}/team/app:1`, "--host", facts]);
       expectSafe(text);
-      expect(text).toMatch(/REGISTRY_/);
-    } finally {
-      server.close();
+      expect(text.err).toMatch(/REGISTRY_|INDEX_/);
     }
+  });
+
+  test("an index", { timeout: 120_000 }, async () => {
+    const digest = digestOf(Buffer.from("image"));
+    const [cell = "", image] = Object.entries(
+      (JSON.parse(lockText) as { images: Record<string, Record<string, unknown>> }).images,
+    )[0] ?? ["", {}];
+    const own = {
+      [annotations.cell]: cell,
+      [annotations.axes]: JSON.stringify(image?.axes),
+      [annotations.requires]: JSON.stringify(image?.requires),
+      [annotations.inputs]: String(image?.inputDigest),
+      [annotations.tag]: String(image?.tag),
+    };
+    const head = {
+      [annotations.format]: indexFormat,
+      [annotations.title]: "vision",
+      [annotations.version]: "1.4.0",
+      [annotations.prefer]: '["python"]',
+    };
+    const platform = { os: "linux", architecture: "amd64" };
+    const entry = (notes: Record<string, string>) => ({
+      mediaType: manifestTypes.oci,
+      digest,
+      size: 5,
+      platform,
+      annotations: notes,
+    });
+    const index = (notes: Record<string, string>, entries: readonly object[]) => ({
+      schemaVersion: 2,
+      mediaType: indexTypes.oci,
+      annotations: notes,
+      manifests: entries,
+    });
+    const odd = [
+      ...Object.keys(head).map((key) => index({ ...head, [key]: `${key}${nasty}` }, [entry(own)])),
+      ...Object.keys(own).map((key) => index(head, [entry({ ...own, [key]: `x${nasty}` })])),
+      index({ ...head, [annotations.prefer]: JSON.stringify([nasty]) }, [entry(own)]),
+      index(head, [entry({ ...own, [annotations.axes]: JSON.stringify({ [nasty]: nasty }) })]),
+      index(head, [entry({ ...own, [annotations.requires]: JSON.stringify({ cpu: nasty, cuda: nasty }) })]),
+      index(head, [entry({ ...own, [annotations.cell]: nasty, [annotations.tag]: nasty })]),
+      index(head, [{ ...entry(own), digest: `sha256:${nasty}` }]),
+      index(head, [{ ...entry(own), mediaType: nasty }]),
+      index(head, [{ ...entry(own), platform: { os: nasty, architecture: nasty } }]),
+      index(head, [entry(own), entry(own)]),
+    ];
+    for (const json of odd) {
+      const manifest = manifestOf(json, indexTypes.oci);
+      const { host } = await startFaultServer((_, response) => {
+        response.writeHead(200, {
+          "content-type": manifest.mediaType,
+          "docker-content-digest": manifest.digest,
+          "content-length": manifest.size,
+        });
+        response.end(manifest.bytes);
+      });
+      const from = ["--from", `${host}/team/vision:1.4.0`, "--host", facts];
+      expectSafe(await shown(["resolve", ...from, "--explain"]));
+      expectSafe(await shown(["resolve", ...from, "--json"]));
+      expectSafe(await shown(["why-not", "x", ...from]));
+    }
+  });
+
+  test("an image's labels", async () => {
+    for (const labels of [
+      nasty,
+      `{"a": "${nasty}"`,
+      JSON.stringify({ cpu: nasty, cuda: nasty }),
+      JSON.stringify({ cpu: { march: nasty, features: [nasty] }, cuda: null, kernel: nasty }),
+      JSON.stringify({
+        cpu: { march: "x86-64", features: [] },
+        cuda: { toolkit: nasty, code: [nasty], driver: { mode: "host", minimum: nasty }, require: nasty },
+      }),
+    ]) {
+      const config = Buffer.from(
+        JSON.stringify({
+          os: "linux",
+          architecture: "amd64",
+          config: {
+            Labels: { "dev.imgmatch.requires": labels },
+            Env: [`CUDA_VERSION=${nasty}`, `NVIDIA_REQUIRE_CUDA=cuda>=${nasty}`],
+          },
+        }),
+      );
+      const manifest = manifestOf({
+        schemaVersion: 2,
+        mediaType: manifestTypes.oci,
+        config: {
+          mediaType: "application/vnd.oci.image.config.v1+json",
+          digest: digestOf(config),
+          size: config.length,
+        },
+        layers: [],
+      });
+      const { host } = await startFaultServer(({ path }, response) => {
+        if (path.includes("/manifests/"))
+          response.writeHead(200, {
+            "content-type": manifest.mediaType,
+            "docker-content-digest": manifest.digest,
+            "content-length": manifest.size,
+          });
+        response.end(path.includes("/manifests/") ? manifest.bytes : config);
+      });
+      for (const more of [[], ["--json"]])
+        expectSafe(await shown(["check", `${host}/team/app:1.0`, "--host", facts, ...more]));
+    }
+  });
+
+  test("a credential helper's output", async () => {
+    const bin = mkdtempSync(join(tmpdir(), "imgmatch-hostile-bin-"));
+    const { host } = await startFaultServer((_, response) => {
+      response.writeHead(401, { "www-authenticate": 'Basic realm="x"' });
+      response.end();
+    });
+    writeFileSync(join(bin, "said"), nasty);
+    for (const [config, script] of [
+      [{ credsStore: "odd" }, `cat ${bin}/said; exit 1`],
+      [{ credsStore: "odd" }, `cat ${bin}/said`],
+      [{ credsStore: "odd" }, `echo '{"Username":"${JSON.stringify(nasty).slice(1, -1)}","Secret":"s"}'`],
+      [{ credsStore: nasty }, "exit 1"],
+      [{ auths: { [host]: { auth: nasty } } }, "exit 1"],
+      [{ auths: nasty }, "exit 1"],
+      [{ credHelpers: { [host]: nasty } }, "exit 1"],
+    ] as const) {
+      const home = mkdtempSync(join(tmpdir(), "imgmatch-hostile-docker-"));
+      writeFileSync(join(home, "config.json"), JSON.stringify(config));
+      writeFileSync(join(bin, "docker-credential-odd"), `#!/bin/sh\n${script}\n`);
+      chmodSync(join(bin, "docker-credential-odd"), 0o755);
+      const env = { DOCKER_CONFIG: home, HOME: home, PATH: `${bin}${delimiter}${process.env.PATH}` };
+      const text = await shown(["resolve", "--from", `${host}/team/app:1`, "--host", facts], { env });
+      expectSafe(text);
+      expect(text.err).toContain("REGISTRY_");
+    }
+  });
+
+  test("a proxy's errors", async () => {
+    const port = await rawServer("502 no\u001b[2J\u0007\u009b way");
+    const env = { DOCKER_CONFIG: folder, HOME: folder, HTTPS_PROXY: `http://127.0.0.1:${port}` };
+    const text = await shown(["resolve", "--from", "registry.example.com/team/app:1", "--host", facts], {
+      env,
+    });
+    expectSafe(text);
+    expect(text.err).toContain("REGISTRY_");
+  });
+
+  test("an engine's answers", async () => {
+    for (const body of [nasty, JSON.stringify({ message: nasty })]) {
+      const { host } = await startFaultServer((_, response) => {
+        response.writeHead(500);
+        response.end(body);
+      });
+      const env = { DOCKER_CONFIG: folder, HOME: folder, DOCKER_HOST: `tcp://${host}` };
+      expectSafe(await shown(["doctor"], { env }));
+      expectSafe(await shown(["check", "sha256:abc", "--host", facts], { env }));
+    }
+    const address = { DOCKER_CONFIG: folder, HOME: folder, DOCKER_HOST: `tcp://a${nasty}:x` };
+    expectSafe(await shown(["doctor"], { env: address }));
+  });
+
+  test.each(["tty", "plain", "json", "github"] as const)("an engine's log, reported as %s", (name) => {
+    let text = "";
+    const reporter = buildReporters[name]({
+      write: (part) => {
+        text += terminalText(part);
+      },
+      style: styleFor(false),
+      total: 1,
+      columns: 200,
+      clock: () => 0,
+    });
+    const cell = `cell${nasty}`;
+    const message = `step ${nasty}`;
+    const details = [`    words${nasty}`];
+    const problems = [{ code: "BUILD_FAILED", message, details, fix: `do ${nasty}` }] as const;
+    const result = { cell, status: "failed", problems, log: `log${nasty}`, durationMs: 1 } as const;
+    reporter.onEvent({ type: "start", cell, log: nasty });
+    reporter.onEvent({ type: "log", cell, line: nasty });
+    reporter.onEvent({ type: "failed", cell, result });
+    reporter.end({ results: [result], kept: 0, interrupted: false });
+    const own = text.replaceAll("\r\u001b[K", "");
+    expectSafe({ out: own, err: "" });
+    expect(own).not.toMatch(new RegExp(`^${forged}`, "m"));
+    expect(own).toContain("words");
   });
 });
 
 test("the program's own colours come through, and nobody else's", async () => {
-  const text = await shown(["resolve", "--lock", `/none/\u001b[32mgreen`], {
+  const { err } = await shown(["resolve", "--lock", `/none/\u001b[32mgreen`], {
     terminal: { animated: false, interactive: false, columns: 80, color: { out: true, err: true } },
   });
-  expect(text).toContain("\u001b[31mLOCK_NOT_FOUND\u001b[0m");
-  expect(text).toContain("/none/\\u001b[32mgreen");
+  expect(err).toContain("\u001b[31mLOCK_NOT_FOUND\u001b[0m");
+  expect(err).toContain("/none/\\u001b[32mgreen");
 });

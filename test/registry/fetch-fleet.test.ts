@@ -103,14 +103,14 @@ describe("fetchFleet", () => {
     for (const code of ["REGISTRY_UNREACHABLE", "REGISTRY_FAILED", "REGISTRY_DIGEST_MISMATCH"] as const) {
       told.length = 0;
       expect(await cells(failing(code))).toEqual(["a"]);
-      expect(told.join()).toMatch(
+      expect(told.join("\n")).toMatch(
         new RegExp(`it says ${code}\nanswered from the cache: sha256:\\w+, confirmed .* 5 h ago`),
       );
     }
     await cells();
     told.length = 0;
     await cells(failing("REGISTRY_UNREACHABLE"));
-    expect(told.join()).toMatch(/confirmed by the registry \d s ago/);
+    expect(told.join("\n")).toMatch(/confirmed by the registry \d s ago/);
   });
 
   it("gives no old answer to who is refused, or for what is gone", async () => {

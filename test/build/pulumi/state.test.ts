@@ -53,18 +53,21 @@ describe("What pulumi says went wrong", () => {
     );
 
   it("is its error, once", () => {
-    expect(told("", "error: getting stack configuration: incorrect passphrase")).toBe(
+    expect(told("", "error: getting stack configuration: incorrect passphrase")).toEqual([
       "error: getting stack configuration: incorrect passphrase",
-    );
+    ]);
   });
 
   it("is what stands below Diagnostics, where an update has failed", () => {
     const stdout =
       "Updating (dev):\n\n+ a\n\nDiagnostics:\n  docker:index:Image (a):\n    error: no daemon\n\n";
-    expect(told(stdout, "error: update failed")).toBe("  docker:index:Image (a):\n        error: no daemon");
+    expect(told(stdout, "error: update failed")).toEqual([
+      "  docker:index:Image (a):",
+      "    error: no daemon",
+    ]);
   });
 
   it("is the end of everything else", () => {
-    expect(lastWords("one\n\ntwo\nthree", 2)).toBe("two\n    three");
+    expect(lastWords("one\n\ntwo\nthree", 2)).toEqual(["two", "three"]);
   });
 });

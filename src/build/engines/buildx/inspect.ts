@@ -1,7 +1,7 @@
 /** What `docker buildx inspect` tells of a builder. */
 
-import { ImgmatchError } from "../../../errors.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
+import { ImgmatchError } from "../../../errors.ts";
 import { runProgram } from "../program.ts";
 
 export interface BuilderFacts {
@@ -26,6 +26,7 @@ export async function inspectBuilder(env: Environment, builder: readonly string[
     { env },
   );
   const words = lastLines.join("\n").trim();
+  const [first, ...rest] = words.split("\n");
   if (/is not a docker command|unknown (command|flag): docker buildx|unknown flag: --bootstrap/.test(words)) {
     throw new ImgmatchError({
       code: "ENGINE_NOT_FOUND",
@@ -37,7 +38,8 @@ export async function inspectBuilder(env: Environment, builder: readonly string[
   if (status !== 0 || (facts.state !== null && facts.state !== "running")) {
     throw new ImgmatchError({
       code: "ENGINE_UNREACHABLE",
-      message: `the buildx builder${name.length > 0 ? ` ${name[0]}` : ""} does not run: ${words || facts.state}`,
+      message: `the buildx builder${name.length > 0 ? ` ${name[0]}` : ""} does not run: ${words === "" ? facts.state : first}`,
+      details: rest.map((line) => `    ${line}`),
       fix: "docker buildx ls lists the builders; docker buildx create makes one",
     });
   }

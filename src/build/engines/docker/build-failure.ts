@@ -21,10 +21,15 @@ export function buildFailure(
 ): ImgmatchError {
   const { step, message, lastLines } = failure;
   const place = step === null ? "the build failed" : `step ${step} failed`;
-  const output = lastLines.map((line) => `\n    ${line}`).join("");
-  const text = `${cell}: ${place}: ${message}${output}`;
+  // An engine may quote a step of several lines, or what a program printed.
+  const [first = "", ...rest] = message.split(/\r?\n/);
   const { code, fix } = kind(failure, advice, folder);
-  return new ImgmatchError({ code, message: text, ...(fix === null ? {} : { fix }) });
+  return new ImgmatchError({
+    code,
+    message: `${cell}: ${place}: ${first}`,
+    details: [...rest, ...lastLines].map((line) => `    ${line}`),
+    ...(fix === null ? {} : { fix }),
+  });
 }
 
 function kind(

@@ -258,7 +258,8 @@ async function told<T>(name: string, run: () => Promise<T>): Promise<T> {
     throw new ImgmatchError(
       {
         code: "ENGINE_FAILED",
-        message: `pulumi failed on the stack ${name}:\n    ${lastWords(error)}`,
+        message: `pulumi failed on the stack ${name}:`,
+        details: lastWords(error).map((line) => `    ${line}`),
         ...(/passphrase must be set|incorrect passphrase/.test(error.message)
           ? { fix: "set PULUMI_CONFIG_PASSPHRASE to the passphrase of your project's stacks" }
           : {}),

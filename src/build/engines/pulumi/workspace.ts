@@ -6,11 +6,11 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
+import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError } from "../../../errors.ts";
 import { isErrno } from "../../../io/files.ts";
 import { makeProjectFolder } from "../../../io/project-folder.ts";
 import { digestOf } from "../../../oci/digest.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
 import { imageType, type StackImage, stackImages } from "./cells.ts";
 
 export interface WorkspaceOptions {
@@ -185,7 +185,7 @@ function isGone({ host, pid }: LockHolder): boolean {
  * What `pulumi` says went wrong: its errors, else the end of all that it said, without the empty lines. The message of a
  * CommandError has the two streams, and then the second one once more (automation/errors.ts and cmd.ts of `@pulumi/pulumi`).
  */
-export function lastWords(error: unknown, count = 12): string {
+export function lastWords(error: unknown, count = 12): readonly string[] {
   const text = error instanceof Error ? error.message : String(error);
   const [, stdout = "", stderr = text] =
     /stdout: ([\s\S]*?)\n\s*stderr: ([\s\S]*?)\n\s*err\?: /.exec(text) ?? [];
@@ -193,8 +193,7 @@ export function lastWords(error: unknown, count = 12): string {
   return said
     .split("\n")
     .filter((line) => line.trim() !== "")
-    .slice(-count)
-    .join("\n    ");
+    .slice(-count);
 }
 
 function defined(env: Environment): Record<string, string> {

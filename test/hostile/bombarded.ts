@@ -1,0 +1,44 @@
+/** Runs attacks in a process of their own and answers with its report. */
+
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { answers } from "./answers.ts";
+import type { AttackName } from "./attacks.ts";
+import type { Report } from "./bombard.ts";
+
+const program = fileURLToPath(new URL("./bombard.ts", import.meta.url));
+
+export const runs = Number(process.env.HOSTILE_RUNS ?? 4000);
+export const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
+/** Fifty inputs in a row take some milliseconds. */
+const silenceMs = 30_000;
+
+/** Attacks in a process of their own, which is killed when it stops saying where it is. */
+export function bombard(name: AttackName | keyof typeof answers, count: number): Promise<Report> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["--import", "tsx", program, String(seed), String(count), name]);
+    let last = "";
+    let complaint = "";
+    const hangs = () => {
+      child.kill("SIGKILL");
+      reject(new Error(`hangs within fifty inputs of ${last}, seed ${seed}`));
+    };
+    let timer = setTimeout(hangs, silenceMs);
+    child.stderr.on("data", (chunk) => {
+      complaint += chunk;
+    });
+    let rest = "";
+    child.stdout.on("data", (chunk) => {
+      clearTimeout(timer);
+      timer = setTimeout(hangs, silenceMs);
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      last = lines.at(-1) ?? last;
+    });
+    child.on("close", (status) => {
+      clearTimeout(timer);
+      if (status === 0) resolve(JSON.parse(last) as Report);
+      else reject(new Error(`ended with ${status} after ${last}, seed ${seed}: ${complaint}`));
+    });
+  });
+}

@@ -1,0 +1,91 @@
+/** The program in this process, and whether what it prints could do more to a terminal than show words. */
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { runCli } from "../../src/cli.ts";
+import type { CommandContext } from "../../src/commands/context.ts";
+import { isPrintable } from "../../src/printable.ts";
+
+/** Begins a line where a line break from outside comes through. */
+export const forged = "FORGED";
+
+/** ESC, BEL, CR, C1, bidi and zero-width controls, a NUL, and a line of its own. */
+export const nasty = `\u001b]0;x\u0007\r\u009b2J\u202e\u2066\u200f\u200b\u2028\u0000\n${forged}`;
+
+export const folder = mkdtempSync(join(tmpdir(), "imgmatch-hostile-"));
+
+export interface Shown {
+  readonly out: string;
+  readonly err: string;
+}
+
+export async function shown(
+  args: readonly string[],
+  { env, ...more }: Partial<CommandContext> = {},
+): Promise<Shown> {
+  let out = "";
+  let err = "";
+  await runCli(args, {
+    out: (part) => {
+      out += part;
+    },
+    err: (part) => {
+      err += part;
+    },
+    env: { DOCKER_CONFIG: folder, HOME: folder, DOCKER_HOST: "unix:///nowhere/docker.sock", ...env },
+    cwd: folder,
+    readStdin: async () => "",
+    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
+    signal: new AbortController().signal,
+    takeSignals: () => {},
+    ...more,
+  });
+  return { out, err };
+}
+
+export function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Both streams, of which one at least says something. */
+export function expectSafe({ out, err }: Shown): void {
+  expect(out + err).not.toBe("");
+  for (const stream of [out, err]) {
+    for (const line of stream.split("\n")) {
+      expect(isPrintable(line.replaceAll("\t", "")), JSON.stringify(line)).toBe(true);
+      expect(line.startsWith(forged), `a line of its own: ${stream}`).toBe(false);
+    }
+    expect(stream).not.toContain("This is a bug");
+  }
+}
+
+/** A JSON document with every text of it, one at a time, and every key made nasty. */
+export function poisoned(json: string): string[] {
+  const texts: string[] = [];
+  const root = JSON.parse(json) as unknown;
+  visit(root, (change) => texts.push(change()));
+  return texts;
+
+  function visit(value: unknown, tell: (change: () => string) => void): void {
+    if (typeof value !== "object" || value === null) return;
+    const object = value as Record<string, unknown>;
+    for (const [key, inner] of Object.entries(object).slice(0, 12)) {
+      if (typeof inner === "string") {
+        object[key] = `${inner}${nasty}`;
+        tell(() => JSON.stringify(root));
+        object[key] = inner;
+      }
+      visit(inner, tell);
+      if (Array.isArray(value)) continue;
+      delete object[key];
+      object[`${key}${nasty}`] = inner;
+      tell(() => JSON.stringify(root));
+      delete object[`${key}${nasty}`];
+      object[key] = inner;
+    }
+  }
+}
