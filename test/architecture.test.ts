@@ -80,6 +80,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   fleet: [
     "build",
     "errors",
+    "export",
     "inspect",
     "io",
     "lock",
@@ -91,6 +92,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "render",
   ],
   host: ["errors", "hardware", "io", "oci"],
+  doctor: ["docker", "errors", "host", "io", "oci", "registry"],
   resolve: ["errors", "hardware", "host", "lock", "oci"],
   launch: ["errors", "hardware", "host", "lock", "oci", "resolve"],
   node: ["errors", "hardware", "host", "lock", "oci", "resolve"],

@@ -1,6 +1,6 @@
 import type { ExitCode } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { type InspectedImage, inspectImage } from "../inspect-image.ts";
+import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import { printableReport } from "../printable.ts";
 import { requiresLabel } from "../render/metadata.ts";
 import { type Style, styleFor } from "../report/style.ts";
@@ -22,7 +22,7 @@ export interface CheckFlags extends HostFlags, RegistryFlags {
 export async function check(flags: CheckFlags, context: CommandContext): Promise<ExitCode> {
   const host = await hostFor(flags, context);
   tellProblems(host, context);
-  const image = await inspectImage(flags.image, {
+  const image = await findImage(flags.image, {
     env: context.env,
     registry: await registryFor(flags, context),
     platform: host.platform,
@@ -36,7 +36,7 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
   return exitCodeOf(verdict);
 }
 
-function toJson(image: InspectedImage, verdict: ImageCheck, problems: readonly object[]) {
+function toJson(image: FoundImage, verdict: ImageCheck, problems: readonly object[]) {
   return {
     schemaVersion: 1,
     image: image.reference,
@@ -52,12 +52,7 @@ function toJson(image: InspectedImage, verdict: ImageCheck, problems: readonly o
   };
 }
 
-function describe(
-  image: InspectedImage,
-  verdict: ImageCheck,
-  host: HostFacts,
-  style: Style,
-): readonly string[] {
+function describe(image: FoundImage, verdict: ImageCheck, host: HostFacts, style: Style): readonly string[] {
   const { fits, tier, code, reasons, unknown } = verdict;
   const by = verdict.requires === null ? "its environment, it has no readable imgmatch label" : "its label";
   const origin = `  judged by ${by}, read from the ${image.source}`;

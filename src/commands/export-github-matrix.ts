@@ -1,5 +1,5 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { shardCells } from "../export/shards.ts";
+import { shardPlan } from "../fleet/shard-plan.ts";
 import type { CommandContext } from "./context.ts";
 import { type ExportFlags, planForExport } from "./export-plan.ts";
 
@@ -8,13 +8,6 @@ const defaultShards = 16;
 /** `imgmatch export github-matrix`: jobs for the cells that need work, on one line for a step's output. */
 export async function exportGithubMatrix(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
   const { plan } = await planForExport(flags, context);
-  const cells = plan.cells
-    .filter(({ action }) => action === "build" || action === "adopt")
-    .map(({ cell, bases }) => ({
-      id: cell.id,
-      platform: cell.platform,
-      bases: bases.map(({ used }) => used),
-    }));
-  context.out(`${JSON.stringify({ include: shardCells(cells, flags.shards ?? defaultShards) })}\n`);
+  context.out(`${JSON.stringify({ include: shardPlan(plan, flags.shards ?? defaultShards) })}\n`);
   return exitCodes.ok;
 }

@@ -1,6 +1,6 @@
-import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
-import { buildTwice, type ReproReport } from "../build/repro.ts";
+import type { ReproReport } from "../build/repro.ts";
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { reproduceCell } from "../fleet/repro-cell.ts";
 import { readRevision } from "../io/revision.ts";
 import { printable, printableReport } from "../printable.ts";
 import { styleFor } from "../report/style.ts";
@@ -26,23 +26,21 @@ export async function repro(flags: ReproFlags, context: CommandContext): Promise
       fix: "imgmatch plan lists the cells",
     });
   }
-  if (planned.inputs === null) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `${cell} is not built: ${planned.reason}`,
-      fix: "imgmatch plan lists the cells",
-    });
-  }
-  if (!isReady(planned)) throw new ImgmatchError(unreadyProblem(planned));
-  const engine = await engineFor(flags, context);
-  const revision = await readRevision(fleet.root, context.env);
-  const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push: false });
-  context.takeSignals("finish");
-  const report = await buildTwice(engine, request, {
-    signal: context.signal,
-    onLog: (line) => context.err(`${styleFor(context.terminal.color.err).dim(printable(line))}\n`),
+  let builder = "";
+  const report = await reproduceCell(plan, fleet, planned, {
+    engine: async () => {
+      const engine = await engineFor(flags, context);
+      builder = await engine.describe();
+      context.takeSignals("finish");
+      return engine;
+    },
+    revision: await readRevision(fleet.root, context.env),
+    watch: {
+      signal: context.signal,
+      onLog: (line) => context.err(`${styleFor(context.terminal.color.err).dim(printable(line))}\n`),
+    },
   });
-  const answer = { schemaVersion: 1, cell: planned.cell.id, builder: await engine.describe(), ...report };
+  const answer = { schemaVersion: 1, cell: planned.cell.id, builder, ...report };
   context.out(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(planned.cell.id, report, context.env));
   return report.reproducible ? exitCodes.ok : exitCodes.failed;
 }

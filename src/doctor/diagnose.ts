@@ -1,7 +1,7 @@
 /** Examines what imgmatch stands on here: the host, the way containers reach its GPUs, the container engine, the logins. */
 
-import type { Problem } from "./errors.ts";
-import type { HostFacts } from "./host/facts.ts";
+import type { Problem } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
 
 /** `unknown` is not a problem, and not the absence of one. */
 export type FindingState = "ok" | "problem" | "unknown";

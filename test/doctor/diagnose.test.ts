@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { diagnose, type EngineState, type Finding, type LoginState } from "../src/doctor.ts";
-import { a100, cpuHost, gpuHost } from "./resolve/support/hosts.ts";
+import { diagnose, type EngineState, type Finding, type LoginState } from "../../src/doctor/diagnose.ts";
+import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
 
 const notFound = { code: "ENGINE_NOT_FOUND", message: "no container engine", fix: "install one" } as const;
 const noEngine: EngineState = {

@@ -1,14 +1,14 @@
 /** Finds one image, in the container engine or in its registry, and reads what it says about itself. */
 
-import { connectDocker } from "./docker/api.ts";
-import { ImgmatchError } from "./errors.ts";
-import { isRecord } from "./oci/json.ts";
-import type { RegistryClient } from "./registry/client.ts";
-import { type ImageConfig, parseImageConfig, readImageConfig } from "./registry/platform-image.ts";
-import { readPlatforms } from "./registry/platforms.ts";
-import { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
+import { connectDocker } from "../docker/api.ts";
+import { ImgmatchError } from "../errors.ts";
+import { isRecord } from "../oci/json.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import { type ImageConfig, parseImageConfig, readImageConfig } from "../registry/platform-image.ts";
+import { readPlatforms } from "../registry/platforms.ts";
+import { formatImageReference, type ImageReference, parseImageReference } from "../oci/reference.ts";
 
-export interface InspectedImage {
+export interface FoundImage {
   readonly source: "engine" | "registry";
   /** As it was asked for, the tag made `latest` where there was none. */
   readonly reference: string;
@@ -19,7 +19,7 @@ export interface InspectedImage {
   readonly env: readonly string[];
 }
 
-export interface InspectOptions {
+export interface FindImageOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob">;
   /** Of an index, the image for this platform: `os/architecture`. */
@@ -32,7 +32,7 @@ export interface InspectOptions {
  * Looks in the engine and in the registry, in the order given, and answers the first that has it. An engine that cannot be
  * reached has no images. Throws `REFERENCE_INVALID`, `IMAGE_NOT_FOUND`, and what the registry throws.
  */
-export async function inspectImage(name: string, options: InspectOptions): Promise<InspectedImage> {
+export async function findImage(name: string, options: FindImageOptions): Promise<FoundImage> {
   const id = /^(sha256:)?[0-9a-f]{12,64}$/.test(name);
   const reference = id ? null : withDefaultTag(parseImageReference(name));
   const inEngine = () => fromEngine(name, options);
@@ -52,9 +52,9 @@ export async function inspectImage(name: string, options: InspectOptions): Promi
 }
 
 async function registryThenEngine(
-  inRegistry: () => Promise<InspectedImage | null>,
-  inEngine: () => Promise<InspectedImage | null>,
-): Promise<InspectedImage | null> {
+  inRegistry: () => Promise<FoundImage | null>,
+  inEngine: () => Promise<FoundImage | null>,
+): Promise<FoundImage | null> {
   try {
     const found = await inRegistry();
     if (found !== null) return found;
@@ -66,7 +66,7 @@ async function registryThenEngine(
   return inEngine();
 }
 
-async function fromEngine(name: string, { env }: InspectOptions): Promise<InspectedImage | null> {
+async function fromEngine(name: string, { env }: FindImageOptions): Promise<FoundImage | null> {
   let json: unknown;
   try {
     const api = await connectDocker(env);
@@ -83,7 +83,7 @@ async function fromEngine(name: string, { env }: InspectOptions): Promise<Inspec
 }
 
 /** The engine's answer has the fields of an OCI configuration under names with capitals. */
-function engineConfig(json: unknown): Pick<InspectedImage, "platform" | "labels" | "env"> | null {
+function engineConfig(json: unknown): Pick<FoundImage, "platform" | "labels" | "env"> | null {
   if (!isRecord(json)) return null;
   const { Os: os, Architecture: architecture, Variant: variant, Config: config } = json;
   const oci = { os, architecture, variant, config };
@@ -99,8 +99,8 @@ function engineDigest(json: unknown): string | null {
 
 async function fromRegistry(
   reference: ImageReference,
-  { registry, platform }: InspectOptions,
-): Promise<InspectedImage | null> {
+  { registry, platform }: FindImageOptions,
+): Promise<FoundImage | null> {
   const platforms = await readPlatforms(registry, reference);
   if (platforms === null) return null;
   // An index without this platform still says for which others there is an image: that is the verdict, not an error.

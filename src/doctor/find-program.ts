@@ -1,0 +1,21 @@
+/** Where a program is that would be started by its name. */
+
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { Environment } from "../docker/endpoint.ts";
+
+/** null where there is none in PATH. */
+export function findProgram(name: string, env: Environment): string | null {
+  const names = process.platform === "win32" ? [`${name}.exe`, `${name}.cmd`] : [name];
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.flatMap((folder) => names.map((each) => join(folder, each))).find(isProgram) ?? null;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

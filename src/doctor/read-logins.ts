@@ -1,0 +1,25 @@
+/** Which registries this user has logins for. */
+
+import { readFile } from "node:fs/promises";
+import type { Environment } from "../docker/endpoint.ts";
+import { ImgmatchError } from "../errors.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
+import { dockerConfigPath } from "../registry/credentials.ts";
+import { listLogins } from "../registry/docker-config.ts";
+import type { LoginState } from "./diagnose.ts";
+import { findProgram } from "./find-program.ts";
+
+export async function readLogins(env: Environment): Promise<LoginState> {
+  const path = dockerConfigPath(env);
+  const none = { registries: [], missingHelpers: [], store: null, path, problem: null };
+  try {
+    const { registries, helpers, store } = listLogins(await readFile(path, "utf8"), path);
+    const missingHelpers = helpers.filter((name) => findProgram(`docker-credential-${name}`, env) === null);
+    return { ...none, registries, missingHelpers, store };
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return none;
+    if (error instanceof ImgmatchError) return { ...none, problem: error.problems[0] };
+    const message = `${path} cannot be read: ${errnoMessage(error)}`;
+    return { ...none, problem: { code: "REGISTRY_AUTH", message, fix: "correct its permissions" } };
+  }
+}

@@ -1,0 +1,51 @@
+/** `imgmatch export bake`: the cells of a plan that are not built already, as a bake file. */
+
+import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
+import { throwProblems } from "../errors.ts";
+import { type BakeFile, bakeFile, pathsToHide } from "../export/bake.ts";
+import { readContext } from "../io/context.ts";
+import type { Plan } from "../plan/planned-cell.ts";
+import type { Fleet } from "./open-fleet.ts";
+
+export interface BakeOptions {
+  /** The build context as bake is to find it, relative to where it runs. */
+  readonly folder: string;
+  /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
+  readonly secrets?: readonly string[];
+  /** Commit of the sources, for a label; empty where there is none. */
+  readonly revision: string;
+}
+
+/** Throws `BASE_UNRESOLVED` for all cells whose bases are not known. */
+export function bakePlan(
+  { matrix, cells }: Plan,
+  fleet: Fleet,
+  { folder, secrets = [], revision }: BakeOptions,
+): BakeFile {
+  const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
+  throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
+  const jobs = built
+    .filter(isReady)
+    .map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
+  return bakeFile(
+    jobs.map(({ request }) => request),
+    folder,
+    secrets,
+  );
+}
+
+export interface UnhiddenFiles {
+  readonly files: number;
+  /** The fewest paths that `.dockerignore` has to name. */
+  readonly paths: readonly string[];
+}
+
+/** imgmatch keeps its own files out of images; bake sends everything that `.dockerignore` does not hide. */
+export async function filesToHide({ context, contextDir, matrix }: Fleet): Promise<UnhiddenFiles> {
+  const sent = new Set(context.entries.map(({ path }) => path));
+  const { entries } = await readContext(contextDir, matrix.context.at);
+  const more = entries
+    .filter(({ path, kind }) => kind !== "folder" && !sent.has(path))
+    .map(({ path }) => path);
+  return { files: more.length, paths: pathsToHide(more, sent) };
+}
