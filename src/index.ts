@@ -1,5 +1,5 @@
 /**
- * imgmatch as a library: everything the command line does.
+ * imgmatch as a library: everything the command line does. docs/library.md names every value by its use.
  *
  * @example
  * import { parseLock, nodeHostIo, probeHost, resolveImage } from "imgmatch";
@@ -10,38 +10,100 @@
  * @packageDocumentation
  */
 
+export {
+  type ExitCode,
+  exitCodes,
+  formatProblem,
+  ImgmatchError,
+  type Place,
+  type Problem,
+  type ProblemCode,
+  problemCodes,
+} from "./errors.ts";
+export { version } from "./version.ts";
+
+// Build: matrix → plan → render → build → publish → lock
 export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./build/engine.ts";
-export { type CacheOptions, noCache } from "./build/engines/cache.ts";
 export { engines } from "./build/engines/engines.ts";
 export type { BuildSummary } from "./build/fleet-builder.ts";
-export { isReady, jobOf } from "./build/jobs.ts";
-export { buildTwice, firstDifference, type LayerDifference, type ReproReport } from "./build/repro.ts";
-export type { BuildEvent, BuildJob, CellResult } from "./build/schedule.ts";
-export {
-  type Diagnosis,
-  diagnose,
-  type EngineInfo,
-  type EngineState,
-  type Finding,
-  type FindingState,
-  type LoginState,
-} from "./doctor.ts";
-export * from "./errors.ts";
-export { type BakeFile, type BakeTarget, bakeFile } from "./export/bake.ts";
-export { type Shard, type ShardCell, shardCells } from "./export/shards.ts";
+export type { LayerDifference, ReproReport } from "./build/repro.ts";
+export type { BuildEvent, BuiltCell, CellResult, FailedCell } from "./build/schedule.ts";
+export type { BakeFile, BakeTarget } from "./export/bake.ts";
+export type { Shard } from "./export/shards.ts";
+export { type BakeOptions, bakePlan } from "./fleet/bake-plan.ts";
 export { type BuildPlanOptions, buildPlan } from "./fleet/build-plan.ts";
-export { type Fleet, openFleet } from "./fleet/open-fleet.ts";
-export { planOpenFleet } from "./fleet/plan-open-fleet.ts";
-export * from "./hardware/index.ts";
-// Use: host facts → resolve → launch
+export { type MoveBasesOptions, type MovedBases, moveBases } from "./fleet/move-bases.ts";
+export { type Fleet, type OpenOptions, openFleet } from "./fleet/open-fleet.ts";
+export { type FindBaseDigest, type FleetPlanOptions, planOpenFleet } from "./fleet/plan-open-fleet.ts";
+export { planRemote, type RemotePlan } from "./fleet/plan-remote.ts";
+export { pruneLock } from "./fleet/prune-lock.ts";
+export { type FleetPublication, type PublishFleetOptions, publishFleet } from "./fleet/publish-fleet.ts";
+export { checkFleet, type RenderedFleet, type RenderOptions, renderFleet } from "./fleet/render-fleet.ts";
+export { type ReproOptions, reproduceCell } from "./fleet/repro-cell.ts";
+export { shardPlan } from "./fleet/shard-plan.ts";
+export type { Matrix } from "./matrix/matrix.ts";
+export { parseMatrix } from "./matrix/parse-matrix.ts";
+export { matrixJsonSchema } from "./matrix/schema.ts";
+export type { Cell } from "./plan/cell.ts";
+export { explainInputs } from "./plan/changes.ts";
+export type { ExpandedCell } from "./plan/expand.ts";
+export type { InputComparison } from "./plan/input-comparison.ts";
+export { type PlanJson, planToJson } from "./plan/plan-json.ts";
+export type { Action, Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
+export { parseSelections, type Selection } from "./plan/select.ts";
+export type { BaseUpdate } from "./plan/update-bases.ts";
+export type { PublishedIndex } from "./publish/publish-index.ts";
+export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
+export type { SurveyOptions } from "./publish/survey.ts";
+export { type Drift as RegistryDrift, type Verification, verifyLock } from "./publish/verify-lock.ts";
+export type { Drift } from "./render/drift.ts";
+export type { RenderedFile } from "./render/render.ts";
+
+// The lock
+export { formatLock } from "./lock/format-lock.ts";
 export {
-  type CpuFacts,
-  factsSchemaVersion,
-  type GpuFacts,
-  type HostFacts,
-  type HostProblem,
-  type MigInstance,
-  type NvidiaFacts,
+  type CpuRequirement,
+  type CudaRequirement,
+  type DriverRequirement,
+  type Lock,
+  type LockedBase,
+  type LockedImage,
+  type LockedInputs,
+  type LockedManifest,
+  lockPath,
+  lockSchemaVersion,
+  type Requirement,
+} from "./lock/lock.ts";
+export { readLock, readLockIfPresent, writeLock } from "./lock/lock-file.ts";
+export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
+export { parseLock } from "./lock/parse-lock.ts";
+export { withoutImages } from "./lock/remove-images.ts";
+export { updateLock } from "./lock/update-lock.ts";
+
+// Images and registries
+export { type FindImageOptions, type FoundImage, findImage } from "./inspect/find-image.ts";
+export { type LayerCache, noCache as noLayerCache } from "./inspect/image/layer-cache.ts";
+export { type InspectRequest, inspect as inspectImage } from "./inspect/inspect.ts";
+export type { ImageInspection } from "./inspect/inspection.ts";
+export type { Digest } from "./oci/digest.ts";
+export { type ImmutableReference, parseImmutableReference } from "./oci/immutable-reference.ts";
+export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
+export type { Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
+export { createRegistryClient, type RegistryOptions } from "./registry/create-client.ts";
+export { dockerCredentials } from "./registry/credentials.ts";
+export { type FetchOptions, fetchFleet } from "./registry/fetch-fleet.ts";
+export { requiresLabel } from "./render/metadata.ts";
+
+// Use: host facts → resolve → launch
+export type { Diagnosis, Finding, FindingState } from "./doctor/diagnose.ts";
+export { examineMachine } from "./doctor/examine.ts";
+export type {
+  CpuFacts,
+  GpuFacts,
+  HostFacts,
+  HostProblem,
+  MigInstance,
+  NvidiaFacts,
 } from "./host/facts.ts";
 export { formatHostFacts } from "./host/format-facts.ts";
 export type { HostIo } from "./host/io.ts";
@@ -49,55 +111,17 @@ export { nodeHostIo } from "./host/node-io.ts";
 export { parseHostFacts } from "./host/parse-facts.ts";
 export { probeHost } from "./host/probe.ts";
 export { readHost } from "./host/read-host.ts";
-export { type InspectedImage, type InspectOptions, inspectImage } from "./inspect-image.ts";
 export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./launch/choose-gpus.ts";
-export { type FleetMember, type NodeSplit, splitNodes } from "./launch/fleet/fleet.ts";
+export type { FleetMember } from "./launch/fleet/fleet.ts";
+export { type FleetLaunchOptions, type FleetRequests, fleetRequests } from "./launch/fleet/requests.ts";
 export { labelFormats } from "./launch/labels/label-formats.ts";
 export { nodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
 export { launchTargets } from "./launch/launch-targets.ts";
-export { nfdCompatArtifactType, nfdCompatSpec } from "./launch/nfd-compat.ts";
+export { nfdCompatSpec } from "./launch/nfd-compat.ts";
 export { runImage } from "./launch/run.ts";
 export { shellCommand } from "./launch/shell.ts";
-export type { LaunchRequest, LaunchTarget } from "./launch/target.ts";
-export { formatLock } from "./lock/format-lock.ts";
-export * from "./lock/lock.ts";
-export { readLock, readLockIfPresent, writeLock } from "./lock/lock-file.ts";
-export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
-export { parseLock } from "./lock/parse-lock.ts";
-export { updateLock } from "./lock/update-lock.ts";
-// Build: matrix → plan → render → build → lock
-export type * from "./matrix/matrix.ts";
-export { parseMatrix } from "./matrix/parse-matrix.ts";
-export { matrixJsonSchema } from "./matrix/schema.ts";
-export type { Digest } from "./oci/digest.ts";
-export { type ImmutableReference, parseImmutableReference } from "./oci/immutable-reference.ts";
-export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
-export type { Cell } from "./plan/cell.ts";
-export { compareInputs, explainInputs } from "./plan/changes.ts";
-export { type ExpandedCell, expandMatrix } from "./plan/expand.ts";
-export type { InputComparison } from "./plan/input-comparison.ts";
-export { type BuildInputs, inputDigest } from "./plan/input-digest.ts";
-export { planFleet } from "./plan/plan.ts";
-export { type PlanJson, planToJson } from "./plan/plan-json.ts";
-export { type Action, actions, type Plan, type PlannedBase, type PlannedCell } from "./plan/planned-cell.ts";
-export { type PublishedImage, type RegistryView, withRegistryView } from "./plan/registry-view.ts";
-export { isSelected, parseSelections, type Selection } from "./plan/select.ts";
-export { type BaseUpdate, baseUpdates, withUpdatedBases } from "./plan/update-bases.ts";
-export { type IndexRequest, type PublishedIndex, publishIndex } from "./publish/publish-index.ts";
-export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
-export { type SurveyOptions, surveyRegistries } from "./publish/survey.ts";
-export { type Drift as RegistryDrift, type Verification, verifyLock } from "./publish/verify-lock.ts";
-// Registries
-export type { Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
-export { createRegistryClient } from "./registry/create-client.ts";
-export { dockerCredentials } from "./registry/credentials.ts";
-export { type FetchOptions, fetchFleet } from "./registry/fetch-fleet.ts";
-export type { FleetIndex, IndexedImage } from "./registry/fleet-index.ts";
-export { findBases, pinBases } from "./render/bases.ts";
-export { type Drift, findDrift } from "./render/drift.ts";
-export { type RenderedFile, renderCell } from "./render/render.ts";
-export { compileTemplate, type Template } from "./render/template.ts";
-export { type TemplateView, viewOf } from "./render/view.ts";
+export type { FleetLaunch, FleetTarget, LaunchRequest, LaunchTarget } from "./launch/target.ts";
+export { type ExportedScript, type ExportShOptions, exportSh } from "./node/sh/export-sh.ts";
 export { checkImage, type DescribedImage, type ImageCheck } from "./resolve/check-image.ts";
 export { explainResolution } from "./resolve/explain.ts";
 export { judgeImage } from "./resolve/judge.ts";
@@ -109,7 +133,35 @@ export {
   rankImages,
   resolveImage,
 } from "./resolve/resolve.ts";
-export * from "./resolve/verdict.ts";
-export { type Rank, type Victor, type WhyNot, whyNot, whyNotSchemaVersion } from "./resolve/why-not.ts";
+export type {
+  CodeFit,
+  Fit,
+  Match,
+  Misfit,
+  OpenAxis,
+  ReasonCode,
+  Rejection,
+  Resolution,
+  Tier,
+  UnusedGpus,
+  Verdict,
+} from "./resolve/verdict.ts";
+export { type Rank, type Victor, type WhyNot, whyNot } from "./resolve/why-not.ts";
 
-export { version } from "./version.ts";
+// Hardware facts
+export { type ComputeCapability, parseComputeCapability } from "./hardware/compute-capability.ts";
+export { findMarch, type March, marchFeatures } from "./hardware/cpu-marches.ts";
+export {
+  type CudaToolkit,
+  driverFloor,
+  findToolkit,
+  type SupportedTargets,
+  supportedTargets,
+} from "./hardware/cuda-toolkits.ts";
+export { describeHardware, type HardwareKind } from "./hardware/describe-hardware.ts";
+export { classifyGpu, type GpuClass } from "./hardware/gpu-class.ts";
+export { findGpuByPci, type GpuProduct } from "./hardware/gpu-products.ts";
+export { type GpuTarget, parseGpuTarget, targetRunsOn } from "./hardware/gpu-target.ts";
+export type { HardwareReport, ReportRow, ReportTable } from "./hardware/report.ts";
+export { hardwareSources, type SourceKey } from "./hardware/sources.ts";
+export { compareDriverVersions, type DriverVersion, parseDriverVersion } from "./hardware/version.ts";

@@ -29,6 +29,16 @@ test("the public names and their types are those of test/golden/api.txt", async 
   await expect(text).toMatchFileSnapshot(join(root, "test/golden/api.txt"));
 }, 60_000);
 
+test("docs/library.md names every exported value, and no other", () => {
+  const page = readFileSync(join(root, "docs/library.md"), "utf8");
+  const table = page
+    .slice(page.indexOf("## Names"))
+    .split("\n")
+    .filter((line) => line.startsWith("| "));
+  const named = table.flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+  expect(named.toSorted()).toEqual(Object.keys(library).sort());
+});
+
 /** Name → declaration of everything that a `.d.ts` file exports, itself or from others. */
 function exportsOf(file: string): Map<string, string> {
   const found = new Map<string, string>();

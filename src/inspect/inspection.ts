@@ -1,6 +1,6 @@
 /** What was found in an image: per file, in all, and what it asks of a host. The JSON of `imgmatch inspect --json`. */
 
-import { findMarch } from "../hardware/index.ts";
+import { findMarch } from "../hardware/cpu-marches.ts";
 import { x86Baseline } from "../hardware/cpu-features.ts";
 import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";

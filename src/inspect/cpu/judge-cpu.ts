@@ -1,7 +1,7 @@
 /** What a file asks of a CPU: needed, may be used, or neither. Never a guess: what cannot be told apart is told as *may be used*. */
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
-import { findMarch } from "../../hardware/index.ts";
+import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { CpuCode } from "./cpu-code.ts";
 
 export type FeatureAnswer = "needed" | "mayBeUsed";

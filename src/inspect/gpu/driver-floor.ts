@@ -1,6 +1,7 @@
 /** The oldest driver that loads the code of an image, by the toolkits that wrote it and how they compressed it. */
 
-import { compareCudaVersions, driverFloor, findToolkit, parseCudaVersion } from "../../hardware/index.ts";
+import { driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { compareCudaVersions, parseCudaVersion } from "../../hardware/version.ts";
 import type { DriverFiles } from "./driver-files.ts";
 import type { GpuCode, ToolkitCount } from "./gpu-code.ts";
 

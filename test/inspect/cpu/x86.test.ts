@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findMarch, marchFeatures } from "../../../src/hardware/index.ts";
+import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readDispatchSigns } from "../../../src/inspect/cpu/dispatch.ts";
 import { codeRegions } from "../../../src/inspect/cpu/regions.ts";
