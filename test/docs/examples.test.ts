@@ -63,7 +63,8 @@ describe("programs", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  });
+    // The compiler reads all of src/ and Pulumi's types.
+  }, 180_000);
 });
 
 describe("docs/examples/vision", () => {
