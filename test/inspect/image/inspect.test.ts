@@ -9,6 +9,7 @@ import { digestOf } from "../../../src/oci/digest.ts";
 import { createRegistryClient } from "../../../src/registry/create-client.ts";
 import { startFaultServer } from "../../registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
 import {
   gpuFile,
   gzipped,
@@ -183,8 +184,8 @@ describe("layers", () => {
     expect(await found(layout([{ path, content: gpuFile(70) }]))).toEqual({ [`/${path}`]: "sm_70" });
   });
 
-  const hasZstd = spawnSync("zstd", ["--version"]).status === 0;
-  it.skipIf(!hasZstd)(`may be compressed with zstd${hasZstd ? "" : " (skipped: no zstd)"}`, async () => {
+  const whyNoZstd = spawnSync("zstd", ["--version"]).status === 0 ? null : "no zstd (apt-get install zstd)";
+  it("may be compressed with zstd", needs(whyNoZstd), async () => {
     const pack = (bytes: Buffer) =>
       execFileSync("zstd", ["-q", "-c", "-"], { input: bytes, maxBuffer: 2 ** 28 });
     const noise = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * index) >> 7));
@@ -219,27 +220,25 @@ describe("layers", () => {
 });
 
 describe("archives in an image", () => {
-  const python = spawnSync("python3", ["--version"]).status === 0;
-  it.skipIf(!python)(
-    `are entered: a wheel${python ? "" : " (skipped: no python3 to make one)"}`,
-    async () => {
-      const cwd = makeFolder({});
-      writeFileSync(join(cwd, "x.so"), gpuFile(90));
-      const script =
-        "import zipfile as z\nfor n, m in (('s', 0), ('d', 8), ('l', 14)):\n w = z.ZipFile(n + '.whl', 'w', m)\n w.write('x.so', 'lib/x.so')\n w.close()\nw = z.ZipFile('n.zip', 'w')\nw.write('d.whl')\nw.close()\n";
-      execFileSync("python3", ["-c", script], { cwd });
-      const { files, unopened } = await inspect(cwd, options);
-      expect(files.map(({ path }) => path)).toEqual([
-        "/d.whl!/lib/x.so",
-        "/n.zip!/d.whl!/lib/x.so",
-        "/s.whl!/lib/x.so",
-        "/x.so",
-      ]);
-      expect(unopened).toEqual([
-        { path: "/l.whl!/lib/x.so", layer: 0, reason: "compressed in a way that is not read" },
-      ]);
-    },
-  );
+  const whyNoPython =
+    spawnSync("python3", ["--version"]).status === 0 ? null : "no python3 (apt-get install python3)";
+  it("are entered: a wheel", needs(whyNoPython), async () => {
+    const cwd = makeFolder({});
+    writeFileSync(join(cwd, "x.so"), gpuFile(90));
+    const script =
+      "import zipfile as z\nfor n, m in (('s', 0), ('d', 8), ('l', 14)):\n w = z.ZipFile(n + '.whl', 'w', m)\n w.write('x.so', 'lib/x.so')\n w.close()\nw = z.ZipFile('n.zip', 'w')\nw.write('d.whl')\nw.close()\n";
+    execFileSync("python3", ["-c", script], { cwd });
+    const { files, unopened } = await inspect(cwd, options);
+    expect(files.map(({ path }) => path)).toEqual([
+      "/d.whl!/lib/x.so",
+      "/n.zip!/d.whl!/lib/x.so",
+      "/s.whl!/lib/x.so",
+      "/x.so",
+    ]);
+    expect(unopened).toEqual([
+      { path: "/l.whl!/lib/x.so", layer: 0, reason: "compressed in a way that is not read" },
+    ]);
+  });
 
   it("are entered to a bound, and what is beyond is told", async () => {
     const nested = (depth: number): Buffer =>

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { nameRows, virtualRows } from "../../../src/hardware/gpu-name-table.ts";
-import { pciRows } from "../../../src/hardware/gpu-pci-table.ts";
 import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import { classRules } from "../../../src/hardware/gpu-class.ts";
+import { nameRows, virtualRows } from "../../../src/hardware/gpu-name-table.ts";
+import { pciRows } from "../../../src/hardware/gpu-pci-table.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { toEre } from "../../../src/node/sh/ere.ts";
@@ -14,7 +14,8 @@ import { exportSh } from "../../../src/node/sh/export-sh.ts";
 import { digestOf } from "../../../src/oci/digest.ts";
 import { brandsByName } from "../../../src/resolve/gpu-brand.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
-import { findDialects, which } from "./support/dialects.ts";
+import { needs } from "../../support/needs.ts";
+import { findDialects, which, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
 import { writeMachine } from "./support/machine.ts";
 import { runScripts } from "./support/run-scripts.ts";
@@ -22,6 +23,7 @@ import { runScripts } from "./support/run-scripts.ts";
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-sh-text-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const dialects = findDialects(join(folder, "awks"));
+const whyNoShellcheck = which("shellcheck") === null ? "no shellcheck (apt-get install shellcheck)" : null;
 
 async function write(
   name: string,
@@ -79,7 +81,7 @@ describe("the text of a script", () => {
     });
   });
 
-  test.skipIf(which("shellcheck") === null)("has nothing that shellcheck finds", async () => {
+  test("has nothing that shellcheck finds", needs(whyNoShellcheck), async () => {
     const script = await write("clean.sh", wholeFleet(), { pins: { march: "x86-64*" } });
     expect(spawnSync("shellcheck", ["--shell=sh", script], { encoding: "utf8" }).stdout).toBe("");
   });
@@ -102,7 +104,10 @@ function fleetOf(count: number): Lock {
 
 describe("a fleet of a thousand images", () => {
   const root = machine("thousand");
-  test("is answered by every shell and awk", async () => {
+  test("is answered by every shell and awk", {
+    ...needs(whyNoDialect(dialects)),
+    timeout: 60_000,
+  }, async () => {
     const script = await write("thousand.sh", fleetOf(1000));
     expect((await exportSh(fleetOf(1000), { version: "1.0.0" })).text.length).toBeGreaterThan(131_072);
     const answers = dialects.map((dialect) => {
@@ -115,7 +120,7 @@ describe("a fleet of a thousand images", () => {
       stdout: expect.stringMatching(/^registry[^ ]+:none_x86-64-v3-\d+@sha256:[0-9a-f]{64}\n$/),
     });
     for (const answer of answers) expect(answer).toEqual(first);
-  }, 60_000);
+  });
 });
 
 describe("a hostile lock", () => {

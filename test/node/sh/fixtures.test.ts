@@ -8,7 +8,8 @@ import type { Lock } from "../../../src/lock/lock.ts";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
 import { resolveImage } from "../../../src/resolve/resolve.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";
-import { findDialects } from "./support/dialects.ts";
+import { needs } from "../../support/needs.ts";
+import { findDialects, missingForDialects } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
 import { fakeSmi, fixtureMachine, writeMachine } from "./support/machine.ts";
 import { runScripts } from "./support/run-scripts.ts";
@@ -54,6 +55,10 @@ async function expected(lock: Lock, cpuOnly: boolean): Promise<Readonly<Record<s
   });
   return Object.fromEntries(await Promise.all(answers));
 }
+
+describe.each(missingForDialects())("%s", (why) => {
+  test("answers as resolve does", needs(why), () => {});
+});
 
 describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
   // What depends on a fleet does not depend on a shell.

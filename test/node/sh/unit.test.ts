@@ -3,14 +3,17 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { needs } from "../../support/needs.ts";
 import { which } from "./support/dialects.ts";
 
 const file = "docs/node/imgmatch-image.service";
+const whyNoSystemd =
+  which("systemd-analyze") === null ? "no systemd-analyze (apt-get install systemd)" : null;
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-unit-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe(file, () => {
-  test.skipIf(which("systemd-analyze") === null)("is a unit that systemd takes", () => {
+  test("is a unit that systemd takes", needs(whyNoSystemd), () => {
     const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
     expect(stderr.split("\n").filter((line) => line.includes("imgmatch"))).toEqual([]);
     expect(status).toBe(0);

@@ -32,6 +32,23 @@ export function findDialects(folder: string): readonly Dialect[] {
   );
 }
 
+/** What is not there for a pair, each with the way to get it. */
+export function missingForDialects(): readonly string[] {
+  const programs = [...Object.values(shells), ...Object.values(awks)].map(
+    (words) => words.split(" ")[0] ?? "",
+  );
+  return [...new Set(programs)]
+    .filter((program) => which(program) === null)
+    .map(
+      (program) => `no ${program} (apt-get install ${program === "busybox" ? "busybox-static" : program})`,
+    );
+}
+
+/** null where there is a shell with an awk. */
+export function whyNoDialect(dialects: readonly Dialect[]): string | null {
+  return dialects.length > 0 ? null : missingForDialects().join(", ");
+}
+
 export function which(program: string): string | null {
   try {
     return execFileSync("sh", ["-c", 'command -v "$1"', "sh", program], { encoding: "utf8" }).trim();
