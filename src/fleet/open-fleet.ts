@@ -18,7 +18,7 @@ import { missingSources } from "../render/copy-sources.ts";
 import { type Instruction, parseDockerfile } from "../render/instructions.ts";
 import { type RenderedFile, renderCell } from "../render/render.ts";
 import { compileTemplate } from "../render/template.ts";
-import { writtenSecrets } from "../render/written-secrets.ts";
+import { telling, writtenSecrets } from "../render/written-secrets.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
 export interface Fleet extends FleetSources {
@@ -65,7 +65,7 @@ export async function openFleetText(
   const paths = new Set(context.entries.map(({ path }) => path));
   const checks = [
     onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
-    onceFaultless(["ARG", "ENV"], writtenSecrets),
+    onceFaultless(telling, writtenSecrets),
   ];
   const files = new Map<string, CheckedFile>();
   const check = (cell: Cell) =>

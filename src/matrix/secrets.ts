@@ -1,6 +1,7 @@
-/** Secrets in build arguments: they stay in the image's history, where everybody who can pull it reads them. */
+/** Secrets in a matrix: what it says ends in the image's history or labels, where everybody who can pull it reads them. */
 
 import type { Problem } from "../errors.ts";
+import type { YamlPath } from "./yaml-places.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 const secretName =
@@ -36,13 +37,54 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
 /** What a build argument looks like if it looks like a secret, else null. An empty value gives nothing away. */
 export function secretIn(name: string, value: string): string | null {
   if (value === "") return null;
-  const found = secretValues.find(([pattern]) => pattern.test(value));
-  if (found !== undefined) return found[1];
+  const found = secretForm(value);
+  if (found !== null) return found;
   return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
 }
 
-/** Refuses arguments that look like secrets. The value is shown nowhere: reports end up in the logs of others. */
+/** What a text holds if it has the form of a secret, whatever its name, else null. */
+export function secretForm(text: string): string | null {
+  return secretValues.find(([pattern]) => pattern.test(text))?.[1] ?? null;
+}
+
+/**
+ * Refuses arguments that look like secrets, and every other text that has the form of one: labels, `source`, values of axes. No
+ * value is shown: reports end up in the logs of others.
+ */
 export function secretProblems(
+  args: Readonly<Record<string, string>> | undefined,
+  source: Pick<YamlSource, "placeOfKey" | "placeOf" | "data">,
+): Problem[] {
+  return [...argumentProblems(args, source), ...formProblems(source)];
+}
+
+function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
+  const problems: Problem[] = [];
+  visit(data, []);
+  return problems;
+
+  function visit(value: unknown, path: YamlPath): void {
+    if (path[0] === "args") return;
+    if (typeof value === "string") check(value, path);
+    else if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item, [...path, index]);
+    else if (typeof value === "object" && value !== null)
+      for (const [key, item] of Object.entries(value)) visit(item, [...path, key]);
+  }
+
+  function check(text: string, path: YamlPath): void {
+    const what = secretForm(text);
+    if (what === null) return;
+    const { text: _, ...at } = placeOf(path);
+    problems.push({
+      code: "MATRIX_SECRET",
+      message: `${path.map(String).join(".")} holds ${what}; whoever has the image or the registry can read it`,
+      fix: "take it out: what a build needs is given to it as a build secret (build --secret), logins are docker login's",
+      at,
+    });
+  }
+}
+
+function argumentProblems(
   args: Readonly<Record<string, string>> | undefined,
   source: Pick<YamlSource, "placeOfKey">,
 ): Problem[] {

@@ -1,8 +1,11 @@
-/** Secrets that a template writes into the image: defaults of ARG, and ENV. */
+/** Secrets that a template writes into the image or its history: defaults of ARG, ENV, and what other instructions quote. */
 
-import type { Problem } from "../errors.ts";
-import { secretIn } from "../matrix/secrets.ts";
+import type { Place, Problem } from "../errors.ts";
+import { secretForm, secretIn } from "../matrix/secrets.ts";
 import { type Instruction, splitWords } from "./instructions.ts";
+
+/** The instructions that {@link writtenSecrets} looks into. */
+export const telling = ["ARG", "ENV", "LABEL", "RUN", "ADD", "COPY", "CMD", "ENTRYPOINT", "HEALTHCHECK"];
 
 /** Where a key is, is no secret. */
 const path = /^["']?(~|\.{0,2})\//;
@@ -12,7 +15,7 @@ export function writtenSecrets({ text: whole, line }: Instruction, file: string)
   // What stands behind ONBUILD is in the image's configuration as it is.
   const text = whole.replace(/^\s*ONBUILD\s+/i, "");
   const keyword = splitWords(text)[0]?.text.toUpperCase();
-  if (keyword !== "ARG" && keyword !== "ENV") return [];
+  if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword ?? "", text, { file, line });
   return assignments(text).flatMap(([name, value]): Problem[] => {
     const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
     if (what === null) return [];
@@ -25,6 +28,38 @@ export function writtenSecrets({ text: whole, line }: Instruction, file: string)
       },
     ];
   });
+}
+
+/** What a shell puts in at run time is not written here. */
+const variable = /\$\([^()]*\)|\$\{[^{}]*\}|\$\w+|`[^`]*`/g;
+
+/** `NAME=value` where a shell begins a command, or with `export`. A value with anything that the shell puts in says nothing. */
+const assignment = /(?:^|[\s;&|(])([A-Za-z_]\w*)=(?:"([^"$`]+)"|'([^']+)'|([^\s"'$`;&|()]+)(?![$`]))/g;
+
+/** In the words of any other instruction: what has the form of a secret, and in RUN what is set under the name of one. */
+function quotedSecrets(keyword: string, text: string, at: Place): Problem[] {
+  // imgmatch's own: the matrix was looked through.
+  if (keyword === "LABEL" && text.includes("dev.imgmatch.requires")) return [];
+  const form = secretForm(text.replace(variable, ""));
+  const named = keyword === "RUN" ? assignedSecret(text) : null;
+  const what = form ?? named;
+  if (what === null) return [];
+  return [
+    {
+      code: "MATRIX_SECRET",
+      message: `${keyword} holds ${what}; whoever has the image reads it with docker history`,
+      fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+      at,
+    },
+  ];
+}
+
+function assignedSecret(text: string): string | null {
+  for (const [, name = "", ...values] of text.matchAll(assignment)) {
+    const value = values.find((each) => each !== undefined) ?? "";
+    if (!path.test(value) && secretIn(name, value) !== null) return `a value for ${name}`;
+  }
+  return null;
 }
 
 /** `NAME=value …`, and of ENV the old form `NAME value`. */

@@ -152,3 +152,25 @@ describe("where the engine is", () => {
     await expect(finding).rejects.toThrow(message);
   });
 });
+
+it("a password in DOCKER_HOST is shown nowhere", () => {
+  expect(parseEndpoint("tcp://ann:hunter2@engine:2375", "DOCKER_HOST", null).shown).toBe(
+    "tcp://ann:…@engine:2375",
+  );
+  for (const address of [
+    "ssh://ann:hunter2@engine",
+    "ftp://ann:hunter2@engine",
+    "tcp://ann:hunter2@:x",
+    "tcp://ann:hunter2@engine/path",
+    "tcp://ann:hun@ter2@engine:x",
+  ]) {
+    let message = "";
+    try {
+      parseEndpoint(address, "DOCKER_HOST", null);
+    } catch (error) {
+      message = String(error);
+    }
+    expect(message).toContain("DOCKER_HOST");
+    expect(message).not.toContain("ter2");
+  }
+});

@@ -171,7 +171,7 @@ describe("escape codes and line breaks in", () => {
     }
   });
 
-  test("an index", { timeout: 120_000 }, async () => {
+  test("an index of a fleet", { timeout: 120_000 }, async () => {
     const digest = digestOf(Buffer.from("image"));
     const [cell = "", image] = Object.entries(
       (JSON.parse(lockText) as { images: Record<string, Record<string, unknown>> }).images,

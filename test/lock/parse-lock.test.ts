@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
+import { parseRequirement } from "../../src/lock/parse-requirement.ts";
 
 const text = readFileSync("test/fixtures/locks/v1.json", "utf8");
 
@@ -16,6 +17,12 @@ function report(given: string): string {
   }
   return "";
 }
+
+test("a lock, and a label, may begin with a byte order mark", () => {
+  expect(parseLock(`\uFEFF${text}`, "v1.json")).toEqual(parseLock(text, "v1.json"));
+  const label = '{"cpu":{"march":"x86-64","features":["sse2"]},"cuda":null}';
+  expect(parseRequirement(`\uFEFF${label}`)).toEqual(parseRequirement(label));
+});
 
 test("a lock of schema version 1 stays readable", () => {
   const lock = parseLock(text, "v1.json");

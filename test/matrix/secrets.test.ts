@@ -49,6 +49,25 @@ describe("what looks like a secret", () => {
   });
 });
 
+test("labels, source and values of axes are looked through as well", () => {
+  const hidden = token("ghp_");
+  const text = matrixText(
+    `source: https://ann:hunter2@example.com/x\nlabels:\n  ci: ${hidden}\naxes:\n  march: [x86-64-v2]\n  python: ["3.12", ${hidden}]`,
+  );
+  let problems: ImgmatchError["problems"] | undefined;
+  try {
+    parseMatrix(text, "matrix.yaml");
+  } catch (thrown) {
+    problems = (thrown as ImgmatchError).problems;
+  }
+  expect(problems?.map(({ code, message }) => [code, message.split(";")[0]])).toEqual([
+    ["MATRIX_SECRET", "source holds a URL with a password"],
+    ["MATRIX_SECRET", "labels.ci holds a GitHub token"],
+    ["MATRIX_SECRET", "axes.python.1 holds a GitHub token"],
+  ]);
+  expect(JSON.stringify(problems)).not.toMatch(/hunter2|ghp_/);
+});
+
 test("a matrix with secrets is refused with every place, and shows none of them", () => {
   const hidden = token("ghp_");
   const text = matrixText(

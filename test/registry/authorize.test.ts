@@ -105,6 +105,9 @@ describe("a registry with tokens", () => {
     ["in trouble", status(503)],
     ["without token in its answer", status(200, {}, {})],
     ["with a token that is no header", status(200, {}, { token: "a\r\nb" })],
+    ["with an escape code in its token", status(200, {}, { token: "a\u001b[2J" })],
+    ["with a NUL in its token", status(200, {}, { access_token: "a\0" })],
+    ["with a token beyond Latin-1", status(200, {}, { token: "tök\u202een" })],
   ])("a token server %s", async (_, token) => {
     const server = await startTokenServer({ token });
     await expect(quickClient().findManifest(app(server.host))).rejects.toMatchObject({
@@ -123,6 +126,31 @@ describe("a registry with tokens", () => {
     await expect(client.findManifest(app(server.host))).rejects.toMatchObject({ code: "REGISTRY_FAILED" });
     down = false;
     expect(await client.findManifest(app(server.host))).toEqual(found);
+  });
+
+  test("on one machine the login is not sent to a token server on another port", async () => {
+    const thief = await startFaultServer(status(200, {}, { token: "t" }));
+    const server = await startFaultServer((asked, response, request) =>
+      (asked.headers.authorization === "Bearer t"
+        ? serveManifest(someManifest)
+        : status(401, { "www-authenticate": `Bearer realm="http://${thief.host}/token",service="x"` }))(
+        asked,
+        response,
+        request,
+      ),
+    );
+    for (const credential of [password, { kind: "identity", token: "refresh" }] as const)
+      expect(await quickClient({ credentials: storing(credential) }).findManifest(app(server.host))).toEqual(
+        found,
+      );
+    expect(thief.asked.map(({ method }) => method)).toEqual(["GET", "GET"]);
+    expect(thief.asked.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+    expect(JSON.stringify(thief.asked)).not.toMatch(/ann|refresh/);
+  });
+
+  test("a token server's answer may begin with a byte order mark", async () => {
+    const server = await startTokenServer({ token: status(200, {}, '\uFEFF{"token":"token-1"}') });
+    expect(await quickClient().findManifest(app(server.host))).toEqual(found);
   });
 
   test("the login is not sent to a token server without TLS on another host", async () => {

@@ -31,6 +31,43 @@ describe("writtenSecrets", () => {
     expect(message).not.toContain("hunter2");
   });
 
+  it("finds them in labels, RUN lines and addresses that are fetched", () => {
+    const token = `ghp_${"a1".repeat(18)}`;
+    expect(
+      found(
+        `LABEL ci="${token}"`,
+        `RUN --mount=type=cache,target=/x git clone https://ann:hunter2@example.com/x`,
+        "RUN NPM_TOKEN=abc npm ci",
+        `RUN make && export DB_PASSWORD='x y'`,
+        "ADD https://ann:hunter2@example.com/x /x",
+        `CMD ["app", "--token", "${token}"]`,
+      ).map(([line, message]) => [line, String(message).split(";")[0]]),
+    ).toEqual([
+      [2, "LABEL holds a GitHub token"],
+      [3, "RUN holds a URL with a password"],
+      [4, "RUN holds a value for NPM_TOKEN"],
+      [5, "RUN holds a value for DB_PASSWORD"],
+      [6, "ADD holds a URL with a password"],
+      [7, "CMD holds a GitHub token"],
+    ]);
+  });
+
+  it("leaves alone what a mounted secret or a variable gives", () => {
+    expect(
+      found(
+        "RUN --mount=type=secret,id=npm,env=NPM_TOKEN npm ci",
+        "RUN --mount=type=secret,id=token TOKEN=$(cat /run/secrets/token) make",
+        'RUN NPM_TOKEN="$(cat /run/secrets/npm)" npm ci',
+        "RUN --mount=type=secret,id=t git clone https://ann:$TOKEN@example.com/x",
+        "RUN git clone https://ann:${TOKEN}@example.com/x",
+        "RUN git clone https://x:$(cat /run/secrets/t)@example.com/x",
+        "RUN make API_KEY=$KEY PASSWORD= TLS_KEY=/etc/ssl/key.pem CACHE_KEY=v3",
+        "RUN curl https://example.com:8443/a@b",
+        'LABEL org.opencontainers.image.source="https://example.com/x"',
+      ),
+    ).toEqual([]);
+  });
+
   it("leaves alone what gives nothing away: no default, an empty one, a path, a public key, other instructions", () => {
     expect(
       found(
