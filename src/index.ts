@@ -91,7 +91,7 @@ export { formatImageReference, type ImageReference, parseImageReference } from "
 export type { Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
 export { createRegistryClient, type RegistryOptions } from "./registry/create-client.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
-export { type FetchOptions, fetchFleet } from "./registry/fetch-fleet.ts";
+export { type FetchOptions, fetchLock } from "./registry/fetch-lock.ts";
 export { requiresLabel } from "./render/metadata.ts";
 
 // Use: host facts → resolve → launch

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
 interface Import {
@@ -250,4 +251,32 @@ test("no file is a grab bag, and file names are kebab-case", () => {
   const names = files.map((path) => path.split("/").at(-1) ?? "");
   expect(names.filter((name) => /^(utils?|helpers?|misc|common)\.ts$/.test(name))).toEqual([]);
   expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(name))).toEqual([]);
+});
+
+test("every file begins with the sentence that says what it is", () => {
+  const sentence = /^(?:#!.*\n)?\/\*\*[\s*]+\S[\s\S]*?\*\//;
+  expect(files.filter((path) => !sentence.test(sources.get(path) ?? ""))).toEqual([]);
+});
+
+/** Where a function begins, with its lines; one that is written inside another counts for both. */
+function longFunctions(path: string, most: number): string[] {
+  const file = ts.createSourceFile(path, sources.get(path) ?? "", ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const lineOf = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1;
+  const visit = (node: ts.Node) => {
+    if (ts.isFunctionLike(node)) {
+      const [first, last] = [lineOf(node.getStart(file)), lineOf(node.end)];
+      if (last - first >= most) found.push(`${path}:${node.name?.getText(file) ?? first}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+test("no function has more than 100 lines", () => {
+  expect(files.flatMap((path) => longFunctions(path, 1)).length).toBeGreaterThan(1000);
+  // A program's text in one literal.
+  const isText = (path: string) => /^node\/sh\/program-[\w-]+\.ts$/.test(path);
+  expect(files.filter((path) => !isText(path)).flatMap((path) => longFunctions(path, 100))).toEqual([]);
 });

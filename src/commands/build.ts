@@ -1,3 +1,5 @@
+/** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
+
 import { engineTraits } from "../build/engines/engine-traits.ts";
 import type { StackPreview } from "../build/fleet-builder.ts";
 import {
@@ -27,7 +29,6 @@ import { tellIndex } from "./index-answer.ts";
 import { registryFor } from "./registry-options.ts";
 import { type BuildFlags, exitCodeOf, reporterFor, runBuild } from "./run-build.ts";
 
-/** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
 export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   checkIndexFlags(flags);
   if (!flags.dryRun) requirePush(flags, flags.push ?? false);

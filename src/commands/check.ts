@@ -1,3 +1,5 @@
+/** `imgmatch check IMAGE|REFERENCE`: will this one image run here, by what it says about itself. Exits 3 unless that is proved. */
+
 import type { ExitCode } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
@@ -18,7 +20,6 @@ export interface CheckFlags extends HostFlags, RegistryFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch check IMAGE|REFERENCE`: will this one image run here, by what it says about itself. Exits 3 unless that is proved. */
 export async function check(flags: CheckFlags, context: CommandContext): Promise<ExitCode> {
   const host = await hostFor(flags, context);
   tellProblems(host, context);

@@ -1,3 +1,8 @@
+/**
+ * `imgmatch doctor`: host, runtime, engine, logins, each ok, problem or unknown. Exits 4 when the host has a problem, 5 when only
+ * engine, runtime or logins have one, else 0: no GPU and no engine are no problems.
+ */
+
 import type { Diagnosis, Finding } from "../doctor/diagnose.ts";
 import { examineMachine } from "../doctor/examine.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
@@ -9,10 +14,6 @@ export interface DoctorFlags {
   readonly json?: boolean;
 }
 
-/**
- * `imgmatch doctor`: host, runtime, engine, logins, each ok, problem or unknown. Exits 4 when the host has a problem, 5 when only
- * engine, runtime or logins have one, else 0: no GPU and no engine are no problems.
- */
 export async function doctor(flags: DoctorFlags, context: CommandContext): Promise<ExitCode> {
   const diagnosis = await examineMachine(context.env);
   if (flags.json) context.out(`${JSON.stringify(toJson(diagnosis), null, 2)}\n`);

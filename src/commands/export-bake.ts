@@ -1,3 +1,5 @@
+/** `imgmatch export bake`: the cells that are not built already, with the secrets that their steps mount. */
+
 import { relative, resolve } from "node:path";
 import { parseSecrets } from "../build/engines/secrets.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
@@ -10,7 +12,6 @@ import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type ExportFlags, planForExport } from "./export-plan.ts";
 
-/** `imgmatch export bake`: the cells that are not built already, with the secrets that their steps mount. */
 export async function exportBake(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
   const { fleet, plan } = await planForExport(flags, context);
   const secrets = checkedSecrets(flags.secret ?? []);

@@ -1,3 +1,5 @@
+/** `imgmatch export nfd-compat`: Node Feature Discovery's image-compatibility specification of each image of the lock. */
+
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { nfdCompatArtifactType, nfdCompatSpec } from "../launch/nfd-compat.ts";
 import type { LockedImage } from "../lock/lock.ts";
@@ -12,7 +14,6 @@ import type { ExportFlags } from "./export-plan.ts";
 import { lockFileOf } from "./fleet-options.ts";
 import { yamlText } from "./launch-output.ts";
 
-/** `imgmatch export nfd-compat`: Node Feature Discovery's image-compatibility specification of each image of the lock. */
 export async function exportNfdCompat(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
   const lock = await readLock(lockFileOf(flags));
   const axes = [...new Set(Object.values(lock.images).flatMap((image) => Object.keys(image.axes)))].sort();

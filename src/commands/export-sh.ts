@@ -1,3 +1,5 @@
+/** `imgmatch export sh`: the resolver of one fleet as a script of sh and awk. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { exportSh } from "../node/sh/export-sh.ts";
 import { version } from "../version.ts";
@@ -8,7 +10,6 @@ export interface ExportShFlags extends QuestionFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch export sh`: the resolver of one fleet as a script of sh and awk. */
 export async function exportScript(flags: ExportShFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, options } = await readFleetQuestion(flags, context);
   const { text, lockDigest, images } = await exportSh(lock, { ...options, version });

@@ -1,3 +1,5 @@
+/** `imgmatch hardware [cuda|gpu|cpu] [name]`: what the tables say, which is what every check goes by. */
+
 import { assertNever, type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { marchNames } from "../hardware/cpu-marches.ts";
@@ -14,7 +16,6 @@ export interface HardwareFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch hardware [cuda|gpu|cpu] [name]`: what the tables say, which is what every check goes by. */
 export async function hardware({ args, json }: HardwareFlags, context: CommandContext): Promise<ExitCode> {
   const [kind, name] = args;
   if (kind !== undefined && !isKind(kind)) {

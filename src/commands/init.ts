@@ -1,3 +1,5 @@
+/** `imgmatch init`: a small matrix and template that plan, render and build as they are. Overwrites nothing. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, throwProblems } from "../errors.ts";
@@ -12,7 +14,6 @@ export interface InitFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch init`: a small matrix and template that plan, render and build as they are. Overwrites nothing. */
 export async function init(flags: InitFlags, context: CommandContext): Promise<ExitCode> {
   const { name = "app", registry = "localhost:5000" } = flags;
   // A name with a slash, a tag or a digest would be another image's.

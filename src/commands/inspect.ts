@@ -1,3 +1,5 @@
+/** `imgmatch inspect IMAGE`: what is in an image, read from its files. */
+
 import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { OpenProgress } from "../inspect/image/opened-image.ts";
@@ -17,7 +19,6 @@ export interface InspectFlags extends RegistryFlags {
   readonly cache?: boolean;
 }
 
-/** `imgmatch inspect IMAGE`: what is in an image, read from its files. */
 export async function inspect(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
   const [{ inspect: inspectImage }, { cacheFolder, folderCache, noCache }] = await Promise.all([
     import("../inspect/inspect.ts"),

@@ -1,3 +1,5 @@
+/** `imgmatch labels`: what this node should advertise, in the words of one system. */
+
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { isLabelFormat, labelFormats } from "../launch/labels/label-formats.ts";
 import { nodeLabels, resolvedLabel } from "../launch/labels/vocabulary.ts";
@@ -12,7 +14,6 @@ export interface LabelsFlags extends QuestionFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch labels`: what this node should advertise, in the words of one system. */
 export async function labels(flags: LabelsFlags, context: CommandContext): Promise<ExitCode> {
   const format = flags.format ?? (flags.json ? "json" : "kubernetes");
   if (!isLabelFormat(format)) {

@@ -1,3 +1,5 @@
+/** `imgmatch launch TARGET --fleet`: one workload per image of the lock, each for the nodes on which resolve picks it. */
+
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { fleetRequests } from "../launch/fleet/requests.ts";
 import { hasFleet, type LaunchFormat, type LaunchTarget } from "../launch/target.ts";
@@ -8,7 +10,6 @@ import { type LaunchFlags, workloadOf } from "./launch-options.ts";
 import { printDocuments } from "./launch-output.ts";
 import { readFleetQuestion } from "./question.ts";
 
-/** `imgmatch launch TARGET --fleet`: one workload per image of the lock, each for the nodes on which resolve picks it. */
 export async function launchFleet(
   target: LaunchTarget,
   format: LaunchFormat,

@@ -1,3 +1,5 @@
+/** `imgmatch launch TARGET`: the answer of resolve, in the words of what runs containers. */
+
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-io.ts";
@@ -27,7 +29,6 @@ import { noMatch, readQuestion, tellUnasked } from "./question.ts";
 
 export type { LaunchFlags } from "./launch-options.ts";
 
-/** `imgmatch launch TARGET`: the answer of resolve, in the words of what runs containers. */
 export async function launch(flags: LaunchFlags, context: CommandContext): Promise<ExitCode> {
   const target = targetOf(flags.target);
   const format = formatFor(target, flags);

@@ -1,3 +1,5 @@
+/** `imgmatch lock merge`: one lock of the locks of builds that ran side by side. */
+
 import { dirname, join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
@@ -17,7 +19,6 @@ export interface MergeFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch lock merge`: one lock of the locks of builds that ran side by side. */
 export async function mergeLockFiles(flags: MergeFlags, context: CommandContext): Promise<ExitCode> {
   const home = flags.lock ?? join(dirname(flags.matrix ?? "."), lockPath);
   const named = flags.base === undefined ? null : await readLock(flags.base);

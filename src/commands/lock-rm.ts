@@ -1,3 +1,5 @@
+/** `imgmatch lock rm`: drops images from the lock, so that the next build makes them again. The registry keeps what it has. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { withoutImages } from "../lock/remove-images.ts";
@@ -12,7 +14,6 @@ export interface RemoveFlags extends FleetFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch lock rm`: drops images from the lock, so that the next build makes them again. The registry keeps what it has. */
 export async function removeFromLock(flags: RemoveFlags, context: CommandContext): Promise<ExitCode> {
   const file = lockFileOf(flags);
   const known = await readLock(file);

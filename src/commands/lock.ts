@@ -1,3 +1,5 @@
+/** `imgmatch lock`: changes of the lock that are not builds, each asked for by name. */
+
 import { type ExitCode, exitCodes, ImgmatchError, type Problem } from "../errors.ts";
 import { moveBases } from "../fleet/move-bases.ts";
 import type { Fleet } from "../fleet/open-fleet.ts";
@@ -14,7 +16,6 @@ export interface LockFlags extends FleetFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch lock`: changes of the lock that are not builds, each asked for by name. */
 export async function lock(flags: LockFlags, context: CommandContext): Promise<ExitCode> {
   const { updateBases = false, prune = false, offline = false } = flags;
   if (updateBases === prune) {

@@ -1,3 +1,5 @@
+/** `imgmatch plan`: what would happen to each cell. Changes nothing. */
+
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { type FindBaseDigest, planOpenFleet } from "../fleet/plan-open-fleet.ts";
 import type { RemotePlan } from "../fleet/plan-remote.ts";
@@ -23,7 +25,6 @@ export interface PlanFlags extends FleetFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch plan`: what would happen to each cell. Changes nothing. */
 export async function plan(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
   const { remote = false, offline = false } = flags;
   if (remote && offline) {

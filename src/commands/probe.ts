@@ -1,3 +1,5 @@
+/** `imgmatch probe`: what this machine is. A broken host is a fact too, so it exits 0. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { describeHostFacts, formatHostFacts } from "../host/format-facts.ts";
 import { printableReport } from "../printable.ts";
@@ -8,7 +10,6 @@ export interface ProbeFlags extends HostFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch probe`: what this machine is. A broken host is a fact too, so it exits 0. */
 export async function probe(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   const facts = await hostFor(flags, context);
   context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));

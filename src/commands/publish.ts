@@ -1,3 +1,5 @@
+/** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { CommandContext } from "./context.ts";
 import { lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";
@@ -5,7 +7,6 @@ import { tellIndex } from "./index-answer.ts";
 import { registryFor } from "./registry-options.ts";
 import { type BuildFlags, exitCodeOf, runBuild } from "./run-build.ts";
 
-/** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
 export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   const { fleet, only } = await openFleetFor(flags);
   const { publishFleet } = await import("../fleet/publish-fleet.ts");

@@ -3,7 +3,7 @@
 import type { Lock } from "../lock/lock.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { printableReport } from "../printable.ts";
-import { fetchFleet } from "../registry/fetch-fleet.ts";
+import { fetchLock } from "../registry/fetch-lock.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./registry-options.ts";
 
@@ -19,7 +19,7 @@ export function readRegistryFleet(
   { cache, ...flags }: RegistryFleetFlags,
   context: CommandContext,
 ): Promise<Lock> {
-  return fetchFleet(parseImageReference(reference), {
+  return fetchLock(parseImageReference(reference), {
     // A node that has an older answer should not wait long for a newer one.
     connect: (hasCache) =>
       registryFor(

@@ -1,3 +1,5 @@
+/** `imgmatch render`: writes one Dockerfile per cell that can be built. */
+
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { checkFleet, type RenderedFleet, renderFleet } from "../fleet/render-fleet.ts";
 import { hasDrift } from "../render/drift.ts";
@@ -16,7 +18,6 @@ export interface RenderFlags extends FleetFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch render`: writes one Dockerfile per cell that can be built. */
 export async function render(flags: RenderFlags, context: CommandContext): Promise<ExitCode> {
   const { fleet, only } = await openFleetFor(flags);
   const options = { only, root: flags.out, prune: flags.prune };

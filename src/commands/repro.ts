@@ -1,3 +1,5 @@
+/** `imgmatch repro CELL`: exit code 1 when two builds differ. Changes neither the lock nor any tag. */
+
 import type { ReproReport } from "../build/repro.ts";
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { reproduceCell } from "../fleet/repro-cell.ts";
@@ -14,7 +16,6 @@ export interface ReproFlags extends FleetFlags, EngineFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch repro CELL`: exit code 1 when two builds differ. Changes neither the lock nor any tag. */
 export async function repro(flags: ReproFlags, context: CommandContext): Promise<ExitCode> {
   const { cell, json } = flags;
   const { fleet, plan } = await planForExport({ ...flags, only: [cell] }, context);

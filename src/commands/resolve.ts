@@ -1,3 +1,5 @@
+/** `imgmatch resolve`: one line, the image that was built for this host. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { printableReport } from "../printable.ts";
@@ -11,7 +13,6 @@ export interface ResolveFlags extends QuestionFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch resolve`: one line, the image that was built for this host. */
 export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);

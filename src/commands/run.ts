@@ -1,3 +1,5 @@
+/** `imgmatch run`: resolves, then runs the image with docker. Exits as the container does. */
+
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { runImage } from "../launch/run.ts";
 import { shellWord } from "../launch/shell.ts";
@@ -14,7 +16,6 @@ export interface RunFlags extends QuestionFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch run`: resolves, then runs the image with docker. Exits as the container does. */
 export async function run(flags: RunFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);

@@ -1,8 +1,9 @@
+/** `imgmatch schema`: the JSON Schema of matrix.yaml, for editors. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { matrixJsonSchema } from "../matrix/schema.ts";
 import type { CommandContext } from "./context.ts";
 
-/** `imgmatch schema`: the JSON Schema of matrix.yaml, for editors. */
 export async function schema(_flags: object, context: CommandContext): Promise<ExitCode> {
   context.out(`${JSON.stringify(matrixJsonSchema(), null, 2)}\n`);
   return exitCodes.ok;

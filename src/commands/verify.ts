@@ -1,3 +1,5 @@
+/** `imgmatch verify`: whether the registry holds what the lock says. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -14,7 +16,6 @@ export interface VerifyFlags extends RegistryFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch verify`: whether the registry holds what the lock says. */
 export async function verify(flags: VerifyFlags, context: CommandContext): Promise<ExitCode> {
   const lock = await readLock(flags.lock);
   const { verifyLock } = await import("../publish/verify-lock.ts");

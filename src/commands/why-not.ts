@@ -1,3 +1,5 @@
+/** `imgmatch why-not CELL|TAG`: all that stands between this host and one image of the lock. */
+
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { shellWord } from "../launch/shell.ts";
 import { printableReport } from "../printable.ts";
@@ -15,7 +17,6 @@ export interface WhyNotFlags extends QuestionFlags {
   readonly json?: boolean;
 }
 
-/** `imgmatch why-not CELL|TAG`: all that stands between this host and one image of the lock. */
 export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const answer = explain(lock, flags.image, host, options);

@@ -141,19 +141,6 @@ export function cpuLevel(architecture: string, features: readonly string[]): str
   return proven.at(-1) ?? null;
 }
 
-/** The vendor of an Arm core by `CPU implementer` of /proc/cpuinfo: `0x41` → `ARM`; null when the tables do not have it. */
-export function implementerName(implementer: string): string | null {
-  return armRows.find((row) => row.implementer === implementer.toLowerCase())?.vendor ?? null;
-}
-
-/** The march of an Arm core by `CPU implementer` and `CPU part`: `0x41`, `0xd0c` → `neoverse-n1`; null when not in the tables. */
-export function partName(implementer: string, part: string): string | null {
-  const found = armRows.find(
-    (row) => row.implementer === implementer.toLowerCase() && row.part === part.toLowerCase(),
-  );
-  return found?.name ?? null;
-}
-
 function isRemovable(march: March, name: string): boolean {
   if (march.architecture === "ppc64le") return false;
   const known = new Set([...march.required, ...march.optional]);

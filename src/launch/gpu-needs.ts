@@ -39,11 +39,6 @@ export function deviceNodes(target: string, units: readonly GpuUnit[]): readonly
   return [...gpus, "/dev/nvidiactl", "/dev/nvidia-uvm"];
 }
 
-/** How many GPUs a scheduler is asked for; 0 for an image without GPU code. */
-export function neededCount(request: LaunchRequest): number {
-  return neededUnits(request).length;
-}
-
 /** For schedulers that count whole GPUs only. */
 export function wholeGpus(target: string, request: LaunchRequest): number {
   const units = neededUnits(request);

@@ -1,6 +1,7 @@
+/** The nearest known word to a mistyped one, or null when none is near. */
+
 const longestWord = 200;
 
-/** The nearest known word to a mistyped one, or null when none is near. */
 export function suggest(word: string, known: Iterable<string>): string | null {
   // Nobody mistypes so long a word, and comparing takes the product of both lengths.
   if (word.length > longestWord) return null;

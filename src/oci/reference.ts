@@ -71,11 +71,6 @@ export function isTag(text: string): boolean {
   return tagPattern.test(text);
 }
 
-/** `registry/repository`, always with the registry: `docker.io/library/debian`. */
-export function fullImageName({ registry, repository }: ImageReference): string {
-  return `${registry}/${repository}`;
-}
-
 /**
  * The shortest text that {@link parseImageReference} reads back as the same reference, as Docker prints it: `debian:12`,
  * `registry.example.com/app@sha256:…`.

@@ -1,6 +1,7 @@
 /** How a pattern of `exclude` or `--only` meets a cell. */
 
 import type { Cell } from "./cell.ts";
+import { matchesGlob } from "../oci/glob.ts";
 
 /**
  * Whether one of the patterns meets the cell's value on an axis: by its label, or by what it is called without one
@@ -31,17 +32,6 @@ function namesOn(cell: Cell, axis: string): readonly string[] {
  */
 export function matchesLabel(pattern: string, label: string): boolean {
   if (pattern === label) return true;
-  if (pattern.includes("*")) return globExpression(pattern).test(label);
+  if (pattern.includes("*")) return matchesGlob(pattern, label);
   return /^\d+(\.\d+)*$/.test(pattern) && /^\d+(\.\d+)+$/.test(label) && label.startsWith(`${pattern}.`);
-}
-
-const expressions = new Map<string, RegExp>();
-
-function globExpression(pattern: string): RegExp {
-  const known = expressions.get(pattern);
-  if (known !== undefined) return known;
-  const parts = pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const expression = new RegExp(`^${parts.join(".*")}$`);
-  expressions.set(pattern, expression);
-  return expression;
 }

@@ -55,31 +55,6 @@ export function dockerCredentials(env: Readonly<Record<string, string | undefine
   };
 }
 
-/**
- * The Docker Engine's `X-Registry-Auth` header: base64url, padded as Go wants it (moby, `api/types/registry/authconfig.go`).
- *
- * @param registry named in the header for engines that ask; not needed for one registry's push or pull
- */
-export function registryAuthHeader(credential: Credential | null, registry?: string): string {
-  const json = JSON.stringify(engineAuthConfig(credential, registry));
-  return Buffer.from(json, "utf8").toString("base64").replaceAll("+", "-").replaceAll("/", "_");
-}
-
-/** One entry of the Docker Engine's `X-Registry-Config`, and the content of {@link registryAuthHeader}. */
-export function engineAuthConfig(credential: Credential | null, registry?: string): Record<string, string> {
-  const server = registry === undefined ? {} : { serveraddress: serverAddress(registry) };
-  switch (credential?.kind) {
-    case "password":
-      return { username: credential.username, password: credential.password, ...server };
-    case "identity":
-      return { identitytoken: credential.token, ...server };
-    case "bearer":
-      return { registrytoken: credential.token, ...server };
-    case undefined:
-      return {};
-  }
-}
-
 async function readConfig(path: string): Promise<DockerConfig | null> {
   try {
     return parseDockerConfig(await readFile(path, "utf8"), path);

@@ -1,6 +1,7 @@
+/** Rows → lines with aligned columns; the last column is as long as it is. */
+
 import { printable } from "../printable.ts";
 
-/** Rows → lines with aligned columns; the last column is as long as it is. */
 export function formatTable(texts: readonly (readonly string[])[]): string[] {
   const rows = texts.map((row) => row.map(printable));
   const widths: number[] = [];

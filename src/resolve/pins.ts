@@ -4,6 +4,7 @@ import { ImgmatchError } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { misfit } from "./misfit.ts";
 import type { Misfit } from "./verdict.ts";
+import { matchesGlob } from "../oci/glob.ts";
 
 /** Axis → what its value must be. */
 export type Pins = Readonly<Record<string, Pin>>;
@@ -84,10 +85,7 @@ export function requireKnownAxes(pins: Pins, images: Lock["images"]): void {
 }
 
 function plainPin(text: string): Pin {
-  if (text.includes("*")) {
-    const pattern = new RegExp(`^${text.split("*").map(escapeRegExp).join(".*")}$`, "s");
-    return { text, matches: (value) => pattern.test(value) };
-  }
+  if (text.includes("*")) return { text, matches: (value) => matchesGlob(text, value) };
   // 12.8 means 12.8.1 too: people write versions as short as they can.
   const prefix = /^\d+(\.\d+)*$/.test(text) ? `${text}.` : null;
   return { text, matches: (value) => value === text || (prefix !== null && value.startsWith(prefix)) };
@@ -121,8 +119,4 @@ function asSemver(value: string): string | null {
 
 function isRange(text: string): boolean {
   return !text.includes("*") && /[<>=~^| ]/.test(text);
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -5,13 +5,11 @@ import {
   compilerFlags,
   cpuLevel,
   findMarch,
-  implementerName,
   type March,
   marchCompiles,
   marchFeatures,
   marchNames,
   marchPlatform,
-  partName,
   unknownWithout,
 } from "../../src/hardware/cpu-marches.ts";
 
@@ -252,17 +250,6 @@ const models: readonly (readonly [march: string, family: number, model: number])
   ["graniterapids-d", 6, 174],
   ["sierraforest", 6, 175],
 ];
-
-describe("Arm cores", () => {
-  test("implementer and part of /proc/cpuinfo", () => {
-    expect(implementerName("0x41")).toBe("ARM");
-    expect(implementerName("0xC0")).toBe("Ampere");
-    expect(implementerName("0x99")).toBeNull();
-    expect(partName("0x41", "0xd0c")).toBe("neoverse-n1");
-    expect(partName("0x43", "0x0af")).toBe("thunderx2");
-    expect(partName("0x46", "0xd0c")).toBeNull();
-  });
-});
 
 function march(name: string): March {
   const found = findMarch(name);

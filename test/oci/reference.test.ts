@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import {
   formatImageReference,
-  fullImageName,
   type ImageReference,
   isRepository,
   parseImageReference,
@@ -112,7 +111,7 @@ describe("formatImageReference", () => {
   ])("%s", (text, familiar, full) => {
     const reference = parseImageReference(text);
     expect(formatImageReference(reference)).toBe(familiar);
-    expect(fullImageName(reference)).toBe(full);
+    expect(`${reference.registry}/${reference.repository}`).toBe(full);
   });
 
   test("is read back as the same reference", () => {

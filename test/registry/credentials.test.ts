@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credential } from "../../src/registry/credential.ts";
 import { askCredentialHelper } from "../../src/registry/credential-helper.ts";
-import { dockerCredentials, engineAuthConfig, registryAuthHeader } from "../../src/registry/credentials.ts";
+import { dockerCredentials } from "../../src/registry/credentials.ts";
 import { needs } from "../support/needs.ts";
 
 let folder: string;
@@ -163,27 +163,6 @@ describe(
     });
   },
 );
-
-describe("the Docker Engine's header", () => {
-  test.each<[Credential | null, string | undefined, Record<string, string>]>([
-    [ann, undefined, { username: "ann", password: "a:b" }],
-    [ann, "docker.io", { username: "ann", password: "a:b", serveraddress: "https://index.docker.io/v1/" }],
-    [{ kind: "identity", token: "t" }, "r.example", { identitytoken: "t", serveraddress: "r.example" }],
-    [{ kind: "bearer", token: "t" }, undefined, { registrytoken: "t" }],
-    [null, "r.example", {}],
-  ])("%j for %s", (credential, registry, config) => {
-    expect(engineAuthConfig(credential, registry)).toEqual(config);
-    const header = registryAuthHeader(credential, registry);
-    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual(config);
-  });
-
-  test("is base64url with padding", () => {
-    const header = registryAuthHeader({ kind: "password", username: "ÿÿ?>", password: "ÿ~~ÿ>" });
-    expect(header).toMatch(/^[A-Za-z0-9_-]+=*$/);
-    expect(header).toMatch(/[-_]/);
-    expect(header.length % 4).toBe(0);
-  });
-});
 
 function store(config: unknown): ReturnType<typeof dockerCredentials> {
   writeFileSync(join(folder, "config.json"), JSON.stringify(config));

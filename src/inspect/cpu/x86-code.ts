@@ -110,25 +110,14 @@ function createSweep(bits: 32 | 64) {
       return consumed(offset, size, end);
     },
     result(): CpuCode {
-      const tally = createFeatureTally();
-      const asks = new Set<string>();
-      for (let code = 1; code < sure.length; code++) {
-        const counts = { instructions: sure[code] ?? 0, doubtful: doubtful[code] ?? 0 };
-        if (counts.instructions + counts.doubtful === 0) continue;
-        const { features, isHarmless, asks: question } = known.about(code);
-        if (question !== null) asks.add(question);
-        for (const feature of features) {
-          tally.add(feature, isHarmless ? "doubtful" : "instructions", counts.instructions);
-          tally.add(feature, "doubtful", counts.doubtful);
-        }
-      }
+      const { features, asks } = countFeatures(known, sure, doubtful);
       return {
         architecture: bits === 64 ? "x86_64" : "x86",
         codeBytes,
-        features: tally.result(),
+        features,
         vexOnly: vectors === 0 ? null : vexOnly / vectors,
         unknownInstructions,
-        asks: [...asks].sort(),
+        asks,
       };
     },
     free() {
@@ -142,6 +131,27 @@ function createSweep(bits: 32 | 64) {
     codeBytes += count;
     return count;
   }
+}
+
+/** Counted by form of an instruction; told by feature of the CPU. */
+function countFeatures(
+  known: ReturnType<typeof createCodes>,
+  sure: Uint32Array,
+  doubtful: Uint32Array,
+): Pick<CpuCode, "features" | "asks"> {
+  const tally = createFeatureTally();
+  const asks = new Set<string>();
+  for (let code = 1; code < sure.length; code++) {
+    const counts = { instructions: sure[code] ?? 0, doubtful: doubtful[code] ?? 0 };
+    if (counts.instructions + counts.doubtful === 0) continue;
+    const { features, isHarmless, asks: question } = known.about(code);
+    if (question !== null) asks.add(question);
+    for (const feature of features) {
+      tally.add(feature, isHarmless ? "doubtful" : "instructions", counts.instructions);
+      tally.add(feature, "doubtful", counts.doubtful);
+    }
+  }
+  return { features: tally.result(), asks: [...asks].sort() };
 }
 
 /** Bits of what a function computes vectors with. */

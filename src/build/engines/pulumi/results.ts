@@ -6,7 +6,7 @@ import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
 import type { ReadyCell } from "../../jobs.ts";
 import type { FoundImage, Publisher } from "../../publisher.ts";
-import type { BuildEvent, BuiltCell, CellResult } from "../../schedule.ts";
+import type { BuildEvent, BuiltCell, CellResult, FailedCell } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import { pushFailure } from "../push-failure.ts";
@@ -76,27 +76,24 @@ export function createRecorder(options: RecorderOptions): Recorder {
     } else if (event.type === "built") await succeed(planned, state, event.repoDigest);
   }
 
+  async function keep(planned: ReadyCell, state: Running, made: MadeImage): Promise<void> {
+    const built = await builtCell(planned, state, made);
+    await onBuilt(planned, built);
+    results.set(built.cell, built);
+    onEvent({ type: "done", cell: built.cell, result: built });
+  }
+
   async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
-    const cell = planned.cell.id;
     try {
-      const found = publisher === null ? null : await readBack(planned, repoDigest, publisher);
+      const found = publisher === null ? null : await readBack(planned, repository, repoDigest, publisher);
       const name = `${repository}:${planned.tag}`;
       const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
-      const built: BuiltCell = {
-        status: "built",
-        cell,
-        inputDigest: planned.inputDigest,
+      await keep(planned, state, {
         how: found === null ? "built" : "pushed",
-        differs: false,
         digest: found?.digest ?? null,
         manifest: found?.manifest ?? null,
         image: { id, size: await sizeOf(name) },
-        log: await close(state, null),
-        durationMs: performance.now() - state.started,
-      };
-      await onBuilt(planned, built);
-      results.set(cell, built);
-      onEvent({ type: "done", cell, result: built });
+      });
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "WRITE_FAILED" || error.code === "LOCK_BUSY")
         throw error;
@@ -104,34 +101,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  async function readBack(planned: ReadyCell, repoDigest: string, from: Publisher): Promise<FoundImage> {
-    const { cell, tag, inputDigest } = planned;
-    const reference = withTag(parseImageReference(repository), tag);
-    const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
-    const { platform } = cell;
-    const found = await from.find({ reference, platform, inputDigest, ours });
-    if (found !== null) return found;
-    throw new ImgmatchError({
-      code: "REGISTRY_FAILED",
-      message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
-      fix: "run the same build again; if it stays, check the registry's storage and clean-up rules",
-    });
-  }
-
   async function fail(
     { cell: { id: cell } }: ReadyCell,
     state: Running,
     error: ImgmatchError,
   ): Promise<void> {
-    const problems = error.problems as readonly [Problem, ...Problem[]];
-    const durationMs = performance.now() - state.started;
-    const result = {
-      status: "failed",
-      cell,
-      problems,
-      log: await close(state, error.message),
-      durationMs,
-    } as const;
+    const result = await failedCell(cell, state, error);
     results.set(cell, result);
     onEvent({ type: "failed", cell, result });
   }
@@ -149,21 +124,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const line = `adopted ${digest}: the registry already has an image of the same inputs`;
       state.log.write(line);
       onEvent({ type: "log", cell, line });
-      const built: BuiltCell = {
-        status: "built",
-        cell,
-        inputDigest: planned.inputDigest,
-        how: "adopted",
-        differs: false,
-        digest,
-        manifest,
-        image: null,
-        log: await close(state, null),
-        durationMs: performance.now() - state.started,
-      };
-      await onBuilt(planned, built);
-      results.set(cell, built);
-      onEvent({ type: "done", cell, result: built });
+      await keep(planned, state, { how: "adopted", digest, manifest, image: null });
     },
     async end() {
       await chain;
@@ -176,6 +137,44 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return results;
     },
   };
+}
+
+/** What the registry holds behind the tag that was just pushed. Throws `REGISTRY_FAILED` where it has none. */
+async function readBack(
+  { cell: { platform }, tag, inputDigest }: ReadyCell,
+  repository: string,
+  repoDigest: string,
+  from: Publisher,
+): Promise<FoundImage> {
+  const reference = withTag(parseImageReference(repository), tag);
+  const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
+  const found = await from.find({ reference, platform, inputDigest, ours });
+  if (found !== null) return found;
+  throw new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
+    fix: "run the same build again; if it stays, check the registry's storage and clean-up rules",
+  });
+}
+
+type MadeImage = Pick<BuiltCell, "how" | "digest" | "manifest" | "image">;
+
+async function builtCell(planned: ReadyCell, state: Running, made: MadeImage): Promise<BuiltCell> {
+  return {
+    status: "built",
+    cell: planned.cell.id,
+    inputDigest: planned.inputDigest,
+    differs: false,
+    ...made,
+    log: await close(state, null),
+    durationMs: performance.now() - state.started,
+  };
+}
+
+async function failedCell(cell: string, state: Running, error: ImgmatchError): Promise<FailedCell> {
+  const problems = error.problems as readonly [Problem, ...Problem[]];
+  const durationMs = performance.now() - state.started;
+  return { status: "failed", cell, problems, log: await close(state, error.message), durationMs };
 }
 
 async function close({ log }: Running, last: string | null): Promise<string | null> {

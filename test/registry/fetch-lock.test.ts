@@ -12,7 +12,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { publishIndex } from "../../src/publish/publish-index.ts";
 import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
 import type { RegistryClient } from "../../src/registry/client.ts";
-import { type FetchOptions, fetchFleet, formatAge } from "../../src/registry/fetch-fleet.ts";
+import { type FetchOptions, fetchLock, formatAge } from "../../src/registry/fetch-lock.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
@@ -22,7 +22,7 @@ import { needs } from "../support/needs.ts";
 
 const reference = parseImageReference("registry.example.com/team/app:1.0");
 
-describe("fetchFleet", () => {
+describe("fetchLock", () => {
   let registry: MemoryRegistry;
   let asked: string[];
   let told: string[];
@@ -69,7 +69,7 @@ describe("fetchFleet", () => {
     },
   });
   const cells = async (more?: Partial<FetchOptions>) =>
-    Object.keys((await fetchFleet(reference, options(more))).images);
+    Object.keys((await fetchLock(reference, options(more))).images);
   const cacheFile = () => join(cache, readdirSync(cache)[0] ?? "");
 
   it("asks once, and keeps nothing unless told to", async () => {
@@ -80,7 +80,7 @@ describe("fetchFleet", () => {
 
   it("names the images where it was asked for them", async () => {
     const mirror = parseImageReference("mirror.example.com:5000/x/app:1.0");
-    const { repository, version, name } = await fetchFleet(mirror, options());
+    const { repository, version, name } = await fetchLock(mirror, options());
     expect([repository, version, name]).toEqual(["mirror.example.com:5000/x/app", "1.0", "app"]);
   });
 
@@ -123,9 +123,9 @@ describe("fetchFleet", () => {
   it("asks nobody for a digest that it has", async () => {
     const digest = registry.tags.get("1.0") ?? "";
     const pinned = withDigest(reference, digest);
-    await fetchFleet(pinned, options());
+    await fetchLock(pinned, options());
     asked.length = 0;
-    expect(Object.keys((await fetchFleet(pinned, options())).images)).toEqual(["a"]);
+    expect(Object.keys((await fetchLock(pinned, options())).images)).toEqual(["a"]);
     expect(asked).toEqual([]);
   });
 
@@ -150,7 +150,7 @@ describe("fetchFleet", () => {
   it("trusts no part that the top does not name, also for a digest that it has", async () => {
     await cells();
     const pinned = withDigest(reference, registry.tags.get("1.0") ?? "");
-    await fetchFleet(pinned, options());
+    await fetchLock(pinned, options());
     // A part that is whole by its own digest: the image of somebody who can write the cache.
     const evil = {
       mediaType: "application/vnd.oci.image.index.v1+json",
@@ -161,7 +161,7 @@ describe("fetchFleet", () => {
       const stored = JSON.parse(readFileSync(join(cache, name), "utf8"));
       writeFileSync(join(cache, name), JSON.stringify({ ...stored, manifests: [...stored.manifests, evil] }));
     }
-    await expect(fetchFleet(pinned, options(failing("REGISTRY_UNREACHABLE")))).rejects.toMatchObject({
+    await expect(fetchLock(pinned, options(failing("REGISTRY_UNREACHABLE")))).rejects.toMatchObject({
       code: "REGISTRY_UNREACHABLE",
     });
     await expect(cells(failing("REGISTRY_UNREACHABLE"))).rejects.toMatchObject({
@@ -233,7 +233,7 @@ describe("fetchFleet", () => {
 
   it("wants a version", async () => {
     const bare = parseImageReference("registry.example.com/team/app");
-    await expect(fetchFleet(bare, options())).rejects.toMatchObject({ code: "REFERENCE_INVALID" });
+    await expect(fetchLock(bare, options())).rejects.toMatchObject({ code: "REFERENCE_INVALID" });
   });
 });
 

@@ -38,7 +38,7 @@ const noAnswer: readonly ProblemCode[] = [
  *
  * Throws `INDEX_NOT_FOUND`, `INDEX_INVALID`, and `REGISTRY_…` where there is no older answer to give.
  */
-export async function fetchFleet(reference: ImageReference, options: FetchOptions): Promise<Lock> {
+export async function fetchLock(reference: ImageReference, options: FetchOptions): Promise<Lock> {
   if (reference.tag === null && reference.digest === null) {
     throw new ImgmatchError({
       code: "REFERENCE_INVALID",
