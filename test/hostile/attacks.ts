@@ -11,6 +11,7 @@ import { readHost } from "../../src/host/read-host.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
+import { inspectAttacks } from "./inspect-attacks.ts";
 import { mutateJson, mutateText, pick, type Random } from "./mutate.ts";
 import { nodeTexts } from "./nodes.ts";
 
@@ -70,6 +71,7 @@ export const attacks = {
     expectLossless(host);
     expectPrintable(explainResolution(pick(random, locks), host));
   },
+  ...inspectAttacks,
 } as const satisfies Record<string, Attack>;
 
 export type AttackName = keyof typeof attacks;

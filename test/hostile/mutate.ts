@@ -212,3 +212,28 @@ function smuggleInto(text: string, random: Random): string {
   const cut = pick(random, [0, 0, 0, 1, 5]);
   return text.slice(0, at) + pick(random, smuggled) + text.slice(at + cut);
 }
+
+/** Numbers at which sizes, counts and offsets break. */
+const edges = [0, 1, 7, 63, 64, 0x7f, 0xff, 0x100, 0xffff, 0x7fffffff, 0xffffffff, 0x50ed55ba, 0xfd2fb528];
+
+/** Bytes flipped, overwritten by edge numbers, cut off, repeated or moved. */
+export function mutateBytes(bytes: Buffer, random: Random): Buffer {
+  let now = Buffer.from(bytes);
+  for (let left = 1 + random(6); left > 0 && now.length > 8; left--) {
+    // Headers stand in front and behind: more damage goes there.
+    const at = pick(random, [
+      random(now.length),
+      random(Math.min(600, now.length)),
+      now.length - 1 - random(Math.min(300, now.length)),
+    ]);
+    const kind = random(8);
+    if (kind < 3) now[at] = random(256);
+    else if (kind < 5 && at + 4 <= now.length) now.writeUInt32LE(pick(random, edges) >>> 0, at);
+    else if (kind === 5)
+      now = Buffer.concat([now.subarray(0, at), now.subarray(Math.min(now.length, at + 1 + random(64)))]);
+    else if (kind === 6)
+      now = Buffer.concat([now.subarray(0, at), now.subarray(Math.max(0, at - random(600)))]);
+    else if (random(3) === 0) now = now.subarray(0, at);
+  }
+  return now;
+}

@@ -16,11 +16,11 @@ import {
   layoutFiles,
   type MadeFile,
   makeImage,
-  makeLayout,
   makeTar,
   type MadeImage,
   savedFiles,
 } from "../support/make-image.ts";
+import { makeLayout } from "../support/make-layout.ts";
 
 const options = {
   env: { DOCKER_HOST: "unix:///nowhere" },

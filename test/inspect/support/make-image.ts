@@ -1,10 +1,7 @@
 /** Small images for tests: layers of entries, as a layout, an archive of docker save, or an OCI archive. */
 
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { digestOf } from "../../../src/oci/digest.ts";
-import { makeFolder } from "../../support/folders.ts";
 import { makeContainer, makeEntry } from "./make-fatbin.ts";
 
 export interface MadeFile {
@@ -90,15 +87,6 @@ export function layoutFiles({ blobs, manifest }: MadeImage): readonly MadeFile[]
     { path: "index.json", content: Buffer.from(JSON.stringify(index)) },
     ...[...blobs].map(([name, content]) => ({ path: `blobs/sha256/${name}`, content })),
   ];
-}
-
-export function makeLayout(image: MadeImage): string {
-  const folder = makeFolder({});
-  for (const { path, content = "" } of layoutFiles(image)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), content);
-  }
-  return folder;
 }
 
 /** As docker before version 25 writes it, a repeated layer as a link. */

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { driverFiles } from "../../../src/inspect/gpu/driver-files.ts";
+import { measureFloor } from "../../../src/inspect/gpu/driver-floor.ts";
+import { memorySource } from "../../../src/inspect/byte-source.ts";
+import { findGpuCode } from "../../../src/inspect/gpu/find-gpu-code.ts";
+import { type MadeEntry, makeContainer, makeEntry } from "../support/make-fatbin.ts";
+
+const zstd = { flags: 0x8011, compressedSize: 9 };
+const ptx = (version: readonly [number, number], more: Partial<MadeEntry> = {}): MadeEntry => ({
+  kind: 1,
+  arch: 80,
+  version,
+  ...more,
+});
+
+function file(path: string, entries: readonly MadeEntry[], needed: readonly string[] = []) {
+  const gpu = findGpuCode(memorySource(makeContainer(entries.map(makeEntry))), null);
+  if (gpu === null) throw new Error("no code");
+  return { path, gpu, needed };
+}
+
+const floor = (files: readonly ReturnType<typeof file>[], paths: readonly string[] = []) =>
+  measureFloor(files, driverFiles(paths));
+
+describe("the oldest driver", () => {
+  it("is that of the toolkit's major", () =>
+    expect(floor([file("/a", [ptx([8, 7])])])).toEqual({
+      toolkit: "12.8",
+      minimum: "525.60.13",
+      raisedBy: null,
+    }));
+
+  it("is raised by zstd in code of CUDA 12", () =>
+    expect(floor([file("/a", [ptx([8, 0])]), file("/b", [ptx([8, 7], zstd)])])).toEqual({
+      toolkit: "12.8",
+      minimum: "550.54.14",
+      raisedBy: "zstd-compressed code in /b",
+    }));
+
+  it("is not raised by LZ4, nor by zstd of CUDA 13", () => {
+    expect(floor([file("/a", [ptx([8, 7], { flags: 0x2011, compressedSize: 9 })])])).toMatchObject({
+      raisedBy: null,
+    });
+    expect(floor([file("/a", [ptx([9, 0], zstd)])])).toMatchObject({ toolkit: "13.0", raisedBy: null });
+  });
+
+  it("is raised by zstd in machine code of CUDA 12's format", () => {
+    const sass = { kind: 2, arch: 90, version: [1, 7] as const, ...zstd };
+    expect(floor([file("/a", [ptx([8, 7]), sass])])).toMatchObject({ minimum: "550.54.14" });
+  });
+
+  it("is unknown for code of several majors, of which one is loaded", () => {
+    const files = [
+      file("/cuda118.so", [ptx([7, 8])], ["libcudart.so.11.0"]),
+      file("/cuda128.so", [ptx([8, 7])], ["libcudart.so.12"]),
+    ];
+    expect(floor(files)).toEqual({
+      unknown: "its files hold code of CUDA 11 and 12; which of them is loaded is not known",
+    });
+    expect(floor(files, ["/usr/lib/libcudart.so.12.8.90"])).toMatchObject({ toolkit: "12.8" });
+  });
+
+  it("is unknown where no code says its toolkit, and nothing without code", () => {
+    expect(floor([file("/a", [ptx([77, 7])])])).toEqual({
+      unknown: "no file says which toolkit made its GPU code",
+    });
+    expect(floor([])).toBeNull();
+  });
+});
+
+it("NVIDIA's libraries are known by their names", () => {
+  const found = driverFiles([
+    "/usr/lib/x86_64-linux-gnu/libcuda.so.390.30",
+    "/usr/local/cuda-12.8/compat/libcuda.so.570.124.06",
+    "/usr/lib/libcuda.so.1",
+    "/opt/nvidia/cudnn/lib/libcudnn.so.9",
+    "/x/libcudart-9335f6a2.so.12.4.127",
+    "/x/libcudart.so.12",
+    "/x/libcurl.so.4",
+  ]);
+  expect(found.bundled).toEqual([
+    { library: "libcuda", version: "390.30", path: "/usr/lib/x86_64-linux-gnu/libcuda.so.390.30" },
+  ]);
+  expect(found.compat.map(({ version }) => version)).toEqual(["570.124.06"]);
+  expect(found.runtime.map(({ library, version }) => `${library} ${version}`)).toEqual([
+    "libcudnn 9",
+    "libcudart 12.4.127",
+    "libcudart 12",
+  ]);
+});
