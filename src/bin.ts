@@ -4,6 +4,7 @@
 import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./commands/context.ts";
 import { exitCodes } from "./errors.ts";
+import { inputLimits, inputTooLarge } from "./limits.ts";
 import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
@@ -61,7 +62,13 @@ const context: CommandContext = {
 
 async function readStdin(): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Uint8Array);
+    size += (chunk as Uint8Array).length;
+    if (size > inputLimits.facts.bytes)
+      throw inputTooLarge(inputLimits.facts, null, { file: "standard input" });
+  }
   return Buffer.concat(chunks).toString("utf8");
 }
 

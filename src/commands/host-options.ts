@@ -5,6 +5,7 @@ import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
 import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../limits.ts";
 import { printableReport } from "../printable.ts";
 import { isBroken } from "../resolve/host-view.ts";
 import type { CommandContext } from "./context.ts";
@@ -27,7 +28,10 @@ export async function hostFor({ host, gpus }: HostFlags, context: CommandContext
   }
   const { readHost } = await import("../host/read-host.ts");
   if (host === "-") return readHost(await context.readStdin(), "standard input");
-  return readHost(await readTextFile(host, { fix: "imgmatch probe --json writes one" }), host);
+  return readHost(
+    await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" }),
+    host,
+  );
 }
 
 /**

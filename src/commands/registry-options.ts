@@ -1,6 +1,7 @@
 /** The flags of every command that speaks to a registry. */
 
 import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../limits.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { RegistryOptions } from "../registry/create-client.ts";
 import type { CommandContext } from "./context.ts";
@@ -19,7 +20,9 @@ export async function trustOf({
 }: RegistryFlags): Promise<Pick<RegistryOptions, "ca" | "plainHttp">> {
   const { isLoopback } = await import("../registry/endpoint.ts");
   return {
-    ...(ca === undefined ? {} : { ca: await readTextFile(ca, { fix: "name a PEM file with --ca" }) }),
+    ...(ca === undefined
+      ? {}
+      : { ca: await readTextFile(ca, inputLimits.certificates, { fix: "name a PEM file with --ca" }) }),
     plainHttp: (host) => isLoopback(host) || plainHttp.includes(host),
   };
 }

@@ -6,6 +6,7 @@ import { type Place, type Problem, throwProblems } from "../errors.ts";
 import { readContext } from "../io/context.ts";
 import { readTextFile } from "../io/files.ts";
 import { isTemporaryName } from "../io/write-file.ts";
+import { inputLimits } from "../limits.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
@@ -38,7 +39,7 @@ export interface OpenOptions {
  * Throws `ImgmatchError`: every mistake of the matrix at once; `TEMPLATE_…`; `CONTEXT_NOT_FOUND`.
  */
 export async function openFleet(matrixFile: string, options: OpenOptions = {}): Promise<Fleet> {
-  const text = await readTextFile(matrixFile, {
+  const text = await readTextFile(matrixFile, inputLimits.matrix, {
     missingCode: "MATRIX_NOT_FOUND",
     fix: "run imgmatch init to write one, or name another with --matrix",
   });
@@ -135,7 +136,7 @@ function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string):
 
 async function readReferenced(root: string, path: string, at: Place): Promise<string> {
   try {
-    return await readTextFile(join(root, path), { missingCode: "TEMPLATE_NOT_FOUND" });
+    return await readTextFile(join(root, path), inputLimits.template, { missingCode: "TEMPLATE_NOT_FOUND" });
   } catch (error) {
     const fix = "create it, or correct template: in the matrix";
     throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);

@@ -1,10 +1,11 @@
 /** This machine, as the probe asks for it. */
 
-import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
-import { isErrno } from "../io/files.ts";
-import { type Denied, denied, type HostIo } from "./io.ts";
+import { isErrno, readBounded } from "../io/files.ts";
 import { runProgram } from "../io/run-program.ts";
+import { inputLimits } from "../limits.ts";
+import { type Denied, denied, type HostIo } from "./io.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
 export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
@@ -26,7 +27,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
 
 function readText(path: string): string | null | Denied {
   try {
-    return readFileSync(path, "utf8");
+    return readBounded(path, inputLimits.hostFile).toString("utf8");
   } catch (error) {
     return isErrno(error, "EACCES") || isErrno(error, "EPERM") ? denied : null;
   }

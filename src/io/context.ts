@@ -5,10 +5,11 @@ import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../errors.ts";
+import { inputLimits } from "../limits.ts";
 import { type Digest, digestOf } from "../oci/digest.ts";
+import { compareText } from "../oci/text-order.ts";
 import { errnoMessage, isErrno, readTextFile } from "./files.ts";
 import { openPlainFile } from "./plain-file.ts";
-import { compareText } from "../oci/text-order.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */
@@ -80,7 +81,7 @@ async function requireFolder(folder: string, at: Place): Promise<void> {
 
 async function readIgnoreFile(folder: string): Promise<string> {
   try {
-    return await readTextFile(join(folder, ".dockerignore"));
+    return await readTextFile(join(folder, ".dockerignore"), inputLimits.ignoreFile);
   } catch (error) {
     if (error instanceof ImgmatchError && error.code === "FILE_NOT_FOUND") return "";
     throw error;

@@ -1,9 +1,10 @@
 /** The rendered Dockerfiles on disk: many small files, so read and written without a round trip for each. */
 
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno } from "./files.ts";
+import { inputLimits } from "../limits.ts";
+import { errnoMessage, isErrno, readBounded } from "./files.ts";
 import { makeProjectFolder } from "./project-folder.ts";
 import { writeFilesAtomic } from "./write-file.ts";
 
@@ -16,8 +17,12 @@ export function readDockerfiles(root: string): ReadonlyMap<string, string> {
   for (const name of list(join(root, folder))) {
     const path = `${folder}/${name}`;
     try {
-      files.set(path, readFileSync(join(root, path), "utf8").replaceAll("\r\n", "\n"));
+      files.set(
+        path,
+        readBounded(join(root, path), inputLimits.dockerfile, path).toString("utf8").replaceAll("\r\n", "\n"),
+      );
     } catch (error) {
+      if (error instanceof ImgmatchError) throw error;
       const message = `cannot be read: ${errnoMessage(error)}`;
       throw new ImgmatchError({ code: "FILE_UNREADABLE", message, at: { file: path } }, { cause: error });
     }

@@ -1,14 +1,17 @@
 /** Reading files, and what the system says when that fails. */
 
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { type InputLimit, inputTooLarge } from "../limits.ts";
 
 /**
  * Reads UTF-8 text, with line ends made `\n` so that a CRLF checkout gives the same digests.
- * A missing file throws `missingCode`, anything else `FILE_UNREADABLE`, both naming `shown`. `fix` is for a missing one.
+ * A missing file throws `missingCode`, one beyond its limit `INPUT_TOO_LARGE`, anything else `FILE_UNREADABLE`, all naming `shown`.
+ * `fix` is for a missing one.
  */
 export async function readTextFile(
   path: string,
+  limit: InputLimit,
   {
     missingCode = "FILE_NOT_FOUND",
     shown = path,
@@ -16,8 +19,9 @@ export async function readTextFile(
   }: { missingCode?: ProblemCode; shown?: string; fix?: string } = {},
 ): Promise<string> {
   try {
-    return readFileSync(path, "utf8").replaceAll("\r\n", "\n");
+    return readBounded(path, limit, shown).toString("utf8").replaceAll("\r\n", "\n");
   } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
     const missing = isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR");
     throw new ImgmatchError(
       {
@@ -28,6 +32,30 @@ export async function readTextFile(
       },
       { cause: error },
     );
+  }
+}
+
+const chunkBytes = 64 * 1024;
+
+/** The bytes of a file, a pipe or a device. Throws `INPUT_TOO_LARGE` before more than the limit is read, and the system's errors. */
+export function readBounded(path: string, limit: InputLimit, shown = path): Buffer {
+  const file = openSync(path, "r");
+  try {
+    const { size } = fstatSync(file);
+    if (size > limit.bytes) throw inputTooLarge(limit, size, { file: shown });
+    const chunks: Buffer[] = [];
+    let total = 0;
+    for (;;) {
+      // What has no size, or grows, is read until it ends or is too much.
+      const chunk = Buffer.allocUnsafe(Math.max(chunkBytes, size - total + 1));
+      const count = readSync(file, chunk);
+      if (count === 0) return Buffer.concat(chunks, total);
+      total += count;
+      if (total > limit.bytes) throw inputTooLarge(limit, null, { file: shown });
+      chunks.push(chunk.subarray(0, count));
+    }
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -3,13 +3,14 @@
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
+import { inputLimits } from "../limits.ts";
 import { formatLock } from "./format-lock.ts";
 import type { Lock } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";
 
 /** Throws `LOCK_NOT_FOUND` when there is none. */
 export async function readLock(path: string, shown = path): Promise<Lock> {
-  const text = await readTextFile(path, {
+  const text = await readTextFile(path, inputLimits.lock, {
     missingCode: "LOCK_NOT_FOUND",
     shown,
     fix: "run imgmatch build --push to make one, or name another with --lock",

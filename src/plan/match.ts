@@ -1,5 +1,6 @@
 /** How a pattern of `exclude` or `--only` meets a cell. */
 
+import { matchesGlob } from "../glob.ts";
 import type { Cell } from "./cell.ts";
 import { matchesGlob } from "../oci/glob.ts";
 

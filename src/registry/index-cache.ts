@@ -6,11 +6,12 @@ import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { makeFolders } from "../io/folders.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
-import type { Manifest } from "./client.ts";
+import { inputLimits } from "../limits.ts";
 import { digestOf, isDigest } from "../oci/digest.ts";
 import { isRecord, parseJson, text } from "../oci/json.ts";
-import { isBound, type StoredIndex } from "./read-fleet-index.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import type { Manifest } from "./client.ts";
+import { isBound, type StoredIndex } from "./read-fleet-index.ts";
 
 const cacheVersion = 1;
 
@@ -34,7 +35,7 @@ export async function readCachedIndex(
 ): Promise<CachedIndex | null> {
   const path = cachePath(folder, reference);
   try {
-    const [content, { mtimeMs }] = await Promise.all([readTextFile(path), stat(path)]);
+    const [content, { mtimeMs }] = await Promise.all([readTextFile(path, inputLimits.lock), stat(path)]);
     const stored = parseCached(content, reference);
     return stored === null ? null : { stored, confirmedAt: mtimeMs };
   } catch {

@@ -4,27 +4,30 @@ import { expect, test } from "vitest";
 import { writeDockerfiles } from "../../src/io/dockerfiles.ts";
 import { readTextFile } from "../../src/io/files.ts";
 import { writeFileAtomic } from "../../src/io/write-file.ts";
+import { inputLimits } from "../../src/limits.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 
 test("text is read with one kind of line end", async () => {
   const root = makeFolder({ "a.txt": "one\r\ntwo\nthree\r" });
-  expect(await readTextFile(join(root, "a.txt"))).toBe("one\ntwo\nthree\r");
+  expect(await readTextFile(join(root, "a.txt"), inputLimits.lock)).toBe("one\ntwo\nthree\r");
 });
 
 test("what cannot be read names the file and the code that was asked for", async () => {
   const root = makeFolder({ "a.txt": "" });
   await expect(
-    readTextFile("gone.txt", { missingCode: "MATRIX_NOT_FOUND", fix: "write one" }),
+    readTextFile("gone.txt", inputLimits.lock, { missingCode: "MATRIX_NOT_FOUND", fix: "write one" }),
   ).rejects.toMatchObject({
     problems: [
       { code: "MATRIX_NOT_FOUND", message: "no such file", at: { file: "gone.txt" }, fix: "write one" },
     ],
   });
-  await expect(readTextFile(join(root, "a.txt", "b"), { shown: "b" })).rejects.toMatchObject({
+  await expect(
+    readTextFile(join(root, "a.txt", "b"), inputLimits.lock, { shown: "b" }),
+  ).rejects.toMatchObject({
     code: "FILE_NOT_FOUND",
   });
-  await expect(readTextFile(root)).rejects.toMatchObject({ code: "FILE_UNREADABLE" });
+  await expect(readTextFile(root, inputLimits.lock)).rejects.toMatchObject({ code: "FILE_UNREADABLE" });
 });
 
 test("writing makes folders, replaces the file and leaves nothing beside it", async () => {
@@ -70,3 +73,14 @@ test(
     );
   },
 );
+
+test("what is too large is refused before it is read, also where it has no size", async () => {
+  const limit = { what: "the note", bytes: 3, fix: "write less" };
+  const root = makeFolder({ "a.txt": "1234", "b.txt": "123" });
+  expect(await readTextFile(join(root, "b.txt"), limit)).toBe("123");
+  await expect(readTextFile(join(root, "a.txt"), limit, { shown: "a.txt" })).rejects.toThrow(
+    "a.txt: INPUT_TOO_LARGE: the note has 4 bytes, the limit is 3\n  fix: write less",
+  );
+  if (process.platform === "win32") return;
+  await expect(readTextFile("/dev/zero", limit)).rejects.toThrow("has more than 3 bytes, the limit is 3");
+});
