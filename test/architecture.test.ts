@@ -60,12 +60,11 @@ const folderOf = (path: string) =>
   path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
 
 /** What every room may import. */
-const everywhere: readonly string[] = ["glob", "limits", "printable"];
+const everywhere: readonly string[] = ["limits", "printable"];
 
 /** Which rooms each room may import, types included; `CONTRIBUTING.md` says why. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   errors: [],
-  glob: [],
   limits: ["errors"],
   hardware: ["errors"],
   oci: ["errors"],

@@ -1,14 +1,19 @@
-/** Patterns of names: `*` stands for any text, all else for itself. */
+/** Patterns with `*`, without an expression: tried at every character for every `*`, one takes minutes. */
 
-const expressions = new Map<string, RegExp>();
-
-/** Whether the whole text meets the pattern. */
+/** Whether a text is the pattern, each `*` standing for any characters. */
 export function matchesGlob(pattern: string, text: string): boolean {
-  let expression = expressions.get(pattern);
-  if (expression === undefined) {
-    const parts = pattern.split("*").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-    expression = new RegExp(`^${parts.join(".*")}$`, "s");
-    expressions.set(pattern, expression);
+  const [first = "", ...parts] = pattern.split("*");
+  const last = parts.pop();
+  if (last === undefined) return pattern === text;
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last))
+    return false;
+  const end = text.length - last.length;
+  let at = first.length;
+  for (const part of parts) {
+    // The first place is as good as any later one: it leaves the most for the parts behind.
+    const found = text.indexOf(part, at);
+    if (found < 0 || found + part.length > end) return false;
+    at = found + part.length;
   }
-  return expression.test(text);
+  return true;
 }

@@ -1,6 +1,5 @@
 /** How a pattern of `exclude` or `--only` meets a cell. */
 
-import { matchesGlob } from "../glob.ts";
 import type { Cell } from "./cell.ts";
 import { matchesGlob } from "../oci/glob.ts";
 

@@ -1,7 +1,6 @@
 /** Pins: what the user fixes by hand, `axis=value`. A value is exact text, a glob, a version prefix or a semver range. */
 
 import { ImgmatchError } from "../errors.ts";
-import { matchesGlob } from "../glob.ts";
 import type { Lock } from "../lock/lock.ts";
 import { misfit } from "./misfit.ts";
 import type { Misfit } from "./verdict.ts";
