@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesGlob } from "../src/glob.ts";
+import { matchesGlob } from "../../src/oci/glob.ts";
 
 test.each([
   ["*", "", true],
