@@ -35,6 +35,11 @@ export function isPrintable(text: string): boolean {
   return text.search(all) < 0;
 }
 
+/** Whether {@link printableLines} leaves a text as it is. */
+export function hasPrintableLines(text: string): boolean {
+  return text.search(allButLines) < 0;
+}
+
 function escaped(characters: string): string {
   // A pair of surrogates is two escapes.
   return [...Array(characters.length).keys()]

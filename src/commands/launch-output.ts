@@ -3,6 +3,7 @@
 import type { Tags } from "yaml";
 import { shellCommand } from "../launch/shell.ts";
 import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "../launch/target.ts";
+import { hasPrintableLines } from "../printable.ts";
 import type { CommandContext } from "./context.ts";
 
 /** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */
@@ -13,8 +14,8 @@ function withoutMerge(tags: Tags): Tags {
   return tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:merge");
 }
 
-/** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters). */
-const escaped = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+/** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters), and is printable. */
+const refused = /[\ufffe\uffff]/g;
 
 /**
  * What a reader of YAML 1.1 takes for more or less than this text unless it is quoted: the types of a default value and of a merge
@@ -29,13 +30,20 @@ export async function yamlText(value: Json): Promise<string> {
   visit(document, {
     Scalar: (_key, node) => {
       if (typeof node.value !== "string") return;
-      if (node.value.search(escaped) >= 0 || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
+      const plain = hasPrintableLines(node.value) && node.value.search(refused) < 0;
+      if (!plain || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
     },
   });
   // Only double quotes know escapes, and there the package writes these characters all the same.
-  return document
-    .toString(yamlOptions)
-    .replace(escaped, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return [...document.toString(yamlOptions)].map(escapeOutsider).join("");
+}
+
+/** Of YAML's escapes the one that fits (5.7 Escape Sequences): half of a character, as JSON knows it, is none there. */
+function escapeOutsider(character: string): string {
+  if (hasPrintableLines(character) && character.search(refused) < 0) return character;
+  const code = character.codePointAt(0) ?? 0;
+  const [letter, digits] = code > 0xffff ? ["U", 8] : ["u", 4];
+  return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
 }
 
 export async function printLaunch(

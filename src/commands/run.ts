@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { runImage } from "../launch/run.ts";
-import { shellWord } from "../launch/shell.ts";
+import { shellCommand } from "../launch/shell.ts";
 import { docker } from "../launch/targets/docker.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { resolveImage } from "../resolve/resolve.ts";
@@ -39,11 +39,11 @@ export async function run(flags: RunFlags, context: CommandContext): Promise<Exi
     tty: context.terminal.interactive,
   };
   if (flags.dryRun) {
-    const { argv } = docker.command({ ...request, tty: false });
+    const command = docker.command({ ...request, tty: false });
     context.out(
       flags.json
-        ? `${JSON.stringify({ schemaVersion: 1, argv }, null, 2)}\n`
-        : `${argv.map(shellWord).join(" ")}\n`,
+        ? `${JSON.stringify({ schemaVersion: 1, argv: command.argv }, null, 2)}\n`
+        : `${shellCommand(command)}\n`,
     );
     return exitCodes.ok;
   }

@@ -1,6 +1,8 @@
 /** POSIX shell quoting. Every command that imgmatch prints goes through {@link shellCommand}. */
 
+import { hasPrintableLines } from "../printable.ts";
 import type { LaunchCommand } from "./target.ts";
+import { unsupported } from "./unsupported.ts";
 
 /**
  * One word of a shell: what needs no quotes stays as it is, everything else stands in single quotes, within which a shell
@@ -13,8 +15,19 @@ export function shellWord(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** A command with the variables that are set for it alone: `NV_GPU=0,1 nvidia-docker run …`. */
+/**
+ * A command with the variables that are set for it alone: `NV_GPU=0,1 nvidia-docker run …`. Throws `LAUNCH_UNSUPPORTED` for a word
+ * that cannot be shown as it is: a line to be copied must be the line that is meant.
+ */
 export function shellCommand({ argv, env }: LaunchCommand): string {
+  for (const word of [...argv, ...Object.values(env)]) {
+    if (hasPrintableLines(word)) continue;
+    throw unsupported(
+      "a command line",
+      `show ${JSON.stringify(word)}, which holds control characters or invisible ones`,
+      "take them out, or write the launch with --json, which escapes them",
+    );
+  }
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`);
   return [...assignments, shellWords(argv)].join(" ");
 }

@@ -10,7 +10,9 @@ const unprintable = /[^\t\n\r\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ud800-\udfff\ue
 
 it("writes any text so that every YAML reader reads it again", async () => {
   const text = fc.string({
-    unit: fc.constantFrom(..."ab: '\"\\\t\u007f\u0085\u009f\u2028\u2029\ufeff\uffffé😀"),
+    unit: fc.constantFrom(
+      ..."ab: '\"\\\t\u001b\u0007\u007f\u0085\u009f\u200b\u202e\u2028\u2029\u2066\ufeff\uffffé😀\u{e0041}",
+    ),
   });
   await fc.assert(
     fc.asyncProperty(fc.array(text), fc.dictionary(text, text), async (args, env) => {

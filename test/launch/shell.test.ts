@@ -141,3 +141,13 @@ function expected({ argv, env }: LaunchCommand): readonly string[] {
   );
   return [...argv, ...variables];
 }
+
+it.each(["\u001b[2J", "a\u202eb", "\u0007", "a\u200bb", "\r"])(
+  "prints no line that is another one on a terminal: %j",
+  (word) => {
+    const command: LaunchCommand = { argv: ["docker", "run", word], env: {} };
+    expect(() => shellCommand(command)).toThrow(expect.objectContaining({ code: "LAUNCH_UNSUPPORTED" }));
+    const variable: LaunchCommand = { argv: ["docker"], env: { A: word } };
+    expect(() => shellCommand(variable)).toThrow(expect.objectContaining({ code: "LAUNCH_UNSUPPORTED" }));
+  },
+);
