@@ -1,6 +1,6 @@
 /**
  * A process that does nothing but attack, so that its memory is that of the code under attack:
- * `bombard.ts SEED RUNS ATTACK…`. Prints `at ATTACK INDEX` while it goes on, and a report as JSON at the end.
+ * `bombard.ts SEED FIRST RUNS ATTACK…`. Prints `at ATTACK INDEX` while it goes on, and a report as JSON at the end.
  */
 
 import { readFileSync, writeSync } from "node:fs";
@@ -21,10 +21,10 @@ export interface Report {
   readonly peakMiB: number;
 }
 
-const [seed = 1, runs = 1] = process.argv.slice(2, 4).map(Number);
+const [seed = 1, first = 0, runs = 1] = process.argv.slice(2, 5).map(Number);
 const all = { ...attacks, ...answers };
 export type AnyAttack = keyof typeof all;
-const names = process.argv.slice(4) as AnyAttack[];
+const names = process.argv.slice(5) as AnyAttack[];
 const refused: Record<string, number> = {};
 const failures: string[] = [];
 let survived = 0;
@@ -32,8 +32,8 @@ let slowestMs = 0;
 let slowest = "";
 
 for (const name of names) {
-  for (let index = 0; index < runs; index++) {
-    if (index % 50 === 0) writeSync(1, `at ${name} ${index}\n`);
+  for (let index = first; index < first + runs; index++) {
+    if ((index - first) % 50 === 0) writeSync(1, `at ${name} ${index}\n`);
     const before = process.cpuUsage();
     try {
       await all[name](randomFrom(seed, index));

@@ -9,14 +9,19 @@ import type { Report } from "./bombard.ts";
 const program = fileURLToPath(new URL("./bombard.ts", import.meta.url));
 
 export const runs = Number(process.env.HOSTILE_RUNS ?? 4000);
-export const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
+export const chosenSeed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
 /** Fifty inputs in a row take some milliseconds. */
 const silenceMs = 30_000;
 
 /** Attacks in a process of their own, which is killed when it stops saying where it is. */
-export function bombard(name: AttackName | keyof typeof answers, count: number): Promise<Report> {
+export function bombard(
+  name: AttackName | keyof typeof answers,
+  count: number,
+  { seed, first }: { readonly seed: number; readonly first: number } = { seed: chosenSeed, first: 0 },
+): Promise<Report> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--import", "tsx", program, String(seed), String(count), name]);
+    const numbers = [seed, first, count].map(String);
+    const child = spawn(process.execPath, ["--import", "tsx", program, ...numbers, name]);
     let last = "";
     let complaint = "";
     const hangs = () => {

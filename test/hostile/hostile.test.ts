@@ -1,18 +1,18 @@
 /**
- * Damaged cpuinfo, nvidia-smi, facts, locks and nodes: never an exception that is not one of our codes, never a hang, never more
+ * Damaged cpuinfo, nvidia-smi, facts, locks, nodes, programs and images: never an exception that is not one of our codes, never a hang, never more
  * than 200 MB. HOSTILE_RUNS is the number of inputs, HOSTILE_SEED repeats a run.
  */
 
 import { describe, expect, it } from "vitest";
 import { answers } from "./answers.ts";
 import { type AttackName, attacks } from "./attacks.ts";
-import { bombard, runs, seed } from "./bombarded.ts";
+import { bombard, chosenSeed, runs } from "./bombarded.ts";
 
 const names = Object.keys(attacks) as AttackName[];
 /** So long takes only what hangs; a busy machine alone can take a second. */
 const perInputMs = 5000;
 
-describe(`${runs} hostile inputs (HOSTILE_SEED=${seed})`, () => {
+describe(`${runs} hostile inputs (HOSTILE_SEED=${chosenSeed})`, () => {
   const each = Math.ceil(runs / names.length);
 
   it.concurrent.each(names.map((name) => [name]))("%s", { timeout: 600_000 }, async (name) => {
@@ -27,7 +27,15 @@ describe(`${runs} hostile inputs (HOSTILE_SEED=${seed})`, () => {
   });
 });
 
-describe(`${runs} damaged locks, indexes, facts and labels (HOSTILE_SEED=${seed})`, () => {
+describe("inputs that did not end once", () => {
+  it.concurrent.each([["layer", 99, 3788]] as const)(
+    "%s, seed %i, input %i",
+    { timeout: 60_000 },
+    async (name, seed, first) => expect((await bombard(name, 1, { seed, first })).failures).toEqual([]),
+  );
+});
+
+describe(`${runs} damaged locks, indexes, facts and labels (HOSTILE_SEED=${chosenSeed})`, () => {
   const printing = Object.keys(answers) as (keyof typeof answers)[];
   const each = Math.ceil(runs / printing.length);
 

@@ -34,9 +34,9 @@ const types: Readonly<Record<string, TarEntry["type"]>> = {
 };
 
 interface Extension {
-  path?: string;
-  target?: string;
-  size?: number;
+  path?: string | undefined;
+  target?: string | undefined;
+  size?: number | undefined;
   isSparse?: boolean;
 }
 
@@ -68,10 +68,16 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
       if (ownSize > maxExtension)
         throw invalidImage(`${name}: entry ${count} has a name of ${ownSize} bytes`);
       const bytes = await reader.take(ownSize);
-      await drain(reader.pass(padding(ownSize)));
-      if (kind === "g") always = { ...always, ...paxRecords(bytes) };
-      else if (kind === "x") next = { ...next, ...paxRecords(bytes) };
-      else next = { ...next, [kind === "L" ? "path" : "target"]: text(bytes) };
+      if (bytes.length < ownSize) throw cutOff(name);
+      await skip(reader, padding(ownSize));
+      if (kind === "L" || kind === "K") {
+        next = { ...next, [kind === "L" ? "path" : "target"]: text(bytes) };
+        continue;
+      }
+      const records = paxRecords(bytes);
+      if (records === null) throw invalidImage(`${name}: entry ${count} has damaged pax records`);
+      if (kind === "g") always = { ...always, ...records };
+      else next = { ...next, ...records };
       continue;
     }
     const extension = { ...always, ...next };
@@ -80,14 +86,12 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
     const type = types[kind] ?? "other";
     // Links of old writers claim their target's size and hold nothing.
     let left = type === "file" || type === "other" ? size : 0;
-    const skipped = left + padding(left);
-    let read = 0;
+    const behind = padding(left);
     const content = (async function* () {
       while (left > 0) {
         const piece = await reader.next(left);
-        if (piece === null) throw invalidImage(`${name}: ends in the middle of an entry`);
+        if (piece === null) throw cutOff(name);
         left -= piece.length;
-        read += piece.length;
         yield piece;
       }
     })();
@@ -99,14 +103,24 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
       isSparse: kind === "S" || extension.isSparse === true,
       content,
     };
-    // However much of the content somebody has read.
+    // However much of the content somebody has read, or held for the damage of a file.
+    const unread = left;
     left = 0;
-    await drain(reader.pass(skipped - read));
+    if ((await skip(reader, unread)) < unread) throw cutOff(name);
+    // Not every writer fills the last block.
+    await skip(reader, behind);
   }
 }
 
-async function drain(chunks: AsyncGenerator<Uint8Array>): Promise<void> {
-  for await (const _ of chunks);
+/** Answers how many of the bytes were there. */
+async function skip(reader: ChunkReader, length: number): Promise<number> {
+  let skipped = 0;
+  for await (const piece of reader.pass(length)) skipped += piece.length;
+  return skipped;
+}
+
+function cutOff(name: string): Error {
+  return invalidImage(`${name}: ends in the middle of an entry`);
 }
 
 function padding(size: number): number {
@@ -134,20 +148,27 @@ function ustarPath(header: Uint8Array): string {
   return prefix === "" ? name : `${prefix}/${name}`;
 }
 
-/** `length key=value\n`, over and over. */
-function paxRecords(bytes: Uint8Array): Extension {
+/**
+ * `length key=value\n`, over and over; null for anything else: with a name or a length lost, every file behind would be another.
+ * Each record ends behind its own `=`, so that none has no length.
+ */
+function paxRecords(bytes: Uint8Array): Extension | null {
   const found: Extension = {};
   for (let at = 0; at < bytes.length; ) {
-    const space = bytes.indexOf(32, at);
-    const length = space === -1 ? 0 : Number(text(bytes.subarray(at, space)));
-    if (!Number.isInteger(length) || length <= space - at || at + length > bytes.length) break;
-    const record = text(bytes.subarray(space + 1, at + length - 1));
-    const [key, value] = [record.slice(0, record.indexOf("=")), record.slice(record.indexOf("=") + 1)];
-    if (key === "path") found.path = value;
-    else if (key === "linkpath") found.target = value;
-    else if (key === "size" && /^\d{1,15}$/.test(value)) found.size = Number(value);
+    const space = bytes.indexOf(0x20, at);
+    const digits = space === -1 ? "" : text(bytes.subarray(at, space));
+    const end = /^\d{1,9}$/.test(digits) ? at + Number(digits) : 0;
+    const equals = bytes.subarray(0, end).indexOf(0x3d, space + 1);
+    if (end > bytes.length || equals === -1 || bytes[end - 1] !== 0x0a) return null;
+    const key = text(bytes.subarray(space + 1, equals));
+    const value = text(bytes.subarray(equals + 1, end - 1));
+    // An empty value takes the key back: what the header says counts.
+    if (key === "size" && !/^\d{0,15}$/.test(value)) return null;
+    if (key === "path") found.path = value || undefined;
+    else if (key === "linkpath") found.target = value || undefined;
+    else if (key === "size") found.size = value === "" ? undefined : Number(value);
     else if (key.startsWith("GNU.sparse.")) found.isSparse = true;
-    at += length;
+    at = end;
   }
   return found;
 }
