@@ -2,7 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
-import type { FindCellOf } from "./existing-cells.ts";
+import type { FindCells } from "./existing-cells.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { misfit } from "./misfit.ts";
 import { checkPins, type Pins } from "./pins.ts";
@@ -15,6 +15,7 @@ import { checkKernel } from "./rules/kernel.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
+import { type Trial, tryCures } from "./working-fix.ts";
 
 /** What of a locked image the rules ask. */
 export type JudgedImage = Pick<LockedImage, "platform" | "requires" | "digest" | "axes">;
@@ -26,7 +27,7 @@ export interface JudgeOptions {
   /** The user asks for an image with GPU code, and for none where none fits. */
   readonly requireGpu?: boolean;
   /** What the lock has besides, so that no fix proposes to add it. */
-  readonly existing?: FindCellOf;
+  readonly existing?: FindCells;
 }
 
 /**
@@ -44,11 +45,11 @@ export function judgeImage(image: JudgedImage, host: HostFacts, options: JudgeOp
 export function judgeView(image: JudgedImage, host: HostView, options: JudgeOptions = {}): Verdict {
   for (const rule of rules) {
     const found = rule(image, host, options);
-    if (found !== null) return found;
+    if (found !== null) return tryCures(found, image, host, trial, options.existing);
   }
   if (image.requires.cuda === null) return { ok: true, tier: "native", code: [] };
   const served = serveGpus(image.requires.cuda, host);
-  return "ok" in served ? served : served[0];
+  return "ok" in served ? served : tryCures(served[0], image, host, trial, options.existing);
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
@@ -57,10 +58,20 @@ export function findMisfits(
   host: HostView,
   options: JudgeOptions = {},
 ): readonly Misfit[] {
+  return untried(image, host, options).map((found) => tryCures(found, image, host, trial, options.existing));
+}
+
+function untried(image: JudgedImage, host: HostView, options: JudgeOptions): readonly Misfit[] {
   const found = rules.map((rule) => rule(image, host, options)).filter((each) => each !== null);
   const served = image.requires.cuda === null ? null : serveGpus(image.requires.cuda, host);
   return served === null || "ok" in served ? found : [...found, ...served];
 }
+
+/** Of hardware alone: whether it is built and asked for is another matter. */
+const trial: Trial = ({ platform, requires, axes }, host) =>
+  new Set(untried({ platform, requires, axes, digest: triedDigest }, host, {}).map(({ code }) => code));
+
+const triedDigest = `sha256:${"0".repeat(64)}` as const;
 
 type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
 
@@ -72,10 +83,7 @@ const rules: readonly Rule[] = [
   ({ platform }, host) => checkPlatform(platform, host),
   ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
   // Features of another architecture are no lack of this CPU.
-  ({ platform, requires, axes }, host, { existing }) =>
-    sameArchitecture(platform, host)
-      ? checkCpu(requires.cpu, host, (march) => existing?.(axes, march) ?? null)
-      : null,
+  ({ platform, requires }, host) => (sameArchitecture(platform, host) ? checkCpu(requires.cpu, host) : null),
   ({ requires }, host) => checkKernel(requires.kernel, host),
 ];
 
@@ -85,19 +93,21 @@ function sameArchitecture(platform: string, host: HostView): boolean {
 
 function checkBuilt(digest: string | null): Misfit | null {
   return digest === null
-    ? misfit("NOT_BUILT", "has no digest in the lock: it was never built", "run imgmatch build")
+    ? misfit("NOT_BUILT", "has no digest in the lock: it was never built", [
+        { text: "run imgmatch build", remedy: { kind: "build" } },
+      ])
     : null;
 }
 
 function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: JudgeOptions): Misfit | null {
   if (gpuCode && cpuOnly === true)
-    return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", "leave --cpu out");
+    return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", [
+      { text: "leave --cpu out", remedy: { kind: "option", leaveOut: "cpuOnly" } },
+    ]);
   if (gpuCode || requireGpu !== true) return null;
-  return misfit(
-    "PIN_MISMATCH",
-    "has no GPU code, an image with is asked for (--require-gpu)",
-    "leave --require-gpu out",
-  );
+  return misfit("PIN_MISMATCH", "has no GPU code, an image with is asked for (--require-gpu)", [
+    { text: "leave --require-gpu out", remedy: { kind: "option", leaveOut: "requireGpu" } },
+  ]);
 }
 
 /** `--pin cuda=none` asks for a CPU image as clearly as `--cpu` does. */

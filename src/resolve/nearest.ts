@@ -5,9 +5,9 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { existingCells } from "./existing-cells.ts";
 import { viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
+import type { ResolveOptions } from "./options.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import { plainPins } from "./pins.ts";
-import type { ResolveOptions } from "./options.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
 
 export interface Miss {

@@ -66,7 +66,19 @@ export function checkPins(axes: Readonly<Record<string, string>>, pins: Pins): M
   return misfit(
     "PIN_MISMATCH",
     `${axis}=${pin.text} is asked for, ${actual}`,
-    without.length === 0 ? `${pinned} or leave the pin out` : [pinned, out].filter(Boolean).join(" and "),
+    [
+      {
+        text:
+          without.length === 0
+            ? `${pinned} or leave the pin out`
+            : [pinned, out].filter(Boolean).join(" and "),
+        remedy: {
+          kind: "pins",
+          set: Object.fromEntries(instead.flatMap(([name, has]) => (has === undefined ? [] : [[name, has]]))),
+          drop: without,
+        },
+      },
+    ],
     others.length,
   );
 }

@@ -4,6 +4,7 @@ import { ImgmatchError, InternalError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference } from "../oci/immutable-reference.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import { existingCells } from "./existing-cells.ts";
 import { viewHost } from "./host-view.ts";
 import { judgeView } from "./judge.ts";
@@ -14,7 +15,6 @@ import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import { type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
-import { sortedEntries } from "../oci/text-order.ts";
 
 export type { ResolveOptions } from "./options.ts";
 export type { Candidate } from "./order-steps.ts";

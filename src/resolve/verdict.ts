@@ -1,6 +1,7 @@
 /** The answer for one image on one host, and for a whole lock. */
 
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
+import type { Cure } from "./remedy.ts";
 
 export const reasonCodes = [
   "ARCH_MISMATCH",
@@ -46,8 +47,10 @@ export interface Misfit {
   readonly code: ReasonCode;
   /** What clashes, with both numbers. */
   readonly message: string;
-  /** The smallest change that would make it fit. */
+  /** The smallest change that takes this reason away. An image may have others: `why-not` lists them all. */
   readonly fix: string;
+  /** The alternatives of `fix`, as data. */
+  readonly cures: readonly Cure[];
   /** By how much it misses, in the rule's own unit: features, branches, pins. 1 where there is nothing to count. */
   readonly by?: number;
 }
@@ -93,9 +96,11 @@ export interface Match {
   readonly reasons: readonly string[];
 }
 
+/** The first reason against an image. It may not be the only one: `why-not` lists all. */
 export interface Rejection {
   readonly cell: string;
   readonly code: ReasonCode;
   readonly message: string;
+  /** What takes this reason away. */
   readonly fix: string;
 }

@@ -45,6 +45,7 @@ it.each(reasonCodes)("%s is reachable, with a message and a fix", (code) => {
   expect(found).toEqual({
     ...("by" in found ? { by: expect.any(Number) } : {}),
     ok: false,
+    cures: expect.any(Array),
     code,
     message: expect.stringMatching(/\S/),
     fix: expect.stringMatching(/\S/),

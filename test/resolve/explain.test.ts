@@ -138,10 +138,10 @@ describe("explainResolution", () => {
             fix: repair the host; to run without the GPUs, ask for a CPU image (--cpu)
         arm
           ARCH_MISMATCH: is built for linux/arm64, this host is linux/amd64
-            fix: add a cell whose march belongs to linux/amd64
+            fix: take cpu, which has platform linux/amd64
         old
           NO_GPU_CODE: has sm_80, none of which runs on GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
-            fix: add compute=9.0 to the image's cell"
+            fix: take one, which has compute=sm_90"
     `);
     const wished = explainResolution(lock, host, { cpuOnly: true });
     expect(wished.filter((line) => line.includes("HOST_BROKEN"))).toHaveLength(1);

@@ -18,7 +18,7 @@ describe("whyNot", () => {
     expect(answer.rank).toBeNull();
     expect(answer.reasons.map(({ code }) => code)).toEqual(["DRIVER_TOO_OLD", "NO_GPU_CODE"]);
     expect(answer.reasons[0]?.fix).toContain("470.57.02 → >= 525.60.13");
-    expect(answer.reasons[1]?.fix).toContain("add compute=8.0");
+    expect(answer.reasons[1]?.fix).toBe("take new, which has compute=sm_80,compute_80");
   });
 
   it("says that the match is the match, and what it beats", () => {

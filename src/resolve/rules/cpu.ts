@@ -4,14 +4,10 @@ import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import type { CpuRequirement } from "../../lock/lock.ts";
 import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
+import type { Cure } from "../remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
-/** `cellOf`: the cell beside this one with another march, where the fleet has it. */
-export function checkCpu(
-  { march, features }: CpuRequirement,
-  host: HostView,
-  cellOf: (march: string) => string | null = () => null,
-): Misfit | null {
+export function checkCpu({ march, features }: CpuRequirement, host: HostView): Misfit | null {
   const present = host.features;
   if (features.length === 0) return null;
   if (present === null) {
@@ -36,23 +32,31 @@ export function checkCpu(
     `needs ${listSome(missing)} (${march}), ${describeLack(missing, hidden, open)}`,
     open.length === missing.length
       ? "run imgmatch probe on the host itself, where the kernel tells them"
-      : `${lowerMarch(host, march, cellOf)}in a virtual machine, expose ${listSome(missing, 4)} to the guest`,
+      : [
+          ...lowerMarch(host, march),
+          exposed(
+            missing.filter((feature) => !hidden.includes(feature)),
+            hidden,
+          ),
+        ],
     missing.length,
   );
 }
 
-/** The cell that serves this host, to be added only where the fleet does not have it. */
-function lowerMarch(
-  { cpu: { level } }: HostView,
-  march: string,
-  cellOf: (march: string) => string | null,
-): string {
-  if (level === null) return "add a cell with a march that this host runs, or, ";
-  if (level === march) return "";
-  const there = cellOf(level);
-  return there === null
-    ? `add a cell with march=${level}, or, `
-    : `take ${there}, which has march=${level}, or, `;
+/** The cell that serves this host. */
+function lowerMarch({ cpu: { level } }: HostView, march: string): readonly Cure[] {
+  if (level === null) return [{ text: "add a cell with a march that this host runs", remedy: null }];
+  if (level === march) return [];
+  return [{ text: `add a cell with march=${level}`, remedy: { kind: "cell", axes: { march: level } } }];
+}
+
+/** What no kernel prints stays unseen in a guest, too: there the image has to do without. */
+function exposed(visible: readonly string[], hidden: readonly string[]): Cure {
+  const expose =
+    visible.length === 0 ? [] : [`in a virtual machine, expose ${listSome(visible, 4)} to the guest`];
+  if (hidden.length === 0) return { text: expose.join(), remedy: { kind: "features", features: visible } };
+  const without = `list ${listSome(hidden, 4)} under the march's without, where no program uses it`;
+  return { text: [...expose, without].join(" and "), remedy: null };
 }
 
 function describeLack(

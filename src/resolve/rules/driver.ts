@@ -1,7 +1,7 @@
 /** Rule: the host's kernel driver, or a driver library inside the image, serves the image's CUDA toolkit. */
 
-import { compatAllowsClass } from "../../hardware/forward-compat.ts";
 import { cudaOfDriver, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { compatAllowsClass } from "../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
   compareDriverVersions,
@@ -14,6 +14,7 @@ import {
 import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
+import type { Cure } from "../remedy.ts";
 import type { Misfit, Tier } from "../verdict.ts";
 import { updateDriver } from "./remedy.ts";
 import type { RuleSteps } from "./rule-steps.ts";
@@ -117,7 +118,13 @@ function checkBundledDriver(
     return misfit(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, this host has ${driverText}`,
-      `install that driver: ${driverText} → ${version}, or add a cell that bundles ${driverText}`,
+      [
+        {
+          text: `install that driver: ${driverText} → ${version}`,
+          remedy: { kind: "driver", version, atLeast: false },
+        },
+        { text: `add a cell that bundles ${driverText}`, remedy: null },
+      ],
     );
   }
   const floor = parseDriverVersion(floorOf(toolkit) ?? "");
@@ -167,7 +174,7 @@ function refuseCompat(
   nvidia: NvidiaView,
   driver: DriverVersion,
 ): Misfit | null {
-  const no = (why: string, fix: string) =>
+  const no = (why: string, fix: string | readonly Cure[]) =>
     misfit("COMPAT_NOT_SUPPORTED", `its forward-compatibility package ${compat.package} ${why}`, fix);
   const update = updateDriver(compat.package, nvidia, ", which needs no package");
   if (nvidia.scale === "wsl") {

@@ -1,11 +1,13 @@
 /** Rule: every visible GPU finds code that it runs, machine code or PTX that the driver understands. */
 
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../oci/text-order.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
+import type { Cure } from "../remedy.ts";
 import type { CodeFit, Misfit } from "../verdict.ts";
 import type { DriverService } from "./driver.ts";
 import { addCode, someDriverOffers } from "./remedy.ts";
@@ -24,11 +26,13 @@ export function checkGpuCode(
   let ptxTooNew: Misfit | null = null;
   for (const gpu of gpus) {
     const runnable = runnableCode(targets, gpu);
-    const usable = runnable.filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
+    const usable = usableCode(targets, gpu, service);
     const best = usable[0];
     if (best !== undefined) fits.push(best);
-    else if (runnable[0] === undefined) return noCode(code, toolkit, gpu, gpus);
-    else ptxTooNew ??= tooNew(runnable[0], toolkit, gpu, gpus, service);
+    else if (runnable[0] === undefined) {
+      const lacking = gpus.filter((each) => runnableCode(targets, each).length === 0);
+      return noCode(code, toolkit, gpu, lacking, lacking.length < gpus.length);
+    } else ptxTooNew ??= tooNew(runnable[0], targets, toolkit, gpu, gpus, service);
   }
   return ptxTooNew ?? fits;
 }
@@ -39,6 +43,15 @@ export function compareCodeFits(a: CodeFit, b: CodeFit): number {
     a.distance - b.distance ||
     compareText(a.target, b.target)
   );
+}
+
+/** Without the PTX that the driver does not understand. */
+function usableCode(
+  targets: readonly GpuTarget[],
+  gpu: GpuView,
+  service: DriverService | null,
+): readonly CodeFit[] {
+  return runnableCode(targets, gpu).filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
 }
 
 function runnableCode(targets: readonly GpuTarget[], { compute }: GpuView): readonly CodeFit[] {
@@ -66,7 +79,8 @@ function noCode(
   code: readonly string[],
   toolkit: string,
   { label, compute }: GpuView,
-  gpus: readonly GpuView[],
+  lacking: readonly GpuView[],
+  others: boolean,
 ): Misfit {
   const has = code.length === 0 ? "no GPU code" : code.join(", ");
   if (compute === null) {
@@ -77,17 +91,25 @@ function noCode(
     );
   }
   const number = formatComputeCapability(compute);
-  // Hiding one of several equal GPUs leaves the others.
-  const others = gpus.some((gpu) => gpu.compute !== null && formatComputeCapability(gpu.compute) !== number);
-  return misfit(
-    "NO_GPU_CODE",
-    `has ${has}, none of which runs on ${label}, compute capability ${number}`,
-    `${addCode(toolkit, compute)}${others ? ", or hide this GPU" : ""}`,
-  );
+  return misfit("NO_GPU_CODE", `has ${has}, none of which runs on ${label}, compute capability ${number}`, [
+    addCodes(toolkit, lacking),
+    ...(others ? [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }] : []),
+  ]);
+}
+
+/** For every GPU that finds none: with code for one of them the image would still not run. */
+function addCodes(toolkit: string, lacking: readonly GpuView[]): Cure {
+  const computes = lacking.flatMap(({ compute }) => (compute === null ? [] : [compute]));
+  const distinct = [...new Map(computes.map((each) => [formatComputeCapability(each), each])).values()];
+  const cures = distinct.map((each) => addCode(toolkit, each));
+  const [only] = cures;
+  if (only !== undefined && cures.length === 1 && computes.length === lacking.length) return only;
+  return { text: cures.map(({ text }) => text).join(", and "), remedy: null };
 }
 
 function tooNew(
   best: CodeFit,
+  targets: readonly GpuTarget[],
   toolkit: string,
   { label, compute }: GpuView,
   gpus: readonly GpuView[],
@@ -99,12 +121,23 @@ function tooNew(
     "PTX_TOO_NEW",
     `${label}, compute capability ${number}, would run ${best.target} of CUDA ${toolkit}, this host's driver understands PTX up to CUDA ${offered}`,
     [
-      ...(someDriverOffers(majorMinor(toolkit), gpus)
-        ? [`update the driver to one that offers CUDA: ${offered} → >= ${majorMinor(toolkit)}`]
-        : []),
-      ...(compute === null ? [] : [addCode(toolkit, compute)]),
-    ].join(", or "),
+      ...(someDriverOffers(majorMinor(toolkit), gpus) ? [driverOffering(toolkit, offered)] : []),
+      ...(compute === null
+        ? []
+        : [
+            addCodes(
+              toolkit,
+              gpus.filter((each) => !usableCode(targets, each, service).length),
+            ),
+          ]),
+    ],
   );
+}
+
+function driverOffering(toolkit: string, offered: string): Cure {
+  const text = `update the driver to one that offers CUDA: ${offered} → >= ${majorMinor(toolkit)}`;
+  const version = findToolkit(toolkit)?.minimumDriver ?? null;
+  return { text, remedy: version === null ? null : { kind: "driver", version, atLeast: true } };
 }
 
 function majorMinor(toolkit: string): string {

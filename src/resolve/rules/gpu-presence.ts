@@ -8,10 +8,14 @@ import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/problems.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
+import type { Cure } from "../remedy.ts";
 import type { Misfit } from "../verdict.ts";
 import type { RuleSteps } from "./rule-steps.ts";
 
-const withoutGpu = "run it on a host with an NVIDIA GPU, or add a cell with cuda=none";
+const cpuCell: Cure = {
+  text: "add a cell with cuda=none",
+  remedy: { kind: "cell", axes: { cuda: "none" } },
+};
 
 /** GPUs that a driver drives, one at least. */
 export interface UsableGpus {
@@ -27,7 +31,7 @@ export function checkGpuPresence({ nvidia, broken, others }: HostView): UsableGp
       labelled
         ? "needs an NVIDIA GPU, no label of this node names one"
         : "needs an NVIDIA GPU, this host has neither an NVIDIA device nor a driver",
-      withoutGpu,
+      [{ text: "run it on a host with an NVIDIA GPU", remedy: null }, cpuCell],
     );
   }
   if (nvidia.driver === null && nvidia.driverText === null && labelled) {
@@ -42,7 +46,10 @@ export function checkGpuPresence({ nvidia, broken, others }: HostView): UsableGp
     const found = misfit(
       "NO_GPU",
       `needs an NVIDIA GPU, this host has driver ${nvidia.driver.text} and no visible GPU`,
-      "make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus), or add a cell with cuda=none",
+      [
+        { text: "make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus)", remedy: null },
+        cpuCell,
+      ],
     );
     return because(found, [...broken, ...others]);
   }
@@ -58,7 +65,7 @@ function because(found: Misfit, problems: readonly HostProblem[]): Misfit {
   const cause = problems.find(({ code }) => Object.hasOwn(causes, code));
   return cause === undefined
     ? found
-    : misfit(found.code, `${found.message}: ${cause.message}`, cause.fix ?? found.fix);
+    : misfit(found.code, `${found.message}: ${cause.message}`, cause.fix ?? found.cures);
 }
 
 const causes = {
@@ -120,7 +127,13 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   return misfit(
     "NO_GPU",
     `driver ${driver.text} no longer drives ${name}: ${last} is the last branch that does`,
-    `install the driver's branch ${last}: ${driver.text} → ${last}.x, or hide this GPU`,
+    [
+      {
+        text: `install the driver's branch ${last}: ${driver.text} → ${last}.x`,
+        remedy: { kind: "driver", version: String(last), atLeast: false },
+      },
+      ...(nvidia.gpus.length > 1 ? [{ text: "hide this GPU", remedy: null }] : []),
+    ],
   );
 }
 

@@ -18,9 +18,8 @@ export function checkKernel(minimum: string | undefined, host: HostView): Misfit
     );
   }
   if (compareVersions(host.kernel.parts, needed) >= 0) return null;
-  return misfit(
-    "KERNEL_TOO_OLD",
-    `needs kernel >= ${minimum}, this host has ${host.kernel.text}`,
-    `update the kernel: ${host.kernel.text} → >= ${minimum}, or use an image with an older libc`,
-  );
+  return misfit("KERNEL_TOO_OLD", `needs kernel >= ${minimum}, this host has ${host.kernel.text}`, [
+    { text: `update the kernel: ${host.kernel.text} → >= ${minimum}`, remedy: { kind: "kernel", minimum } },
+    { text: "use an image with an older libc", remedy: null },
+  ]);
 }

@@ -43,7 +43,14 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: HostView): Mi
     return misfit(
       "NVIDIA_REQUIRE_UNSATISFIED",
       `NVIDIA_REQUIRE_CUDA "${shorten(require)}" ${verb} for ${gpu.label}: ${offer}`,
-      `update the driver so that ${shorten(require.split(" ")[0] ?? require)} holds (CUDA ${cuda} here), or set NVIDIA_DISABLE_REQUIRE=true if you know better`,
+      [
+        {
+          text: `update the driver so that ${shorten(require.split(" ")[0] ?? require)} holds (CUDA ${cuda} here)`,
+          // Which one that is, is found by trying.
+          remedy: { kind: "driver", version: nvidia.driverText ?? "0", atLeast: true },
+        },
+        { text: "set NVIDIA_DISABLE_REQUIRE=true if you know better", remedy: null },
+      ],
     );
   }
   return null;

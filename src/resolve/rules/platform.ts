@@ -11,7 +11,12 @@ export function checkPlatform(platform: string, host: HostView): Misfit | null {
     "ARCH_MISMATCH",
     `is built for ${platform}, this host is ${host.platform}`,
     marchPlatforms.includes(host.platform)
-      ? `add a cell whose march belongs to ${host.platform}`
+      ? [
+          {
+            text: `add a cell whose march belongs to ${host.platform}`,
+            remedy: { kind: "platform", platform: host.platform },
+          },
+        ]
       : `run it on a ${platform} host: no march belongs to ${host.platform}`,
   );
 }

@@ -5,6 +5,7 @@ import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../hardware/cuda-
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { compareVersions, driverBranch, parseDriverVersion, parseVersion } from "../../hardware/version.ts";
 import type { GpuView, NvidiaView } from "../host-view.ts";
+import type { Cure } from "../remedy.ts";
 
 type Gpus = readonly Pick<GpuView, "label" | "compute">[];
 
@@ -12,12 +13,22 @@ type Gpus = readonly Pick<GpuView, "label" | "compute">[];
  * `update the NVIDIA driver: 470.256.02 → >= 525.60.13`, unless that branch no longer drives a visible GPU.
  * Source: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix".
  */
-export function updateDriver(minimum: string, { driverText, gpus, scale }: NvidiaView, note = ""): string {
+export function updateDriver(
+  minimum: string,
+  { driverText, gpus, scale }: NvidiaView,
+  note = "",
+): readonly Cure[] {
   const wanted = parseDriverVersion(minimum);
   const last = scale === "linux" ? lastBranch(gpus) : null;
   if (wanted === null || last === null || driverBranch(wanted) <= last.branch)
-    return `update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`;
-  return `add a cell with an older toolkit: no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
+    return [
+      {
+        text: `update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`,
+        remedy: { kind: "driver", version: minimum, atLeast: true },
+      },
+    ];
+  const text = `add a cell with an older toolkit: no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
+  return [{ text, remedy: null }];
 }
 
 /** Whether some driver offers this CUDA version and still drives every GPU, as far as the tables know. */
@@ -29,15 +40,18 @@ export function someDriverOffers(cuda: string, gpus: Gpus): boolean {
 }
 
 /** `add compute=9.0 to the image's cell`, unless its toolkit does not compile for that. */
-export function addCode(toolkit: string, compute: ComputeCapability): string {
+export function addCode(toolkit: string, compute: ComputeCapability): Cure {
   const number = formatComputeCapability(compute);
   const known = findToolkit(toolkit);
   const architecture = findArchitecture(compute);
   const compiles = known === null ? null : toolkitCompiles(known, { kind: "sass", compute, suffix: "" });
-  if (architecture === null || compiles !== false) return `add compute=${number} to the image's cell`;
+  const remedy = { kind: "cell", axes: { compute: number } } as const;
+  if (architecture === null || compiles !== false)
+    return { text: `add compute=${number} to the image's cell`, remedy };
   const { firstToolkit, lastToolkit } = architecture;
   const which = lastToolkit === null ? `${firstToolkit} or newer` : `${firstToolkit} to ${lastToolkit}`;
-  return `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
+  const text = `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
+  return { text, remedy: null };
 }
 
 /** The oldest of the last branches that drive the GPUs, and whose it is. */

@@ -86,6 +86,7 @@ describe("driver rule, mode bundled", () => {
   it("wants exactly that kernel module", () => {
     expect(judgeImage(bundled, gpuHost([v100], "396.44"))).toMatchObject({ ok: true, tier: "native" });
     expect(judgeImage(bundled, gpuHost([v100], "396.54"))).toEqual({
+      cures: expect.any(Array),
       ok: false,
       code: "DRIVER_NOT_EXACT",
       message: "bundles the driver 396.44 and needs exactly that kernel module, this host has 396.54",
@@ -96,6 +97,7 @@ describe("driver rule, mode bundled", () => {
   it("refuses a bundled driver that does not serve the toolkit, also on its own kernel module", () => {
     const image = withDriver("12.8.1", { mode: "bundled", version: "396.44" }, ["sm_70"]);
     expect(judgeImage(image, gpuHost([v100], "396.44"))).toEqual({
+      cures: expect.any(Array),
       ok: false,
       code: "DRIVER_TOO_OLD",
       message: "CUDA 12.8.1 needs NVIDIA driver >= 525.60.13, the image bundles 396.44",

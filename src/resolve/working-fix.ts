@@ -1,0 +1,154 @@
+/** A fix is tried before it is offered: a driver must serve the image and drive its GPUs, a cell must not be there already. */
+
+import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
+import { findArchitecture } from "../hardware/gpu-architectures.ts";
+import {
+  compareDriverVersions,
+  driverBranch,
+  parseCudaVersion,
+  parseDriverVersion,
+} from "../hardware/version.ts";
+import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import type { FindCells } from "./existing-cells.ts";
+import type { HostView, NvidiaView } from "./host-view.ts";
+import { withCures } from "./misfit.ts";
+import type { Cure, Remedy } from "./remedy.ts";
+import { driverSteps } from "./rules/driver.ts";
+import { presenceSteps } from "./rules/gpu-presence.ts";
+import { requireSteps } from "./rules/nvidia-require.ts";
+import type { Misfit, ReasonCode } from "./verdict.ts";
+
+type TriedImage = Pick<LockedImage, "platform" | "requires" | "axes">;
+
+/** What is against an image on a host, without a word on what would help. */
+export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;
+
+/** The same misfit with the cures that work. */
+export function tryCures(
+  misfit: Misfit,
+  image: TriedImage,
+  host: HostView,
+  trial: Trial,
+  existing: FindCells | undefined,
+): Misfit {
+  if (!misfit.cures.some(({ remedy }) => remedy !== null && tried.has(remedy.kind))) return misfit;
+  const cures = misfit.cures.flatMap((cure): readonly Cure[] => {
+    switch (cure.remedy?.kind) {
+      case "driver":
+        return tryDriver(cure, cure.remedy, misfit.code, image, host, trial);
+      case "cell":
+      case "platform":
+        return [tryCell(cure, cure.remedy, misfit.code, image, host, trial, existing)];
+      default:
+        return [cure];
+    }
+  });
+  return withCures(misfit, cures.length > 0 ? cures : [otherToolkit(host.nvidia)]);
+}
+
+const tried: ReadonlySet<Remedy["kind"]> = new Set(["driver", "cell", "platform"]);
+
+function otherToolkit(nvidia: NvidiaView | null): Cure {
+  const drives = nvidia?.gpus.map(({ label }) => label).join(", ") ?? "the GPUs";
+  return { text: `add a cell with another toolkit: no driver serves this one and ${drives}`, remedy: null };
+}
+
+/** The proposed driver where it works, else the nearest that does, else none. */
+function tryDriver(
+  cure: Cure,
+  proposed: Remedy & { readonly kind: "driver" },
+  code: ReasonCode,
+  image: TriedImage,
+  host: HostView,
+  trial: Trial,
+): readonly Cure[] {
+  const { cuda } = image.requires;
+  const { nvidia } = host;
+  // What a driver's number means elsewhere is not in the tables.
+  if (cuda === null || nvidia === null || nvidia.scale !== "linux") return [{ ...cure, remedy: null }];
+  const before = trial(image, host);
+  const works = (version: string) => {
+    const after = trial(image, { ...host, nvidia: underDriver(nvidia, version) });
+    // Nor one that leaves a card undriven, though another driver has dropped it already.
+    if (after.has(code) || (nvidia.gpus.length > 0 && after.has("NO_GPU"))) return false;
+    return [...after].every((each) => before.has(each));
+  };
+  if (works(proposed.version)) return [cure];
+  const version = candidates(cuda, nvidia).find(works);
+  if (version === undefined) return [];
+  const older = compareVersionTexts(version, nvidia.driverText ?? "") < 0;
+  const branch = driverBranch(parseDriverVersion(version) ?? { text: version, parts: [] });
+  const text = older
+    ? `install the driver's branch ${branch}: ${nvidia.driverText} → ${version}`
+    : `update the NVIDIA driver: ${nvidia.driverText} → >= ${version}`;
+  return [{ text, remedy: { kind: "driver", version, atLeast: !older } }];
+}
+
+/** The numbers at which some rule changes, newer drivers first to last, then older ones from the newest on. */
+function candidates(cuda: CudaRequirement, nvidia: NvidiaView): readonly string[] {
+  const computes = nvidia.gpus.flatMap(({ compute }) => (compute === null ? [] : [compute]));
+  const versions = [
+    driverSteps(cuda),
+    requireSteps(cuda),
+    ...computes.map((compute) => presenceSteps(compute)),
+  ].flatMap(({ drivers }) => drivers);
+  const last = computes.flatMap((compute) => findArchitecture(compute)?.lastDriverBranch ?? []);
+  const all = [...new Set([...versions, ...last.map(String)])]
+    .filter((version) => parseDriverVersion(version) !== null)
+    .sort(compareVersionTexts);
+  const own = nvidia.driverText ?? "";
+  const newer = all.filter((version) => compareVersionTexts(version, own) > 0);
+  return [...newer, ...all.filter((version) => compareVersionTexts(version, own) < 0).reverse()];
+}
+
+function compareVersionTexts(a: string, b: string): number {
+  const [one, other] = [parseDriverVersion(a), parseDriverVersion(b)];
+  return one === null || other === null ? 1 : compareDriverVersions(one, other);
+}
+
+function underDriver(nvidia: NvidiaView, version: string): NvidiaView {
+  const cuda = cudaOfDriver(version);
+  return {
+    ...nvidia,
+    driver: parseDriverVersion(version),
+    driverText: version,
+    cuda: cuda === null ? null : parseCudaVersion(cuda),
+  };
+}
+
+/** The hardware axes that a cure of this axis leaves open. */
+const changed: Readonly<Record<string, readonly string[]>> = {
+  cuda: ["cuda", "compute", "march"],
+  compute: ["compute"],
+  march: ["march"],
+};
+
+function tryCell(
+  cure: Cure,
+  remedy: Remedy & { readonly kind: "cell" | "platform" },
+  code: ReasonCode,
+  image: TriedImage,
+  host: HostView,
+  trial: Trial,
+  existing: FindCells | undefined,
+): Cure {
+  const axes = remedy.kind === "cell" ? remedy.axes : {};
+  const but =
+    remedy.kind === "platform" ? ["march"] : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
+  // Only what a CPU image needs not: any of its march that this host runs will do.
+  const exact = axes.cuda === "none" ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
+  const cells = (existing?.(image.axes, but) ?? []).filter(
+    ([, other]) =>
+      (axes.cuda !== "none" || other.requires.cuda === null) &&
+      exact.every(([axis, value]) => other.axes[axis] === value),
+  );
+  const there = cells.filter(
+    ([, other]) => !trial(other, host).has(code) && !trial(other, host).has("CPU_FEATURES_MISSING"),
+  );
+  const [cell, found] = there.find(([, { digest }]) => digest !== null) ?? there[0] ?? [];
+  if (cell === undefined || found === undefined) return cure;
+  const values = Object.keys(axes).map((axis) => `${axis}=${found.axes[axis] ?? "none"}`);
+  const has = values.length > 0 ? values.join(" ") : `platform ${found.platform}`;
+  const take = found.digest === null ? `build ${cell} (imgmatch build)` : `take ${cell}`;
+  return { text: `${take}, which has ${has}`, remedy: { kind: "take", cell } };
+}

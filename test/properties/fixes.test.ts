@@ -1,0 +1,158 @@
+/** The fix that is offered works: applied to the host or to the fleet, the reason is gone and no other has come. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
+import { findArchitecture } from "../../src/hardware/gpu-architectures.ts";
+import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+import { existingCells } from "../../src/resolve/existing-cells.ts";
+import { viewHost } from "../../src/resolve/host-view.ts";
+import { findMisfits } from "../../src/resolve/judge.ts";
+import type { Remedy } from "../../src/resolve/remedy.ts";
+import { resolveImage } from "../../src/resolve/resolve.ts";
+import { anyHost, anyImage } from "./support/machines.ts";
+import { checkOptions, timeoutMs } from "./support/runs.ts";
+import { digest, lockOf } from "../resolve/support/locks.ts";
+
+/** Cells of one fleet: what differs in hardware differs in their axes. */
+const fleet: fc.Arbitrary<Lock> = fc
+  .array(fc.record({ image: anyImage, built: fc.integer({ min: 0, max: 9 }), level: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((drawn) =>
+    lockOf(
+      Object.fromEntries(
+        drawn.map(({ image, built, level }, index) => {
+          const { requires } = image;
+          const march = level ? "x86-64-v3" : requires.cpu.march;
+          const cpu = level ? { march, features: [] } : requires.cpu;
+          const locked = {
+            ...image,
+            tag: `t${index}`,
+            digest: built === 0 ? null : digest,
+            requires: { ...requires, cpu },
+            axes: {
+              cuda: requires.cuda?.toolkit ?? "none",
+              compute: requires.cuda?.code.join(" ") ?? "none",
+              march,
+            },
+          };
+          return [`cell-${index}`, locked];
+        }),
+      ),
+    ),
+  );
+
+const codesOf = (image: LockedImage, host: HostFacts) =>
+  new Set(findMisfits(image, viewHost(host)).map(({ code }) => code));
+
+function applyToHost(host: HostFacts, remedy: Remedy): HostFacts | null {
+  const { nvidia } = host;
+  switch (remedy.kind) {
+    case "driver":
+      if (nvidia === null) return null;
+      return { ...host, nvidia: { ...nvidia, driver: remedy.version, library: remedy.version, cuda: null } };
+    case "features": {
+      const features = [...(host.cpu.features ?? []), ...remedy.features];
+      return { ...host, cpu: { ...host.cpu, features: [...new Set(features)].sort() } };
+    }
+    case "kernel":
+      return { ...host, kernel: remedy.minimum };
+    default:
+      return null;
+  }
+}
+
+function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): LockedImage | null {
+  const { cpu, cuda } = image.requires;
+  if (remedy.kind === "build") return { ...image, digest: digest };
+  if (remedy.kind !== "cell") return null;
+  const { march, compute } = remedy.axes;
+  if (remedy.axes.cuda === "none") return { ...image, requires: { ...image.requires, cuda: null } };
+  if (compute !== undefined && cuda !== null) {
+    const code = [...cuda.code, `sm_${compute.replace(".", "")}`];
+    return { ...image, requires: { cpu, cuda: { ...cuda, code } } };
+  }
+  const found = march === undefined ? null : findMarch(march);
+  if (march === undefined || found === null) throw new Error(JSON.stringify(remedy));
+  const features = marchFeatures(found);
+  // Random facts say a level that their features do not have.
+  if (!features.every((feature) => host.cpu.features?.includes(feature))) return null;
+  return { ...image, requires: { ...image.requires, cpu: { march, features } } };
+}
+
+/** No driver that drops a card. */
+function expectDriven(host: HostFacts): void {
+  const branch = Number(host.nvidia?.driver?.split(".")[0]);
+  for (const { compute } of host.nvidia?.gpus ?? []) {
+    const parsed = compute === null ? null : parseComputeCapability(compute);
+    const last = parsed === null ? null : (findArchitecture(parsed)?.lastDriverBranch ?? null);
+    if (last !== null) expect(branch).toBeLessThanOrEqual(last);
+  }
+}
+
+describe("every fix that is offered", () => {
+  it("takes its reason away and brings no other", { timeout: timeoutMs }, () => {
+    const seen = new Map<string, number>();
+    fc.assert(
+      fc.property(anyHost, fleet, (host, lock) => {
+        const existing = existingCells(lock);
+        for (const image of Object.values(lock.images)) {
+          const before = codesOf(image, host);
+          for (const { code, cures, fix } of findMisfits(image, viewHost(host), { existing })) {
+            expect(cures.length).toBeGreaterThan(0);
+            for (const { remedy } of cures) {
+              if (remedy === null) continue;
+              const better = applyToHost(host, remedy);
+              const other =
+                remedy.kind === "take" ? lock.images[remedy.cell] : applyToImage(image, remedy, host);
+              if (better === null && other == null) continue;
+              seen.set(remedy.kind, (seen.get(remedy.kind) ?? 0) + 1);
+              const after = codesOf(other ?? image, better ?? host);
+              expect([...after], fix).not.toContain(code);
+              if (better === null) continue;
+              expect([...before], fix).toEqual(expect.arrayContaining([...after]));
+              if (
+                remedy.kind === "driver" &&
+                host.nvidia?.driverScale === undefined &&
+                code !== "NO_GPU_CODE"
+              ) {
+                expectDriven(better);
+              }
+            }
+          }
+        }
+      }),
+      checkOptions,
+    );
+    for (const kind of ["driver", "cell", "take", "features", "kernel", "build"])
+      expect(seen.get(kind) ?? 0, kind).toBeGreaterThan(0);
+  });
+
+  it("adds no cell that the fleet has", { timeout: timeoutMs }, () => {
+    fc.assert(
+      fc.property(anyHost, fleet, (host, lock) => {
+        for (const { cell, fix } of resolveImage(lock, host).rejected) {
+          const own = lock.images[cell];
+          const others = Object.values(lock.images).filter((other) => other !== own);
+          const march = /add a cell with march=(\S+?)(,|$)/.exec(fix)?.[1];
+          const there = others.some(
+            ({ axes, platform }) =>
+              axes.march === march &&
+              platform === own?.platform &&
+              axes.cuda === own.axes.cuda &&
+              axes.compute === own.axes.compute,
+          );
+          if (march !== undefined) expect(there, fix).toBe(false);
+          if (/add a cell with cuda=none/.test(fix))
+            for (const other of others)
+              if (other.requires.cuda === null) expect([...codesOf(other, host)]).not.toEqual([]);
+        }
+      }),
+      checkOptions,
+    );
+  });
+});
