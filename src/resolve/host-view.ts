@@ -51,6 +51,8 @@ export interface GpuView {
   readonly class: GpuClass;
   /** As `NVIDIA_REQUIRE_CUDA` names it; null when the facts do not prove it. */
   readonly brand: string | null;
+  /** The brand under another driver, by whose branch some brands go. */
+  readonly brandUnder?: (driver: DriverVersion) => string | null;
 }
 
 export function viewHost(facts: HostFacts): HostView {
@@ -112,6 +114,7 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
       compute: gpu.compute === null ? null : parseComputeCapability(gpu.compute),
       class: gpu.class,
       brand: brandOf(gpu, scale === "linux" ? driver : null),
+      brandUnder: (other) => brandOf(gpu, scale === "linux" ? other : null),
     })),
   };
 }

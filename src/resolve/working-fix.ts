@@ -108,11 +108,16 @@ function compareVersionTexts(a: string, b: string): number {
 
 function underDriver(nvidia: NvidiaView, version: string): NvidiaView {
   const cuda = cudaOfDriver(version);
+  const driver = parseDriverVersion(version);
   return {
     ...nvidia,
-    driver: parseDriverVersion(version),
+    driver,
     driverText: version,
     cuda: cuda === null ? null : parseCudaVersion(cuda),
+    gpus: nvidia.gpus.map((gpu) => ({
+      ...gpu,
+      brand: driver === null || gpu.brandUnder === undefined ? gpu.brand : gpu.brandUnder(driver),
+    })),
   };
 }
 
