@@ -1,6 +1,6 @@
 /**
  * Damaged cpuinfo, nvidia-smi, facts, locks, nodes, programs and images: never an exception that is not one of our codes, never a hang, never more
- * than 200 MB. HOSTILE_RUNS is the number of inputs, HOSTILE_SEED repeats a run.
+ * than 200 MB and one window of zstd. HOSTILE_RUNS is the number of inputs, HOSTILE_SEED repeats a run.
  */
 
 import { describe, expect, it } from "vitest";
@@ -11,6 +11,10 @@ import { bombard, chosenSeed, runs } from "./bombarded.ts";
 const names = Object.keys(attacks) as AttackName[];
 /** So long takes only what hangs; a busy machine alone can take a second. */
 const perInputMs = 5000;
+const maxMiB = 200;
+/** A zstd frame may ask for a window of 128 MiB, as `zstd --long` writes it, and damage makes some do so. */
+const zstdWindowMiB = 128;
+const hasZstd = new Set<AttackName>(["layer"]);
 
 describe(`${runs} hostile inputs (HOSTILE_SEED=${chosenSeed})`, () => {
   const each = Math.ceil(runs / names.length);
@@ -23,7 +27,7 @@ describe(`${runs} hostile inputs (HOSTILE_SEED=${chosenSeed})`, () => {
     // Damage that is always refused, or never does any, would prove nothing.
     expect(report.survived).toBeGreaterThan(each / 50);
     expect(report.slowestMs, report.slowest).toBeLessThan(perInputMs);
-    expect(report.peakMiB).toBeLessThan(200);
+    expect(report.peakMiB).toBeLessThan(maxMiB + (hasZstd.has(name) ? zstdWindowMiB : 0));
   });
 });
 
