@@ -7,7 +7,8 @@ import { join } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno } from "../io/files.ts";
+import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
+import { inputLimits } from "../limits.ts";
 import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
 import { jsonLines } from "./json-lines.ts";
 
@@ -79,7 +80,9 @@ export async function connectDocker(env: Environment, io: EndpointIo = diskIo): 
       } catch (error) {
         // The cause is on this side when the body could not be read to its end.
         if (call.body?.errored) throw call.body.errored;
-        throw call.signal?.aborted ? call.signal.reason : broken(endpoint, `${method} ${path}`, error);
+        if (call.signal?.aborted) throw call.signal.reason;
+        if (error instanceof ImgmatchError) throw error;
+        throw broken(endpoint, `${method} ${path}`, error);
       } finally {
         response.destroy();
       }
@@ -274,9 +277,13 @@ const diskIo: EndpointIo = {
       () => true,
       (error) => !isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR"),
     ),
-  readText: (path) =>
-    readFile(path, "utf8").catch((error) => {
+  async readText(path) {
+    try {
+      return readBounded(path, inputLimits.dockerConfig).toString("utf8");
+    } catch (error) {
       if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+      if (error instanceof ImgmatchError) throw error;
       throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at: { file: path } });
-    }),
+    }
+  },
 };

@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import type { ServerHttp2Stream } from "node:http2";
+import { grpcMessages } from "./grpc-frames.ts";
 
 export interface GrpcCall {
   /** All values that were sent under a name. */
@@ -19,7 +20,8 @@ export function grpcCall(stream: ServerHttp2Stream, rawHeaders: readonly string[
   stream.on("wantTrailers", () => stream.sendTrailers(trailers));
   return {
     metadata: (name) => rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1] === name),
-    read: () => messages(stream),
+    // Who has read enough must not reset the stream: the answer is still to come.
+    read: () => grpcMessages(stream.iterator({ destroyOnReturn: false })),
     async write(message) {
       if (stream.destroyed || stream.writableEnded) throw new Error("the engine ended the session");
       const prefix = Buffer.alloc(5);
@@ -37,18 +39,4 @@ export function grpcCall(stream: ServerHttp2Stream, rawHeaders: readonly string[
       if (!stream.destroyed) stream.end();
     },
   };
-}
-
-async function* messages(stream: ServerHttp2Stream): AsyncGenerator<Uint8Array, undefined> {
-  let rest: Uint8Array = new Uint8Array();
-  // Who has read enough must not reset the stream: the answer is still to come.
-  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    while (rest.length >= 5) {
-      const end = 5 + new DataView(rest.buffer, rest.byteOffset).getUint32(1);
-      if (rest.length < end) break;
-      yield rest.subarray(5, end);
-      rest = rest.subarray(end);
-    }
-  }
 }

@@ -1,9 +1,9 @@
 /** Which registries this user has logins for. */
 
-import { readFile } from "node:fs/promises";
 import type { Environment } from "../docker/endpoint.ts";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno } from "../io/files.ts";
+import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
+import { inputLimits } from "../limits.ts";
 import { dockerConfigPath } from "../registry/credentials.ts";
 import { listLogins } from "../registry/docker-config.ts";
 import type { LoginState } from "./diagnose.ts";
@@ -13,7 +13,8 @@ export async function readLogins(env: Environment): Promise<LoginState> {
   const path = dockerConfigPath(env);
   const none = { registries: [], missingHelpers: [], store: null, path, problem: null };
   try {
-    const { registries, helpers, store } = listLogins(await readFile(path, "utf8"), path);
+    const text = readBounded(path, inputLimits.dockerConfig).toString("utf8");
+    const { registries, helpers, store } = listLogins(text, path);
     const missingHelpers = helpers.filter((name) => findProgram(`docker-credential-${name}`, env) === null);
     return { ...none, registries, missingHelpers, store };
   } catch (error) {

@@ -53,7 +53,7 @@ export async function openFleetText(
   options: OpenOptions = {},
 ): Promise<Fleet> {
   const parsed = parseMatrix(text, matrixFile);
-  const registry = options.registry?.replace(/\/+$/, "");
+  const registry = options.registry?.replace(/(?<!\/)\/+$/, "");
   const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
   parseImageReference(matrix.repository);
   const root = dirname(matrixFile);

@@ -8,6 +8,8 @@ import {
   problemCodes,
   throwProblems,
 } from "../errors.ts";
+import { inputLimits, requireSize } from "../limits.ts";
+import { compareFirst } from "../oci/text-order.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type CpuFacts,
@@ -31,7 +33,6 @@ import {
   truth,
   wholeNumber,
 } from "./facts-checks.ts";
-import { compareFirst } from "../oci/text-order.ts";
 
 /** More mistakes than a person reads. */
 const maxProblems = 50;
@@ -39,10 +40,11 @@ const maxProblems = 50;
 /**
  * Reads facts as `imgmatch probe --json` writes them. Unknown keys are ignored, a missing optional fact is null (unknown).
  *
- * Throws every mistake at once: `FACTS_SYNTAX` with its line and column when the text is no JSON, `FACTS_SCHEMA` with the
+ * Throws `INPUT_TOO_LARGE`; else every mistake at once: `FACTS_SYNTAX` with its line and column when the text is no JSON, `FACTS_SCHEMA` with the
  * path of each value that is no fact. `file` is the name to show, `-` for standard input.
  */
 export function parseHostFacts(source: string, file: string): HostFacts {
+  requireSize(source, inputLimits.facts, { file });
   const problems: Problem[] = [];
   const report: Report = (path, message) => {
     if (problems.length >= maxProblems) return;

@@ -1,16 +1,18 @@
 /** Facts that somebody passes: what `imgmatch probe --json` prints, or a Kubernetes node. */
 
+import { inputLimits, requireSize } from "../limits.ts";
 import type { HostFacts } from "./facts.ts";
 import { parseHostFacts } from "./parse-facts.ts";
 
 /**
- * Reads host facts, a Kubernetes Node, a List with one Node, or a map of its labels. Throws `FACTS_SYNTAX` and `FACTS_SCHEMA`.
+ * Reads host facts, a Kubernetes Node, a List with one Node, or a map of its labels. Throws `INPUT_TOO_LARGE`, `FACTS_SYNTAX` and `FACTS_SCHEMA`.
  *
  * @param file the name to show
  * @example
  * await readHost(await readFile("node.json", "utf8"), "node.json");
  */
 export async function readHost(text: string, file: string): Promise<HostFacts> {
+  requireSize(text, inputLimits.facts, { file });
   const value = parse(text);
   // Host facts are the common case, and what follows need not be loaded for them.
   if (value !== null && typeof value === "object" && !("schemaVersion" in value)) {

@@ -1,8 +1,9 @@
 /** Text → lock. Checked by hand: this stands on the path of `resolve`, where no schema library is loaded. */
 
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
-import { deepestJson, isTooDeep } from "../oci/json-depth.ts";
+import { inputLimits, requireSize } from "../limits.ts";
 import { isDigest } from "../oci/digest.ts";
+import { deepestJson, isTooDeep } from "../oci/json-depth.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
 import { type Lock, lockSchemaVersion } from "./lock.ts";
 
@@ -10,8 +11,9 @@ const digest = { test: isDigest };
 const tag = { test: isTag };
 const repository = { test: isRepository };
 
-/** Throws `LOCK_SYNTAX`, `LOCK_VERSION` or `LOCK_SCHEMA` with every mistake. */
+/** Throws `INPUT_TOO_LARGE`, `LOCK_SYNTAX`, `LOCK_VERSION` or `LOCK_SCHEMA` with every mistake. */
 export function parseLock(text: string, file: string): Lock {
+  requireSize(text, inputLimits.lock, { file });
   return checkLockData(parseJson(text, file), file);
 }
 

@@ -9,7 +9,9 @@ export type Challenge =
     }
   | { readonly scheme: "basic" };
 
-const part = /([A-Za-z][\w-]*)(?=\s+[\w-]+\s*=)|([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+// Each begins where a name does: tried at every character of a long name, it would take the square of its time.
+const part =
+  /(?<![\w-])([A-Za-z][\w-]*)(?=\s+[\w-]+\s*=)|(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
 
 /** The challenge to answer: Bearer before Basic, null when there is neither. */
 export function parseChallenge(header: string | undefined): Challenge | null {

@@ -1,10 +1,10 @@
 /** Logins, where `docker login` keeps them. */
 
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno } from "../io/files.ts";
+import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
+import { inputLimits } from "../limits.ts";
 import type { Credential, CredentialStore } from "./credential.ts";
 import { askCredentialHelper } from "./credential-helper.ts";
 import {
@@ -14,6 +14,7 @@ import {
   parseDockerConfig,
   serverAddress,
 } from "./docker-config.ts";
+
 /** `config.json` in `DOCKER_CONFIG`, else in `~/.docker`. */
 export function dockerConfigPath(env: Readonly<Record<string, string | undefined>>): string {
   const folder = env.DOCKER_CONFIG || join(env.HOME || env.USERPROFILE || homedir(), ".docker");
@@ -57,7 +58,7 @@ export function dockerCredentials(env: Readonly<Record<string, string | undefine
 
 async function readConfig(path: string): Promise<DockerConfig | null> {
   try {
-    return parseDockerConfig(await readFile(path, "utf8"), path);
+    return parseDockerConfig(readBounded(path, inputLimits.dockerConfig).toString("utf8"), path);
   } catch (error) {
     if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
     if (error instanceof ImgmatchError) throw error;

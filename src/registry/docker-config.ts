@@ -77,7 +77,9 @@ export function findDockerAuth({ auths, path }: DockerConfig, registry: string):
 }
 
 function decodeAuth(auth: string, registry: string, path: string): Credential {
-  const decoded = Buffer.from(auth, "base64").toString("utf8").replace(/\0+$/, "");
+  const decoded = Buffer.from(auth, "base64")
+    .toString("utf8")
+    .replace(/(?<!\0)\0+$/, "");
   const colon = decoded.indexOf(":");
   if (colon <= 0) throw invalid(path, `the "auth" of ${registry} is not name:password in base64`);
   return { kind: "password", username: decoded.slice(0, colon), password: decoded.slice(colon + 1) };

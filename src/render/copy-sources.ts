@@ -2,6 +2,7 @@
 
 import type { Problem } from "../errors.ts";
 import { type Instruction, splitWords } from "./instructions.ts";
+import { compilePathPattern } from "./path-pattern.ts";
 
 /**
  * Every source of a COPY or ADD that is neither in the context nor of another stage, as `CONTEXT_NOT_FOUND` with
@@ -57,17 +58,7 @@ function isInContext(source: string, context: ReadonlySet<string>): boolean {
     .join("/");
   if (path === "" || path.split("/").includes("..") || context.has(path)) return true;
   if (!/[*?[\\]/.test(path)) return [...context].some((entry) => entry.startsWith(`${path}/`));
-  const pattern = globExpression(path);
-  return [...context].some((entry) => pattern.test(entry));
-}
-
-/** `*`, `?` and `[a-z]` stay within one part of a path; what matches may be a folder of the entry. Source: Go, path.Match. */
-function globExpression(glob: string): RegExp {
-  const source = glob.replace(/\*+|\?|\[\^?[^\]]+\]|\\?[\s\S]/g, (token) => {
-    if (token.startsWith("*")) return token === "**" ? ".*" : "[^/]*";
-    if (token === "?") return "[^/]";
-    if (token.length > 2) return token;
-    return token.replace(/^\\/, "").replace(/[.*+?^${}()|[\]\\]/, "\\$&");
-  });
-  return new RegExp(`^${source}(/|$)`);
+  const matches = compilePathPattern(path);
+  // What a builder calls a bad pattern is left to it.
+  return matches === null || [...context].some(matches);
 }

@@ -10,7 +10,7 @@ export interface Instruction {
   /** The whole logical line, keyword included. */
   readonly text: string;
   /** Its lines, each with its offset in the source: their texts joined are `text`. For {@link offsetIn}. */
-  readonly parts: readonly Line[];
+  readonly parts: readonly Part[];
   /** Counts from 1. */
   readonly line: number;
 }
@@ -29,14 +29,24 @@ export interface Line {
   readonly offset: number;
 }
 
+export interface Part extends Line {
+  /** Where it begins in the instruction's text. */
+  readonly start: number;
+}
+
 /** The offset in the source of the character `text[index]`. */
 export function offsetIn({ parts }: Pick<Instruction, "parts">, index: number): number {
-  let before = 0;
-  for (const { text, offset } of parts) {
-    if (index < before + text.length) return offset + index - before;
-    before += text.length;
+  // The last one that begins there or before, halved: an instruction of many lines can name as many images.
+  let low = 0;
+  for (let high = parts.length; low + 1 < high; ) {
+    const middle = (low + high) >>> 1;
+    if ((parts[middle]?.start ?? 0) <= index) low = middle;
+    else high = middle;
   }
-  throw new RangeError(`an instruction of ${before} characters has none at ${index}`);
+  const part = parts[low];
+  if (part === undefined || index < 0 || index >= part.start + part.text.length)
+    throw new RangeError(`an instruction has no character ${index}`);
+  return part.offset + index - part.start;
 }
 
 /** Never throws: what is no instruction comes out as one with an unknown keyword. */
@@ -73,7 +83,7 @@ function readDirectives(lines: readonly Line[]): Pick<Dockerfile, "escapeBy" | "
   let escapeBy = "\\";
   let syntax: Dockerfile["syntax"] = null;
   for (const [index, { text, offset }] of lines.entries()) {
-    const found = /^(#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*)(\S.*?)\s*$/.exec(text);
+    const found = /^(#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*)(\S.*)$/.exec(text.trimEnd());
     if (found === null) break;
     const [, before = "", name = "", value = ""] = found;
     if (name.toLowerCase() === "escape" && (value === "\\" || value === "`")) escapeBy = value;
@@ -92,7 +102,7 @@ function readInstruction(
 ): { readonly instruction: Instruction | null; readonly next: number } {
   const continuation = escapeBy === "`" ? /`[ \t]*$/ : /\\[ \t]*$/;
   let text = "";
-  const parts: Line[] = [];
+  const parts: Part[] = [];
   let index = first;
   let continued = false;
   while (index < lines.length) {
@@ -105,7 +115,7 @@ function readInstruction(
     }
     const more = continuation.exec(line.text);
     const kept = more === null ? line.text : line.text.slice(0, more.index);
-    parts.push(more === null ? line : { text: kept, offset: line.offset });
+    parts.push({ text: kept, offset: line.offset, start: text.length });
     text += kept;
     continued = more !== null;
     if (!continued) break;

@@ -31,7 +31,7 @@ export function renderCell(cell: Cell, matrix: Matrix, template: Template): Rend
       at: { file: matrix.template.value },
     });
   }
-  const [directives, rest] = splitDirectives(rendered.replace(/\n*$/, "\n"), matrix.template.value);
+  const [directives, rest] = splitDirectives(rendered.replace(/(?<!\n)\n*$/, "\n"), matrix.template.value);
   const dockerfile = parseDockerfile(rest);
   const end = endOfTarget(dockerfile, matrix);
   const added = metadataInstructions(

@@ -10,7 +10,7 @@ class WordProblem extends Error {}
 /** `$NAME`, `${NAME}` and `${NAME:-word}`, `:+`, `-`, `+`, `:?`, `?`. A name that `variables` lacks, without default, is a problem. */
 export function expandWord(word: string, variables: ReadonlyMap<string, string>, escapeBy = "\\"): ShellWord {
   try {
-    return { ok: true, value: readWord({ text: word, at: 0 }, variables, escapeBy, null) };
+    return { ok: true, value: readWord({ text: word, at: 0, depth: 0 }, variables, escapeBy, null) };
   } catch (error) {
     if (error instanceof WordProblem) return { ok: false, reason: error.message };
     throw error;
@@ -20,7 +20,12 @@ export function expandWord(word: string, variables: ReadonlyMap<string, string>,
 interface Cursor {
   readonly text: string;
   at: number;
+  /** How many `${a:-…}` are open. */
+  depth: number;
 }
+
+/** Each level is a call; nobody writes ten. */
+const deepestDefault = 100;
 
 function readWord(
   cursor: Cursor,
@@ -53,15 +58,15 @@ function readWord(
 }
 
 function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>, escapeBy: string): string {
-  const rest = cursor.text.slice(cursor.at);
-  const plain = /^[A-Za-z_]\w*/.exec(rest)?.[0];
+  const plain = matchAt(/[A-Za-z_]\w*/y, cursor)?.[0];
   if (plain !== undefined) {
     cursor.at += plain.length;
     return known(plain, variables.get(plain));
   }
-  const [braced, name = "", operator = ""] = /^\{([A-Za-z_]\w*)(\}|:?[-+?])/.exec(rest) ?? [];
+  const [braced, name = "", operator = ""] = matchAt(/\{([A-Za-z_]\w*)(\}|:?[-+?])/y, cursor) ?? [];
   if (braced === undefined) {
-    if (rest.startsWith("{")) throw new WordProblem(`imgmatch cannot evaluate "$${rest}"`);
+    if (cursor.text[cursor.at] === "{")
+      throw new WordProblem(`imgmatch cannot evaluate "$${cursor.text.slice(cursor.at)}"`);
     return "$";
   }
   cursor.at += braced.length;
@@ -71,12 +76,21 @@ function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>, es
   const start = cursor.at;
   const isSet = held !== undefined && (held !== "" || !operator.startsWith(":"));
   const used = operator.endsWith("+") ? isSet : !isSet;
+  if (++cursor.depth > deepestDefault)
+    throw new WordProblem(`"\${…}" is nested deeper than ${deepestDefault}`);
   const word = readWord(cursor, used ? variables : anyName, escapeBy, "}");
+  cursor.depth--;
   cursor.at++;
   if (operator.endsWith("-")) return isSet ? (held as string) : word;
   if (operator.endsWith("+")) return isSet ? word : "";
   if (isSet) return held as string;
   throw new WordProblem(`${name} is not set: ${cursor.text.slice(start, cursor.at - 1)}`);
+}
+
+/** Without a copy of what follows, which a word of many variables would make for each. */
+function matchAt(expression: RegExp, { text, at }: Cursor): RegExpExecArray | null {
+  expression.lastIndex = at;
+  return expression.exec(text);
 }
 
 const anyName: ReadonlyMap<string, string> = Object.assign(new Map<string, string>(), { get: () => "" });

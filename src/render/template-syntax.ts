@@ -8,6 +8,8 @@ export interface TemplateSource {
   readonly file: string;
   /** With `\n` line ends. */
   readonly text: string;
+  /** Split once: a template can have a mistake in every line. */
+  readonly lines: readonly string[];
   readonly tree: hbs.AST.Program;
 }
 
@@ -22,17 +24,18 @@ export function parseTemplate(source: string, file: string): TemplateSource {
     throw tooLarge(what, "move what is no Dockerfile into files of the context", { file });
   }
   const text = source.replaceAll("\r\n", "\n");
-  checkDepth(text, file);
+  const lines = text.split("\n");
+  checkDepth(text, lines, file);
   try {
-    return { file, text, tree: Handlebars.parse(text) };
+    return { file, text, lines, tree: Handlebars.parse(text) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new ImgmatchError(describeSyntaxError(message, text, file), { cause: error });
+    throw new ImgmatchError(describeSyntaxError(message, lines, file), { cause: error });
   }
 }
 
 /** Counts what stands in comments too: nobody comments 200 open blocks out. */
-function checkDepth(text: string, file: string): void {
+function checkDepth(text: string, lines: readonly string[], file: string): void {
   const opened: number[] = [];
   let depth = 0;
   for (const { 1: mark, index } of text.matchAll(/\{\{\{{0,2}~?([#^/]|else\s)/g)) {
@@ -46,7 +49,7 @@ function checkDepth(text: string, file: string): void {
     if (depth <= deepestBlock) continue;
     const line = text.slice(0, index).split("\n").length;
     const what = `blocks are nested deeper than ${deepestBlock}`;
-    throw tooLarge(what, "write the choices side by side", placeIn(text, file, line));
+    throw tooLarge(what, "write the choices side by side", placeIn(lines, file, line));
   }
 }
 
@@ -55,15 +58,15 @@ function tooLarge(message: string, fix: string, at: Place): ImgmatchError {
 }
 
 /** Handlebars says `Parse error on line 3: … got 'EOF'` or `if doesn't match each - 1:5`. */
-function describeSyntaxError(message: string, text: string, file: string): Problem {
+function describeSyntaxError(message: string, lines: readonly string[], file: string): Problem {
   const code = "TEMPLATE_SYNTAX";
   const [, open, close, row, column] = /^(\S+) doesn't match (\S+) - (\d+):(\d+)/.exec(message) ?? [];
   if (open !== undefined) {
-    const at = placeIn(text, file, Number(row), Number(column) + 1);
+    const at = placeIn(lines, file, Number(row), Number(column) + 1);
     return { code, message: `{{#${open}}} ends with {{/${close}}}`, fix: `write {{/${open}}}`, at };
   }
   const line = /on line (\d+)/.exec(message)?.[1];
-  const at = line === undefined ? { file } : placeIn(text, file, Number(line));
+  const at = line === undefined ? { file } : placeIn(lines, file, Number(line));
   if (/got 'EOF'/.test(message)) {
     return {
       code,
@@ -86,20 +89,20 @@ function comparison(line: string): string | null {
   return block === undefined ? null : `write {{${block} (eq ${one} ${other})}}`;
 }
 
-export function placeOfNode({ loc }: hbs.AST.Node, { text, file }: TemplateSource): Place {
-  return placeIn(text, file, loc.start.line, loc.start.column + 1);
+export function placeOfNode({ loc }: hbs.AST.Node, { lines, file }: TemplateSource): Place {
+  return placeIn(lines, file, loc.start.line, loc.start.column + 1);
 }
 
 /** The node as it is written. */
-export function sourceOf({ loc }: hbs.AST.Node, { text }: TemplateSource): string {
-  const lines = text.split("\n").slice(loc.start.line - 1, loc.end.line);
-  const last = lines.pop() ?? "";
-  const whole = [...lines, last.slice(0, loc.end.column)].join("\n");
+export function sourceOf({ loc }: hbs.AST.Node, { lines }: TemplateSource): string {
+  const written = lines.slice(loc.start.line - 1, loc.end.line);
+  const last = written.pop() ?? "";
+  const whole = [...written, last.slice(0, loc.end.column)].join("\n");
   return whole.slice(loc.start.column);
 }
 
-function placeIn(text: string, file: string, line: number, column?: number): Place {
-  const source = text.split("\n")[line - 1];
+function placeIn(lines: readonly string[], file: string, line: number, column?: number): Place {
+  const source = lines[line - 1];
   return {
     file,
     line,

@@ -19,7 +19,7 @@ export function reportHardware(report: HardwareReport, style: Style, columns: nu
   );
   return [...tables, [style.strong("Sources"), ...sources.map(style.dim)].join("\n"), ""]
     .join("\n\n")
-    .replace(/\n+$/, "\n");
+    .replace(/(?<!\n)\n+$/, "\n");
 }
 
 function tableLines(

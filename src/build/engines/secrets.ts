@@ -1,10 +1,10 @@
 /** Build secrets: given to the steps that mount them (`RUN --mount=type=secret`), and to no image, log or digest. */
 
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { SessionSecret } from "../../docker/session.ts";
 import { ImgmatchError } from "../../errors.ts";
-import { errnoMessage } from "../../io/files.ts";
+import { errnoMessage, readBounded } from "../../io/files.ts";
+import { inputLimits } from "../../limits.ts";
 
 export interface BuildSecret extends SessionSecret {
   /** As `docker buildx build` and `podman build` take it: `id=token,src=/path` or `id=token,env=NAME`. */
@@ -43,8 +43,9 @@ export function secretFlags(secrets: readonly BuildSecret[]): string[] {
 
 async function readSecret(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return readBounded(path, inputLimits.secret);
   } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
     throw new ImgmatchError(
       {
         code: "FILE_UNREADABLE",

@@ -114,7 +114,7 @@ export function labelValue(text: string): string {
 
 /** The end of a label's name, which has 63 characters in all and a letter or digit as its last; too long ones get a hash. */
 function imageWord(lockName: string): string {
-  const word = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/[^A-Za-z0-9]+$/, "");
+  const word = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
   if (word.length <= 57) return word === "" ? unknownWord : word;
   const hash = createHash("sha256").update(lockName).digest("hex").slice(0, 10);
   return `${word.slice(0, 46)}.${hash}`;
@@ -125,7 +125,7 @@ function plainWord(text: string): string {
   return text
     .replace(/[^A-Za-z0-9_.-]+/g, "-")
     .slice(0, 63)
-    .replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, "");
+    .replace(/^[^A-Za-z0-9]+|(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/g, "");
 }
 
 /** The end of a label's name, which has 63 characters in all. */

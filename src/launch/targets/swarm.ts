@@ -132,7 +132,7 @@ function constraints({ node }: LaunchRequest): readonly string[] {
 /** moby/swarmkit, manager/controlapi/common.go, validateAnnotations. */
 function serviceName({ name, reference }: LaunchRequest): string {
   if (name === undefined) return dnsName(baseName(reference));
-  if (name.length <= 63 && /^[A-Za-z0-9](?:[-_]*[A-Za-z0-9]+)*$/.test(name)) return name;
+  if (name.length <= 63 && /^[A-Za-z0-9](?:[-_]*[A-Za-z0-9])*$/.test(name)) return name;
   throw unsupported(
     "swarm",
     `name a service ${JSON.stringify(name)}: names are letters and digits with - and _ between them, at most 63`,

@@ -1,72 +1,8 @@
-/** The readers of outside text, each with texts that are hard for it: a beginning, a part that is repeated, an end. */
+/** The readers of outside text, each with texts that are hard for it. */
 
-import { parseMatrix } from "../../../src/matrix/parse-matrix.ts";
+import { fileReaders } from "./files-readers.ts";
+import { hostReaders } from "./host-readers.ts";
+import { matrixReaders } from "./matrix-readers.ts";
+import { wordReaders } from "./words-readers.ts";
 
-export interface Reader {
-  readonly read: (text: string) => unknown;
-  /** Texts of about so many characters. */
-  readonly texts: Readonly<Record<string, (size: number) => string>>;
-  /** The largest size; a mebibyte when not given. */
-  readonly most?: number;
-}
-
-const head = "name: app\nversion: 1\nregistry: r.example.com/t\ntemplate: a/b\naxes:\n  march: [x86-64]\n";
-const withMarches = (list: string) => head.replace("[x86-64]", list);
-
-export const readers: Readonly<Record<string, Reader>> = {
-  matrix: {
-    read: (text) => parseMatrix(text, "matrix.yaml"),
-    texts: {
-      labels: numbered((index) => `  k${index}: v\n`, `${head}labels:\n`),
-      "labels of no form": numbered((index) => `  _${index}: v\n`, `${head}labels:\n`),
-      "unsafe values": numbered((index) => `  k${index}: <<\n`, `${head}args:\n`),
-      "one key again and again": repeated("  k: v\n", `${head}args:\n`),
-      "unknown keys": numbered((index) => `k${index}: v\n`, head),
-      aliases: numbered((index) => `  k${index}: &a${index} x\n  l${index}: *a${index}\n`, `${head}args:\n`),
-      "aliases of one": repeated("*a,", `${head}x: [&a b,`, "]"),
-      "aliases of nothing": repeated("*a,", `${head}x: [`, "]"),
-      marches: numbered(
-        (index) => `x${index},`,
-        withMarches("[").slice(0, withMarches("[").indexOf("[") + 1),
-        "]\n",
-      ),
-      axes: numbered((index) => `  k${index}: [v]\n`, head),
-      values: numbered((index) => `v${index},`, `${head}  x: [`, "]\n"),
-      inclusions: repeated("  - march: x86-64-v2\n", `${head}include:\n`),
-      exclusions: repeated("  - {march: x86-64-v2, reason: x}\n", `${head}exclude:\n`),
-      preferences: repeated("march=x,", `${head}prefer: [`, "]\n"),
-      '"': repeated('"'),
-      "'": repeated("'"),
-      "[": repeated("["),
-      "{": repeated("{"),
-      "]": repeated("]"),
-      "[,": repeated(",", "["),
-      "- ": repeated("- "),
-      "? ": repeated("? "),
-      ": ": repeated(": "),
-      "a: ": repeated("a: "),
-      "* ": repeated("* "),
-      "&a ": repeated("&a "),
-      "!a ": repeated("!a "),
-      "%A": repeated("%A\n"),
-      "---": repeated("---\n"),
-      "#": repeated("#\n"),
-      "spaces in quotes": repeated("\n ", 'a: "', '"'),
-      "slashes behind the registry": (size) => head.replace(".com/t", `.com/t${"/".repeat(size)}_`),
-      "dashes in the name": (size) => head.replace("app", `a${"-".repeat(size)}_`),
-      "a tag of braces": repeated("{{", `${head}tag: `, "\n"),
-      "a tag of names": repeated("{{version}}", `${head}tag: `, "\n"),
-    },
-  },
-};
-
-function repeated(part: string, before = "", after = ""): (size: number) => string {
-  return (size) => before + part.repeat(Math.ceil(size / part.length)) + after;
-}
-
-function numbered(part: (index: number) => string, before = "", after = ""): (size: number) => string {
-  return (size) => {
-    const count = Math.ceil(size / part(100_000).length);
-    return before + Array.from({ length: count }, (_, index) => part(100_000 + index)).join("") + after;
-  };
-}
+export const readers = { ...matrixReaders, ...fileReaders, ...hostReaders, ...wordReaders };

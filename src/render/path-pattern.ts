@@ -1,0 +1,86 @@
+/**
+ * The patterns of COPY and ADD. `*`, `?` and `[a-z]` stay within one part of a path (Go, path.Match), `**` does not; what matches
+ * may be a folder of the path. As an expression, a pattern of many stars would be tried for minutes.
+ */
+
+interface Token {
+  readonly repeated: boolean;
+  readonly matches: (character: string) => boolean;
+}
+
+/** Tells whether a path matches; null for a class that is none, as `[z-a]`. */
+export function compilePathPattern(pattern: string): ((path: string) => boolean) | null {
+  const tokens = tokensOf(pattern);
+  return tokens === null ? null : (path) => matchesTokens(tokens, path);
+}
+
+/** Follows all ways at once: the time is at most the pattern's length times the path's. */
+function matchesTokens(tokens: readonly Token[], path: string): boolean {
+  let states = withoutRepeats(tokens, [0]);
+  for (const character of path) {
+    if (character === "/" && states.has(tokens.length)) return true;
+    const next: number[] = [];
+    for (const state of states) {
+      const token = tokens[state];
+      if (token?.matches(character)) next.push(token.repeated ? state : state + 1);
+    }
+    if (next.length === 0) return false;
+    states = withoutRepeats(tokens, next);
+  }
+  return states.has(tokens.length);
+}
+
+/** What may be repeated may also be left out. */
+function withoutRepeats(tokens: readonly Token[], states: readonly number[]): ReadonlySet<number> {
+  const reached = new Set<number>();
+  for (let state of states) {
+    while (!reached.has(state)) {
+      reached.add(state);
+      if (tokens[state]?.repeated) state++;
+    }
+  }
+  return reached;
+}
+
+const inOnePart = (character: string) => character !== "/";
+
+function tokensOf(pattern: string): Token[] | null {
+  const tokens: Token[] = [];
+  const lastClassEnd = pattern.lastIndexOf("]");
+  for (let at = 0; at < pattern.length; ) {
+    const character = String.fromCodePoint(pattern.codePointAt(at) ?? 0);
+    if (character === "*") {
+      const start = at;
+      while (pattern[at] === "*") at++;
+      tokens.push({ repeated: true, matches: at - start === 2 ? () => true : inOnePart });
+      continue;
+    }
+    at += character.length;
+    if (character === "?") tokens.push({ repeated: false, matches: inOnePart });
+    else if (character === "[" && at < lastClassEnd) {
+      const end = pattern.indexOf("]", at + (pattern[at] === "^" ? 2 : 1));
+      const matches = end < 0 ? null : classOf(pattern.slice(at, end));
+      if (matches === null) return null;
+      tokens.push({ repeated: false, matches });
+      at = end + 1;
+    } else {
+      const escaped = character === "\\" && at < pattern.length;
+      const literal = escaped ? String.fromCodePoint(pattern.codePointAt(at) ?? 0) : character;
+      if (escaped) at += literal.length;
+      tokens.push({ repeated: false, matches: (other) => other === literal });
+    }
+  }
+  return tokens;
+}
+
+/** `a-z_` or `^a-z_`; the characters themselves, for `[a\-z]`. */
+function classOf(text: string): Token["matches"] | null {
+  const negated = text.startsWith("^");
+  const ranges: (readonly [string, string])[] = [];
+  const written = negated ? text.slice(1) : text;
+  for (const [, low = "", high = low] of written.matchAll(/\\?(.)(?:-\\?(.))?/gsu)) {
+    if (low > high) return null;
+    ranges.push([low, high]);
+  }
+  return (character) => ranges.some(([low, high]) => low <= character && character <= high) !== negated;
+}
