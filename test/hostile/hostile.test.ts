@@ -14,7 +14,7 @@ const perInputMs = 5000;
 const maxMiB = 200;
 /** A zstd frame may ask for a window of 128 MiB, as `zstd --long` writes it, and damage makes some do so. */
 const zstdWindowMiB = 128;
-const hasZstd = new Set<AttackName>(["layer"]);
+const hasZstd = new Set<AttackName>(["layer", "packedLayer", "image"]);
 
 describe(`${runs} hostile inputs (HOSTILE_SEED=${chosenSeed})`, () => {
   const each = Math.ceil(runs / names.length);
