@@ -12,7 +12,7 @@ import { readers } from "./support/readers.ts";
 const most = process.env.IMGMATCH_LONG === "1" ? 1024 * 1024 : 128 * 1024;
 
 describe.each(Object.entries(readers))("%s", (_, { read, texts }) => {
-  test.each(Object.entries(texts))("%s", async (_, make) => {
+  test.each(Object.entries(texts))("%s: read in proportion to its size", async (_, make) => {
     const growth = await measureGrowth(make, (text) => codedOnly(read, text), most);
     expect(growth, JSON.stringify(growth)).toSatisfy(isLinear);
   });

@@ -84,6 +84,36 @@ describe("a top vouches for its parts alone", () => {
   });
 });
 
+describe("an index of more entries than the limit", () => {
+  const entries = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      mediaType: "application/vnd.oci.image.manifest.v1+json",
+      digest: `sha256:${index.toString(16).padStart(64, "0")}`,
+      size: 1,
+      annotations: {
+        [annotations.cell]: `${index}`,
+        [annotations.axes]: "{}",
+        [annotations.requires]: "{}",
+      },
+    }));
+  const parts = [limits.indexEntries / 2, limits.indexEntries / 2].map((count, index) =>
+    manifestOf(entries(count), `${index}`),
+  );
+
+  it("is refused with the numbers, however it is split into parts", () => {
+    const all = [...parts, manifestOf(entries(1), "one more")];
+    const read = () => parseFleetIndex({ top: manifestOf(all.map(partOf)), parts: all }, reference);
+    expect(read).toThrow(expect.objectContaining({ code: "REGISTRY_ANSWER_TOO_LARGE" }));
+    expect(read).toThrow("it has 100001 images, the limit is 100000");
+  });
+
+  it("is not one that has as many as the limit", () => {
+    const read = () => parseFleetIndex({ top: manifestOf(parts.map(partOf)), parts }, reference);
+    // The cells are in both parts.
+    expect(read).toThrow("two entries for one cell");
+  });
+});
+
 describe("tags", () => {
   const tagsOf = async (answer: (page: number, url: URL) => { tags: string[]; link?: string }) => {
     const asked: URL[] = [];
