@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
+    // Many tests wait for a process, a clock or a disk: one worker for each core, and none kept back.
+    maxWorkers: "100%",
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],
