@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cellLogPath } from "../../src/build/cell-log.ts";
-import type { BuildWatch, Engine } from "../../src/build/engine.ts";
+import type { BuildWatch } from "../../src/build/engine.ts";
 import {
   type BuildEvent,
   type BuildFleetOptions,
