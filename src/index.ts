@@ -72,6 +72,7 @@ export {
   type LockedManifest,
   lockPath,
   lockSchemaVersion,
+  type Measured,
   type Requirement,
 } from "./lock/lock.ts";
 export { readLock, readLockIfPresent, writeLock } from "./lock/lock-file.ts";

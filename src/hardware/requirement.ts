@@ -38,3 +38,23 @@ export type DriverRequirement =
       readonly cuda: string;
       readonly branches: readonly string[];
     };
+
+/** The rules by which {@link Measured} is found now. What was measured by others is not used: the declared requirement holds. */
+export const measuredRules = 1;
+
+/** What opening the image showed of what was declared. It only ever drops. */
+export interface Measured {
+  /** {@link measuredRules} of the imgmatch that measured. */
+  readonly rules: number;
+  readonly cpu: {
+    /** Declared features that no file that counts uses, sorted. */
+    readonly unused: readonly string[];
+  };
+  /** null for an image without GPU code. */
+  readonly cuda: {
+    /** GPU targets found, as in {@link CudaRequirement.code}. */
+    readonly code: readonly string[];
+    /** Oldest driver that loads the code, as found; null where the files do not decide it. */
+    readonly minimum: string | null;
+  } | null;
+}

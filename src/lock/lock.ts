@@ -1,12 +1,13 @@
 /** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
 
-import type { Requirement } from "../hardware/requirement.ts";
+import type { Measured, Requirement } from "../hardware/requirement.ts";
 import type { Digest } from "../oci/digest.ts";
 
 export type {
   CpuRequirement,
   CudaRequirement,
   DriverRequirement,
+  Measured,
   Requirement,
 } from "../hardware/requirement.ts";
 
@@ -37,6 +38,8 @@ export interface LockedImage {
   /** What `digest` names, as the registry told when it was pushed: with it an index is written without asking again. */
   readonly manifest?: LockedManifest;
   readonly requires: Requirement;
+  /** What its files showed of `requires`. Absent where nobody has opened it; then all that is declared is needed. */
+  readonly measured?: Measured;
   /** What it was built on. */
   readonly bases: readonly LockedBase[];
   /** What the next build is to use in their place, since `lock --update-bases`. */

@@ -2,6 +2,7 @@
 
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
 import { inputLimits, requireSize } from "../limits.ts";
+import { measuredRules } from "../hardware/requirement.ts";
 import { isDigest } from "../oci/digest.ts";
 import { deepestJson, isTooDeep } from "../oci/json-depth.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
@@ -74,6 +75,29 @@ function checkImage(value: unknown, path: string, check: Checker): void {
   }
   if (requires?.kernel !== undefined) check.text(requires.kernel, `${path}.requires.kernel`);
   if (requires !== null && requires.cuda !== null) checkCuda(requires.cuda, `${path}.requires.cuda`, check);
+  if (image.measured !== undefined) checkMeasured(image.measured, `${path}.measured`, check);
+}
+
+const measuredGrammar = {
+  /** As Linux names them. */
+  feature: /^[a-z0-9_]{1,64}$/,
+  target: /^(?:sm|compute)_\d{2,4}[af]?$/,
+  driver: /^\d{1,9}(?:\.\d{1,9}){1,3}$/,
+} as const;
+
+/** Of other rules nothing is known but their number, and nothing is used. */
+function checkMeasured(value: unknown, path: string, check: Checker): void {
+  const measured = check.object(value, path);
+  if (measured === null) return;
+  if (!Number.isSafeInteger(measured.rules)) check.report(`${path}.rules must be a whole number`);
+  if (measured.rules !== measuredRules) return;
+  const cpu = check.object(measured.cpu, `${path}.cpu`);
+  check.names(cpu?.unused, `${path}.cpu.unused`, measuredGrammar.feature);
+  if (measured.cuda === null) return;
+  const cuda = check.object(measured.cuda, `${path}.cuda`);
+  if (cuda === null) return;
+  check.names(cuda.code, `${path}.cuda.code`, measuredGrammar.target);
+  if (cuda.minimum !== null) check.text(cuda.minimum, `${path}.cuda.minimum`, measuredGrammar.driver);
 }
 
 function checkManifest(value: unknown, path: string, check: Checker): void {
@@ -139,6 +163,15 @@ class Checker {
   list(value: unknown, path: string): void {
     const ok = Array.isArray(value) && value.every((item) => typeof item === "string");
     if (!ok) this.report(`${path} must be a list of texts`);
+  }
+
+  /** More than any table has of them is no list that imgmatch wrote. */
+  names(value: unknown, path: string, grammar: RegExp): void {
+    const longest = 512;
+    if (!Array.isArray(value)) this.report(`${path} must be a list of texts`);
+    else if (value.length > longest)
+      this.report(`${path} has ${value.length} entries, the limit is ${longest}`);
+    else for (const [index, item] of value.entries()) this.text(item, `${path}[${index}]`, grammar);
   }
 
   bases(value: unknown, path: string): void {

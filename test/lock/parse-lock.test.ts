@@ -39,6 +39,13 @@ test("a lock of schema version 1 stays readable", () => {
   });
 });
 
+test("what was measured by rules that this version does not know is kept and not judged", () => {
+  const lock = JSON.parse(text);
+  const measured = { rules: 2, cpus: "another shape" };
+  lock.images["none_x86-64-v2"].measured = measured;
+  expect(parseLock(JSON.stringify(lock), "lock.json").images["none_x86-64-v2"]?.measured).toEqual(measured);
+});
+
 describe("a lock that is no JSON", () => {
   test("conflict markers are named as such, at the first", () => {
     const merged = text.replace(
@@ -138,6 +145,31 @@ describe("a lock that is no lock", () => {
           "requires",
           { cpu: { march: "a", features: [] }, cuda: { toolkit: "1", code: [], driver: { mode: "host" } } },
           ".requires.cuda.driver.minimum is not valid: undefined",
+        ],
+        ["measured", [], ".measured must be an object"],
+        ["measured", {}, ".measured.rules must be a whole number"],
+        ["measured", { rules: 1, cuda: null }, ".measured.cpu must be an object"],
+        ["measured", { rules: 1, cpu: {}, cuda: null }, ".measured.cpu.unused must be a list of texts"],
+        [
+          "measured",
+          { rules: 1, cpu: { unused: ["avx", "--privileged"] }, cuda: null },
+          '.measured.cpu.unused[1] is not valid: "--privileged"',
+        ],
+        [
+          "measured",
+          { rules: 1, cpu: { unused: Array(513).fill("avx") }, cuda: null },
+          ".measured.cpu.unused has 513 entries, the limit is 512",
+        ],
+        ["measured", { rules: 1, cpu: { unused: [] } }, ".measured.cuda must be an object"],
+        [
+          "measured",
+          { rules: 1, cpu: { unused: [] }, cuda: { code: ["90a"], minimum: null } },
+          '.measured.cuda.code[0] is not valid: "90a"',
+        ],
+        [
+          "measured",
+          { rules: 1, cpu: { unused: [] }, cuda: { code: [], minimum: "new" } },
+          '.measured.cuda.minimum is not valid: "new"',
         ],
       ] as const
     ).map(([key, value, message]): [string, (lock: Edited) => void, string] => [

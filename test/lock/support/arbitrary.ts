@@ -2,13 +2,13 @@
 
 import type { Digest } from "../../../src/oci/digest.ts";
 import fc from "fast-check";
-import type { DriverRequirement, Lock, LockedImage } from "../../../src/lock/lock.ts";
+import type { DriverRequirement, Lock, LockedImage, Measured } from "../../../src/lock/lock.ts";
 
 const digest = fc
   .array(fc.constantFrom(..."0123456789abcdef"), { minLength: 64, maxLength: 64 })
   .map((digits): Digest => `sha256:${digits.join("")}`);
 const text = fc.string({ minLength: 1, maxLength: 12 });
-const dotted = fc.constantFrom("525.60.13", "396.44", "580");
+const dotted = fc.constantFrom("525.60.13", "396.44", "580.65.06");
 const created = fc
   .date({ min: new Date("2000-01-01"), max: new Date("2099-12-31"), noInvalidDate: true })
   .map((date) => date.toISOString());
@@ -29,7 +29,15 @@ const cuda = fc.record(
   { requiredKeys: ["toolkit", "code", "driver"] },
 );
 
-export const lockedImage: fc.Arbitrary<LockedImage> = fc.record({
+const measured: fc.Arbitrary<Measured> = fc.record({
+  rules: fc.constant(1),
+  cpu: fc.record({ unused: fc.array(fc.stringMatching(/^[a-z0-9_]{1,16}$/)) }),
+  cuda: fc.option(
+    fc.record({ code: fc.array(fc.constantFrom("sm_90a", "compute_100f")), minimum: fc.option(dotted) }),
+  ),
+});
+
+const declaredImage: fc.Arbitrary<LockedImage> = fc.record({
   axes: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text),
   platform: fc.constantFrom("linux/amd64", "linux/arm64"),
   tag: fc.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,20}$/),
@@ -48,6 +56,10 @@ export const lockedImage: fc.Arbitrary<LockedImage> = fc.record({
   created: fc.option(created),
   size: fc.option(fc.nat()),
 });
+
+export const lockedImage: fc.Arbitrary<LockedImage> = fc
+  .tuple(declaredImage, fc.option(measured))
+  .map(([image, found]) => (found === null ? image : { ...image, measured: found }));
 
 export const lock: fc.Arbitrary<Lock> = fc.record({
   schemaVersion: fc.constant(1 as const),
