@@ -1,7 +1,7 @@
-/** CPU features of AArch64 instructions, by a table over their 32-bit words. */
+/** CPU features of AArch64 instructions, each word of the code looked up. */
 
 import type { ByteSource } from "../byte-source.ts";
-import { type Arm64Row, arm64Rows, undecidedWithSve } from "./arm64-table.ts";
+import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import type { CodeRegion } from "./regions.ts";
 
@@ -13,17 +13,23 @@ export async function readArm64Code(source: ByteSource, regions: Iterable<CodeRe
   const sure = new Uint32Array(arm64Rows.length);
   const doubtful = new Uint32Array(arm64Rows.length);
   const block = new Uint32Array(arm64Rows.length);
+  /** Rows in `block`: most gaps are a word or two. */
+  const touched: number[] = [];
   let codeBytes = 0;
   let sinceRest = 0;
+  let unknownInstructions = 0;
   for (const { offset, size, isFunction } of regions) {
     const step = isFunction ? windowBytes : blockBytes;
     for (let at = 0; at < size; at += step) {
       const bytes = source.read(offset + at, Math.min(step, size - at));
-      const hasData = countWords(bytes, isFunction ? sure : block);
-      if (!isFunction) {
-        const counts = hasData ? doubtful : sure;
-        for (const [index, count] of block.entries()) counts[index] = (counts[index] ?? 0) + count;
-        block.fill(0);
+      const unknown = countWords(bytes, isFunction ? sure : block, isFunction ? null : touched);
+      if (isFunction) unknownInstructions += unknown;
+      else {
+        const counts = unknown > 0 ? doubtful : sure;
+        for (const row of touched.splice(0)) {
+          counts[row] = (counts[row] ?? 0) + (block[row] ?? 0);
+          block[row] = 0;
+        }
       }
       codeBytes += bytes.length;
       sinceRest += bytes.length;
@@ -38,50 +44,45 @@ export async function readArm64Code(source: ByteSource, regions: Iterable<CodeRe
     codeBytes,
     features: features(sure, doubtful),
     vexOnly: null,
-    // The table knows what an instruction needs, not every instruction there is.
-    unknownInstructions: 0,
-    asks: [],
+    unknownInstructions,
+    asks: asked(sure),
   };
 }
 
-/** Answers whether a word was there that no Armv8-A or Armv9-A CPU executes (C4.1: reserved and unallocated groups). */
-function countWords(bytes: Uint8Array, counts: Uint32Array): boolean {
+/** Answers how many of the words are no instruction that is known. */
+function countWords(bytes: Uint8Array, counts: Uint32Array, touched: number[] | null): number {
+  const decode = arm64Decoder();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let hasData = false;
+  let unknown = 0;
   for (let at = 0; at + 4 <= bytes.length; at += 4) {
-    const word = view.getUint32(at, true);
-    const rows = groups[(word >>> 25) & 0xf] ?? [];
-    for (const [index, mask, value] of rows) {
-      if ((word & mask) >>> 0 === value) {
-        counts[index] = (counts[index] ?? 0) + 1;
-        break;
-      }
+    const row = decode(view.getInt32(at, true));
+    if (row === unknownWord) {
+      unknown++;
+      continue;
     }
-    if ((word & 0x1a000000) === 0x02000000 || (word & 0x9e000000) === 0) hasData = true;
+    const count = counts[row] ?? 0;
+    if (count === 0) touched?.push(row);
+    counts[row] = count + 1;
   }
-  return hasData;
+  return unknown;
 }
-
-/** The table by bits 25 to 28, the top level of the encoding: most words are looked up in an empty or short list. */
-const groups: readonly (readonly (readonly [index: number, mask: number, value: number])[])[] = Array.from(
-  { length: 16 },
-  (_, group) =>
-    arm64Rows.flatMap(([mask, value]: Arm64Row, index) => {
-      const fits = ((mask >>> 25) & (group ^ (value >>> 25)) & 0xf) === 0;
-      return fits ? [[index, mask, value >>> 0] as const] : [];
-    }),
-);
 
 function features(sure: Uint32Array, doubtful: Uint32Array): CpuCode["features"] {
   const tally = createFeatureTally();
-  let sve = 0;
-  for (const [index, [, , feature]] of arm64Rows.entries()) {
-    for (const name of feature?.split(" ") ?? []) {
-      tally.add(name, "instructions", sure[index] ?? 0);
-      tally.add(name, "doubtful", doubtful[index] ?? 0);
+  let sme = 0;
+  for (const [index, [, , names, trait]] of arm64Rows.entries()) {
+    const counts = { instructions: sure[index] ?? 0, doubtful: doubtful[index] ?? 0 };
+    if (names === "" || counts.instructions + counts.doubtful === 0) continue;
+    for (const name of names.split(" ")) {
+      tally.add(name, trait === "unproven" ? "doubtful" : "instructions", counts.instructions);
+      tally.add(name, "doubtful", counts.doubtful);
     }
-    if (feature === "sve") sve += (sure[index] ?? 0) + (doubtful[index] ?? 0);
+    if (names === "sme") sme += counts.instructions + counts.doubtful;
   }
-  for (const feature of undecidedWithSve) tally.add(feature, "doubtful", sve);
+  for (const feature of undecidedWithSme) tally.add(feature, "doubtful", sme);
   return tally.result();
+}
+
+function asked(sure: Uint32Array): readonly string[] {
+  return arm64Rows.some(([, , , trait], row) => trait === "asks" && (sure[row] ?? 0) > 0) ? ["MRS ID_…"] : [];
 }

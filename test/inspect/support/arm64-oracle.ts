@@ -2,14 +2,24 @@
 
 import { spawnSync } from "node:child_process";
 
-export const hasLlvm = spawnSync("llvm-mc", ["--version"]).status === 0;
+/** 14 is what Debian 12 calls LLVM; 22 knows extensions of ten years more, and the attribute `+all`. */
+export type Llvm = "llvm-mc" | "llvm-mc-22";
+
+export function whyNoLlvm(llvm: Llvm): string | null {
+  if (spawnSync(llvm, ["--version"]).status === 0) return null;
+  return `no ${llvm} (apt-get install ${llvm === "llvm-mc" ? "llvm" : "llvm-22"})`;
+}
 
 /** For each word whether it is an instruction; `attributes` as `+all,-sve`. */
-export function knownWords(words: Uint32Array, attributes: string): readonly boolean[] {
+export function knownWords(
+  words: Uint32Array,
+  attributes: string,
+  llvm: Llvm = "llvm-mc",
+): readonly boolean[] {
   const text = [...words]
     .map((word) => [0, 8, 16, 24].map((shift) => `0x${((word >>> shift) & 0xff).toString(16)}`).join(" "))
     .join("\n");
-  const run = spawnSync("llvm-mc", ["--disassemble", "--triple=aarch64", `--mattr=${attributes}`, "-"], {
+  const run = spawnSync(llvm, ["--disassemble", "--triple=aarch64", `--mattr=${attributes}`, "-"], {
     input: text,
     encoding: "utf8",
     maxBuffer: 2 ** 28,

@@ -1,0 +1,94 @@
+/**
+ * Which AArch64 instruction a word is, as far as the features that it needs go. Every word is one of Armv8.0-A, one of a known
+ * extension, or unknown: then it may need anything.
+ */
+
+import { arm64BaseRows } from "./arm64-base-table.ts";
+import { arm64FeatureRows } from "./arm64-feature-table.ts";
+import type { Arm64Row } from "./arm64-row.ts";
+import { arm64SveRows } from "./arm64-sve-table.ts";
+import { arm64SystemRows } from "./arm64-system-table.ts";
+
+/** The first that fits counts. */
+export const arm64Rows: readonly Arm64Row[] = [
+  ...arm64SystemRows,
+  // Before the longer one that it looks like: RETAASPPC with the number of no register.
+  [0xfffffbff, 0xd65f0bff, "paca"], // RETAA, RETAB
+  // How long vectors are, for who unwinds the stack of a function with SVE: libgcc's code for exceptions, in every C++ program.
+  [0xffffffe0, 0x04e0e3e0, "sve", "unproven"], // CNTD
+  ...arm64FeatureRows,
+  ...arm64SveRows,
+  ...arm64BaseRows,
+  // No CPU ever executes UDF (C6.2): compilers write it where nothing arrives.
+  [0xffff0000, 0x00000000, ""],
+  // The whole group of SME (C4.1.1), whose parts are not told apart.
+  [0x9e000000, 0x80000000, "sme"],
+];
+
+/** Parts of SME: where it is, they may be. */
+export const undecidedWithSme: readonly string[] =
+  "sme2 sme2p1 smeb16b16 smeb16f32 smebi32i32 smef16f16 smef16f32 smef32f32 smef64f64 smef8f16 smef8f32 smefa64 smei16i32 smei16i64 smei8i32 smelutv2".split(
+    " ",
+  );
+
+export const unknownWord = -1;
+
+/** The row of a word, or {@link unknownWord}. Made at first use: about 0.1 s. */
+export function arm64Decoder(): (word: number) => number {
+  decoder ??= createDecoder();
+  return decoder;
+}
+
+let decoder: ((word: number) => number) | null = null;
+
+/** Bits 31 to 21 and 15 to 10, in which nearly all instructions differ. */
+const highBits = 11;
+const lowBits = 6;
+
+function createDecoder(): (word: number) => number {
+  const masks = Int32Array.from(arm64Rows, ([mask]) => mask | 0);
+  const values = Int32Array.from(arm64Rows, ([, value]) => value | 0);
+  const { starts, candidates } = createIndex();
+  return (word) => {
+    const bucket = ((word >>> 21) << lowBits) | ((word >>> 10) & 0x3f);
+    for (let at = starts[bucket] ?? 0, end = starts[bucket + 1] ?? 0; at < end; at++) {
+      const row = candidates[at] ?? 0;
+      if ((word & (masks[row] ?? 0)) === values[row]) return row;
+    }
+    return unknownWord;
+  };
+}
+
+/** For each value of the index bits the rows that a word with them can be, one list behind another. */
+function createIndex(): { starts: Uint32Array; candidates: Uint16Array } {
+  const starts = new Uint32Array(2 ** (highBits + lowBits) + 1);
+  eachBucket((bucket) => {
+    starts[bucket + 1] = (starts[bucket + 1] ?? 0) + 1;
+  });
+  for (let bucket = 1; bucket < starts.length; bucket++)
+    starts[bucket] = (starts[bucket] ?? 0) + (starts[bucket - 1] ?? 0);
+  const next = starts.slice();
+  const candidates = new Uint16Array(starts.at(-1) ?? 0);
+  eachBucket((bucket, row) => {
+    const at = next[bucket] ?? 0;
+    candidates[at] = row;
+    next[bucket] = at + 1;
+  });
+  return { starts, candidates };
+}
+
+function eachBucket(use: (bucket: number, row: number) => void): void {
+  for (const [row, [mask, value]] of arm64Rows.entries()) {
+    const lows = matching((mask >>> 10) & 0x3f, (value >>> 10) & 0x3f, lowBits);
+    for (const high of matching(mask >>> 21, value >>> 21, highBits))
+      for (const low of lows) use((high << lowBits) | low, row);
+  }
+}
+
+/** Every number of so many bits that equals the value under the mask. */
+function matching(mask: number, value: number, bits: number): readonly number[] {
+  const found = [value];
+  for (let bit = 1; bit < 2 ** bits; bit <<= 1)
+    if ((mask & bit) === 0) for (let at = found.length - 1; at >= 0; at--) found.push((found[at] ?? 0) | bit);
+  return found;
+}
