@@ -4,7 +4,7 @@
 import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./commands/context.ts";
 import { exitCodes } from "./errors.ts";
-import { inputLimits, inputTooLarge } from "./limits.ts";
+import { inputLimits, inputTooLarge } from "./input/limits.ts";
 import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();

@@ -59,13 +59,13 @@ function target(from: string, specifier: string): string {
 const folderOf = (path: string) =>
   path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
 
-/** What every room may import. */
-const everywhere: readonly string[] = ["limits", "printable"];
+/** What every room may import: what is from outside is everywhere. */
+const everywhere: readonly string[] = ["input"];
 
 /** Which rooms each room may import, types included; `CONTRIBUTING.md` says why. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   errors: [],
-  limits: ["errors"],
+  input: ["errors"],
   hardware: ["errors"],
   oci: ["errors"],
   io: ["errors", "oci"],

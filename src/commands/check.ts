@@ -3,7 +3,7 @@
 import type { ExitCode } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { requiresLabel } from "../render/metadata.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";

@@ -6,7 +6,7 @@
 import type { Diagnosis, Finding } from "../doctor/diagnose.ts";
 import { examineMachine } from "../doctor/examine.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 

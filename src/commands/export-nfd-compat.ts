@@ -7,7 +7,7 @@ import { readLock } from "../lock/lock-file.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { matchesLabel } from "../plan/match.ts";
 import { parseSelections, type Selection } from "../plan/select.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { referenceOf } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
 import type { ExportFlags } from "./export-plan.ts";

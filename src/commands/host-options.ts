@@ -5,8 +5,8 @@ import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
 import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../limits.ts";
-import { printableReport } from "../printable.ts";
+import { inputLimits } from "../input/limits.ts";
+import { printableReport } from "../input/printable.ts";
 import { isBroken } from "../resolve/host-view.ts";
 import type { CommandContext } from "./context.ts";
 

@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { fleetRequests } from "../launch/fleet/requests.ts";
 import { hasFleet, type LaunchFormat, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import type { CommandContext } from "./context.ts";
 import { type LaunchFlags, workloadOf } from "./launch-options.ts";
 import { printDocuments } from "./launch-output.ts";

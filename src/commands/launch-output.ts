@@ -3,7 +3,7 @@
 import type { Tags } from "yaml";
 import { shellCommand } from "../launch/shell.ts";
 import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "../launch/target.ts";
-import { hasPrintableLines } from "../printable.ts";
+import { hasPrintableLines } from "../input/printable.ts";
 import type { CommandContext } from "./context.ts";
 
 /** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */

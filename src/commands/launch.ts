@@ -12,7 +12,7 @@ import { runImage } from "../launch/run.ts";
 import { isLocal, type LaunchRequest, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
 import type { Lock, Requirement } from "../lock/lock.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import {
   type Candidate,

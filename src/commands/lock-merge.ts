@@ -6,7 +6,7 @@ import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { mergeLocks, type NamedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/update-lock.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 

@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { withoutImages } from "../lock/remove-images.ts";
 import { updateLock } from "../lock/update-lock.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type FleetFlags, lockFileOf } from "./fleet-options.ts";

@@ -5,7 +5,7 @@ import { moveBases } from "../fleet/move-bases.ts";
 import type { Fleet } from "../fleet/open-fleet.ts";
 import { pruneLock } from "../fleet/prune-lock.ts";
 import type { Selection } from "../plan/select.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet-options.ts";

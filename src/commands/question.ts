@@ -4,7 +4,7 @@ import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { listSome } from "../resolve/misfit.ts";
 import type { Miss } from "../resolve/nearest.ts";
 import { compilePins, type Pins } from "../resolve/pins.ts";

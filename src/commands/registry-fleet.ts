@@ -2,7 +2,7 @@
 
 import type { Lock } from "../lock/lock.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { fetchLock } from "../registry/fetch-lock.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./registry-options.ts";

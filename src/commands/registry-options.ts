@@ -1,7 +1,7 @@
 /** The flags of every command that speaks to a registry. */
 
 import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { RegistryOptions } from "../registry/create-client.ts";
 import type { CommandContext } from "./context.ts";

@@ -3,7 +3,7 @@
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { checkFleet, type RenderedFleet, renderFleet } from "../fleet/render-fleet.ts";
 import { hasDrift } from "../render/drift.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
 import { type FleetFlags, openFleetFor } from "./fleet-options.ts";

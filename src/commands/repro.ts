@@ -4,7 +4,7 @@ import type { ReproReport } from "../build/repro.ts";
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { reproduceCell } from "../fleet/repro-cell.ts";
 import { readRevision } from "../io/revision.ts";
-import { printable, printableReport } from "../printable.ts";
+import { printable, printableReport } from "../input/printable.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { type EngineFlags, engineFor } from "./engine-options.ts";

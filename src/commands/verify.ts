@@ -3,7 +3,7 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import type { Drift, Verification } from "../publish/verify-lock.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { count, formatTable } from "../report/table.ts";

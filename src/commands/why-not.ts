@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { shellWord } from "../launch/shell.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import { fitLine, misfitLine, reasonLines, unknownLine } from "../report/verdict.ts";
 import type { ResolveOptions } from "../resolve/resolve.ts";

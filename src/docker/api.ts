@@ -8,7 +8,7 @@ import type { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
 import { jsonLines } from "./json-lines.ts";
 

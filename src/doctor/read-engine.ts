@@ -3,7 +3,7 @@
 import { connectDocker } from "../docker/api.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { fieldsOf } from "../oci/json.ts";
+import { fieldsOf } from "../input/json.ts";
 import type { EngineState } from "./diagnose.ts";
 import { findProgram } from "./find-program.ts";
 

@@ -3,7 +3,7 @@
 import type { Environment } from "../docker/endpoint.ts";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { dockerConfigPath } from "../registry/credentials.ts";
 import { listLogins } from "../registry/docker-config.ts";
 import type { LoginState } from "./diagnose.ts";

@@ -6,7 +6,7 @@ import { type Place, type Problem, throwProblems } from "../errors.ts";
 import { readContext } from "../io/context.ts";
 import { readTextFile } from "../io/files.ts";
 import { isTemporaryName } from "../io/write-file.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";

@@ -1,6 +1,6 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
-import { printable } from "../printable.ts";
+import { printable } from "../input/printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./problems.ts";
 import { sortedEntries } from "../oci/text-order.ts";

@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readdirSync, readlinkSync } from "no
 import { endianness } from "node:os";
 import { isErrno, readBounded } from "../io/files.ts";
 import { runProgram } from "../io/run-program.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { type Denied, denied, type HostIo } from "./io.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */

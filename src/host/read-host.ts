@@ -1,6 +1,6 @@
 /** Facts that somebody passes: what `imgmatch probe --json` prints, or a Kubernetes node. */
 
-import { inputLimits, requireSize } from "../limits.ts";
+import { inputLimits, requireSize } from "../input/limits.ts";
 import type { HostFacts } from "./facts.ts";
 import { parseHostFacts } from "./parse-facts.ts";
 

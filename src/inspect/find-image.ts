@@ -2,7 +2,7 @@
 
 import { connectDocker } from "../docker/api.ts";
 import { ImgmatchError } from "../errors.ts";
-import { isRecord } from "../oci/json.ts";
+import { isRecord } from "../input/json.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import { type ImageConfig, parseImageConfig, readImageConfig } from "../registry/platform-image.ts";
 import { readPlatforms } from "../registry/platforms.ts";

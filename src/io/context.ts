@@ -5,7 +5,7 @@ import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../errors.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { type Digest, digestOf } from "../oci/digest.ts";
 import { compareText } from "../oci/text-order.ts";
 import { errnoMessage, isErrno, readTextFile } from "./files.ts";

@@ -3,7 +3,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { errnoMessage, isErrno, readBounded } from "./files.ts";
 import { makeProjectFolder } from "./project-folder.ts";
 import { writeFilesAtomic } from "./write-file.ts";

@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
-import { inputLimits } from "../limits.ts";
+import { inputLimits } from "../input/limits.ts";
 import { formatLock } from "./format-lock.ts";
 import type { Lock } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";

@@ -1,9 +1,19 @@
-/** The requirement of one image as its label carries it: JSON, under the same rules as in the lock. */
+/** What an image needs, from outside: one check for the lock, for the index and for the label of the image itself. */
 
-import { ImgmatchError } from "../errors.ts";
-import { deepestJson, isTooDeep } from "../oci/json-depth.ts";
-import { type Lock, lockSchemaVersion, type Requirement } from "./lock.ts";
-import { parseLock } from "./parse-lock.ts";
+import {
+  anyText,
+  type Check,
+  checked,
+  ifPresent,
+  list,
+  object,
+  oneOf,
+  orNull,
+  someText,
+  variants,
+} from "../input/checks.ts";
+import { readJson } from "../input/json.ts";
+import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "./lock.ts";
 
 export type ParsedRequirement =
   | { readonly ok: true; readonly requires: Requirement }
@@ -17,44 +27,27 @@ export type ParsedRequirement =
  * parseRequirement('{"cpu":{"march":"x86-64","features":["sse2"]},"cuda":null}');
  */
 export function parseRequirement(text: string): ParsedRequirement {
-  if (isTooDeep(text)) return { ok: false, mistakes: [`it is nested more than ${deepestJson} deep`] };
-  try {
-    const lock = parseLock(
-      JSON.stringify(lockAround(JSON.parse(text.replace(/^\uFEFF/, "")) as Requirement)),
-      name,
-    );
-    const requires = lock.images[name]?.requires;
-    return requires === undefined ? { ok: false, mistakes: ["it is empty"] } : { ok: true, requires };
-  } catch (error) {
-    if (error instanceof SyntaxError) return { ok: false, mistakes: [`it is not JSON: ${error.message}`] };
-    if (!(error instanceof ImgmatchError)) throw error;
-    const prefix = `images[${JSON.stringify(name)}].`;
-    return { ok: false, mistakes: error.problems.map(({ message }) => message.replace(prefix, "")) };
-  }
+  const json = readJson(text);
+  if (!json.ok) return { ok: false, mistakes: [`it is ${json.fault}`] };
+  const reading = checked(json.value, requirement, "it");
+  return reading.ok ? { ok: true, requires: reading.value } : reading;
 }
 
-const name = "label";
-const digest = `sha256:${"0".repeat(64)}` as const;
+const names = list(anyText);
 
-function lockAround(requires: Requirement): Lock {
-  const image = {
-    axes: {},
-    platform: "linux/amd64",
-    tag: name,
-    inputDigest: digest,
-    digest,
-    requires,
-    bases: [],
-    builder: name,
-    created: null,
-    size: null,
-  };
-  return {
-    schemaVersion: lockSchemaVersion,
-    name,
-    version: "0",
-    repository: name,
-    matrixDigest: digest,
-    images: { [name]: image },
-  };
-}
+export const requirement: Check<Requirement> = object({
+  cpu: object<CpuRequirement>({ march: someText, features: names }),
+  kernel: ifPresent(someText),
+  cuda: orNull(
+    object<CudaRequirement>({
+      toolkit: someText,
+      code: names,
+      require: ifPresent(someText),
+      driver: variants<DriverRequirement>("mode", {
+        host: object({ mode: oneOf("host"), minimum: someText }),
+        bundled: object({ mode: oneOf("bundled"), version: someText }),
+        compat: object({ mode: oneOf("compat"), package: someText, cuda: someText, branches: names }),
+      }),
+    }),
+  ),
+});

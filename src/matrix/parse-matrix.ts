@@ -21,7 +21,7 @@ import {
 } from "./values.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 import { digestOf } from "../oci/digest.ts";
-import { isRecord } from "../oci/json.ts";
+import { isRecord } from "../input/json.ts";
 
 export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
 

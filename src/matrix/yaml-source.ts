@@ -2,7 +2,7 @@
 
 import { LineCounter } from "yaml";
 import type { Place, Problem } from "../errors.ts";
-import { inputLimits, quoteLine, requireSize } from "../limits.ts";
+import { inputLimits, quoteLine, requireSize } from "../input/limits.ts";
 import { plainData } from "./yaml-data.ts";
 import { parseYamlDocument } from "./yaml-document.ts";
 import { type YamlPath, yamlPlaces } from "./yaml-places.ts";

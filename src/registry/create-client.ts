@@ -7,7 +7,7 @@ import type { RegistryClient } from "./client.ts";
 import type { CredentialStore } from "./credential.ts";
 import { noCredentials } from "./credentials.ts";
 import { isLoopback } from "./endpoint.ts";
-import { limits } from "./limits.ts";
+import { registryLimits } from "../input/limits.ts";
 import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { withRedirects } from "./redirect.ts";
@@ -67,7 +67,7 @@ export function createRegistryClient(options: RegistryOptions = {}): RegistryCli
   const send = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
   return {
     ...manifestOperations({ send, plainHttp }),
-    ...blobOperations({ send, plainHttp, maxBlobBytes: options.maxBlobBytes ?? limits.blobBytes }),
+    ...blobOperations({ send, plainHttp, maxBlobBytes: options.maxBlobBytes ?? registryLimits.blobBytes }),
     ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
   };
 }

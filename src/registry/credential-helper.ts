@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "../io/files.ts";
 import { runProgram } from "../io/run-program.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import type { Credential } from "./credential.ts";
 
 export interface HelperOptions {

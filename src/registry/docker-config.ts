@@ -1,7 +1,7 @@
 /** Docker's `config.json`, as far as it is about logins (docker/cli, `cli/config/configfile`). */
 
 import { ImgmatchError } from "../errors.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import type { Credential } from "./credential.ts";
 
 export interface DockerConfig {

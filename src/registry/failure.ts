@@ -1,10 +1,10 @@
 /** Turns what a registry answered, or did not answer, into one error with a code and the next step. */
 
 import type { Problem, ProblemCode } from "../errors.ts";
-import { isRecord, parseJson } from "../oci/json.ts";
+import { isRecord, parseJson } from "../input/json.ts";
 import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../input/printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import type { TransportError } from "./transport-error.ts";
 

@@ -2,13 +2,13 @@
 
 import { ImgmatchError, InternalError } from "../errors.ts";
 import { type Digest, digestOf, isDigest } from "../oci/digest.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import { acceptedTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
-import { limits } from "./limits.ts";
+import { registryLimits } from "../input/limits.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 export interface OperationOptions {
@@ -28,7 +28,7 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
       method,
       url: registryUrl(reference, "manifests", name, plainHttp),
       headers: { accept: acceptedTypes, "accept-encoding": "identity", "user-agent": "imgmatch" },
-      maxBytes: limits.manifestBytes,
+      maxBytes: registryLimits.manifestBytes,
       scope: `repository:${reference.repository}:${method === "DELETE" ? "delete,pull" : write ? "pull,push" : "pull"}`,
     };
   }

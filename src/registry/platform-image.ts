@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";

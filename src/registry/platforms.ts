@@ -1,7 +1,7 @@
 /** For which platforms a reference has an image. */
 
 import type { RegistryClient } from "./client.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import type { ImageReference } from "../oci/reference.ts";
 

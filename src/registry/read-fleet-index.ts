@@ -1,19 +1,21 @@
 /** A fleet's index from a registry, or from the bytes that a registry gave: bytes → entries → lock. */
 
 import { ImgmatchError } from "../errors.ts";
+import { anyText, checked, list, object, record, someText } from "../input/checks.ts";
+import { registryLimits } from "../input/limits.ts";
 import { type Lock, lockSchemaVersion } from "../lock/lock.ts";
-import { checkLockData } from "../lock/parse-lock.ts";
+import { choosing, digest } from "../lock/parse-lock.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { isDigest, type Digest } from "../oci/digest.ts";
 import {
   annotations,
   type Descriptor,
   type FleetIndex,
+  type IndexedImage,
   type IndexEntry,
   indexFormat,
 } from "./fleet-index.ts";
-import { limits } from "./limits.ts";
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { fieldsOf, isRecord, parseJson, text } from "../input/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 
@@ -64,24 +66,29 @@ export function parseFleetIndex(stored: StoredIndex, reference: ImageReference):
   if (!isBound(stored, reference)) throw invalid(reference, "its parts are not those that it names");
   const { head, entries } = entriesOf(top, reference);
   const all = [...entries, ...parts.flatMap((part) => entriesOfPart(part, reference))];
-  if (all.length > limits.indexEntries)
-    throw tooMany(reference, `it has ${all.length} images, the limit is ${limits.indexEntries}`);
+  if (all.length > registryLimits.indexEntries)
+    throw tooMany(reference, `it has ${all.length} images, the limit is ${registryLimits.indexEntries}`);
   const found = new Map(all);
   if (found.size !== all.length) throw invalid(reference, "it has two entries for one cell");
-  const index = { ...head, entries: found };
-  checked(lockData(index, reference, top.digest), reference);
-  return index;
+  const images = Object.fromEntries(all.map(([cell, { image }]) => [cell, image]));
+  const reading = checked({ ...head, images }, namedImages, "it");
+  if (!reading.ok) throw invalid(reference, reading.mistakes.join("; "));
+  return { ...head, entries: found };
 }
+
+/** What an index says under the same checks as what a lock says. */
+const namedImages = object({
+  name: someText,
+  version: someText,
+  prefer: list(anyText),
+  images: record(object<IndexedImage>({ ...choosing, digest })),
+});
 
 /**
  * The lock that an index stands for, with the images in the repository that was asked: a mirror's answer names the mirror.
  * What an index does not carry is empty: bases, builder, times. Its own digest stands in the place of the matrix's.
  */
-export function lockOfIndex(index: FleetIndex, reference: ImageReference, digest: Digest): Lock {
-  return lockData(index, reference, digest);
-}
-
-function lockData(
+export function lockOfIndex(
   { name, version, prefer, entries }: FleetIndex,
   reference: ImageReference,
   digest: Digest,
@@ -99,15 +106,6 @@ function lockData(
   };
 }
 
-function checked(lock: Lock, reference: ImageReference): void {
-  try {
-    checkLockData(lock, formatImageReference(reference));
-  } catch (error) {
-    if (!(error instanceof ImgmatchError)) throw error;
-    throw invalid(reference, error.problems.map(({ message }) => message).join("; "));
-  }
-}
-
 interface Read {
   readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
   readonly entries: readonly (readonly [string, IndexEntry])[];
@@ -123,7 +121,7 @@ function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries
 
 function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const json = isIndexType(manifest.mediaType) ? parseJson(manifest.bytes) : undefined;
-  const notes = isRecord(json) && isRecord(json.annotations) ? json.annotations : {};
+  const notes = fieldsOf(fieldsOf(json).annotations);
   const format = text(notes[annotations.format]);
   if (!isRecord(json) || !Array.isArray(json.manifests) || format === null)
     throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
@@ -137,7 +135,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const entries: (readonly [string, IndexEntry])[] = [];
   const parts: Descriptor[] = [];
   for (const item of json.manifests) {
-    const own = isRecord(item) && isRecord(item.annotations) ? item.annotations : {};
+    const own = fieldsOf(fieldsOf(item).annotations);
     const descriptor = descriptorOf(item);
     if (descriptor === null) throw invalid(reference, "it has an entry without digest, size or media type");
     if (own[annotations.part] !== undefined) parts.push(descriptor);
@@ -146,25 +144,23 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   }
   if (new Set(parts.map(({ digest }) => digest)).size !== parts.length)
     throw invalid(reference, "it names one part twice");
-  if (parts.length > limits.indexParts)
-    throw tooMany(reference, `it has ${parts.length} parts, the limit is ${limits.indexParts}`);
+  if (parts.length > registryLimits.indexParts)
+    throw tooMany(reference, `it has ${parts.length} parts, the limit is ${registryLimits.indexParts}`);
   const name = text(notes[annotations.title]) ?? "";
   const version = text(notes[annotations.version]) ?? "";
-  const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]");
-  if (!Array.isArray(prefer) || prefer.some((step) => typeof step !== "string"))
-    throw invalid(reference, `${annotations.prefer} is not a list of texts`);
-  return { head: { name, version, prefer: prefer as string[] }, entries, parts };
+  // Not checked yet.
+  const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
+  return { head: { name, version, prefer }, entries, parts };
 }
 
 function descriptorOf(item: unknown): Descriptor | null {
-  if (!isRecord(item)) return null;
-  const { mediaType, digest, size } = item;
+  const { mediaType, digest, size } = fieldsOf(item);
   return typeof mediaType === "string" && isDigest(digest) && typeof size === "number"
     ? { mediaType, digest, size }
     : null;
 }
 
-/** Not checked yet: `parseFleetIndex` checks all of them together, as a lock. */
+/** Not checked yet: `parseFleetIndex` checks all of them together. */
 function entryOf(
   item: unknown,
   notes: Readonly<Record<string, unknown>>,
@@ -172,7 +168,7 @@ function entryOf(
   reference: ImageReference,
 ): readonly [string, IndexEntry] {
   const cell = text(notes[annotations.cell]) ?? "";
-  const platform = isRecord(item) && isRecord(item.platform) ? item.platform : {};
+  const platform = fieldsOf(fieldsOf(item).platform);
   const json = (key: string): unknown => {
     const value = parseJson(text(notes[key]) ?? "");
     if (value === undefined) throw invalid(reference, `${key} of ${cell} is not JSON`);

@@ -1,7 +1,7 @@
 /** Follows redirects of reads. Registries send a blob's reader to their storage, with a signed address. */
 
 import { malformed } from "./failure.ts";
-import { limits } from "./limits.ts";
+import { registryLimits } from "../input/limits.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 const redirects = new Set([301, 302, 303, 307, 308]);
@@ -14,7 +14,8 @@ export function withRedirects(send: Send, plainHttp: (host: string) => boolean):
       const response = await send(current);
       if (!redirects.has(response.status)) return response;
       if (request.method !== "GET" && request.method !== "HEAD") return response;
-      if (count === limits.redirects) throw malformed(request, `more than ${limits.redirects} redirects`);
+      if (count === registryLimits.redirects)
+        throw malformed(request, `more than ${registryLimits.redirects} redirects`);
       current = redirected(current, response.headers.location, plainHttp);
     }
   };

@@ -3,8 +3,8 @@
 import type { RegistryClient } from "./client.ts";
 import { registryUrl } from "./endpoint.ts";
 import { malformed, refused, tooLarge } from "./failure.ts";
-import { isRecord, parseJson } from "../oci/json.ts";
-import { limits } from "./limits.ts";
+import { isRecord, parseJson } from "../input/json.ts";
+import { registryLimits } from "../input/limits.ts";
 import type { OperationOptions } from "./manifests.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
@@ -24,15 +24,15 @@ export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<R
           method: "GET",
           url,
           headers: { accept: "application/json", "user-agent": "imgmatch" },
-          maxBytes: limits.tagPageBytes,
+          maxBytes: registryLimits.tagPageBytes,
           scope: `repository:${repository.repository}:pull`,
         };
         const response = await send(request);
         if (response.status === 404 && url === first) return;
         if (response.status !== 200) throw refused(request, response);
         const fresh = tagsOf(request, response).filter((tag) => !seen.has(tag));
-        if (++pages > limits.tagPages || seen.size + fresh.length > limits.tags) {
-          const most = `${limits.tags} tags on ${limits.tagPages} pages`;
+        if (++pages > registryLimits.tagPages || seen.size + fresh.length > registryLimits.tags) {
+          const most = `${registryLimits.tags} tags on ${registryLimits.tagPages} pages`;
           throw tooLarge(request, `the list of tags does not end: more than ${most}`);
         }
         url = nextPage(url, response.headers.link);

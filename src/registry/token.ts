@@ -1,12 +1,12 @@
 /** Fetches a bearer token: distribution's token protocol, and its OAuth 2 form for identity tokens. */
 
-import { isRecord, parseJson, text } from "../oci/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import { basicHeader } from "./basic.ts";
 import type { Challenge } from "./challenge.ts";
 import type { Credential } from "./credential.ts";
 import { isLoopback } from "./endpoint.ts";
 import { authFailed, malformed, refused } from "./failure.ts";
-import { limits } from "./limits.ts";
+import { registryLimits } from "../input/limits.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
@@ -59,7 +59,7 @@ function tokenRequest(
   }
   const asked = new URL(url);
   for (const [name, value] of parameters) asked.searchParams.append(name, value);
-  return { method: "GET", url: asked, headers, maxBytes: limits.tokenBytes };
+  return { method: "GET", url: asked, headers, maxBytes: registryLimits.tokenBytes };
 }
 
 function oauthRequest(
@@ -78,7 +78,7 @@ function oauthRequest(
     url,
     headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
     body: Buffer.from(parameters.toString()),
-    maxBytes: limits.tokenBytes,
+    maxBytes: registryLimits.tokenBytes,
   };
 }
 

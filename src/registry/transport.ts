@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { rootCertificates } from "node:tls";
-import { limits } from "./limits.ts";
+import { registryLimits } from "../input/limits.ts";
 import { createTunnelAgent, type FindProxy } from "./proxy.ts";
 import { type TransportError, transportError } from "./transport-error.ts";
 
@@ -123,9 +123,9 @@ export function createTransport({ timeoutMs, ca, signal, proxy = () => null }: T
         incoming.on("data", (chunk: Uint8Array) => {
           received += chunk.byteLength;
           chunks.push(chunk);
-          if (failed && received > limits.errorBytes) {
+          if (failed && received > registryLimits.errorBytes) {
             // Enough of an error page to quote; the rest is not worth the wait.
-            finish(incoming, Buffer.concat(chunks).subarray(0, limits.errorBytes));
+            finish(incoming, Buffer.concat(chunks).subarray(0, registryLimits.errorBytes));
             incoming.destroy();
           } else if (!failed && received > request.maxBytes) {
             fail(transportError("tooLarge", `the answer is longer than ${request.maxBytes} bytes`));

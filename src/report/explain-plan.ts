@@ -2,7 +2,7 @@
 
 import type { InputComparison } from "../plan/input-comparison.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
-import { printableReport } from "../printable.ts";
+import { printableReport } from "../input/printable.ts";
 import type { Style } from "./style.ts";
 import { formatTable } from "./table.ts";
 

@@ -1,6 +1,6 @@
 /** The one line of a running build. */
 
-import { printable } from "../printable.ts";
+import { printable } from "../input/printable.ts";
 
 export interface Progress {
   readonly total: number;

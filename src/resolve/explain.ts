@@ -3,7 +3,7 @@
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/problems.ts";
 import type { Lock } from "../lock/lock.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../input/printable.ts";
 import { describeCode } from "./describe-code.ts";
 import { existingCells } from "./existing-cells.ts";
 import { findCell } from "./find-cell.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { runCli } from "../../src/cli.ts";
 import type { CommandContext } from "../../src/commands/context.ts";
-import { isPrintable } from "../../src/printable.ts";
+import { isPrintable } from "../../src/input/printable.ts";
 
 /** Begins a line where a line break from outside comes through. */
 export const forged = "FORGED";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { writeDockerfiles } from "../../src/io/dockerfiles.ts";
 import { readTextFile } from "../../src/io/files.ts";
 import { writeFileAtomic } from "../../src/io/write-file.ts";
-import { inputLimits } from "../../src/limits.ts";
+import { inputLimits } from "../../src/input/limits.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 

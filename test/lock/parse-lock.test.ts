@@ -87,89 +87,109 @@ describe("a lock that is no lock", () => {
   });
 
   test.each(["[]", "null", "1", '"lock"'])("%s", (given) => {
-    expect(report(given)).toMatch(/^lock\.json: LOCK_SCHEMA: the lock must be an object/);
+    expect(report(given)).toMatch(/^lock\.json: LOCK_SCHEMA: the lock: expected an object, found /);
   });
 
   const edits: readonly [string, (lock: Edited) => void, string][] = [
-    ["schemaVersion", (lock) => delete lock.schemaVersion, "schemaVersion must be 1, not undefined"],
-    ["name", (lock) => Object.assign(lock, { name: "" }), 'name is not valid: ""'],
-    ["repository", (lock) => Object.assign(lock, { repository: "a b" }), 'repository is not valid: "a b"'],
+    ["schemaVersion", (lock) => delete lock.schemaVersion, "schemaVersion: expected 1, found nothing"],
+    [
+      "name",
+      (lock) => Object.assign(lock, { name: "" }),
+      'name: expected a text that is not empty, found text ""',
+    ],
+    [
+      "repository",
+      (lock) => Object.assign(lock, { repository: "a b" }),
+      'repository: expected a repository, found text "a b"',
+    ],
     [
       "repository that is an option",
       (lock) => Object.assign(lock, { repository: "--mount=type=bind,source=/,target=/host" }),
-      'repository is not valid: "--mount=type=bind,source=/,target=/host"',
+      'repository: expected a repository, found text "--mount=type=bind,source=/,target=/host"',
     ],
     [
       "repository with a tag",
       (lock) => Object.assign(lock, { repository: "a.example/b:1" }),
-      'repository is not valid: "a.example/b:1"',
+      'repository: expected a repository, found text "a.example/b:1"',
     ],
     [
       "repository on a port that is none",
       (lock) => Object.assign(lock, { repository: "a.example:99999/b" }),
-      'repository is not valid: "a.example:99999/b"',
+      'repository: expected a repository, found text "a.example:99999/b"',
     ],
     [
       "matrixDigest",
       (lock) => Object.assign(lock, { matrixDigest: "sha256:1" }),
-      'matrixDigest is not valid: "sha256:1"',
+      'matrixDigest: expected a digest, found text "sha256:1"',
     ],
-    ["images", (lock) => Object.assign(lock, { images: [] }), "images must be an object"],
-    ["image", (lock) => Object.assign(lock.images, { x: null }), 'images["x"] must be an object'],
+    ["images", (lock) => Object.assign(lock, { images: [] }), "images: expected an object, found a list"],
+    [
+      "image",
+      (lock) => Object.assign(lock.images, { x: null }),
+      'images["x"]: expected an object, found null',
+    ],
     ...(
       [
-        ["axes", { cuda: 12 }, ".axes.cuda is not valid: 12"],
-        ["platform", "linux", '.platform is not valid: "linux"'],
-        ["tag", "a tag", '.tag is not valid: "a tag"'],
-        ["inputDigest", null, ".inputDigest is not valid: null"],
-        ["digest", "sha256:XYZ", '.digest is not valid: "sha256:XYZ"'],
-        ["digest", undefined, ".digest is not valid: undefined"],
-        ["bases", undefined, ".bases must be a list"],
-        ["bases", [{ ref: "a" }], ".bases[0].digest is not valid: undefined"],
-        ["builder", 1, ".builder is not valid: 1"],
-        ["created", "yesterday", '.created is not valid: "yesterday"'],
-        ["size", "1 MB", ".size must be a number or null"],
-        ["requires", undefined, ".requires must be an object"],
+        ["axes", { cuda: 12 }, '.axes["cuda"]: expected a text that is not empty, found number 12'],
+        ["platform", "linux", '.platform: expected a platform, found text "linux"'],
+        ["tag", "a tag", '.tag: expected a tag, found text "a tag"'],
+        ["inputDigest", null, ".inputDigest: expected a digest, found null"],
+        ["digest", "sha256:XYZ", '.digest: expected a digest, found text "sha256:XYZ"'],
+        ["digest", undefined, ".digest: expected a digest, found nothing"],
+        ["bases", undefined, ".bases: expected a list, found nothing"],
+        ["bases", [{ ref: "a" }], ".bases[0].digest: expected a digest, found nothing"],
+        ["builder", 1, ".builder: expected a text that is not empty, found number 1"],
+        ["created", "yesterday", '.created: expected a time, found text "yesterday"'],
+        ["size", "1 MB", '.size: expected a whole number from 0, found text "1 MB"'],
+        ["requires", undefined, ".requires: expected an object, found nothing"],
         [
           "requires",
           { cpu: { march: "a", features: "avx" }, cuda: null },
-          ".requires.cpu.features must be a list of texts",
+          '.requires.cpu.features: expected a list, found text "avx"',
         ],
-        ["requires", { cpu: { march: "a", features: [] } }, ".requires.cuda must be an object"],
+        [
+          "requires",
+          { cpu: { march: "a", features: [] } },
+          ".requires.cuda: expected an object, found nothing",
+        ],
         [
           "requires",
           { cpu: { march: "a", features: [] }, cuda: { toolkit: "1", code: [], driver: { mode: "magic" } } },
-          ".requires.cuda.driver.mode must be host, bundled or compat",
+          '.requires.cuda.driver.mode: expected host, bundled, compat, found text "magic"',
         ],
         [
           "requires",
           { cpu: { march: "a", features: [] }, cuda: { toolkit: "1", code: [], driver: { mode: "host" } } },
-          ".requires.cuda.driver.minimum is not valid: undefined",
+          ".requires.cuda.driver.minimum: expected a text that is not empty, found nothing",
         ],
-        ["measured", [], ".measured must be an object"],
-        ["measured", {}, ".measured.rules must be a whole number"],
-        ["measured", { rules: 1, cuda: null }, ".measured.cpu must be an object"],
-        ["measured", { rules: 1, cpu: {}, cuda: null }, ".measured.cpu.unused must be a list of texts"],
+        ["measured", [], ".measured: expected an object, found a list"],
+        ["measured", {}, ".measured.rules: expected a whole number from 0, found nothing"],
+        ["measured", { rules: 1, cuda: null }, ".measured.cpu: expected an object, found nothing"],
+        [
+          "measured",
+          { rules: 1, cpu: {}, cuda: null },
+          ".measured.cpu.unused: expected a list, found nothing",
+        ],
         [
           "measured",
           { rules: 1, cpu: { unused: ["avx", "--privileged"] }, cuda: null },
-          '.measured.cpu.unused[1] is not valid: "--privileged"',
+          '.measured.cpu.unused[1]: expected a feature, found text "--privileged"',
         ],
         [
           "measured",
           { rules: 1, cpu: { unused: Array(513).fill("avx") }, cuda: null },
-          ".measured.cpu.unused has 513 entries, the limit is 512",
+          ".measured.cpu.unused: expected at most 512 entries, found 513",
         ],
-        ["measured", { rules: 1, cpu: { unused: [] } }, ".measured.cuda must be an object"],
+        ["measured", { rules: 1, cpu: { unused: [] } }, ".measured.cuda: expected an object, found nothing"],
         [
           "measured",
           { rules: 1, cpu: { unused: [] }, cuda: { code: ["90a"], minimum: null } },
-          '.measured.cuda.code[0] is not valid: "90a"',
+          '.measured.cuda.code[0]: expected a GPU target, found text "90a"',
         ],
         [
           "measured",
           { rules: 1, cpu: { unused: [] }, cuda: { code: [], minimum: "new" } },
-          '.measured.cuda.minimum is not valid: "new"',
+          '.measured.cuda.minimum: expected a driver version, found text "new"',
         ],
       ] as const
     ).map(([key, value, message]): [string, (lock: Edited) => void, string] => [

@@ -4,7 +4,7 @@ import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import type { Manifest } from "../../src/registry/client.ts";
 import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
-import { limits } from "../../src/registry/limits.ts";
+import { registryLimits } from "../../src/input/limits.ts";
 import { isBound, parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
 import { tagOperations } from "../../src/registry/tags.ts";
 import type { Send } from "../../src/registry/transport.ts";
@@ -46,7 +46,7 @@ describe("an index is refused before its parts are read", () => {
     ["one part 400 times", Array(400).fill(partOf(part)), "INDEX_INVALID", "it names one part twice"],
     [
       "more parts than the limit",
-      Array.from({ length: limits.indexParts + 1 }, (_, index) => partOf(manifestOf([], `${index}`))),
+      Array.from({ length: registryLimits.indexParts + 1 }, (_, index) => partOf(manifestOf([], `${index}`))),
       "REGISTRY_ANSWER_TOO_LARGE",
       "it has 65 parts, the limit is 64",
     ],
@@ -96,7 +96,7 @@ describe("an index of more entries than the limit", () => {
         [annotations.requires]: "{}",
       },
     }));
-  const parts = [limits.indexEntries / 2, limits.indexEntries / 2].map((count, index) =>
+  const parts = [registryLimits.indexEntries / 2, registryLimits.indexEntries / 2].map((count, index) =>
     manifestOf(entries(count), `${index}`),
   );
 
@@ -143,7 +143,7 @@ describe("tags", () => {
   it("end after so many pages", async () => {
     const { error, asked } = await tagsOf((page) => ({ tags: tags(page, 1), link: `?last=${page}` }));
     expect(error).toMatchObject({ code: "REGISTRY_ANSWER_TOO_LARGE" });
-    expect(asked).toHaveLength(limits.tagPages + 1);
+    expect(asked).toHaveLength(registryLimits.tagPages + 1);
   });
 
   it("end after so many tags", async () => {

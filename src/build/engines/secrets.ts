@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { SessionSecret } from "../../docker/session.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, readBounded } from "../../io/files.ts";
-import { inputLimits } from "../../limits.ts";
+import { inputLimits } from "../../input/limits.ts";
 
 export interface BuildSecret extends SessionSecret {
   /** As `docker buildx build` and `podman build` take it: `id=token,src=/path` or `id=token,env=NAME`. */

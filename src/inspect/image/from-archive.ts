@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isRecord, parseJson, text } from "../../oci/json.ts";
+import { isRecord, parseJson, text } from "../../input/json.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
-import { isRecord, parseJson } from "../../oci/json.ts";
+import { isRecord, parseJson } from "../../input/json.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";

@@ -1,7 +1,7 @@
 /** An image in a registry, layer by layer, without an engine. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { parseJson } from "../../oci/json.ts";
+import { parseJson } from "../../input/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../registry/client.ts";

@@ -1,7 +1,7 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isRecord, text } from "../../oci/json.ts";
+import { isRecord, text } from "../../input/json.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export interface LayerDescriptor {

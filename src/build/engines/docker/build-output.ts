@@ -2,7 +2,7 @@
 
 import { StringDecoder } from "node:string_decoder";
 import { readTrace, type TraceVertex } from "../../../docker/trace.ts";
-import { fieldsOf } from "../../../oci/json.ts";
+import { fieldsOf } from "../../../input/json.ts";
 
 export interface BuildOutput {
   /** Takes one message of the stream. */

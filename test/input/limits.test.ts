@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { parseSecrets } from "../src/build/engines/secrets.ts";
-import { connectDocker } from "../src/docker/api.ts";
-import { readLogins } from "../src/doctor/read-logins.ts";
-import { parseHostFacts } from "../src/host/parse-facts.ts";
-import { readHost } from "../src/host/read-host.ts";
-import { inputLimits } from "../src/limits.ts";
-import { parseLock } from "../src/lock/parse-lock.ts";
-import { parseRequirement } from "../src/lock/parse-requirement.ts";
-import { dockerCredentials } from "../src/registry/credentials.ts";
+import { parseSecrets } from "../../src/build/engines/secrets.ts";
+import { connectDocker } from "../../src/docker/api.ts";
+import { readLogins } from "../../src/doctor/read-logins.ts";
+import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { readHost } from "../../src/host/read-host.ts";
+import { inputLimits } from "../../src/input/limits.ts";
+import { parseLock } from "../../src/lock/parse-lock.ts";
+import { parseRequirement } from "../../src/lock/parse-requirement.ts";
+import { dockerCredentials } from "../../src/registry/credentials.ts";
 
 describe("inputs beyond their limit are refused with the numbers", () => {
   let folder: string;

@@ -1,0 +1,206 @@
+/**
+ * Checks of data from outside, made of small ones: facts, locks, requirements, indexes. Every mistake is reported with its place.
+ * No schema library: `resolve` waits for this.
+ */
+
+import { ImgmatchError, type Problem } from "../errors.ts";
+import { isRecord } from "./json.ts";
+
+/** `path` is that of the value inside the whole: `images["a"].tag`, empty for the whole. */
+export type Report = (path: string, message: string) => void;
+
+/** Reads one value: what it means, or undefined after a report. */
+export type Check<T> = (value: unknown, path: string, report: Report) => T | undefined;
+
+/** More mistakes than a person reads. */
+const mostMistakes = 50;
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  /** One line per mistake, `path: what is wrong`; no more than a person reads, and then that there are more. */
+  | { readonly ok: false; readonly mistakes: readonly string[] };
+
+/** `whole` is the name of all of it, for messages. */
+export function checked<T>(value: unknown, check: Check<T>, whole: string): Checked<T> {
+  const mistakes: string[] = [];
+  let more = 0;
+  const read = check(value, "", (path, message) => {
+    if (mistakes.length < mostMistakes) mistakes.push(`${path === "" ? whole : path}: ${message}`);
+    else more++;
+  });
+  if (mistakes.length === 0) return { ok: true, value: read as T };
+  if (more > 0) mistakes.splice(-1, 1, `${more + 1} more mistakes are not listed`);
+  return { ok: false, mistakes };
+}
+
+/** The same for what is refused as a whole: throws an error with every mistake. */
+export function requireChecked<T>(
+  value: unknown,
+  check: Check<T>,
+  whole: string,
+  problem: Omit<Problem, "message">,
+): T {
+  const reading = checked(value, check, whole);
+  if (reading.ok) return reading.value;
+  const [first = whole, ...rest] = reading.mistakes;
+  throw new ImgmatchError([
+    { ...problem, message: first },
+    ...rest.map((message) => ({ ...problem, message })),
+  ]);
+}
+
+/** A text of this grammar; `expected` says which that is. */
+export function text(
+  grammar?: { readonly test: (text: string) => boolean },
+  expected = "text",
+): Check<string> {
+  return (value, path, report) => {
+    if (typeof value === "string" && (grammar === undefined || grammar.test(value))) return value;
+    report(path, `expected ${expected}, found ${show(value)}`);
+    return undefined;
+  };
+}
+
+export const anyText = text();
+export const someText = text(/./s, "a text that is not empty");
+
+export const wholeNumber: Check<number> = (value, path, report) => {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  report(path, `expected a whole number from 0, found ${show(value)}`);
+  return undefined;
+};
+
+export const truth: Check<boolean> = (value, path, report) => {
+  if (typeof value === "boolean") return value;
+  report(path, `expected true or false, found ${show(value)}`);
+  return undefined;
+};
+
+export function oneOf<const T extends string>(...texts: readonly T[]): Check<T> {
+  return (value, path, report) => {
+    const found = texts.find((text) => text === value);
+    if (found === undefined) report(path, `expected ${texts.join(", ")}, found ${show(value)}`);
+    return found;
+  };
+}
+
+/** The number of the schema that is read. */
+export function schemaVersion<const T extends number>(version: T): Check<T> {
+  return (value, path, report) => {
+    if (value === version) return version;
+    const hint = typeof value === "number" && value > version ? "; a newer imgmatch wrote it" : "";
+    report(path, `expected ${version}, found ${show(value)}${hint}`);
+    return undefined;
+  };
+}
+
+/** Absent and null both mean the same: by default null, unknown. */
+export function optional<T>(check: Check<T>): Check<T | null>;
+export function optional<T>(check: Check<T>, missing: T): Check<T>;
+export function optional<T>(check: Check<T>, missing: T | null = null): Check<T | null> {
+  return (value, path, report) =>
+    value === undefined || value === null ? missing : check(value, path, report);
+}
+
+/** null, which has to be written. */
+export function orNull<T>(check: Check<T>): Check<T | null> {
+  return (value, path, report) => (value === null ? null : check(value, path, report));
+}
+
+/** For a member that may be absent. */
+export function ifPresent<T>(check: Check<T>): Check<T> {
+  return (value, path, report) => (value === undefined ? undefined : check(value, path, report));
+}
+
+/** What a value means; undefined leaves the member out. */
+export function map<T, U>(check: Check<T>, meaning: (value: T) => U | undefined): Check<U> {
+  return (value, path, report) => {
+    const read = check(value, path, report);
+    return read === undefined ? undefined : meaning(read);
+  };
+}
+
+/** `most` bounds a list that is copied to many places. */
+export function list<T>(check: Check<T>, most = Number.POSITIVE_INFINITY): Check<readonly T[]> {
+  return (value, path, report) => {
+    if (!Array.isArray(value)) {
+      report(path, `expected a list, found ${show(value)}`);
+      return undefined;
+    }
+    if (value.length > most) {
+      report(path, `expected at most ${most} entries, found ${value.length}`);
+      return undefined;
+    }
+    return value.flatMap((item, index) => {
+      const read = check(item, `${path}[${index}]`, report);
+      return read === undefined ? [] : [read];
+    });
+  };
+}
+
+export const anyObject: Check<Readonly<Record<string, unknown>>> = (value, path, report) => {
+  if (isRecord(value)) return value;
+  report(path, `expected an object, found ${show(value)}`);
+  return undefined;
+};
+
+/** An object whose members, whatever their names, pass this check. It is answered as it is. */
+export function record<T>(check: Check<T>): Check<Readonly<Record<string, T>>> {
+  return (value, path, report) => {
+    const given = anyObject(value, path, report);
+    if (given === undefined) return undefined;
+    for (const key of Object.keys(given)) check(given[key], `${path}[${JSON.stringify(key)}]`, report);
+    return given as Readonly<Record<string, T>>;
+  };
+}
+
+export type Members<T> = { readonly [Key in keyof T]-?: Check<Exclude<T[Key], undefined>> };
+
+/** A new object of what the checks answer. Members that nobody asks for are left out. */
+export function object<T extends object>(members: Members<T>): Check<T> {
+  const checks = Object.entries<Check<unknown>>(members);
+  return (value, path, report) => {
+    const given = anyObject(value, path, report);
+    if (given === undefined) return undefined;
+    const read: Record<string, unknown> = {};
+    for (const [key, check] of checks) {
+      const found = check(given[key], member(path, key), report);
+      if (found !== undefined) read[key] = found;
+    }
+    return read as T;
+  };
+}
+
+function member(path: string, key: string): string {
+  return path === "" ? key : `${path}.${key}`;
+}
+
+/** The same object with all its members, also those that a later imgmatch wrote: for what is written again. */
+export function asWritten<T extends object>(check: Check<T>): Check<T> {
+  return (value, path, report) => {
+    check(value, path, report);
+    return value as T;
+  };
+}
+
+/** One of several kinds of object, which a member names. */
+export function variants<T extends object>(key: string, kinds: Readonly<Record<string, Check<T>>>): Check<T> {
+  const kind = oneOf(...Object.keys(kinds));
+  return (value, path, report) => {
+    const given = anyObject(value, path, report);
+    const name = given && kind(given[key], member(path, key), report);
+    return name === undefined ? undefined : kinds[name]?.(value, path, report);
+  };
+}
+
+/** A value in a message: its kind, and the value where it is short. What is inside can be nested deeper than JSON.stringify goes. */
+export function show(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  const shown = JSON.stringify(value);
+  return `${kinds[typeof value] ?? typeof value} ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}`;
+}
+
+const kinds: Readonly<Record<string, string>> = { string: "text", number: "number", boolean: "" };

@@ -1,0 +1,97 @@
+/** JSON that came from elsewhere: a text → a value, or what is wrong with it. What the value has to be, `checks.ts` tells. */
+
+import type { Place } from "../errors.ts";
+import { quoteLine } from "./limits.ts";
+
+/** More than anything that imgmatch writes or reads, and far from what overflows a stack: readers call themselves once per level. */
+const deepestJson = 100;
+
+export type JsonReading =
+  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: false;
+      /** `not JSON`, or `nested more than 100 deep`. */
+      readonly fault: string;
+      /** The parser's words, which may quote the text. */
+      readonly reason: string;
+      /** Where it is not JSON, as far as that is known. */
+      readonly place: Omit<Place, "file">;
+    };
+
+/** Some editors begin a file with a byte order mark; JSON has none (RFC 8259, 8.1). */
+export function readJson(source: string): JsonReading {
+  const text = source.replace(/^\uFEFF/, "");
+  if (isTooDeep(text)) {
+    const fault = `nested more than ${deepestJson} deep`;
+    return { ok: false, fault, reason: fault, place: {} };
+  }
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { ok: false, fault: "not JSON", reason: withoutQuote(message), place: placeOf(message, text) };
+  }
+}
+
+/** The value, or undefined when the bytes are not JSON, or nested deeper than anything that imgmatch reads. */
+export function parseJson(bytes: Uint8Array | string): unknown {
+  const reading = readJson(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"));
+  return reading.ok ? reading.value : undefined;
+}
+
+function isTooDeep(json: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at];
+    if (quoted) {
+      if (character === "\\") at++;
+      else if (character === '"') quoted = false;
+    } else if (character === '"') quoted = true;
+    else if (character === "[" || character === "{") {
+      if (++depth > deepestJson) return true;
+    } else if (character === "]" || character === "}") depth--;
+  }
+  return false;
+}
+
+/** V8 quotes the whole text in some messages, and it can be long. */
+function withoutQuote(message: string): string {
+  const line = message
+    .replace(/\s+/g, " ")
+    .replace(/, (?:\.\.\.)?".*$/, "")
+    .replace(/ in JSON at position.*$/, "");
+  return line.length > 120 ? `${line.slice(0, 120)}…` : line;
+}
+
+/** V8 says `… at position 17`, nothing for a text that ends too early, and quotes its surroundings otherwise. */
+function placeOf(message: string, text: string): Omit<Place, "file"> {
+  const position = /at position (\d+)/.exec(message)?.[1];
+  const [, cut, context = ""] = /, (\.\.\.)?"([\s\S]+)"(?:\.\.\.)? is not valid JSON$/.exec(message) ?? [];
+  const token = /^Unexpected token '(.)'/s.exec(message)?.[1] ?? "";
+  // A quotation that is cut in front begins ten characters before the fault.
+  const quoted = text.indexOf(token, text.indexOf(context) + (cut === undefined ? 0 : 10));
+  const offset = position === undefined ? quoted : Number(position);
+  if (offset < 0) return {};
+  const before = text.slice(0, /end of JSON/.test(message) ? text.trimEnd().length : offset).split("\n");
+  return placeOfLine(text, before.length, (before.at(-1)?.length ?? 0) + 1);
+}
+
+/** Lines and columns count from 1. */
+export function placeOfLine(text: string, line: number, column = 1): Omit<Place, "file"> {
+  const quoted = quoteLine(text.split("\n")[line - 1]?.replace(/\r$/, ""), column);
+  return { line, column, ...(quoted === undefined ? {} : { text: quoted }) };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What stands in an object; nothing where there is none. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+export function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
