@@ -6,12 +6,13 @@ import { rolldown } from "rolldown";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);
-const { version, dependencies, optionalDependencies } = JSON.parse(await readFile("package.json", "utf8"));
-// The argument parser starts with every command, and p-limit is a module only; other packages stay in node_modules.
-const bundled = new Set(["commander", "p-limit"]);
-const packages = Object.keys({ ...dependencies, ...optionalDependencies }).filter(
-  (name) => !bundled.has(name),
-);
+const { version, ...manifest } = JSON.parse(await readFile("package.json", "utf8"));
+// What users install stays in node_modules: binaries, and what few need. All else is a part of the chunk that needs it.
+const packages = Object.keys({
+  ...manifest.dependencies,
+  ...manifest.optionalDependencies,
+  ...manifest.peerDependencies,
+});
 // Commander asks for child_process as it starts, for subcommands that are programs of their own. imgmatch has none.
 const withoutChildProcess = {
   name: "commander-without-child-process",
@@ -26,6 +27,8 @@ const withoutChildProcess = {
 const options = {
   plugins: [withoutChildProcess],
   platform: "node",
+  // Of Handlebars only the parser is used; its own main file brings compiler, runtime and source maps.
+  resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
   external: (id) => packages.some((name) => id === name || id.startsWith(`${name}/`)),
   transform: { define: { IMGMATCH_VERSION: JSON.stringify(version) }, target: "node20.19" },
 };

@@ -14,10 +14,11 @@ import { referenceProblems } from "../matrix/references.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { expandMatrix } from "../plan/expand.ts";
+import { oncePer, oncePerText } from "../plan/once-per.ts";
 import { type Base, findBasesIn } from "../render/bases.ts";
 import { missingSources } from "../render/copy-sources.ts";
-import { type Instruction, parseDockerfile } from "../render/instructions.ts";
-import { type RenderedFile, renderCell } from "../render/render.ts";
+import type { Instruction } from "../render/instructions.ts";
+import { type RenderedCell, type RenderedFile, renderCell } from "../render/render.ts";
 import { compileTemplate } from "../render/template.ts";
 import { telling, writtenSecrets } from "../render/written-secrets.ts";
 
@@ -68,9 +69,10 @@ export async function openFleetText(
     onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
     onceFaultless(telling, writtenSecrets),
   ];
-  const files = new Map<string, CheckedFile>();
-  const check = (cell: Cell) =>
-    remember(files, cell.id, () => checkFile(renderCell(cell, matrix, template), cell, matrix, checks));
+  const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
+  const check = oncePer((cell: Cell) =>
+    checkFile(renderCell(cell, matrix, template), cell, matrix, { checks, isReference }),
+  );
   return {
     root,
     matrix,
@@ -87,33 +89,40 @@ interface CheckedFile {
   readonly bases: readonly Base[];
 }
 
+interface FileChecks {
+  readonly checks: readonly InstructionCheck[];
+  readonly isReference: (ref: string) => boolean;
+}
+
 /** What is wrong with one instruction of a file. */
 type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
 
-/** Throws all that is wrong with one Dockerfile: bases that cannot be decided or named, and what the checks find. */
+/** Throws all that is wrong with what the template says in one Dockerfile: bases that cannot be decided or named, and what the checks find. */
 function checkFile(
-  file: RenderedFile,
+  { file, own }: RenderedCell,
   cell: Cell,
   { args }: Matrix,
-  checks: readonly InstructionCheck[],
+  { checks, isReference }: FileChecks,
 ): CheckedFile {
-  const { text, path } = file;
-  const dockerfile = parseDockerfile(text);
-  const bases = findBasesIn(dockerfile, path, { args, platform: cell.platform });
+  const { path } = file;
+  const bases = findBasesIn(own, path, { args, platform: cell.platform });
   throwProblems([
-    ...bases.flatMap(({ ref, line }) => referenceProblems(ref, { file: path, line })),
-    ...checks.flatMap((check) => dockerfile.instructions.flatMap((each) => check(each, path))),
+    ...bases.flatMap(({ ref, line }) =>
+      isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
+    ),
+    ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
   ]);
   return { file, bases: uniqueByRef(bases) };
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */
 function onceFaultless(keywords: readonly string[], check: InstructionCheck): InstructionCheck {
-  const kind = new RegExp(`^\\s*(?:ONBUILD\\s+)?(?:${keywords.join("|")})\\s`, "i");
+  const behindOnbuild = new RegExp(`^\\s*ONBUILD\\s+(?:${keywords.join("|")})\\s`, "i");
   const faultless = new Set<string>();
   return (instruction, file) => {
-    const { text } = instruction;
-    if (!kind.test(text) || faultless.has(text)) return [];
+    const { keyword, text } = instruction;
+    const meant = keyword === "ONBUILD" ? behindOnbuild.test(text) : keywords.includes(keyword);
+    if (!meant || faultless.has(text)) return [];
     const problems = check(instruction, file);
     if (problems.length === 0) faultless.add(text);
     return problems;
@@ -147,12 +156,4 @@ async function readReferenced(root: string, path: string, at: Place): Promise<st
 /** A base that several instructions name is pulled once. */
 function uniqueByRef(bases: readonly Base[]): readonly Base[] {
   return [...new Map(bases.map((base) => [base.ref, base])).values()];
-}
-
-function remember<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const value = make();
-  known.set(key, value);
-  return value;
 }

@@ -3,9 +3,10 @@
 import { type Problem, throwProblems } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
-import type { Digest } from "../oci/digest.ts";
+import { type Digest, digestOf } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
+import { oncePerText } from "../plan/once-per.ts";
 import { planFleet, selectCells } from "../plan/plan.ts";
 import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
 import type { Selection } from "../plan/select.ts";
@@ -32,32 +33,33 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const replace = options.replaceBases ?? new Map<string, string>();
   if (replace.size > 0) checkReplacements(fleet, replace);
   const chosen = selectCells(fleet.cells, options.only ?? []).filter(({ skipped }) => skipped === null);
-  const pins = lockedPins(options.lock);
+  const pinOf = pinsOf(options.lock);
+  const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const unknown = new Set<string>();
   for (const { cell } of chosen) {
     for (const { ref } of fleet.basesOf(cell)) {
       const used = replace.get(ref) ?? ref;
-      if (ownDigest(used) === null && pinOf(used, cell, options.lock, pins) === null) unknown.add(used);
+      if (ownDigest(used) === null && pinOf(used, cell) === null) unknown.add(used);
     }
   }
   const found = new Map(
     await Promise.all([...unknown].map(async (ref) => [ref, await options.findBaseDigest(ref)] as const)),
   );
-  const digestOf = (used: string, cell: Cell): Digest | null =>
-    ownDigest(used) ?? pinOf(used, cell, options.lock, pins) ?? found.get(used) ?? null;
+  const baseDigest = (used: string, cell: Cell): Digest | null =>
+    ownDigest(used) ?? pinOf(used, cell) ?? found.get(used) ?? null;
   return planFleet(fleet.matrix, fleet.cells, {
     lock: options.lock,
     ...(options.only === undefined ? {} : { only: options.only }),
     ...(options.published === undefined ? {} : { published: options.published }),
     inputsOf: (cell) => ({
-      dockerfile: fleet.render(cell).text,
+      dockerfile: digestOf(fleet.render(cell).text),
       context: fleet.context.digest,
       args: fleet.matrix.args,
       target: fleet.matrix.target?.value ?? null,
       builder: builderName,
       bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
         const used = replace.get(ref) ?? ref;
-        return { ref, used, digest: digestOf(used, cell) };
+        return { ref, used, digest: baseDigest(used, cell) };
       }),
     }),
   });
@@ -85,7 +87,7 @@ function checkReplacements({ cells, basesOf }: Fleet, replace: ReadonlyMap<strin
 }
 
 /** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
-function lockedPins(lock: Lock | null): ReadonlyMap<string, Digest> {
+function pinsOf(lock: Lock | null): (ref: string, cell: Cell) => Digest | null {
   const pins = new Map<string, Digest>();
   const images = Object.values(lock?.images ?? {});
   // What somebody has asked for goes before what images were built on.
@@ -95,15 +97,9 @@ function lockedPins(lock: Lock | null): ReadonlyMap<string, Digest> {
   ]) {
     if (!pins.has(ref)) pins.set(ref, digest);
   }
-  return pins;
-}
-
-function pinOf(ref: string, cell: Cell, lock: Lock | null, pins: ReadonlyMap<string, Digest>): Digest | null {
-  const image = lock?.images[cell.id];
-  const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
-  return own?.digest ?? pins.get(ref) ?? null;
-}
-
-function ownDigest(ref: string): Digest | null {
-  return parseImageReference(ref).digest;
+  return (ref, { id }) => {
+    const image = lock?.images[id];
+    const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
+    return own?.digest ?? pins.get(ref) ?? null;
+  };
 }

@@ -45,14 +45,18 @@ export function readBounded(path: string, limit: InputLimit, shown = path): Buff
     if (size > limit.bytes) throw inputTooLarge(limit, size, { file: shown });
     const chunks: Buffer[] = [];
     let total = 0;
-    for (;;) {
-      // What has no size, or grows, is read until it ends or is too much.
-      const chunk = Buffer.allocUnsafe(Math.max(chunkBytes, size - total + 1));
-      const count = readSync(file, chunk);
-      if (count === 0) return Buffer.concat(chunks, total);
+    // One byte more than it has says that it ends there. What has no size, or grows, is read until it ends or is too much.
+    let chunk = Buffer.allocUnsafe(size > 0 ? size + 1 : chunkBytes);
+    for (let filled = 0; ; ) {
+      const count = readSync(file, chunk, filled, chunk.length - filled, null);
+      if (count === 0) return Buffer.concat([...chunks, chunk.subarray(0, filled)], total);
       total += count;
+      filled += count;
       if (total > limit.bytes) throw inputTooLarge(limit, null, { file: shown });
-      chunks.push(chunk.subarray(0, count));
+      if (filled < chunk.length) continue;
+      chunks.push(chunk);
+      chunk = Buffer.allocUnsafe(chunkBytes);
+      filled = 0;
     }
   } finally {
     closeSync(file);

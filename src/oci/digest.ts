@@ -1,6 +1,6 @@
 /** Content digests. Only sha256 is accepted: it is the only algorithm that every registry and engine offers. */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** `sha256:` and 64 lower-case hexadecimal digits. */
 export type Digest = `sha256:${string}`;
@@ -13,5 +13,5 @@ export function isDigest(text: unknown): text is Digest {
 
 /** The digest of these bytes, or of a text as UTF-8, as a registry names them. */
 export function digestOf(bytes: Uint8Array | string): Digest {
-  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+  return `sha256:${hash("sha256", bytes)}`;
 }

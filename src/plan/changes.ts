@@ -2,15 +2,7 @@
 
 import type { LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { InputComparison, InputName } from "./input-comparison.ts";
-import type { BuildInputs } from "./input-digest.ts";
 import type { PlannedBase, PlannedCell } from "./planned-cell.ts";
-import { digestOf } from "../oci/digest.ts";
-
-/** What the lock records of a cell's inputs besides its platform and bases. */
-export function inputParts(inputs: Omit<BuildInputs, "bases" | "platform">): LockedInputs {
-  const { dockerfile, context, args, target, builder } = inputs;
-  return { dockerfile: digestOf(dockerfile), context, args, target, builder };
-}
 
 export interface CurrentInputs extends LockedInputs {
   readonly platform: string;

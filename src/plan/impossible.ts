@@ -1,20 +1,35 @@
 /** Cells that the hardware makes impossible: never built, never silently dropped. */
 
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
-import { marchCompiles } from "../hardware/cpu-marches.ts";
+import { marchCompiles, marchPlatform } from "../hardware/cpu-marches.ts";
 import { type CudaToolkit, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../hardware/version.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { ComputeValue, CudaValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
+import { oncePer, oncePerHardware } from "./once-per.ts";
 
 /** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
 export function whyImpossible(
-  { cuda, compute, march: { march }, platform }: Cell,
+  { march, cuda, compute }: Cell,
   matrix: Pick<Matrix, "compiler">,
 ): string | null {
+  return reasons(matrix)(march, cuda, compute);
+}
+
+const reasons = oncePer((matrix: Pick<Matrix, "compiler">) =>
+  oncePerHardware((march, cuda, compute) => reasonOf(march, cuda, compute, matrix)),
+);
+
+function reasonOf(
+  { march }: MarchValue,
+  cuda: CudaValue | null,
+  compute: ComputeValue | null,
+  matrix: Pick<Matrix, "compiler">,
+): string | null {
+  const platform = marchPlatform(march);
   if (cuda?.platforms && !cuda.platforms.includes(platform)) {
     return `the base images of cuda ${cuda.label} are for ${cuda.platforms.join(", ")}, not ${platform}`;
   }

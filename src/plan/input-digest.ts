@@ -3,31 +3,25 @@
  * else: not the time, the machine, the checkout path, the order of cells.
  */
 
+import type { LockedInputs } from "../lock/lock.ts";
 import { type Digest, digestOf } from "../oci/digest.ts";
 import { compareFirst, sortedEntries } from "../oci/text-order.ts";
 
 /** Raised when the canonical form below changes. */
 export const inputFormat = "imgmatch-inputs/1";
 
-export interface BuildInputs {
-  /** The rendered Dockerfile. */
-  readonly dockerfile: string;
-  /** Digest over the context: every path with its mode, content or link target. */
-  readonly context: Digest;
-  readonly args: Readonly<Record<string, string>>;
-  readonly target: string | null;
+/** `context` covers every path with its mode, content or link target, `builder` is the Dockerfile frontend and no machine. */
+export interface BuildInputs extends LockedInputs {
   readonly platform: string;
   /** Every base image of the Dockerfile, by the reference that stands there. */
   readonly bases: readonly { readonly ref: string; readonly digest: Digest }[];
-  /** The Dockerfile frontend, not the machine that runs it. */
-  readonly builder: string;
 }
 
 /** sha256 over the canonical JSON of the inputs: one array of fixed order, all lists sorted, texts as UTF-8. */
 export function inputDigest(inputs: BuildInputs): Digest {
   const canonical = [
     inputFormat,
-    digestOf(inputs.dockerfile),
+    inputs.dockerfile,
     inputs.context,
     sortedEntries(inputs.args),
     inputs.target,

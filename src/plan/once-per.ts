@@ -1,5 +1,9 @@
+/** What is made of a few values that thousands of cells share. */
+
+import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
+
 /**
- * Thousands of cells share a few values. What is made of a value alone is made once, and forgotten with it.
+ * What is made of a value alone is made once, and forgotten with it.
  *
  * @example
  * const flagsOf = oncePer((march: MarchValue) => compilerFlags(march));
@@ -14,3 +18,31 @@ export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (ke
     return value;
   };
 }
+
+/** The same for texts, as long as the function that this answers is there: for one fleet, not for a program's life. */
+export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
+  const made = new Map<string, { readonly value: Made }>();
+  return (text) => {
+    const known = made.get(text);
+    if (known !== undefined) return known.value;
+    const value = make(text);
+    made.set(text, { value });
+    return value;
+  };
+}
+
+/** The same for the values that say what hardware a cell is for; null for one that it does not have. */
+export function oncePerHardware<Made>(
+  make: (march: MarchValue, cuda: CudaValue | null, compute: ComputeValue | null) => Made,
+): typeof make {
+  const made = oncePer((march: MarchValue) =>
+    oncePer((cuda: CudaValue | typeof nothing) =>
+      oncePer((compute: ComputeValue | typeof nothing) =>
+        make(march, "kind" in cuda ? cuda : null, "kind" in compute ? compute : null),
+      ),
+    ),
+  );
+  return (march, cuda, compute) => made(march)(cuda ?? nothing)(compute ?? nothing);
+}
+
+const nothing = {};

@@ -1,23 +1,23 @@
 /** Stage 2: every cell with what would happen to it. Pure: what it needs from files and registries are arguments. */
 
 import { throwProblems } from "../errors.ts";
-import type { Lock, LockedImage } from "../lock/lock.ts";
+import type { Lock, LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { Cell } from "./cell.ts";
-import { compareInputs, describeChanges, inputParts } from "./changes.ts";
+import { compareInputs, describeChanges } from "./changes.ts";
 import type { ExpandedCell } from "./expand.ts";
 import type { InputComparison } from "./input-comparison.ts";
-import { type BuildInputs, inputDigest } from "./input-digest.ts";
+import { inputDigest } from "./input-digest.ts";
 import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { isSelected, type Selection, unmetSelections } from "./select.ts";
 import { compileTag, type TagOf } from "./tag.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 
 /** A cell's build inputs, with base digests that may be unknown. */
-export type PlannedInputs = Omit<BuildInputs, "bases" | "platform"> & {
+export interface PlannedInputs extends LockedInputs {
   readonly bases: readonly PlannedBase[];
-};
+}
 
 export interface PlanOptions {
   /** Renders a cell and says what else goes into its image. */
@@ -104,10 +104,9 @@ function planCell(
   const known = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   const digest =
     known.length === bases.length ? inputDigest({ ...inputs, bases: known, platform: cell.platform }) : null;
-  const parts = inputParts(inputs);
   const same = locked !== null && locked.inputDigest === digest;
   const comparison =
-    locked === null || same ? [] : compareInputs(locked, { ...parts, bases, platform: cell.platform });
+    locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
   const reason = whyBuild(digest, locked, comparison, options.published ?? false);
   const action = reason === null ? "keep" : "build";
   // The lock is the truth: an image that is kept has the tag that it was given.
@@ -119,7 +118,7 @@ function planCell(
     inputDigest: digest,
     tag,
     bases,
-    inputs: parts,
+    inputs,
     locked,
     comparison,
     published: null,

@@ -4,25 +4,13 @@ import { marchFeatures } from "../hardware/cpu-marches.ts";
 import { formatGpuTarget } from "../hardware/gpu-target.ts";
 import type { CpuRequirement, CudaRequirement, Requirement } from "../lock/lock.ts";
 import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
-import { oncePer } from "./once-per.ts";
+import { oncePerHardware } from "./once-per.ts";
 
 /** The same values give the same object: a large fleet holds few of them. */
-export function requirementOf(
-  march: MarchValue,
-  cuda: CudaValue | null,
-  compute: ComputeValue | null,
-): Requirement {
-  return requirementsOf(march)(cuda ?? nothing)(compute ?? nothing);
-}
-
-const nothing = {};
-const requirementsOf = oncePer((march: MarchValue) =>
-  oncePer((cuda: CudaValue | typeof nothing) => {
-    const toolkit = "kind" in cuda ? cuda : null;
-    const cpu = cpuRequirement(march, toolkit);
-    return oncePer((compute: ComputeValue | typeof nothing): Requirement => {
-      return { cpu, cuda: cudaRequirement(toolkit, "kind" in compute ? compute : null) };
-    });
+export const requirementOf = oncePerHardware(
+  (march, cuda, compute): Requirement => ({
+    cpu: cpuRequirement(march, cuda),
+    cuda: cudaRequirement(cuda, compute),
   }),
 );
 

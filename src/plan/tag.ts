@@ -35,14 +35,15 @@ export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly pr
       at,
     });
   }
-  const tagOf: TagOf = (cell, inputs) => {
-    let unknown = false;
-    const tag = template.replace(placeholder, (_, name: string) => {
-      if (name === "inputs" && inputs === null) unknown = true;
-      return placeholderText(name, matrix, cell, inputs);
-    });
-    return unknown ? null : tag;
-  };
+  // Every second part is a placeholder's name.
+  const parts = template.split(placeholder);
+  const needsInputs = parts.some((part, index) => index % 2 === 1 && part === "inputs");
+  const tagOf: TagOf = (cell, inputs) =>
+    needsInputs && inputs === null
+      ? null
+      : parts
+          .map((part, index) => (index % 2 === 1 ? placeholderText(part, matrix, cell, inputs) : part))
+          .join("");
   return { tagOf, problems };
 }
 

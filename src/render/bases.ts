@@ -3,12 +3,12 @@
 import type { Digest } from "../oci/digest.ts";
 import { type Problem, throwProblems } from "../errors.ts";
 import {
-  type Dockerfile,
   type Instruction,
+  type Instructions,
   offsetIn,
   parseDockerfile,
   type Word,
-  splitWords,
+  eachWord,
 } from "./instructions.ts";
 import { readStages, type Stage, type StageOptions } from "./stages.ts";
 
@@ -34,7 +34,7 @@ export function findBases(dockerfile: string, file: string, options: BaseOptions
 
 /** The same for a Dockerfile that is parsed already. */
 export function findBasesIn(
-  dockerfile: Dockerfile,
+  dockerfile: Instructions,
   file: string,
   options: BaseOptions = {},
 ): readonly Base[] {
@@ -91,7 +91,7 @@ interface Walk {
   readonly problems: Problem[];
 }
 
-function locateBases(dockerfile: Dockerfile, file: string, options: BaseOptions): LocatedBase[] {
+function locateBases(dockerfile: Instructions, file: string, options: BaseOptions): LocatedBase[] {
   const stages = new Map(readStages(dockerfile, options).map((stage) => [stage.from, stage]));
   const walk: Walk = {
     file,
@@ -130,7 +130,9 @@ function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void 
 
 /** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
 function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
-  for (const flag of splitWords(instruction.text).slice(1)) {
+  const words = eachWord(instruction.text);
+  words.next();
+  for (const flag of words) {
     if (!flag.text.startsWith("--")) return;
     const found = pattern.exec(flag.text);
     if (found === null) continue;

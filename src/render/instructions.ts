@@ -24,6 +24,9 @@ export interface Dockerfile {
   readonly instructions: readonly Instruction[];
 }
 
+/** Where the text is not asked for. */
+export type Instructions = Omit<Dockerfile, "source">;
+
 export interface Line {
   readonly text: string;
   readonly offset: number;
@@ -100,7 +103,6 @@ function readInstruction(
   first: number,
   escapeBy: string,
 ): { readonly instruction: Instruction | null; readonly next: number } {
-  const continuation = escapeBy === "`" ? /`[ \t]*$/ : /\\[ \t]*$/;
   let text = "";
   const parts: Part[] = [];
   let index = first;
@@ -113,15 +115,22 @@ function readInstruction(
       if (continued) continue;
       return { instruction: null, next: index };
     }
-    const more = continuation.exec(line.text);
-    const kept = more === null ? line.text : line.text.slice(0, more.index);
+    const end = endOfContinued(line.text, escapeBy);
+    const kept = end < 0 ? line.text : line.text.slice(0, end);
     parts.push({ text: kept, offset: line.offset, start: text.length });
     text += kept;
-    continued = more !== null;
+    continued = end >= 0;
     if (!continued) break;
   }
   const keyword = (/^\s*(\S+)/.exec(text)?.[1] ?? "").toUpperCase();
   return { instruction: { keyword, text, parts, line: first + 1 }, next: index };
+}
+
+/** Where the character stands that continues the line, with nothing but blanks behind it; -1 where none does. */
+function endOfContinued(line: string, escapeBy: string): number {
+  let last = line.length - 1;
+  while (line[last] === " " || line[last] === "\t") last--;
+  return line[last] === escapeBy ? last : -1;
 }
 
 /** Here-documents exist for RUN, COPY and ADD only, also behind ONBUILD. */
@@ -144,10 +153,12 @@ export interface Word {
 
 /** Splits at white space outside quotes. */
 export function splitWords(text: string): Word[] {
-  const found: Word[] = [];
+  return [...eachWord(text)];
+}
+
+/** The same for who looks at the first ones only. */
+export function* eachWord(text: string): Generator<Word> {
   const pattern = /(?:"(?:\\.|[^"\\])*"?|'[^']*'?|\\.|[^\s"'])+/gs;
-  for (const match of text.matchAll(pattern)) {
-    found.push({ text: match[0], start: match.index, end: match.index + match[0].length });
-  }
-  return found;
+  for (const { 0: word, index } of text.matchAll(pattern))
+    yield { text: word, start: index, end: index + word.length };
 }

@@ -9,6 +9,7 @@ class WordProblem extends Error {}
 
 /** `$NAME`, `${NAME}` and `${NAME:-word}`, `:+`, `-`, `+`, `:?`, `?`. A name that `variables` lacks, without default, is a problem. */
 export function expandWord(word: string, variables: ReadonlyMap<string, string>, escapeBy = "\\"): ShellWord {
+  if (!/["'$\\`]/.test(word)) return { ok: true, value: word };
   try {
     return { ok: true, value: readWord({ text: word, at: 0, depth: 0 }, variables, escapeBy, null) };
   } catch (error) {

@@ -1,6 +1,6 @@
 /** A Dockerfile's stages, read once for all who ask: what each starts from, its name, which one a target means. */
 
-import type { Dockerfile, Instruction, Word } from "./instructions.ts";
+import type { Instruction, Instructions, Word } from "./instructions.ts";
 import { splitWords } from "./instructions.ts";
 import { expandWord, type ShellWord } from "./shell-word.ts";
 
@@ -23,7 +23,7 @@ export interface StageOptions {
   readonly platform?: string;
 }
 
-export function readStages(dockerfile: Dockerfile, { args = {}, platform }: StageOptions = {}): Stage[] {
+export function readStages(dockerfile: Instructions, { args = {}, platform }: StageOptions = {}): Stage[] {
   const variables = platformVariables(platform);
   const stages: Stage[] = [];
   for (const instruction of dockerfile.instructions) {

@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../errors.ts";
 import { secretForm, secretIn } from "../matrix/secrets.ts";
-import { type Instruction, splitWords } from "./instructions.ts";
+import { eachWord, type Instruction, splitWords } from "./instructions.ts";
 
 /** The instructions that {@link writtenSecrets} looks into. */
 export const telling = ["ARG", "ENV", "LABEL", "RUN", "ADD", "COPY", "CMD", "ENTRYPOINT", "HEALTHCHECK"];
@@ -10,11 +10,11 @@ export const telling = ["ARG", "ENV", "LABEL", "RUN", "ADD", "COPY", "CMD", "ENT
 /** Where a key is, is no secret. */
 const path = /^["']?(~|\.{0,2})\//;
 
-/** Every value of an instruction that looks like a secret, as `MATRIX_SECRET` with `file:line`. The value itself is shown nowhere. */
+/** Every value of an instruction of the template that looks like a secret, as `MATRIX_SECRET` with `file:line`. The value itself is shown nowhere. */
 export function writtenSecrets({ text: whole, line }: Instruction, file: string): Problem[] {
   // What stands behind ONBUILD is in the image's configuration as it is.
   const text = whole.replace(/^\s*ONBUILD\s+/i, "");
-  const keyword = splitWords(text)[0]?.text.toUpperCase();
+  const keyword = eachWord(text).next().value?.text.toUpperCase();
   if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword ?? "", text, { file, line });
   return assignments(text).flatMap(([name, value]): Problem[] => {
     const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
@@ -38,8 +38,6 @@ const assignment = /(?:^|[\s;&|(])([A-Za-z_]\w*)=(?:"([^"$`]+)"|'([^']+)'|([^\s"
 
 /** In the words of any other instruction: what has the form of a secret, and in RUN what is set under the name of one. */
 function quotedSecrets(keyword: string, text: string, at: Place): Problem[] {
-  // imgmatch's own: the matrix was looked through.
-  if (keyword === "LABEL" && text.includes("dev.imgmatch.requires")) return [];
   const form = secretForm(text.replace(variable, ""));
   const named = keyword === "RUN" ? assignedSecret(text) : null;
   const what = form ?? named;

@@ -1,7 +1,15 @@
 /** The licences that travel with the package are those of the code in it, read from the bundles' own source maps. */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -10,6 +18,12 @@ import { packagesOf, thirdPartyLicenses } from "../../scripts/third-party-licens
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-licences-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The packages whose code is in a bundle, by its source map. */
+function packagesIn(map: string): string[] {
+  const { sources } = JSON.parse(readFileSync(map, "utf8")) as { readonly sources: readonly string[] };
+  return sources.flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []);
+}
 
 describe("THIRD-PARTY-LICENSES", () => {
   const { status, stderr } = spawnSync(process.execPath, ["scripts/bundle.mjs", folder, "--maps"], {
@@ -26,12 +40,7 @@ describe("THIRD-PARTY-LICENSES", () => {
       name.endsWith(".map"),
     );
     expect(maps.length).toBeGreaterThan(2);
-    const sources = maps.flatMap(
-      (map) => JSON.parse(readFileSync(join(folder, map), "utf8")).sources as string[],
-    );
-    const names = sources.flatMap(
-      (source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? [],
-    );
+    const names = maps.flatMap((map) => packagesIn(join(folder, map)));
     expect(names).toContain("commander");
     const titles = [...text.matchAll(/^(\S+) (\S+) \(([^)]+)\)$/gm)];
     expect(titles.map(([, name]) => name)).toEqual([...new Set(names)].sort());
@@ -41,8 +50,32 @@ describe("THIRD-PARTY-LICENSES", () => {
       );
   });
 
+  it("resolve loads no package but the argument parser", () => {
+    const loaded = join(folder, "loaded.json");
+    const hook = join(folder, "hook.cjs");
+    writeFileSync(
+      hook,
+      `process.on("exit", () => require("node:fs").writeFileSync(${JSON.stringify(loaded)}, JSON.stringify(Object.keys(require.cache))));`,
+    );
+    const question = ["resolve", "--host", "hosts/h100.json"];
+    const ran = spawnSync(process.execPath, ["--require", hook, join(folder, "cli.cjs"), ...question], {
+      cwd: join(root, "docs/examples/vision"),
+      encoding: "utf8",
+    });
+    expect(ran.status, ran.stderr).toBe(0);
+    const files = (JSON.parse(readFileSync(loaded, "utf8")) as string[]).filter((file) => file !== hook);
+    expect(files).toContain(join(realpathSync(folder), "cli.cjs"));
+    expect([...new Set(files.flatMap((file) => packagesIn(`${file}.map`)))]).toEqual(["commander"]);
+  });
+
   it("holds each licence as its package brings it", () => {
-    for (const name of ["commander/LICENSE", "p-limit/license", "yocto-queue/license"])
+    for (const name of [
+      "commander/LICENSE",
+      "handlebars/LICENSE",
+      "p-limit/license",
+      "yaml/LICENSE",
+      "zod/LICENSE",
+    ])
       expect(text).toContain(readFileSync(join(root, "node_modules", name), "utf8").trim());
   });
 });

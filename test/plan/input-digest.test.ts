@@ -1,10 +1,10 @@
-import type { Digest } from "../../src/oci/digest.ts";
+import { type Digest, digestOf } from "../../src/oci/digest.ts";
 import { describe, expect, test } from "vitest";
 import { type BuildInputs, inputDigest, shortDigest } from "../../src/plan/input-digest.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 const inputs: BuildInputs = {
-  dockerfile: "FROM debian:12\n",
+  dockerfile: digestOf("FROM debian:12\n"),
   context: digest("a"),
   args: { A: "1", B: "2" },
   target: null,
@@ -30,7 +30,7 @@ describe("the input digest", () => {
   });
 
   const changes: Record<string, Partial<BuildInputs>> = {
-    "the Dockerfile": { dockerfile: "FROM debian:12 \n" },
+    "the Dockerfile": { dockerfile: digestOf("FROM debian:12 \n") },
     "the context": { context: digest("d") },
     "an argument's value": { args: { A: "1", B: "3" } },
     "an argument's name": { args: { A: "1", C: "2" } },

@@ -1,4 +1,4 @@
-import type { Digest } from "../../src/oci/digest.ts";
+import { type Digest, digestOf } from "../../src/oci/digest.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
@@ -18,7 +18,7 @@ const matrix = parseMatrix(
 const cells = expandMatrix(matrix);
 
 const inputsOf = (cell: { id: string }, base: Digest | null = digest("b")): PlannedInputs => ({
-  dockerfile: `FROM debian:12\nLABEL cell=${cell.id}\n`,
+  dockerfile: digestOf(`FROM debian:12\nLABEL cell=${cell.id}\n`),
   context: digest("a"),
   args: {},
   target: null,

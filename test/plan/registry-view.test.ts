@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import type { Digest } from "../../src/oci/digest.ts";
-import { explainInputs, inputParts } from "../../src/plan/changes.ts";
+import { type Digest, digestOf } from "../../src/oci/digest.ts";
+import { explainInputs } from "../../src/plan/changes.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 import { type PlannedInputs, planFleet } from "../../src/plan/plan.ts";
 import { countActions, planToJson } from "../../src/plan/plan-json.ts";
@@ -17,7 +17,7 @@ const cells = expandMatrix(matrix);
 const [first = "", second = ""] = cells.map(({ cell }) => cell.id);
 
 const inputs: PlannedInputs = {
-  dockerfile: "FROM debian:12\n",
+  dockerfile: digestOf("FROM debian:12\n"),
   context: digest("a"),
   args: { A: "1" },
   target: null,
@@ -27,6 +27,7 @@ const inputs: PlannedInputs = {
     { ref: `gcc@${digest("c")}`, used: `gcc@${digest("c")}`, digest: digest("c") },
   ],
 };
+const { bases: _, ...locked } = inputs;
 const plan = (lock: Lock | null, change: Partial<PlannedInputs> = {}): Plan =>
   planFleet(matrix, cells, { lock, inputsOf: () => ({ ...inputs, ...change }) });
 
@@ -41,7 +42,7 @@ function lockOf(change: Partial<LockedImage> = {}): Lock {
       digest: digest("e"),
       requires: cell.requires,
       bases: bases.map(({ used, digest }) => ({ ref: used, digest })),
-      inputs: inputParts(inputs),
+      inputs: locked,
       builder: "docker",
       created: "2026-01-01T00:00:00Z",
       size: 1,
@@ -57,7 +58,7 @@ const actions = ({ cells }: Plan) => cells.map(({ action, reason }) => [action, 
 describe("which inputs changed", () => {
   const moved = [{ ref: "debian:12", used: "debian:12", digest: digest("d") }, ...inputs.bases.slice(1)];
   test.each<[string, Partial<PlannedInputs>]>([
-    ["dockerfile", { dockerfile: "FROM debian:12 \n" }],
+    ["dockerfile", { dockerfile: digestOf("FROM debian:12 \n") }],
     ["context", { context: digest("f") }],
     ["argument A", { args: { A: "2" } }],
     ["argument A, argument B", { args: { B: "1" } }],
@@ -65,7 +66,7 @@ describe("which inputs changed", () => {
     ["target", { target: "run" }],
     ["base debian:12", { bases: moved }],
     ["builder", { builder: "dockerfile.v1" }],
-    ["dockerfile, context", { dockerfile: "", context: digest("f") }],
+    ["dockerfile, context", { dockerfile: digestOf(""), context: digest("f") }],
   ])("%s", (changes, change) => {
     expect(actions(plan(lockOf(), change))[0]).toEqual(["build", `its inputs changed: ${changes}`]);
   });

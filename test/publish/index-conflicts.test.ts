@@ -16,7 +16,7 @@ function plan(dockerfile: string) {
   return planFleet(matrix, expandMatrix(matrix), {
     lock: null,
     inputsOf: () => ({
-      dockerfile,
+      dockerfile: digestOf(dockerfile),
       context: digestOf(Buffer.from("")),
       args: {},
       target: null,

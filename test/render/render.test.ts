@@ -8,6 +8,7 @@ import { parseGpuTarget } from "../../src/hardware/gpu-target.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 import { findDrift, hasDrift } from "../../src/render/drift.ts";
+import { parseDockerfile } from "../../src/render/instructions.ts";
 import { renderCell } from "../../src/render/render.ts";
 import { compileTemplate } from "../../src/render/template.ts";
 import { gencodeOptions } from "../../src/render/view.ts";
@@ -19,7 +20,7 @@ function render(template: string, rest = march): string {
   const matrix = parseMatrix(matrixText(rest), "matrix.yaml");
   const [first] = expandMatrix(matrix);
   if (first === undefined) throw new Error("no cell");
-  return renderCell(first.cell, matrix, compileTemplate(template, "app.hbs")).text;
+  return renderCell(first.cell, matrix, compileTemplate(template, "app.hbs")).file.text;
 }
 
 const names = (text: string) =>
@@ -33,7 +34,7 @@ describe("an axis of which some values are mappings", () => {
     const matrix = parseMatrix(matrixText(mixed), "matrix.yaml");
     const template = compileTemplate(`FROM {{base}}\n${line}\n`, "app.hbs");
     return expandMatrix(matrix).map(({ cell }) => {
-      const { text } = renderCell(cell, matrix, template);
+      const { text } = renderCell(cell, matrix, template).file;
       return /^RUN (.*)$/m.exec(text)?.[1] ?? "";
     });
   };
@@ -212,4 +213,35 @@ test("drift: what is missing, differs, or belongs to no cell", () => {
   expect(drift).toEqual({ missing: ["images/c"], changed: ["images/a"], orphans: ["images/y", "images/z"] });
   expect(hasDrift(drift)).toBe(true);
   expect(hasDrift(findDrift(rendered, new Map(rendered.map(({ path, text }) => [path, text]))))).toBe(false);
+});
+
+describe("what the template says in the file", () => {
+  test.each([
+    ["one stage", "FROM debian:12\nRUN a \\\n  b\n", march],
+    ["directives", "# syntax=docker/dockerfile:1\nFROM debian:12\n", march],
+    [
+      "a stage behind the image's",
+      "FROM debian:12 AS run\nENV A=b\n\nFROM gcc:14 AS test\nRUN c\n",
+      `target: run\n${march}`,
+    ],
+    [
+      "here-documents",
+      "FROM debian:12 AS run\nRUN <<E\nFROM x\nE\nFROM gcc:14\nRUN <<E\nleft open\n",
+      `target: run\n${march}`,
+    ],
+    ["Windows' line ends", "FROM debian:12\r\nRUN a\r\n", march],
+  ])("stands where a parser finds it in the text: %s", (_, template, rest) => {
+    const matrix = parseMatrix(matrixText(rest), "matrix.yaml");
+    const [first] = expandMatrix(matrix);
+    if (first === undefined) throw new Error("no cell");
+    const { file, own } = renderCell(first.cell, matrix, compileTemplate(template, "app.hbs"));
+    const whole = parseDockerfile(file.text);
+    expect(own.syntax).toEqual(whole.syntax);
+    expect(own.instructions.length).toBeGreaterThan(0);
+    const added = whole.instructions.filter(
+      ({ text }) => !own.instructions.some((each) => each.text === text),
+    );
+    expect(whole.instructions.filter((each) => !added.includes(each))).toEqual(own.instructions);
+    expect(added.every(({ keyword }) => ["ARG", "LABEL", "ENV"].includes(keyword))).toBe(true);
+  });
 });
