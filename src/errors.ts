@@ -116,6 +116,15 @@ export const problemCodes = {
   INDEX_INCOMPLETE: failed,
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,
+  // what is in an image
+  AUDIT_CPU_BEYOND_MARCH: failed,
+  AUDIT_BASE_BEYOND_MARCH: failed,
+  AUDIT_GPU_TARGET_MISSING: failed,
+  AUDIT_PTX_MISSING: failed,
+  AUDIT_TOOLKIT_OTHER: failed,
+  AUDIT_DRIVER_OTHER: failed,
+  AUDIT_DRIVER_FLOOR: failed,
+  AUDIT_NOT_OPENED: failed,
   // launch
   LAUNCH_FAILED: engine,
   LAUNCH_UNSUPPORTED: usage,

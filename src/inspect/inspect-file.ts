@@ -1,6 +1,7 @@
 /** One file, opened: what it is, which CPU and which GPU its code is for, and what could not be read. */
 
 import type { ByteSource } from "./byte-source.ts";
+import { type Checksums, checksumsOf } from "./checksums.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
@@ -17,6 +18,7 @@ import { readPtxText } from "./gpu/ptx-text.ts";
 export interface FileInspection {
   /** Bytes. */
   readonly size: number;
+  readonly checksums: Checksums;
   readonly program: ProgramFacts | null;
   readonly cpu: CpuCode | null;
   readonly gpu: GpuCode | null;
@@ -59,7 +61,14 @@ export async function inspectFile(source: ByteSource): Promise<FileInspection | 
   const gpu = elf !== null || isContainer(head) ? findGpuCode(source, elf) : ptxCode(head);
   return gpu === null
     ? null
-    : { size: source.size, program: null, cpu: null, gpu, unopened: [...(elf?.damage ?? []), ...gpu.damage] };
+    : {
+        size: source.size,
+        checksums: await checksumsOf(source),
+        program: null,
+        cpu: null,
+        gpu,
+        unopened: [...(elf?.damage ?? []), ...gpu.damage],
+      };
 }
 
 async function inspectElf(source: ByteSource, elf: Elf): Promise<FileInspection | null> {
@@ -79,6 +88,7 @@ async function inspectElf(source: ByteSource, elf: Elf): Promise<FileInspection 
   const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
   return {
     size: source.size,
+    checksums: await checksumsOf(source),
     program: { machine: machineName(elf), needed, soname, interpreter, neededLevel, kernel },
     cpu,
     gpu,

@@ -9,6 +9,7 @@ import { compareTargets } from "./gpu/gpu-code.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/opened-image.ts";
 import type { FileInspection } from "./inspect-file.ts";
+import { unchangedFiles } from "./packages/unchanged-files.ts";
 
 export const inspectionSchemaVersion = 1;
 
@@ -18,7 +19,7 @@ export interface ImageInspection {
   readonly source: OpenedImage["source"];
   readonly digest: string | null;
   readonly platform: string | null;
-  readonly layers: readonly { readonly digest: string | null; readonly size: number }[];
+  readonly layers: readonly ImageLayer[];
   readonly cpu: ImageCpu;
   /** null for an image without GPU code. */
   readonly gpu: ImageGpu | null;
@@ -26,6 +27,14 @@ export interface ImageInspection {
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
   readonly files: readonly InspectedFile[];
+}
+
+export interface ImageLayer {
+  readonly digest: string | null;
+  /** Of its uncompressed archive: the same in a base image and in the images on it. */
+  readonly diffId: string | null;
+  /** Unpacked, in bytes. */
+  readonly size: number;
 }
 
 export interface ImageCpu {
@@ -51,6 +60,8 @@ export interface InspectedFile extends FileInspection {
   readonly path: string;
   readonly layer: number;
   readonly answer: CpuAnswer | null;
+  /** The distribution's package that brought this very file, by the checksum in its database; null where none did. */
+  readonly package: string | null;
 }
 
 /** In the words of a lock's requirement. What cannot be said is null, with the reason in `undecided`. */
@@ -77,9 +88,11 @@ export type MeasuredDriver =
 /** Puts the opened layers of an image together. Pure. */
 export function inspectionOf(image: OpenedImage): ImageInspection {
   const found = filesOfLayers(image.layers);
+  const packageOf = unchangedFiles(found.packages);
   const files = found.files.map(({ path, layer, inspection }): InspectedFile => {
-    const { cpu, program } = inspection;
-    return { path, layer, ...inspection, answer: cpu && judgeCpu(cpu, path, program?.neededLevel ?? null) };
+    const { cpu, program, checksums } = inspection;
+    const answer = cpu && judgeCpu(cpu, path, program?.neededLevel ?? null);
+    return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };
   });
   const driver = driverFiles(files.map(({ path }) => path));
   const unopened = [
@@ -102,7 +115,11 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     source: image.source,
     digest: image.digest,
     platform: image.platform,
-    layers: image.layers.map(({ digest, size }) => ({ digest, size })),
+    layers: image.layers.map(({ digest, size }, index) => ({
+      digest,
+      diffId: image.diffIds?.length === image.layers.length ? (image.diffIds[index] ?? null) : null,
+      size,
+    })),
     cpu,
     gpu,
     driver,

@@ -87,6 +87,7 @@ function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
     digest: null,
     platform: null,
     layers: [{ ...layer, digest: null }],
+    diffIds: null,
   } as const;
   const lines = inspectionLines(inspectionOf(opened), { allFiles: true, style: styleFor(false) });
   if (/\p{Cc}/u.test(lines.join(""))) throw new Error("a control character on its way to the terminal");

@@ -1,6 +1,7 @@
 /** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
 
 import type { FileInspection } from "../inspect-file.ts";
+import type { PackageRecords } from "../packages/package-records.ts";
 import { type LayerInspection, normalPath, type OpenedFile } from "./layer.ts";
 
 export interface FoundFile {
@@ -20,6 +21,8 @@ export interface UnopenedFile {
 export interface ImageFiles {
   readonly files: readonly FoundFile[];
   readonly unopened: readonly UnopenedFile[];
+  /** Of the package databases, as they are in the end. */
+  readonly packages: readonly PackageRecords[];
 }
 
 interface Node {
@@ -60,6 +63,7 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
 function collectFiles(root: Node): ImageFiles {
   const files: FoundFile[] = [];
   const unopened: UnopenedFile[] = [];
+  const packages: PackageRecords[] = [];
   const open: { node: Node; path: string }[] = [{ node: root, path: "" }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, path } = next;
@@ -69,11 +73,12 @@ function collectFiles(root: Node): ImageFiles {
         files.push({ path: path + inner, layer, inspection });
       for (const [inner, reason] of Object.entries(file.unopened))
         unopened.push({ path: path + inner, layer, reason });
+      if (file.packages !== undefined) packages.push(file.packages);
     }
     for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
-  return { files: files.sort(byPath), unopened: unopened.sort(byPath) };
+  return { files: files.sort(byPath), unopened: unopened.sort(byPath), packages };
 }
 
 function emptyNode(): Node {

@@ -10,7 +10,7 @@ import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
-import { choosePlatform, manifestParts, platformOf } from "./manifest.ts";
+import { choosePlatform, diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./opened-image.ts";
 import { readTar } from "./tar.ts";
 
@@ -129,14 +129,22 @@ function assemble(held: Held, name: string, source: ImageSourceKind, platform: s
       throw invalidImage(`${name}: holds ${saved.length} images`, "save one image alone");
     const config = read(normalPath(text(first.Config) ?? ""));
     const layers = first.Layers.map((path) => layerAt(text(path) ?? ""));
-    return { source, name, digest: indexDigest(read, platform), platform: platformOf(config), layers };
+    return {
+      source,
+      name,
+      digest: indexDigest(read, platform),
+      platform: platformOf(config),
+      layers,
+      diffIds: diffIdsOf(config),
+    };
   }
   const digest = indexDigest(read, platform);
   if (digest === null)
     throw invalidImage(`${name}: is neither an archive of docker save nor an OCI archive for ${platform}`);
   const parts = manifestParts(read(blobPath(digest)), name);
   const layers = parts.layers.map((layer) => layerAt(blobPath(layer.digest)));
-  return { source, name, digest, platform: platformOf(read(blobPath(parts.config))), layers };
+  const config = read(blobPath(parts.config));
+  return { source, name, digest, platform: platformOf(config), layers, diffIds: diffIdsOf(config) };
 }
 
 /** Follows indexes to a manifest that is there. */

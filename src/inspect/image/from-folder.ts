@@ -49,6 +49,7 @@ export async function openFromFolder(
     digest: null,
     platform: null,
     layers: [{ changes, size, digest: null }],
+    diffIds: null,
   };
 }
 

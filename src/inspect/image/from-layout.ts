@@ -8,7 +8,7 @@ import { isRecord, parseJson } from "../../input/json.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
-import { choosePlatform, manifestParts, platformOf } from "./manifest.ts";
+import { choosePlatform, diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
 const maxJson = 16 * 2 ** 20;
@@ -57,7 +57,14 @@ export async function openFromLayout(
     layers.push({ ...found, digest: layer.digest });
   }
   tell();
-  return { source: "layout", name: folder, digest, platform: platformOf(config), layers };
+  return {
+    source: "layout",
+    name: folder,
+    digest,
+    platform: platformOf(config),
+    layers,
+    diffIds: diffIdsOf(config),
+  };
 }
 
 /** Whether a folder is one. */

@@ -7,7 +7,7 @@ import { formatImageReference, type ImageReference, withDigest } from "../../oci
 import type { RegistryClient } from "../../registry/client.ts";
 import { selectPlatformManifest } from "../../registry/platform-image.ts";
 import { inspectLayer } from "./layer.ts";
-import { manifestParts, platformOf } from "./manifest.ts";
+import { diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
 /** null when the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
@@ -46,5 +46,12 @@ export async function openFromRegistry(
     layers.push({ ...found, digest: layer.digest });
   }
   tell();
-  return { source: "registry", name, digest, platform: platformOf(config), layers };
+  return {
+    source: "registry",
+    name,
+    digest,
+    platform: platformOf(config),
+    layers,
+    diffIds: diffIdsOf(config),
+  };
 }

@@ -4,6 +4,8 @@ import type { FileInspection } from "../inspect-file.ts";
 import type { Chunks } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { createChunkReader } from "./chunk-reader.ts";
+import { databaseReader, maxDatabase } from "../packages/databases.ts";
+import type { PackageRecords } from "../packages/package-records.ts";
 import { archiveBudget, type ContentSink, inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { readTar } from "./tar.ts";
@@ -25,6 +27,8 @@ export type LayerChange =
 export interface OpenedFile {
   readonly files: Readonly<Record<string, FileInspection>>;
   readonly unopened: Readonly<Record<string, string>>;
+  /** Of a file of a package database. */
+  readonly packages?: PackageRecords;
 }
 
 /** One layer of a hostile image unpacks to no more than this. */
@@ -79,7 +83,9 @@ async function inspectTar(
     else if (entry.type === "symlink") changes.push({ kind: "symlink", path, target: entry.target });
     else if (entry.type !== "directory") {
       const { sink, opened } = collect();
+      const database = entry.type === "file" && entry.size <= maxDatabase ? databaseReader(path) : null;
       if (entry.isSparse) sink.unopened("", "a sparse file");
+      else if (database !== null) sink.packages(database(await wholeText(entry.content, entry.size)));
       else if (entry.type === "file") await inspectContent("", entry.content, sink, budget);
       const found = opened();
       changes.push({ kind: "file", path, ...(found === null ? {} : { opened: found }) });
@@ -88,19 +94,35 @@ async function inspectTar(
   return { changes, size };
 }
 
+async function wholeText(chunks: Chunks, size: number): Promise<string> {
+  return Buffer.from(await createChunkReader(chunks).take(size)).toString("utf8");
+}
+
+interface FileSink extends ContentSink {
+  packages(records: PackageRecords): void;
+}
+
 /** Names inside are relative to the file: a hard link has the same under another name. */
-export function collect(): { sink: ContentSink; opened: () => OpenedFile | null } {
+export function collect(): { sink: FileSink; opened: () => OpenedFile | null } {
   const files = new Map<string, FileInspection>();
   const unopened = new Map<string, string>();
+  let packages: PackageRecords | undefined;
   return {
     sink: {
       file: (path, inspection) => files.set(path, inspection),
       unopened: (path, reason) => unopened.set(path, reason),
+      packages: (records) => {
+        packages = records;
+      },
     },
     opened: () =>
-      files.size + unopened.size === 0
+      files.size + unopened.size === 0 && packages === undefined
         ? null
-        : { files: Object.fromEntries(files), unopened: Object.fromEntries(unopened) },
+        : {
+            files: Object.fromEntries(files),
+            unopened: Object.fromEntries(unopened),
+            ...(packages === undefined ? {} : { packages }),
+          },
   };
 }
 

@@ -40,6 +40,12 @@ export function platformOf(config: unknown): string | null {
   return [config.os, config.architecture, config.variant].filter((part) => text(part)).join("/");
 }
 
+/** Digests of the layers' uncompressed archives, lowest first; null where the configuration does not have them. */
+export function diffIdsOf(config: unknown): readonly Digest[] | null {
+  const ids = isRecord(config) && isRecord(config.rootfs) ? config.rootfs.diff_ids : null;
+  return Array.isArray(ids) && ids.every(isDigest) ? ids : null;
+}
+
 /** The entry of an index for a platform; the only one where there is one. null where there is none for it. */
 export function choosePlatform(index: unknown, platform: string): Digest | null {
   const entries = isRecord(index) && Array.isArray(index.manifests) ? index.manifests.filter(isRecord) : [];

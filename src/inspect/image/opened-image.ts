@@ -16,6 +16,8 @@ export interface OpenedImage {
   readonly platform: string | null;
   /** Lowest first. */
   readonly layers: readonly (LayerInspection & { readonly digest: Digest | null })[];
+  /** Of the layers' uncompressed archives, as the image's configuration names them; null where there is none. */
+  readonly diffIds: readonly Digest[] | null;
 }
 
 export interface OpenOptions {

@@ -1,0 +1,131 @@
+/** Which declared CPU features an image's files do without, and which files go beyond what is declared. */
+
+import {
+  armExtension,
+  neverNeededFeatures,
+  withoutArmExtension,
+  withoutX86Feature,
+  x86Baseline,
+} from "../../hardware/cpu-features.ts";
+import { type CpuArchitecture, findMarch, marchNames } from "../../hardware/cpu-marches.ts";
+import type { CpuRequirement } from "../../hardware/requirement.ts";
+import { decidedFeatures } from "../cpu/decided-features.ts";
+import type { InspectedFile } from "../inspection.ts";
+import type { ImageOrigin } from "./origin.ts";
+
+/**
+ * Declared features that no file that counts uses, sorted. Nothing is dropped where a file of the image's own could not be opened.
+ *
+ * Files of its own layers count with every instruction they have. Files of the base, and unchanged files of the distribution's packages,
+ * were made to run wherever base or distribution run: of them count the features that a file uses without asking the CPU.
+ * What a used feature is built on is used (`avx` where AVX2 is), and `floor`, what the base is declared to need, is never dropped.
+ */
+export function unusedFeatures(
+  origin: ImageOrigin,
+  { features }: CpuRequirement,
+  floor: readonly string[],
+  architecture: CpuArchitecture,
+): readonly string[] {
+  if (couldHide(origin, architecture)) return [];
+  const used = new Set([
+    ...floor,
+    ...origin.own.flatMap((file) => (file.package === null ? allUsed(file) : needed(file))),
+    ...origin.base.flatMap(needed),
+  ]);
+  const decided = decidedFeatures(architecture);
+  return features
+    .filter((feature) => decided.has(feature))
+    .filter((feature) => !dependents(feature, architecture).some((each) => used.has(each)))
+    .sort();
+}
+
+/** Code that goes beyond the declared features in files that never ask the CPU, a file with its features. */
+export interface BeyondDeclared {
+  readonly file: InspectedFile;
+  /** Linux names, sorted. */
+  readonly features: readonly string[];
+}
+
+/** Unchanged files of the distribution's packages are passed over: they run wherever the distribution does. */
+export function beyondDeclared(
+  files: readonly InspectedFile[],
+  { features }: CpuRequirement,
+  floor: readonly string[],
+  architecture: CpuArchitecture,
+): readonly BeyondDeclared[] {
+  const has = new Set([...features, ...floor, ...x86Baseline]);
+  const nameable = nameableFeatures(architecture);
+  return files
+    .filter((file) => file.package === null && runsOn(file, architecture))
+    .map((file) => ({
+      file,
+      features: unasked(file).filter((feature) => nameable.has(feature) && !has.has(feature)),
+    }))
+    .filter((found) => found.features.length > 0);
+}
+
+/** PREFETCHW does nothing on CPUs without it (AMD APM 3, PREFETCH): no program dies of it. */
+const harmless: ReadonlySet<string> = new Set(["3dnowprefetch"]);
+
+/** What a march can be asked for: nobody can declare `rdtscp`, so that nobody lies about it. */
+function nameableFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
+  const marches = marchNames().map((name) => findMarch(name));
+  return new Set(
+    marches
+      .flatMap((march) => (march?.architecture === architecture ? march.features : []))
+      .filter((feature) => !neverNeededFeatures.has(feature) && !harmless.has(feature)),
+  );
+}
+
+function allUsed({ cpu, answer }: InspectedFile): readonly string[] {
+  return [...Object.keys(cpu?.features ?? {}), ...Object.keys(answer?.features ?? {})];
+}
+
+function needed({ answer }: InspectedFile): readonly string[] {
+  return Object.entries(answer?.features ?? {}).flatMap(([feature, use]) =>
+    use === "needed" ? [feature] : [],
+  );
+}
+
+/** What a file uses without asking the CPU, and what the loader demands for it: no estimate, as some of {@link needed} are. */
+function unasked(file: InspectedFile): readonly string[] {
+  const level = file.program?.neededLevel ?? null;
+  const enforced = new Set(level === null ? [] : findMarch(level)?.features);
+  const asks = (file.answer?.asks.length ?? 0) > 0;
+  return needed(file).filter((feature) => !asks || enforced.has(feature));
+}
+
+const machines = {
+  amd64: ["x86_64", "x86"],
+  arm64: ["aarch64"],
+  ppc64le: [],
+} as const satisfies Record<CpuArchitecture, readonly string[]>;
+
+function runsOn({ cpu }: InspectedFile, architecture: CpuArchitecture): boolean {
+  return cpu !== null && (machines[architecture] as readonly string[]).includes(cpu.architecture);
+}
+
+/** Whether something of the image's own may hold code for this CPU that was not read. */
+function couldHide({ own, ownUnopened }: ImageOrigin, architecture: CpuArchitecture): boolean {
+  const files = new Map(own.map((file) => [file.path, file]));
+  return ownUnopened.some(({ path, reason }) => {
+    const file = files.get(path);
+    if (file === undefined) return true;
+    // What is wrong with its GPU code is no matter of the CPU, nor is a program for another one.
+    if (file.gpu?.damage.includes(reason)) return false;
+    const machine = file.program?.machine;
+    return machine === undefined || !isForeign(machine, architecture);
+  });
+}
+
+function isForeign(machine: string, architecture: CpuArchitecture): boolean {
+  const runs: readonly string[] = architecture === "arm64" ? ["aarch64", "arm"] : machines[architecture];
+  return architecture !== "ppc64le" && !runs.includes(machine);
+}
+
+/** The feature itself and all that goes when it goes. */
+function dependents(feature: string, architecture: CpuArchitecture): readonly string[] {
+  if (architecture !== "arm64") return withoutX86Feature(feature);
+  const extension = armExtension(feature);
+  return extension === null ? [feature] : [feature, ...withoutArmExtension(extension)];
+}

@@ -1,0 +1,8 @@
+/** What a package database says of files, as one file of it holds it. */
+
+export interface PackageRecords {
+  /** Packages that the distribution itself maintains, by the name that its list of files has: `libc6:amd64`. */
+  readonly distribution: readonly string[];
+  /** Package → path without a leading slash → `md5:…` or `sha1:…`. */
+  readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}

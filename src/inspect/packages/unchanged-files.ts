@@ -1,0 +1,27 @@
+/** Which files of an image are those that the distribution's packages brought, byte by byte. */
+
+import type { Checksums } from "../checksums.ts";
+import type { PackageRecords } from "./package-records.ts";
+
+/** The package of the distribution that brought this very file, or null. */
+export type FindPackage = (path: string, checksums: Checksums) => string | null;
+
+/**
+ * A path counts with and without `usr/` in front, as `/lib` leads to `/usr/lib` in most distributions and their databases were
+ * slow to follow. A file that two packages claim is either's.
+ */
+export function unchangedFiles(records: readonly PackageRecords[]): FindPackage {
+  const distribution = new Set(records.flatMap((each) => each.distribution));
+  const known = new Map<string, string>();
+  for (const { files } of records)
+    for (const [name, own] of Object.entries(files)) {
+      if (!distribution.has(name)) continue;
+      for (const [path, checksum] of Object.entries(own)) known.set(`${keyOf(path)} ${checksum}`, name);
+    }
+  return (path, { md5, sha1 }) =>
+    known.get(`${keyOf(path)} md5:${md5}`) ?? known.get(`${keyOf(path)} sha1:${sha1}`) ?? null;
+}
+
+function keyOf(path: string): string {
+  return path.replace(/^\/?(?:usr\/(?=(?:s?bin|lib\w*)\/))?/, "");
+}

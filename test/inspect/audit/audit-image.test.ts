@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+import type { Requirement } from "../../../src/hardware/requirement.ts";
+import type { OpenedImage } from "../../../src/inspect/image/opened-image.ts";
+import {
+  audit,
+  cuda12,
+  databaseFile,
+  declared,
+  madeFile,
+  madeImage,
+  md5Of,
+  unopenedFile,
+} from "../support/made-opened.ts";
+
+const unused = (...args: Parameters<typeof audit>) => audit(...args).measured.cpu.unused;
+const lies = (...args: Parameters<typeof audit>) => audit(...args).lies.map(({ code }) => code);
+const notes = (...args: Parameters<typeof audit>) => audit(...args).notes.map(({ code }) => code);
+const onBase = { base: { kind: "layers", count: 1 } } as const;
+const sapphire = declared("sapphirerapids");
+
+describe("a declared CPU feature is dropped", () => {
+  it("where no file of the image's own uses it, and what used ones are built on stays", () => {
+    const app = madeFile({ path: "/app", uses: ["avx2", "avx512vl"] });
+    const dropped = unused(madeImage([app]), sapphire);
+    expect(dropped).toEqual(expect.arrayContaining(["amx_bf16", "tsxldtrk", "waitpkg"]));
+    for (const kept of ["avx", "avx2", "avx512f", "avx512vl", "pni", "ssse3", "sse4_1", "sse4_2"])
+      expect(dropped).not.toContain(kept);
+  });
+
+  it("also where the file asks before it uses others: only what stands nowhere goes", () => {
+    const app = madeFile({ path: "/app", uses: ["waitpkg"], asks: ["cpuid"] });
+    expect(unused(madeImage([app]), sapphire)).not.toContain("waitpkg");
+  });
+
+  it("never where no code shows its use, or where every CPU has it", () => {
+    const decided = unused(madeImage([madeFile({ path: "/app" })]), declared("x86-64-v3"));
+    for (const feature of ["sse2", "fxsr", "lm", "cmov"]) expect(decided).not.toContain(feature);
+  });
+
+  it("never where a file of the image's own was not opened", () => {
+    const app = madeFile({ path: "/app", uses: ["avx2"] });
+    const hiding = [
+      unopenedFile("opt/x.deb"),
+      madeFile({ path: "/x", unopened: ["2 unknown instructions inside functions"] }),
+      madeFile({ path: "/x", unopened: ["packed by UPX: the code is unpacked when it runs"] }),
+    ];
+    for (const file of hiding) {
+      expect(unused(madeImage([app, file]), sapphire)).toEqual([]);
+      expect(unused(madeImage([file], [app]), sapphire, onBase)).toContain("waitpkg");
+    }
+  });
+
+  it("also where what was not opened is code for another processor", () => {
+    const other = madeFile({ path: "/x", machine: "riscv", unopened: ["code for riscv, which is not read"] });
+    expect(unused(madeImage([other]), sapphire)).toContain("waitpkg");
+  });
+
+  it("never where it is the floor of the base", () =>
+    expect(unused(madeImage([]), sapphire, { floor: ["avx2"] })).not.toContain("avx2"));
+
+  it("for no CPU whose code is not read", () =>
+    expect(unused(madeImage([]), declared("power9"), { platform: "linux/ppc64le" })).toEqual([]));
+});
+
+describe("files of the base", () => {
+  const libc = { path: "/lib/libc.so.6", uses: ["avx512f"], asks: ["IFUNC"] };
+  const app = madeFile({ path: "/app", uses: ["avx2"] });
+
+  it("do not count where they ask the CPU, and count where they do not", () => {
+    expect(unused(madeImage([madeFile(libc)], [app]), sapphire, onBase)).toContain("avx512f");
+    const bare = madeFile({ ...libc, asks: [] });
+    expect(unused(madeImage([bare], [app]), sapphire, onBase)).not.toContain("avx512f");
+  });
+
+  it("stay the base's where a layer only copies them up, and count once they are changed", () => {
+    const copied = madeImage([madeFile(libc)], [madeFile(libc), app]);
+    expect(unused(copied, sapphire, onBase)).toContain("avx512f");
+    const changed = madeImage([madeFile(libc)], [madeFile({ ...libc, content: "other" }), app]);
+    expect(unused(changed, sapphire, onBase)).not.toContain("avx512f");
+  });
+
+  it("are known by their bytes where all layers were written anew", () => {
+    const image = madeImage([madeFile(libc), app]);
+    const base = { kind: "image", image: madeImage([madeFile(libc)]) } as const;
+    expect(unused(image, sapphire, { base })).toContain("avx512f");
+    expect(unused(image, sapphire)).not.toContain("avx512f");
+  });
+});
+
+describe("files of the distribution's packages", () => {
+  const status = databaseFile("var/lib/dpkg/status", { distribution: ["libssl3:amd64"], files: {} });
+  const list = (content: string, name = "libssl3:amd64") =>
+    databaseFile(`var/lib/dpkg/info/${name}.md5sums`, {
+      distribution: [],
+      files: { [name]: { "usr/lib/libssl.so.3": `md5:${md5Of(content)}` } },
+    });
+  const ssl = { path: "/usr/lib/libssl.so.3", uses: ["vaes"], asks: ["cpuid"], content: "3.0.11" };
+
+  it("do not count while they are what the package brought", () =>
+    expect(unused(madeImage([status, list("3.0.11"), madeFile(ssl)]), sapphire)).toContain("vaes"));
+
+  it.each([
+    ["changed", [status, list("3.0.10"), madeFile(ssl)]],
+    ["of a package of somebody else", [status, list("3.0.11", "libssl-fast"), madeFile(ssl)]],
+    ["using it without asking", [status, list("3.0.11"), madeFile({ ...ssl, asks: [] })]],
+    ["of no package", [madeFile(ssl)]],
+  ])("count when they are %s", (_, files) =>
+    expect(unused(madeImage(files), sapphire)).not.toContain("vaes"),
+  );
+});
+
+describe("code beyond the march", () => {
+  const app = { path: "/app/fast", uses: ["avx2", "fma"] };
+
+  it("in a file that never asks is a lie, with the file, the counts and the fix", () => {
+    const [lie] = audit(madeImage([madeFile(app)]), declared("x86-64-v2")).lies;
+    expect(lie).toMatchObject({
+      code: "AUDIT_CPU_BEYOND_MARCH",
+      message: "/app/fast has code for avx2, fma, which x86-64-v2 does not have, and never asks the CPU",
+      details: ["    /app/fast: avx2 in 3 instructions, fma in 3 instructions"],
+    });
+    expect(lie?.fix).toContain("march.flags");
+  });
+
+  it.each([
+    ["within the march", app, "x86-64-v3", undefined],
+    ["in a file that asks", { ...app, asks: ["cpuid"] }, "x86-64-v2", undefined],
+    ["in one of several files", { ...app, path: "/app/libx_avx2.so" }, "x86-64-v2", undefined],
+    ["within the base's floor", app, "x86-64-v2", ["avx2", "fma"]],
+    ["of what no march can be asked for", { ...app, uses: ["rdtscp"] }, "x86-64-v2", undefined],
+  ])("is none %s", (_, file, march, floor = []) =>
+    expect(lies(madeImage([madeFile(file)]), declared(march), { floor })).toEqual([]),
+  );
+
+  it("is one by the note that the loader enforces, whatever the file asks", () => {
+    const noted = madeFile({ path: "/app", neededLevel: "x86-64-v3", asks: ["cpuid"] });
+    expect(lies(madeImage([noted]), declared("x86-64-v2"))).toEqual(["AUDIT_CPU_BEYOND_MARCH"]);
+  });
+
+  it("is to be told, and no lie, where it is the base's", () => {
+    const image = madeImage([madeFile(app)]);
+    expect(lies(image, declared("x86-64-v2"), onBase)).toEqual([]);
+    expect(notes(image, declared("x86-64-v2"), onBase)).toEqual(["AUDIT_BASE_BEYOND_MARCH"]);
+  });
+});
+
+const gpu = (code: readonly string[], more: Parameters<typeof cuda12>[1] = {}): Requirement =>
+  declared("x86-64", cuda12(code, more));
+const sm80 = { path: "/app/gemm", targets: ["sm_80"], toolkit: "12.8" };
+
+describe("a declared GPU target", () => {
+  const found = (image: OpenedImage, code: readonly string[], more = {}) => lies(image, gpu(code), more);
+
+  it("that is nowhere is a lie, with what was found", () => {
+    const [lie] = audit(madeImage([madeFile(sm80)]), gpu(["sm_80", "sm_90"])).lies;
+    expect(lie).toMatchObject({
+      code: "AUDIT_GPU_TARGET_MISSING",
+      message: "sm_90 is declared, and no file has machine code for it: found were sm_80",
+      details: ["    /app/gemm: sm_80×1"],
+    });
+  });
+
+  it("as PTX that is nowhere is one of its own", () =>
+    expect(found(madeImage([madeFile(sm80)]), ["sm_80", "compute_80"])).toEqual(["AUDIT_PTX_MISSING"]));
+
+  it("of an image without GPU code is one", () => {
+    expect(found(madeImage([madeFile({ path: "/app" })]), ["sm_80"])).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    const nvrtc = madeFile({ path: "/usr/lib/libnvrtc.so.12" });
+    expect(found(madeImage([nvrtc]), ["sm_80"])).toEqual([]);
+    expect(found(madeImage([nvrtc, madeFile(sm80)]), ["sm_90"])).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+  });
+
+  it("is there with another suffix only where that runs on all the same GPUs", () => {
+    const one = (target: string) => madeImage([madeFile({ ...sm80, targets: [target] })]);
+    expect(found(one("sm_90a"), ["sm_90"])).toEqual([]);
+    expect(found(one("sm_100"), ["sm_100f"])).toEqual([]);
+    expect(found(one("sm_100a"), ["sm_100"])).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(found(one("sm_90"), ["sm_90a"])).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(found(one("compute_90a"), ["compute_90"])).toEqual(["AUDIT_PTX_MISSING"]);
+  });
+
+  it("is unknown where something could hide", () => {
+    const hiding = [madeFile({ path: "/x", targets: [], unknownKind: 99 }), unopenedFile("x.tar.xz")];
+    for (const file of hiding) {
+      const image = madeImage([madeFile(sm80), file]);
+      expect(found(image, ["sm_90"])).toEqual([]);
+      expect(audit(image, gpu(["sm_90"])).measured.cuda?.code).toEqual(["sm_80", "sm_90"]);
+    }
+    const asks = madeFile({ path: "/x", unopened: ["2 unknown instructions inside functions"] });
+    expect(found(madeImage([madeFile(sm80), asks]), ["sm_90"])).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+  });
+
+  it("is to be looked at where only the base has it", () => {
+    const blas = madeFile({ path: "/usr/lib/libcublas.so.12", targets: ["sm_80", "sm_90"] });
+    const image = madeImage([blas], [madeFile(sm80)]);
+    expect(found(image, ["sm_90"], onBase)).toEqual([]);
+    expect(notes(image, gpu(["sm_90"]), onBase)).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
+    expect(notes(madeImage([blas], []), gpu(["sm_90"]), onBase)).toEqual([]);
+  });
+});
+
+describe("toolkit and driver", () => {
+  it("another toolkit than declared made it", () => {
+    const by = (toolkit: string, path = "/app/gemm") => madeImage([madeFile({ ...sm80, toolkit, path })]);
+    expect(lies(by("12.4"), gpu(["sm_80"]))).toEqual(["AUDIT_TOOLKIT_OTHER"]);
+    const wheel = "/usr/lib/python3/site-packages/x.so";
+    expect(lies(by("12.4", wheel), gpu(["sm_80"]))).toEqual([]);
+    expect(notes(by("12.4", wheel), gpu(["sm_80"]))).toEqual(["AUDIT_TOOLKIT_OTHER"]);
+    expect(lies(by("11.8", wheel), gpu(["sm_80"]))).toEqual(["AUDIT_TOOLKIT_OTHER"]);
+    const mixed = madeImage([madeFile(sm80), madeFile({ ...sm80, path: "/app/b", toolkit: "12.4" })]);
+    expect(lies(mixed, gpu(["sm_80"]))).toEqual([]);
+  });
+
+  it("zstd in code of CUDA 12 needs a newer driver than declared", () => {
+    const image = madeImage([madeFile({ ...sm80, isZstd: true })]);
+    const [lie] = audit(image, gpu(["sm_80"])).lies;
+    expect(lie).toMatchObject({
+      code: "AUDIT_DRIVER_FLOOR",
+      message:
+        "driver 525.60.13 is declared to be enough, and its code needs 550.54.14: zstd-compressed code in /app/gemm",
+    });
+    const enough = gpu(["sm_80"], { driver: { mode: "host", minimum: "550.54.14" } });
+    expect(audit(image, enough)).toMatchObject({ lies: [], measured: { cuda: { minimum: "550.54.14" } } });
+    const bundled = gpu(["sm_80"], { driver: { mode: "bundled", version: "535.104.05" } });
+    const brought = madeImage([
+      madeFile({ ...sm80, isZstd: true }),
+      madeFile({ path: "/usr/lib/libcuda.so.535.104.05" }),
+    ]);
+    expect(lies(brought, bundled)).toEqual(["AUDIT_DRIVER_FLOOR"]);
+  });
+
+  const bundled = gpu(["sm_80"], { driver: { mode: "bundled", version: "570.124.06" } });
+  const withDriver = (path: string) => madeImage([madeFile(sm80), madeFile({ path })]);
+
+  it.each([
+    ["the declared driver", "/usr/lib/libcuda.so.570.124.06", bundled, []],
+    ["another one", "/usr/lib/libcuda.so.390.30", bundled, ["AUDIT_DRIVER_OTHER"]],
+    ["none", "/usr/lib/libx.so", bundled, ["AUDIT_DRIVER_OTHER"]],
+    [
+      "one where the host's is declared",
+      "/usr/lib/libcuda.so.390.30",
+      gpu(["sm_80"]),
+      ["AUDIT_DRIVER_OTHER"],
+    ],
+    ["NVIDIA's package for others", "/usr/local/cuda/compat/libcuda.so.570.124.06", gpu(["sm_80"]), []],
+  ])("the image brings %s", (_, path, requires, codes) =>
+    expect(lies(withDriver(path), requires)).toEqual(codes),
+  );
+
+  it("the image brings another package for older drivers", () => {
+    const driver = { mode: "compat", package: "570.124.06", cuda: "12.8", branches: ["535"] } as const;
+    const compat = (version: string) => withDriver(`/usr/local/cuda/compat/libcuda.so.${version}`);
+    expect(lies(compat("570.124.06"), gpu(["sm_80"], { driver }))).toEqual([]);
+    expect(lies(compat("560.35.05"), gpu(["sm_80"], { driver }))).toEqual(["AUDIT_DRIVER_OTHER"]);
+  });
+
+  it("an image of the CPU-only row has no GPU code to lie about", () =>
+    expect(audit(withDriver("/x"), declared("x86-64"))).toMatchObject({
+      lies: [],
+      measured: { cuda: null },
+    }));
+});

@@ -1,0 +1,119 @@
+/** Opened images as data: files with the code that a test says they have. */
+
+import { createHash } from "node:crypto";
+import type { Requirement } from "../../../src/hardware/requirement.ts";
+import { findMarch } from "../../../src/hardware/cpu-marches.ts";
+import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
+import type { GpuCode, ToolkitCount } from "../../../src/inspect/gpu/gpu-code.ts";
+import type { LayerChange } from "../../../src/inspect/image/layer.ts";
+import type { OpenedImage } from "../../../src/inspect/image/opened-image.ts";
+import type { FileInspection } from "../../../src/inspect/inspect-file.ts";
+import type { PackageRecords } from "../../../src/inspect/packages/package-records.ts";
+import { digestOf } from "../../../src/oci/digest.ts";
+
+export interface MadeProgram {
+  readonly path: string;
+  /** Linux names of the features that its instructions are of. */
+  readonly uses?: readonly string[];
+  readonly asks?: readonly string[];
+  readonly targets?: readonly string[];
+  readonly toolkit?: string;
+  readonly isZstd?: boolean;
+  readonly unknownKind?: number;
+  readonly unopened?: readonly string[];
+  readonly machine?: string;
+  readonly neededLevel?: string;
+  readonly needed?: readonly string[];
+  /** What tells it from another file of the same path. */
+  readonly content?: string;
+}
+
+export function madeFile(program: MadeProgram): LayerChange {
+  const path = program.path.replace(/^\//, "");
+  return { kind: "file", path, opened: { files: { "": inspectionOf(program) }, unopened: {} } };
+}
+
+export function databaseFile(path: string, packages: PackageRecords): LayerChange {
+  return { kind: "file", path, opened: { files: {}, unopened: {}, packages } };
+}
+
+export function unopenedFile(path: string, reason = "encrypted"): LayerChange {
+  return { kind: "file", path, opened: { files: {}, unopened: { "": reason } } };
+}
+
+export function md5Of(content: string): string {
+  return createHash("md5").update(content).digest("hex");
+}
+
+function inspectionOf(program: MadeProgram): FileInspection {
+  const { uses = [], asks = [], unopened = [], machine = "x86_64", content = program.path } = program;
+  return {
+    size: 1000,
+    checksums: { md5: md5Of(content), sha1: createHash("sha1").update(content).digest("hex") },
+    program: {
+      machine,
+      needed: program.needed ?? [],
+      soname: null,
+      interpreter: null,
+      neededLevel: program.neededLevel ?? null,
+      kernel: null,
+    },
+    cpu:
+      machine !== "x86_64" && machine !== "aarch64"
+        ? null
+        : {
+            architecture: machine,
+            codeBytes: 1000,
+            features: Object.fromEntries(
+              [...uses].sort().map((name) => [name, { instructions: 3, doubtful: 0 }]),
+            ),
+            vexOnly: null,
+            unknownInstructions: 0,
+            asks,
+          },
+    gpu: program.targets === undefined && program.unknownKind === undefined ? null : gpuCode(program),
+    unopened,
+  };
+}
+
+function gpuCode({ targets = [], toolkit, isZstd = false, unknownKind }: MadeProgram): GpuCode {
+  const made: ToolkitCount[] =
+    toolkit === undefined ? [] : [{ code: "sass", minimum: toolkit, maximum: toolkit, isZstd, entries: 1 }];
+  return {
+    modules: 1,
+    targets: targets.map((target) => ({ target, modules: 1 })),
+    relocatable: [],
+    lto: [],
+    unknown: unknownKind === undefined ? [] : [{ kind: unknownKind, entries: 1 }],
+    compression: {},
+    toolkits: made,
+    places: {},
+    damage: [],
+  };
+}
+
+export function madeImage(...layers: readonly (readonly LayerChange[])[]): OpenedImage {
+  return {
+    source: "engine",
+    name: "app:1",
+    digest: null,
+    platform: "linux/amd64",
+    layers: layers.map((changes) => ({ changes, size: 0, digest: null })),
+    diffIds: layers.map((_, index) => digestOf(Buffer.from(String(index)))),
+  };
+}
+
+export function declared(march: string, cuda: Requirement["cuda"] = null): Requirement {
+  return { cpu: { march, features: findMarch(march)?.features ?? [] }, cuda };
+}
+
+export const cuda12 = (code: readonly string[], more: Partial<NonNullable<Requirement["cuda"]>> = {}) => ({
+  toolkit: "12.8.1",
+  code,
+  driver: { mode: "host", minimum: "525.60.13" } as const,
+  ...more,
+});
+
+export function audit(image: OpenedImage, requires: Requirement, more: Partial<AuditRequest> = {}) {
+  return auditImage(image, { base: { kind: "none" }, requires, floor: [], platform: "linux/amd64", ...more });
+}
