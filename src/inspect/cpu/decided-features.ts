@@ -2,7 +2,7 @@
 
 import { CpuidFeature } from "iced-x86";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
-import { arm64Rows, undecidedWithSve } from "./arm64-table.ts";
+import { arm64Rows, undecidedWithSme } from "./arm64-decoder.ts";
 import { linuxFeature } from "./x86-features.ts";
 
 /** Linux names. */
@@ -27,6 +27,6 @@ const x86Features: ReadonlySet<string> = new Set([
 ]);
 
 const armFeatures: ReadonlySet<string> = new Set([
-  ...arm64Rows.flatMap(([, , feature]) => feature?.split(" ") ?? []),
-  ...undecidedWithSve,
+  ...arm64Rows.flatMap(([, , features]) => features.split(" ").filter(Boolean)),
+  ...undecidedWithSme,
 ]);
