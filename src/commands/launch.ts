@@ -12,6 +12,7 @@ import { runImage } from "../launch/run.ts";
 import { isLocal, type LaunchRequest, type LaunchTarget } from "../launch/target.ts";
 import { unsupported } from "../launch/unsupported.ts";
 import type { Lock, Requirement } from "../lock/lock.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
 import { printableReport } from "../input/printable.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import {
@@ -60,7 +61,7 @@ export async function launch(flags: LaunchFlags, context: CommandContext): Promi
   const request: LaunchRequest = {
     ...workloadOf(target, flags),
     reference: immutableReferenceOf(lock, winner.image),
-    requires: winner.image.requires,
+    requires: neededRequirement(winner.image),
     host: choice.host,
     units: winner.image.requires.cuda === null ? [] : choice.units,
     node: flags.anywhere ? null : resolvedLabel(lock.name, winner.image.tag),

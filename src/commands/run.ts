@@ -4,6 +4,7 @@ import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { runImage } from "../launch/run.ts";
 import { shellCommand } from "../launch/shell.ts";
 import { docker } from "../launch/targets/docker.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
@@ -32,7 +33,7 @@ export async function run(flags: RunFlags, context: CommandContext): Promise<Exi
   }
   const request = {
     reference: resolution.match.reference,
-    requires: image.requires,
+    requires: neededRequirement(image),
     host,
     args: flags.args,
     interactive: true,

@@ -38,7 +38,7 @@ export function exitCodeOf({
 }
 
 function describe(
-  { cell, reference, reasons, rank }: WhyNot,
+  { cell, reference, measured, reasons, rank }: WhyNot,
   { pins: asked = {} }: ResolveOptions,
   style: Style,
 ): readonly string[] {
@@ -47,7 +47,7 @@ function describe(
     const head = broken ? unknownLine(style, cell) : misfitLine(style, cell);
     return [head, ...reasonLines(reasons, style)];
   }
-  const head = [fitLine(style, cell), `  ${reference}`];
+  const head = [fitLine(style, cell), `  ${reference}`, ...(measured === undefined ? [] : [`  ${measured}`])];
   if (rank.beatenBy !== null) {
     const { cell: winner, reason, pins } = rank.beatenBy;
     // The question's own pins hold for the answer too.

@@ -52,15 +52,6 @@ const cure = "from version control, or delete it and build again: what is publis
 
 export const digest = text({ test: isDigest }, "a digest") as Check<Digest>;
 
-/** What an image is chosen by: an index carries it too. */
-export const choosing = {
-  axes: record(someText),
-  platform: text(/^[a-z0-9]+\/[a-z0-9]+(\/[a-z0-9]+)?$/, "a platform"),
-  tag: text({ test: isTag }, "a tag"),
-  inputDigest: digest,
-  requires: requirement,
-};
-
 /** More than any table has of them is no list that imgmatch wrote. */
 const mostMeasured = 512;
 
@@ -86,13 +77,22 @@ const measured: Check<Measured> = (value, path, report) => {
     : measuredNow(value, path, report);
 };
 
+/** What an image is chosen by: an index carries it too. */
+export const choosing = {
+  axes: record(someText),
+  platform: text(/^[a-z0-9]+\/[a-z0-9]+(\/[a-z0-9]+)?$/, "a platform"),
+  tag: text({ test: isTag }, "a tag"),
+  inputDigest: digest,
+  requires: requirement,
+  measured: ifPresent(measured),
+};
+
 const bases = list(object<LockedBase>({ ref: someText, digest }));
 
 const image: Check<LockedImage> = object({
   ...choosing,
   digest: orNull(digest),
   manifest: ifPresent(object<LockedManifest>({ mediaType: someText, size: wholeNumber })),
-  measured: ifPresent(measured),
   bases,
   nextBases: ifPresent(bases),
   inputs: ifPresent(

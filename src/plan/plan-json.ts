@@ -1,7 +1,7 @@
 /** `imgmatch plan --json`: a contract. */
 
 import type { Problem } from "../errors.ts";
-import type { Requirement } from "../lock/lock.ts";
+import type { Measured, Requirement } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { dockerfilePath } from "./cell.ts";
 import type { InputComparison } from "./input-comparison.ts";
@@ -39,7 +39,10 @@ export interface PlanCellJson {
   readonly inputDigest: Digest | null;
   /** The image's digest by the lock. */
   readonly digest: Digest | null;
+  /** As declared. */
   readonly requires: Requirement;
+  /** Of a cell that is kept: what its files showed of that, where it was opened. */
+  readonly measured?: Measured;
   readonly bases: readonly PlannedBase[];
   readonly dockerfile: string;
   /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
@@ -84,6 +87,7 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
     inputDigest,
     digest: locked?.digest ?? null,
     requires: cell.requires,
+    ...(action !== "keep" || locked?.measured === undefined ? {} : { measured: locked.measured }),
     bases,
     dockerfile: dockerfilePath(cell),
     changes: comparison.filter(({ changed }) => changed !== false),

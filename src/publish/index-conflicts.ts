@@ -7,7 +7,7 @@ import { compareFirst } from "../oci/text-order.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { RegistryClient } from "../registry/client.ts";
-import { type FleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
+import { type FleetIndex, type IndexedImage, indexedImage, sameImage } from "../registry/fleet-index.ts";
 import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
 
 const replaceFix = "raise the version of the matrix, or replace the index on purpose with --replace-index";
@@ -63,7 +63,7 @@ export function indexConflicts(
     if (theirs === undefined || sameImage(theirs, image)) return [];
     const what =
       theirs.digest === image.digest
-        ? `${theirs.digest} with other requirements, axes or tag`
+        ? `${theirs.digest} with other requirements, measurements, axes or tag`
         : `${theirs.digest}; the lock has ${image.digest}`;
     return [
       {
@@ -97,12 +97,9 @@ export async function planIndexConflicts(plan: Plan, registry: RegistryClient): 
   for (const { cell, action, locked, inputDigest } of cells) {
     const theirs = current.index.entries.get(cell.id)?.image;
     if (theirs === undefined) continue;
-    if (action === "keep" && locked !== null && locked.digest !== null) {
-      const { axes, platform, tag, requires, digest } = locked;
-      entries.set(cell.id, {
-        image: { axes, platform, tag, inputDigest: locked.inputDigest, requires, digest },
-      });
-    } else if (inputDigest !== null && inputDigest !== theirs.inputDigest && action !== "keep") {
+    const mine = action === "keep" && locked !== null ? indexedImage(locked) : null;
+    if (mine !== null) entries.set(cell.id, { image: mine });
+    else if (inputDigest !== null && inputDigest !== theirs.inputDigest && action !== "keep") {
       problems.push({
         code: "INDEX_CONFLICT",
         message: `${formatImageReference(reference)} has ${cell.id} as ${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`,

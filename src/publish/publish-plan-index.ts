@@ -5,7 +5,7 @@ import { type ImageReference, parseImageReference, withTag } from "../oci/refere
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import type { IndexedImage } from "../registry/fleet-index.ts";
+import { type IndexedImage, indexedImage } from "../registry/fleet-index.ts";
 import { type PublishedIndex, publishIndex } from "./publish-index.ts";
 
 export interface PlanIndexOptions {
@@ -36,10 +36,11 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   const missing: string[] = [];
   for (const { cell, action, locked } of cells) {
     if (action === "keep" && locked !== null && locked.digest !== null) {
-      const { axes, platform, tag, inputDigest, digest, requires } = locked;
+      const { tag, digest } = locked;
       if (tag === reference.tag) throw collision(cell.id, tag);
       if (locked.manifest !== undefined) manifests.set(cell.id, { ...locked.manifest, digest });
-      images.set(cell.id, { axes, platform, tag, inputDigest, digest, requires });
+      const image = indexedImage(locked);
+      if (image !== null) images.set(cell.id, image);
     } else if (action === "keep" || action === "build") missing.push(cell.id);
   }
   if (images.size === 0) {

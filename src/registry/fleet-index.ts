@@ -4,6 +4,7 @@
  */
 
 import type { LockedImage } from "../lock/lock.ts";
+import { measuredOf, neededRequirement } from "../lock/needed-requirement.ts";
 import type { Manifest } from "./client.ts";
 import { canonical } from "../oci/canonical-json.ts";
 import { digestOf, type Digest } from "../oci/digest.ts";
@@ -24,7 +25,10 @@ export const annotations = {
   part: "dev.imgmatch.part",
   cell: "dev.imgmatch.cell",
   axes: "dev.imgmatch.axes",
+  /** What the image needs by its files: who knows nothing of {@link annotations.measured} goes by that, too. */
   requires: "dev.imgmatch.requires",
+  /** Only where the image was opened: with it the reader knows what was declared. */
+  measured: "dev.imgmatch.measured",
   inputs: "dev.imgmatch.inputs",
   tag: "dev.imgmatch.tag",
   /** The digest by the lock, where that is an index of its own and the entry names the image inside. */
@@ -32,9 +36,27 @@ export const annotations = {
 } as const;
 
 /** What the index says of an image: the parts of the lock by which it is chosen. */
-export type IndexedImage = Pick<LockedImage, "axes" | "platform" | "tag" | "inputDigest" | "requires"> & {
+export type IndexedImage = Pick<
+  LockedImage,
+  "axes" | "platform" | "tag" | "inputDigest" | "requires" | "measured"
+> & {
   readonly digest: Digest;
 };
+
+/** null for an image that the registry does not have. */
+export function indexedImage(image: LockedImage): IndexedImage | null {
+  const { axes, platform, tag, inputDigest, digest, requires, measured } = image;
+  if (digest === null) return null;
+  return {
+    axes,
+    platform,
+    tag,
+    inputDigest,
+    digest,
+    requires,
+    ...(measured === undefined ? {} : { measured }),
+  };
+}
 
 /** What a registry says of a manifest. */
 export interface Descriptor {
@@ -115,7 +137,8 @@ function inOrder(entries: FleetIndex["entries"]): [string, IndexEntry][] {
 const modes = ["host", "compat", "bundled"] as const;
 
 /** Negative when `a` runs on more hosts: no GPU code, fewer CPU features, a driver from the host, an older toolkit. */
-function compareDemand({ requires: a }: IndexedImage, { requires: b }: IndexedImage): number {
+function compareDemand(one: IndexedImage, other: IndexedImage): number {
+  const [a, b] = [neededRequirement(one), neededRequirement(other)];
   const mode = ({ cuda }: IndexedImage["requires"]): number =>
     cuda === null ? 0 : modes.indexOf(cuda.driver.mode);
   const toolkit = ({ cuda }: IndexedImage["requires"]): readonly number[] =>
@@ -130,6 +153,7 @@ function compareDemand({ requires: a }: IndexedImage, { requires: b }: IndexedIm
 }
 
 function descriptorOf(cell: string, { image, descriptor }: IndexEntry): Record<string, unknown> {
+  const measured = measuredOf(image);
   const { mediaType, digest, size } = descriptor;
   const [os, architecture, variant] = image.platform.split("/");
   return {
@@ -142,7 +166,8 @@ function descriptorOf(cell: string, { image, descriptor }: IndexEntry): Record<s
       [annotations.cell]: cell,
       ...(image.digest === digest ? {} : { [annotations.digest]: image.digest }),
       [annotations.inputs]: image.inputDigest,
-      [annotations.requires]: JSON.stringify(canonical(image.requires)),
+      ...(measured === undefined ? {} : { [annotations.measured]: JSON.stringify(canonical(measured)) }),
+      [annotations.requires]: JSON.stringify(canonical(neededRequirement(image))),
       [annotations.tag]: image.tag,
     },
   };
@@ -180,7 +205,11 @@ function chunks(texts: readonly string[], maxBytes: number): string[][] {
 
 /** Whether two entries say the same of an image; their descriptors follow from its digest. */
 export function sameImage(one: IndexedImage, other: IndexedImage): boolean {
-  return JSON.stringify(canonical(one)) === JSON.stringify(canonical(other));
+  const [mine, theirs] = [one, other].map((image) => {
+    const said = { ...image, requires: neededRequirement(image), measured: measuredOf(image) };
+    return JSON.stringify(canonical(said));
+  });
+  return mine === theirs;
 }
 
 function compareNumbers(one: readonly number[], other: readonly number[]): number {

@@ -3,7 +3,8 @@
 import { ImgmatchError } from "../errors.ts";
 import { anyText, checked, list, object, record, someText } from "../input/checks.ts";
 import { registryLimits } from "../input/limits.ts";
-import { type Lock, lockSchemaVersion } from "../lock/lock.ts";
+import { type Lock, lockSchemaVersion, type Measured, type Requirement } from "../lock/lock.ts";
+import { declaredRequirement } from "../lock/needed-requirement.ts";
 import { choosing, digest } from "../lock/parse-lock.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { isDigest, type Digest } from "../oci/digest.ts";
@@ -174,15 +175,27 @@ function entryOf(
     if (value === undefined) throw invalid(reference, `${key} of ${cell} is not JSON`);
     return value;
   };
+  const measured = notes[annotations.measured] === undefined ? undefined : json(annotations.measured);
+  const requires = json(annotations.requires);
   const image = {
     axes: json(annotations.axes),
     platform: [platform.os, platform.architecture, platform.variant].filter((part) => text(part)).join("/"),
     tag: notes[annotations.tag],
     inputDigest: notes[annotations.inputs],
     digest: notes[annotations.digest] ?? descriptor.digest,
-    requires: json(annotations.requires),
+    requires: declaredBy(requires, measured),
+    ...(measured === undefined ? {} : { measured }),
   } as unknown as IndexEntry["image"];
   return [cell, { image, descriptor }];
+}
+
+/** What does not look like one is left as it is, for the check to name. */
+function declaredBy(requires: unknown, measured: unknown): unknown {
+  const unused = isRecord(measured) && isRecord(measured.cpu) ? measured.cpu.unused : null;
+  const features = isRecord(requires) && isRecord(requires.cpu) ? requires.cpu.features : null;
+  return Array.isArray(unused) && Array.isArray(features)
+    ? declaredRequirement(requires as Requirement, measured as Measured)
+    : requires;
 }
 
 function tooMany(reference: ImageReference, what: string): ImgmatchError {

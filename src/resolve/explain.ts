@@ -2,9 +2,10 @@
 
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/problems.ts";
-import type { Lock } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import { printable } from "../input/printable.ts";
 import { describeCode } from "./describe-code.ts";
+import { describeMeasured } from "./describe-measured.ts";
 import { existingCells } from "./existing-cells.ts";
 import { findCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
@@ -88,6 +89,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   const lines = [
     `match: ${winner.cell}`,
     `  ${referenceOf(lock, winner.image)}`,
+    ...describedAs(winner.image),
     `  tier ${winner.fit.tier}${codes.map((text) => `, ${text}`).join("")}`,
   ];
   if (next === undefined) return [...lines, "  the only image that fits"];
@@ -100,6 +102,11 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   if (reason.startsWith("tag:") && open.length > 0)
     lines.push(`  nothing but the tag tells them apart: pin ${open.join(" or ")} to choose`);
   return lines;
+}
+
+function describedAs(image: LockedImage): readonly string[] {
+  const measured = describeMeasured(image);
+  return measured === null ? [] : [`  ${measured}`];
 }
 
 function explainOthers({ ranked, order }: Ranking): string[] {

@@ -2,6 +2,9 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
+import { builtFor } from "./built-for.ts";
+import { describeMeasured } from "./describe-measured.ts";
 import type { FindCells } from "./existing-cells.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { misfit } from "./misfit.ts";
@@ -18,7 +21,7 @@ import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
 import { type Trial, tryCures } from "./working-fix.ts";
 
 /** What of a locked image the rules ask. */
-export type JudgedImage = Pick<LockedImage, "platform" | "requires" | "digest" | "axes">;
+export type JudgedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "digest" | "axes">;
 
 export interface JudgeOptions {
   readonly pins?: Pins;
@@ -47,9 +50,12 @@ export function judgeView(image: JudgedImage, host: HostView, options: JudgeOpti
     const found = rule(image, host, options);
     if (found !== null) return tryCures(found, image, host, trial, options.existing);
   }
-  if (image.requires.cuda === null) return { ok: true, tier: "native", code: [] };
+  const built = builtFor(image, host.features ?? new Set());
+  if (image.requires.cuda === null) return { ok: true, tier: "native", code: [], builtFor: built };
   const served = serveGpus(image.requires.cuda, host);
-  return "ok" in served ? served : tryCures(served[0], image, host, trial, options.existing);
+  return "ok" in served
+    ? { ...served, builtFor: built }
+    : tryCures(served[0], image, host, trial, options.existing);
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
@@ -68,8 +74,8 @@ function untried(image: JudgedImage, host: HostView, options: JudgeOptions): rea
 }
 
 /** Of hardware alone: whether it is built and asked for is another matter. */
-const trial: Trial = ({ platform, requires, axes }, host) =>
-  new Set(untried({ platform, requires, axes, digest: triedDigest }, host, {}).map(({ code }) => code));
+const trial: Trial = (image, host) =>
+  new Set(untried({ ...image, digest: triedDigest }, host, {}).map(({ code }) => code));
 
 const triedDigest = `sha256:${"0".repeat(64)}` as const;
 
@@ -83,7 +89,10 @@ const rules: readonly Rule[] = [
   ({ platform }, host) => checkPlatform(platform, host),
   ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
   // Features of another architecture are no lack of this CPU.
-  ({ platform, requires }, host) => (sameArchitecture(platform, host) ? checkCpu(requires.cpu, host) : null),
+  (image, host) =>
+    sameArchitecture(image.platform, host)
+      ? checkCpu(neededRequirement(image).cpu, host, describeMeasured(image))
+      : null,
   ({ requires }, host) => checkKernel(requires.kernel, host),
 ];
 
@@ -121,7 +130,7 @@ type Misfits = readonly [Misfit, ...Misfit[]];
  * How the host's driver and GPUs serve the image, or all that is against it: one pass, so that what was refused can never be
  * read as a fit.
  */
-function serveGpus(cuda: CudaRequirement, host: HostView): Fit | Misfits {
+function serveGpus(cuda: CudaRequirement, host: HostView): Omit<Fit, "builtFor"> | Misfits {
   const usable = checkGpuPresence(host);
   const require = checkNvidiaRequire(cuda, host);
   const last = require === null ? [] : [require];

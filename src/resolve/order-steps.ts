@@ -4,7 +4,7 @@
  */
 
 import { parseVersion } from "../hardware/version.ts";
-import type { LockedImage } from "../lock/lock.ts";
+import type { CpuRequirement, LockedImage } from "../lock/lock.ts";
 import { codeKinds } from "./rules/gpu-code.ts";
 import { type CodeFit, type Fit, type Tier, tiers } from "./verdict.ts";
 
@@ -38,6 +38,8 @@ export interface Placed {
   readonly cell: string;
   readonly image: LockedImage;
   readonly tier: Tier;
+  /** See {@link Fit.builtFor}. */
+  readonly builtFor: number;
 }
 
 /** The default order. The user's pins came before: what they do not match is no candidate. */
@@ -69,8 +71,9 @@ export const orderSteps = {
   cpu: {
     name: "more CPU features",
     of: "image",
-    key: ({ image }) => [-image.requires.cpu.features.length],
-    show: ({ image: { requires } }) => `${requires.cpu.features.length} (${requires.cpu.march})`,
+    // Of two that were built for as much of this CPU, the one that was built for less besides.
+    key: ({ image, builtFor }) => [-builtFor, image.requires.cpu.features.length],
+    show: ({ image, fit }) => showCpu(image.requires.cpu, fit.builtFor),
   },
   targets: {
     name: "fewer unused GPU targets",
@@ -100,7 +103,7 @@ export function preferredValue(axis: string, value: string): OrderStep {
 export function keyOf(step: OrderStep, { cell, image, fit }: Candidate): SortKey {
   switch (step.of) {
     case "image":
-      return step.key({ cell, image, tier: fit.tier });
+      return step.key({ cell, image, tier: fit.tier, builtFor: fit.builtFor });
     case "worst code":
       return worstKey(fit.code.map(step.key)) ?? step.key(null);
     case "used targets":
@@ -128,6 +131,12 @@ export function worstKey(keys: readonly SortKey[]): SortKey | undefined {
 /** No code is further from a GPU than any code: "even with all" would make the order depend on who is compared first. */
 function codeKey(code: CodeFit | null): SortKey {
   return code === null ? [codeKinds.length] : [codeKinds.indexOf(code.kind), code.distance];
+}
+
+function showCpu({ march, features }: CpuRequirement, builtFor: number): string {
+  return builtFor === features.length
+    ? `${builtFor} (${march})`
+    : `${builtFor} of ${features.length} (${march})`;
 }
 
 function countUsed({ code }: Fit): number {

@@ -5,6 +5,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
+import { describeMeasured } from "./describe-measured.ts";
 import { existingCells } from "./existing-cells.ts";
 import { viewHost } from "./host-view.ts";
 import { judgeView } from "./judge.ts";
@@ -35,6 +36,7 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
   const ranking = rankImages(lock, host, options);
   const { ranked, rejected, problems, order } = ranking;
   const [winner, next] = ranked;
+  const measured = winner === undefined ? null : describeMeasured(winner.image);
   return {
     schemaVersion: resolutionSchemaVersion,
     match:
@@ -44,6 +46,7 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
             cell: winner.cell,
             reference: immutableReferenceOf(lock, winner.image),
             tier: winner.fit.tier,
+            ...(measured === null ? {} : { measured }),
             reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
           },
     rejected,

@@ -33,6 +33,8 @@ export interface Fit {
   readonly tier: Tier;
   /** One entry per visible GPU, in the order of the facts; empty for a CPU image. */
   readonly code: readonly CodeFit[];
+  /** How many CPU features of this host the image was built for: what the order counts. */
+  readonly builtFor: number;
 }
 
 /** Which code of the image a GPU runs. `distance` is in minors for SASS, in tenths of a compute capability for PTX. */
@@ -92,6 +94,8 @@ export interface Match {
   readonly cell: string;
   readonly reference: ImmutableReference;
   readonly tier: Tier;
+  /** What was declared of its CPU beside what its files use, in words; only where they use less. */
+  readonly measured?: string;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];
 }

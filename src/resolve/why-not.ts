@@ -2,6 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { describeMeasured } from "./describe-measured.ts";
 import { explainImage } from "./explain.ts";
 import { findCell } from "./find-cell.ts";
 import { explainOrder } from "./rank.ts";
@@ -16,6 +17,8 @@ export interface WhyNot {
   /** `repo:tag@sha256:…`, without the digest for an image that was never built. */
   readonly reference: string;
   readonly fits: boolean;
+  /** What was declared of its CPU beside what its files use, in words; only where they use less. */
+  readonly measured?: string;
   /** In the order of the rules; empty when it fits. */
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];
   /** null when it does not fit. */
@@ -57,10 +60,12 @@ export function whyNot(lock: Lock, name: string, host: HostFacts, options: Resol
     message,
     fix,
   }));
+  const measured = describeMeasured(image);
   const answer = {
     schemaVersion: whyNotSchemaVersion,
     cell,
     reference: referenceOf(lock, image),
+    ...(measured === null ? {} : { measured }),
   } as const;
   const index = ranked.findIndex((candidate) => candidate.cell === cell);
   const [winner, next] = ranked;

@@ -18,7 +18,7 @@ import { presenceSteps } from "./rules/gpu-presence.ts";
 import { requireSteps } from "./rules/nvidia-require.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
-type TriedImage = Pick<LockedImage, "platform" | "requires" | "axes">;
+type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "axes">;
 
 /** What is against an image on a host, without a word on what would help. */
 export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;

@@ -115,6 +115,8 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
 
   for (const feature of cpu.features) {
     if (foreign) continue;
+    // What was measured only takes away, and nothing that every x86-64 CPU has.
+    if (image.measured?.cpu.unused.includes(feature) === true && feature !== "sse2") continue;
     if (host.cpu.features === null || !host.cpu.features.includes(feature))
       reasons.add("CPU_FEATURES_MISSING");
   }
@@ -232,7 +234,8 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   );
   keepLowest(({ answer }) => String(["native", "minor", "forward"].indexOf(answer.tier)));
   keepLowest(({ image }) => complement(padded(image.requires.cuda?.toolkit ?? "0")));
-  keepLowest(({ image }) => complement(padded(String(image.requires.cpu.features.length))));
+  keepLowest(({ image }) => complement(padded(String(builtFor(image, host)))));
+  keepLowest(({ image }) => padded(String(image.requires.cpu.features.length)));
   keepLowest(({ image, answer }) =>
     padded(
       String((image.requires.cuda?.code ?? []).filter((target) => !answer.runs.includes(target)).length),
@@ -240,6 +243,13 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   );
   keepLowest(({ image }) => image.tag);
   return left[0]?.cell ?? null;
+}
+
+/** All that is declared where the host has all of it; else, as no march is a part of these random ones, what is used. */
+function builtFor({ requires, measured }: LockedImage, host: HostFacts): number {
+  const { features } = requires.cpu;
+  if (features.every((feature) => host.cpu.features?.includes(feature))) return features.length;
+  return features.filter((feature) => !measured?.cpu.unused.includes(feature)).length;
 }
 
 /** Sorts as text: specific, family, machine code by minors, PTX by tenths. */

@@ -3,7 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { Manifest } from "../../src/registry/client.ts";
 import { digestOf } from "../../src/oci/digest.ts";
-import { type FleetIndex, formatFleetIndex, type IndexedImage } from "../../src/registry/fleet-index.ts";
+import {
+  type FleetIndex,
+  formatFleetIndex,
+  type IndexedImage,
+  indexedImage,
+} from "../../src/registry/fleet-index.ts";
 import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
@@ -15,10 +20,10 @@ const reference = parseImageReference("registry.example.com/team/cv-tf:1.12.0");
 
 /** What publishing a lock puts into the index: everything that has a digest. */
 function indexOf({ name, version, images }: Lock): FleetIndex {
-  const entries = Object.entries(images).flatMap(([cell, { digest, ...locked }]) => {
-    if (digest === null) return [];
-    const { axes, platform, tag, inputDigest, requires } = locked;
-    const indexed: IndexedImage = { axes, platform, tag, inputDigest, requires, digest };
+  const entries = Object.entries(images).flatMap(([cell, locked]) => {
+    const indexed = indexedImage(locked);
+    if (indexed === null) return [];
+    const { digest } = indexed;
     const descriptor = { mediaType: "application/vnd.oci.image.manifest.v1+json", digest, size: 1234 };
     return [[cell, { image: indexed, descriptor }] as const];
   });

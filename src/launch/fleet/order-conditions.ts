@@ -57,7 +57,7 @@ export function createOrder(words: Words, order: readonly OrderStep[]) {
   function keyedNodes(step: OrderStep, { cell, image, mode }: Contender): readonly KeyedNodes[] {
     switch (step.of) {
       case "image":
-        return [{ key: step.key({ cell, image, tier: mode.tier }), when: always }];
+        return [{ key: step.key({ cell, image, tier: mode.tier, builtFor: mode.builtFor }), when: always }];
       case "worst code":
         return mode.code.size === 0
           ? [{ key: step.key(null), when: always }]
@@ -104,7 +104,7 @@ function signature(step: OrderStep, { cell, image, mode }: Contender): string {
   );
   switch (step.of) {
     case "image":
-      return JSON.stringify(step.key({ cell, image, tier: mode.tier }));
+      return JSON.stringify(step.key({ cell, image, tier: mode.tier, builtFor: mode.builtFor }));
     case "worst code":
       return codes.join();
     case "used targets":

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock } from "../../lock/lock.ts";
+import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveOptions } from "../../resolve/resolve.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { resolvedLabel } from "../labels/vocabulary.ts";
@@ -55,7 +56,7 @@ export function fleetRequests(
       task: workload.task ?? "service",
       name: names[index] ?? fleetName,
       reference: immutableReferenceOf(lock, image),
-      requires: image.requires,
+      requires: neededRequirement(image),
       host: anyNode,
       units: image.requires.cuda === null ? [] : gpus,
       node: resolvedLabel(lock.name, image.tag),

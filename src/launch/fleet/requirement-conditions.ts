@@ -3,10 +3,11 @@
 import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../hardware/version.ts";
 import type { CpuRequirement, LockedImage } from "../../lock/lock.ts";
+import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
 import { driverSteps } from "../../resolve/rules/driver.ts";
 import { requireSteps } from "../../resolve/rules/nvidia-require.ts";
-import type { Tier } from "../../resolve/verdict.ts";
+import type { Fit, Tier } from "../../resolve/verdict.ts";
 import { isExact, versionNumber } from "../labels/version-number.ts";
 import { featureWords, keys, platformWord } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
@@ -28,16 +29,24 @@ export interface FitMode {
   readonly tier: Tier;
   /** Empty for an image without GPU code. */
   readonly code: CodeByCompute;
+  /** As {@link Fit.builtFor}; where a mode of more holds too, that one comes first. */
+  readonly builtFor: number;
 }
 
-export type FleetImage = Pick<LockedImage, "platform" | "requires">;
+export type FleetImage = Pick<LockedImage, "platform" | "requires" | "measured">;
 
 /** Every word that {@link fitModes} uses for the image. */
-export function wordsOf({ platform, requires: { cpu, cuda, kernel } }: FleetImage): readonly Word[] {
+export function wordsOf(image: FleetImage): readonly Word[] {
+  const {
+    platform,
+    requires: { cpu, cuda, kernel },
+  } = image;
   return [
     word.is(keys.platform, platformWord(normalizePlatform(platform))),
     word.exists(keys.broken),
-    ...cpuWords(normalizePlatform(platform), cpu),
+    ...featuresBuiltFor(image).flatMap((features) =>
+      cpuWords(normalizePlatform(platform), { march: cpu.march, features }),
+    ),
     ...kernelWords(kernel),
     ...(cuda === null
       ? []
@@ -60,14 +69,17 @@ export function fitModes(image: FleetImage, words: Words, cpuWanted: boolean): r
   const base = bdd.and(
     of(word.is(keys.platform, platformWord(platform))),
     cuda === null && cpuWanted ? always : bdd.not(broken),
-    ...cpuWords(platform, cpu).map(of),
     kernelCondition(kernel, words),
   );
-  if (cuda === null) return [{ when: base, tier: "native", code: new Map() }];
-  const usable = bdd.and(base, of(word.exists(keys.gpuUsable)), requireCondition(cuda, words));
-  return driverModes(cuda, words).map(({ tier, ptx, when }) => {
-    const code = codeByCompute(cuda, ptx);
-    return { tier, code, when: bdd.and(usable, when, everyGpuRuns(code, words)) };
+  return featuresBuiltFor(image).flatMap((features): readonly FitMode[] => {
+    const own = bdd.and(base, ...cpuWords(platform, { march: cpu.march, features }).map(of));
+    const builtFor = features.length;
+    if (cuda === null) return [{ when: own, tier: "native", code: new Map(), builtFor }];
+    const usable = bdd.and(own, of(word.exists(keys.gpuUsable)), requireCondition(cuda, words));
+    return driverModes(cuda, words).map(({ tier, ptx, when }) => {
+      const code = codeByCompute(cuda, ptx);
+      return { tier, code, builtFor, when: bdd.and(usable, when, everyGpuRuns(code, words)) };
+    });
   });
 }
 

@@ -1,7 +1,7 @@
 /** The total order in numbers: what the lock alone decides becomes ranks, what a host decides stays open. */
 
 import { InternalError } from "../../errors.ts";
-import type { Lock, LockedImage } from "../../lock/lock.ts";
+import type { Lock } from "../../lock/lock.ts";
 import { compareKeys, type OrderStep, type Placed, type SortKey } from "../../resolve/order-steps.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import { tiers } from "../../resolve/verdict.ts";
@@ -9,9 +9,12 @@ import { tiers } from "../../resolve/verdict.ts";
 export interface CompiledOrder {
   /** How an image's key is joined: `1 C 2 U 3` is the first column of ranks, the code, a column, the unused targets, a column. */
   readonly steps: string;
-  /** `3/0,4,9/12`: the ranks of a cell by column; three of them where the tier matters. */
-  readonly ranks: (cell: string) => string;
+  /** `3/0,4,9/12`: the ranks of an offer by column; three of them where the tier matters. */
+  readonly ranks: (offer: Offer) => string;
 }
+
+/** An image as built for so much of a host's CPU. */
+export type Offer = Omit<Placed, "tier">;
 
 const onHost = { "worst code": "C", "used targets": "U" } as const satisfies Partial<
   Record<OrderStep["of"], string>
@@ -19,10 +22,7 @@ const onHost = { "worst code": "C", "used targets": "U" } as const satisfies Par
 
 type ImageStep = OrderStep & { readonly of: "image" };
 
-export function compileOrder(
-  images: readonly (readonly [string, LockedImage])[],
-  prefer: Lock["prefer"],
-): CompiledOrder {
+export function compileOrder(offers: readonly Offer[], prefer: Lock["prefer"]): CompiledOrder {
   const runs: ImageStep[][] = [];
   const steps: (string | number)[] = [];
   for (const step of orderBy(prefer)) {
@@ -30,22 +30,19 @@ export function compileOrder(
     else if (typeof steps.at(-1) === "number") runs.at(-1)?.push(step);
     else steps.push(runs.push([step]));
   }
-  const columns = runs.map((run) => denseRanks(images, run));
+  const columns = runs.map((run) => denseRanks(offers, run));
   return {
     steps: steps.join(" "),
-    ranks: (cell) => columns.map((byCell) => byCell.get(cell)).join("/"),
+    ranks: (offer) => columns.map((byOffer) => byOffer.get(offer)).join("/"),
   };
 }
 
 /** Equal images share a rank, so that the next step decides between them. */
-function denseRanks(
-  images: readonly (readonly [string, LockedImage])[],
-  run: readonly ImageStep[],
-): ReadonlyMap<string, string> {
-  const placed = images.flatMap(([cell, image]) =>
+function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): ReadonlyMap<Offer, string> {
+  const placed = offers.flatMap((offer) =>
     tiers.map((tier) => ({
-      cell,
-      keys: run.map((step) => step.key({ cell, image, tier } satisfies Placed)),
+      offer,
+      keys: run.map((step) => step.key({ ...offer, tier } satisfies Placed)),
     })),
   );
   const sorted = [...placed].sort((a, b) => compareAll(a.keys, b.keys));
@@ -55,10 +52,11 @@ function denseRanks(
     const rank = before === undefined ? 0 : (ranks.get(before) ?? 0);
     ranks.set(each, before !== undefined && compareAll(before.keys, each.keys) !== 0 ? rank + 1 : rank);
   }
-  const byCell = new Map<string, number[]>();
-  for (const each of placed) byCell.set(each.cell, [...(byCell.get(each.cell) ?? []), ranks.get(each) ?? 0]);
+  const byOffer = new Map<Offer, number[]>();
+  for (const each of placed)
+    byOffer.set(each.offer, [...(byOffer.get(each.offer) ?? []), ranks.get(each) ?? 0]);
   return new Map(
-    [...byCell].map(([cell, list]) => [cell, new Set(list).size === 1 ? String(list[0]) : list.join(",")]),
+    [...byOffer].map(([offer, list]) => [offer, new Set(list).size === 1 ? String(list[0]) : list.join(",")]),
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { parseVersion } from "../../hardware/version.ts";
 import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
+import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
 import { compileOrder } from "./compile-order.ts";
 import { compileFeatureSets } from "./feature-sets.ts";
@@ -22,24 +23,31 @@ export interface FleetRows {
   readonly needsBrand: boolean;
 }
 
-/** The rows of the images that a host may get: built, and as the pins ask. */
+/**
+ * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
+ * may count as built for; the rank of the largest that the host has is the best.
+ */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
   prefer: Lock["prefer"],
 ): FleetRows {
-  const order = compileOrder(images, prefer);
-  const sets = compileFeatureSets(images.map(([, { requires }]) => requires.cpu.features));
+  const offers = images.flatMap(([cell, image]) =>
+    featuresBuiltFor(image).map((features) => ({ cell, image, features, builtFor: features.length })),
+  );
+  const order = compileOrder(offers, prefer);
+  const sets = compileFeatureSets(offers.map(({ features }) => features));
   const gpus = createInterner();
-  const rows = images.map(([cell, image]) => {
+  const rows = offers.map((offer) => {
+    const { image, features } = offer;
     const { requires, tag, digest } = image;
     const cuda = requires.cuda === null ? "-" : gpus.numberOf(JSON.stringify(gpuPart(requires.cuda)));
     return [
       "I",
       normalizePlatform(image.platform),
-      sets.numberOf(requires.cpu.features),
+      sets.numberOf(features),
       kernelOf(requires.kernel),
       cuda,
-      order.ranks(cell),
+      order.ranks(offer),
       tag,
       digest?.slice("sha256:".length),
     ].join(" ");
@@ -50,7 +58,7 @@ export function fleetRows(
     order: order.steps,
     images: images.length,
     architectures: new Set(images.map(([, { platform }]) => platform.split("/")[1] ?? "")),
-    features: new Set(images.flatMap(([, { requires }]) => requires.cpu.features)),
+    features: new Set(offers.flatMap(({ features }) => features)),
     hasGpuImages: requirements.length > 0,
     needsClass: requirements.some(({ driver }) => driver.mode === "compat"),
     needsBrand: requirements.some(({ require }) => require !== undefined),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { probeHost } from "../../../src/host/probe.ts";
-import type { Lock } from "../../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
 import { resolveImage } from "../../../src/resolve/resolve.ts";
 import { anyLock } from "../../properties/support/machines.ts";
@@ -47,7 +47,16 @@ function randomLock(chance: Chance, round: number): Lock {
     if (lock !== undefined) return { ...lock, ...(chance() < 0.5 ? {} : { prefer: ["code"] }) };
   }
   const share = chance();
-  return { ...wholeFleet((cell) => /x86-64|arrowlake/.test(cell) && chance() < share), ...prefer };
+  const fleet = wholeFleet((cell) => /x86-64|arrowlake/.test(cell) && chance() < share);
+  const images = Object.entries(fleet.images).map(([cell, image]) => [cell, measuredBy(chance, image)]);
+  return { ...fleet, images: Object.fromEntries(images), ...prefer };
+}
+
+function measuredBy(chance: Chance, image: LockedImage): LockedImage {
+  if (chance() < 0.5) return image;
+  const share = chance();
+  const unused = image.requires.cpu.features.filter(() => chance() < share);
+  return { ...image, measured: { rules: 1, cpu: { unused }, cuda: null } };
 }
 
 test(`answers as resolve does on ${runs} random machines and their fleets`, {

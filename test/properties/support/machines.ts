@@ -239,14 +239,27 @@ export const anyImage: fc.Arbitrary<LockedImage> = fc
     cuda: fc.oneof({ weight: 5, arbitrary: cudaRequirement }, { weight: 1, arbitrary: fc.constant(null) }),
     python: fc.constantFrom("3.11", "3.12"),
     built: fc.integer({ min: 0, max: 19 }).map((n) => n > 0),
+    unused: fc.oneof(
+      { weight: 2, arbitrary: fc.constant(null) },
+      { weight: 1, arbitrary: fc.subarray([...x86Features, "sse2", "sve"]) },
+    ),
   })
-  .map(({ platform, needs, kernel, cuda, python, built }) => ({
+  .map(({ platform, needs, kernel, cuda, python, built, unused }) => ({
     axes: { cuda: cuda?.toolkit ?? "none", python },
     platform,
     tag: "",
     inputDigest: digest,
     digest: built ? digest : null,
     requires: { cpu: { march: "any", features: needs }, cuda, ...(kernel === undefined ? {} : { kernel }) },
+    ...(unused === null
+      ? {}
+      : {
+          measured: {
+            rules: 1,
+            cpu: { unused },
+            cuda: cuda === null ? null : { code: cuda.code, minimum: null },
+          },
+        }),
     bases: [],
     builder: "docker 28.2.2",
     created: null,

@@ -17,6 +17,7 @@ describe("CPU rule", () => {
       ok: true,
       tier: "native",
       code: [],
+      builtFor: levelV3.length + avx512.length,
     });
   });
 
