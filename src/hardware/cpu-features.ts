@@ -24,6 +24,15 @@ export const neverNeededFeatures: ReadonlySet<string> = new Set([
   // Speculation control, which the kernel hides from programs on Neoverse and Cortex cores whose erratum makes it useless
   // (Linux 6.10 and the stable branches: Documentation/arch/arm64/silicon-errata.rst, ARM64_ERRATUM_3194386).
   "ssbs",
+  // LD64B and ST64B reach memory of devices that take 64 bytes at once, and no other (Arm ARM, FEAT_LS64).
+  "ls64",
+  // RISC-V hints, which execute as no-ops elsewhere, and a promise about timing (ISA manual: Zihintpause, Zihintntl, Zicbop, Zkt).
+  ..."zicbop zihintntl zihintpause zkt zvkt".split(" "),
+  // Properties of memory without an instruction of their own, which Linux does not run without or, the block size, tells by
+  // hwprobe (RVA22 profile; Documentation/arch/riscv/hwprobe.rst).
+  ..."za128rs za64rs zic64b ziccamoa ziccif zicclsm ziccrse".split(" "),
+  // Pointer masking: a process must ask the kernel for it (prctl).
+  "supm",
 ]);
 
 /** Every x86-64 compiler and every x86-64 Linux takes these for granted: no option removes them. */
@@ -76,6 +85,7 @@ const armExtensions: Readonly<Record<string, readonly string[]>> = {
   crc: ["crc32"],
   // One extension for both: gcc keeps AES with `+noaes` on cores that it knows as `+crypto`.
   crypto: ["aes", "pmull", "sha1", "sha2"],
+  cssc: ["cssc"],
   dotprod: ["asimddp"],
   flagm: ["flagm"],
   fp16: ["fphp", "asimdhp"],
@@ -89,6 +99,8 @@ const armExtensions: Readonly<Record<string, readonly string[]>> = {
   sb: ["sb"],
   sha3: ["sha3", "sha512"],
   sm4: ["sm3", "sm4"],
+  // With everything built on it, as clang does it.
+  sme: ["sme", "sme2", "sme2p1", "smeb16b16", "smef16f16", "smef64f64", "smei16i64"],
   ssbs: ["ssbs"],
   sve: ["sve"],
   sve2: ["sve2"],

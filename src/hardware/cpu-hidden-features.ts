@@ -5,10 +5,10 @@ import type { SourceKey } from "./sources.ts";
 /**
  * Names that Linux 6.12 never prints in `flags`: it prints a feature only when the comment of its line in
  * arch/x86/include/asm/cpufeatures.h begins with a quoted name. Other kernels may print some of them.
- * x86 also hides sha512, sm3 and sm4, which are left out: on Arm the same names are printed, and no march here needs them.
+ * Of x86 alone: on Arm, sha512, sm3 and sm4 are printed.
  */
 export const hiddenFeatures: ReadonlySet<string> = new Set(
-  "amx_complex amx_fp16 avx_ifma avx_ne_convert avx_vnni_int16 avx_vnni_int8 cmpccxadd hreset kl pconfig prefetchi prefetchwt1 ptwrite raoint uintr usermsr widekl".split(
+  "amx_complex amx_fp16 avx_ifma avx_ne_convert avx_vnni_int16 avx_vnni_int8 cmpccxadd hreset kl pconfig prefetchi prefetchwt1 ptwrite raoint sha512 sm3 sm4 uintr usermsr widekl".split(
     " ",
   ),
 );
@@ -49,7 +49,8 @@ export interface HiddenFeatureRow {
  */
 // biome-ignore format: one row per line
 export const hiddenFeatureRows: readonly HiddenFeatureRow[] = [
-  { vendor: "GenuineIntel", family: 6, models: [0xc5, 0xb5, 0xc6], march: "arrowlake", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX", "ARCHSPEC"] },
+  { vendor: "GenuineIntel", family: 6, models: [0xc5, 0xb5], march: "arrowlake", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX"] },
+  { vendor: "GenuineIntel", family: 6, models: [0xc6], march: "arrowlake-s", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int16", "avx_vnni_int8", "cmpccxadd", "sha512", "sm3", "sm4"], source: ["CLANG22", "LINUX", "ARCHSPEC"] },
   { vendor: "GenuineIntel", family: 6, models: [0xad], march: "graniterapids", features: ["amx_fp16"], source: ["CLANG22", "LINUX"] },
   { vendor: "GenuineIntel", family: 6, models: [0xae], march: "graniterapids-d", features: ["amx_complex", "amx_fp16"], source: ["CLANG22", "LINUX"] },
   { vendor: "GenuineIntel", family: 6, models: [0xaf], march: "sierraforest", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX"] },

@@ -9,15 +9,15 @@ import {
   x86Baseline,
   x86OptionName,
 } from "./cpu-features.ts";
-import { armRows, type MarchRow, powerRows, x86Rows } from "./cpu-march-table.ts";
+import { armRows, type MarchRow, powerRows, riscvRows, x86Rows } from "./cpu-march-table.ts";
 import type { SourceKey } from "./sources.ts";
 import { compareVersions, parseVersion } from "./version.ts";
 
 /** Architectures in OCI words. */
-export type CpuArchitecture = "amd64" | "arm64" | "ppc64le";
+export type CpuArchitecture = "amd64" | "arm64" | "ppc64le" | "riscv64";
 
 export interface March {
-  /** The compiler's name: `broadwell`, `neoverse-n1`, `power9`. */
+  /** The compiler's name: `broadwell`, `neoverse-n1`, `power9`, `rva22u64`. */
   readonly name: string;
   readonly architecture: CpuArchitecture;
   /** As in host facts, or `generic` for a level. */
@@ -126,10 +126,10 @@ export function marchCompiles(march: March, compiler: "gcc" | "clang", version: 
  * The highest generic level that a host's features prove: `x86-64-v3`, `armv8.2-a`, `power9`; null when not even the lowest is, or
  * for an architecture without levels.
  *
- * Sources: x86-64 psABI, micro-architecture levels; the compilers' feature sets for Arm. Linux prints `abm` for lzcnt, and
+ * Sources: x86-64 psABI, micro-architecture levels; the compilers' feature sets for Arm; the RVA profiles of RISC-V. Linux prints `abm` for lzcnt, and
  * `avx` only where the kernel saves its state, which is the psABI's OSXSAVE.
  *
- * @param architecture in OCI words: `amd64`, `arm64`, `ppc64le`
+ * @param architecture in OCI words: `amd64`, `arm64`, `ppc64le`, `riscv64`
  * @param features Linux names present on every processor
  */
 export function cpuLevel(architecture: string, features: readonly string[]): string | null {
@@ -142,7 +142,8 @@ export function cpuLevel(architecture: string, features: readonly string[]): str
 }
 
 function isRemovable(march: March, name: string): boolean {
-  if (march.architecture === "ppc64le") return false;
+  // Generations and profiles are whole: no option leaves a part out.
+  if (march.architecture === "ppc64le" || march.architecture === "riscv64") return false;
   const known = new Set([...march.required, ...march.optional]);
   if (march.architecture === "amd64") return known.has(linuxName(name)) && !x86Baseline.has(linuxName(name));
   const extension = armExtension(name);
@@ -160,6 +161,7 @@ const levelNames = {
   amd64: ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"],
   arm64: ["armv8-a", "armv8.1-a", "armv8.2-a", "armv8.5-a", "armv9-a"],
   ppc64le: ["power8", "power9", "power10"],
+  riscv64: ["rv64gc", "rva20u64", "rva22u64", "rva23u64"],
 } as const;
 
 // Expanded at the first use: a resolver that only compares features never pays for it.
@@ -168,13 +170,14 @@ const expanded = new Map<string, March>();
 let byName: ReadonlyMap<string, MarchRow> | undefined;
 
 function rows(): ReadonlyMap<string, MarchRow> {
-  byName ??= new Map([...x86Rows, ...armRows, ...powerRows].map((row) => [row.name, row]));
+  byName ??= new Map([...x86Rows, ...armRows, ...powerRows, ...riscvRows].map((row) => [row.name, row]));
   return byName;
 }
 
 function architectureOf(row: MarchRow): CpuArchitecture {
   if (x86Rows.includes(row)) return "amd64";
-  return armRows.includes(row) ? "arm64" : "ppc64le";
+  if (armRows.includes(row)) return "arm64";
+  return powerRows.includes(row) ? "ppc64le" : "riscv64";
 }
 
 function expand(row: MarchRow, architecture: CpuArchitecture): March {

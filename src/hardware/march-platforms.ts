@@ -6,4 +6,5 @@ export const marchPlatforms: readonly string[] = [
   "linux/amd64",
   "linux/arm64",
   "linux/ppc64le",
+  "linux/riscv64",
 ] satisfies ReturnType<typeof marchPlatform>[];

@@ -5,7 +5,7 @@ export const hardwareSources = {
   CAPT: "utkuozdemir/nvidia_gpu_exporter, commit e656cd81: internal/captures/ (raw nvidia-smi output)",
   CFCOMPAT: "conda-forge/cuda-compat-feedstock, commit b36f15b8: recipe/meta.yaml and its history",
   CLANG22:
-    "clang 16.0.6, 19.1.7 and 22.1.8 (Debian 12 packages): -march=X -dM -E; for AArch64 --print-enabled-extensions",
+    "clang 13.0.1, 14.0.6, 15.0.6, 16.0.6, 19.1.7 and 22.1.8 (Debian 12 packages): -march=X -dM -E, also for AArch64 and RISC-V; for AArch64 --print-enabled-extensions",
   CMAKE: "Kitware/CMake, commit 03676b05: Modules/Internal/CMakeCUDAArchitecturesAll.cmake",
   CMAKESEL: "Kitware/CMake, commit 03676b05: Modules/FindCUDA/select_compute_arch.cmake",
   CUTLASS: "NVIDIA/cutlass, commit 7107b05: README.md (GPUs and minimum CUDA toolkit)",
@@ -13,7 +13,8 @@ export const hardwareSources = {
   EMIT: "experiment: a C corpus without target intrinsics compiled with gcc 12.2 and clang 22.1 at four optimisation levels; the instructions found in the assembly",
   FWD: "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html (13.4 era)",
   GCC12:
-    "gcc 12.2.0 (Debian 12, also as cross compiler for aarch64 and powerpc64le): -march=X -Q --help=target and -march=X -dM -E",
+    "gcc 12.2.0 (Debian 12, also as cross compiler for aarch64, powerpc64le and riscv64): -march=X -Q --help=target and -march=X -dM -E",
+  GCCRISCV: "gcc-mirror/gcc: gcc/common/config/riscv/riscv-common.cc (table of profiles)",
   GCCWWW:
     "gcc.gnu.org release notes, htdocs/gcc-*/changes.html (mirror cooljeanius/gcc-wwwdocs, commit 32694ec)",
   GRAYSKY: "graysky2/kernel_compiler_patch, commit a814e64: README.md",
@@ -22,6 +23,8 @@ export const hardwareSources = {
   LINUX:
     "Linux 6.12: arch/x86/include/asm/cpufeatures.h and intel-family.h; arch/arm64/kernel/cpuinfo.c (hwcap_str)",
   LLVM: "llvm/llvm-project, commit 026c6392: clang/lib/Basic/Cuda.cpp (knows CUDA up to 12.4)",
+  LLVM19: "llvm/llvm-project, pull request 90143: clang/docs/ReleaseNotes.rst (Neoverse V3 and V3AE)",
+  LLVM20: "llvm/llvm-project, pull request 113826: RVA23 profiles are no longer experimental",
   LLVMREV: "LLVM reviews D45056, D137153 and D140950 (names of Intel CPUs in clang)",
   MATRIX: "https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html",
   MEMORY: "not confirmed by a document that was read; used only where a wrong value cannot make an image fit",
@@ -45,6 +48,7 @@ export const hardwareSources = {
   RN134: "CUDA 13.4 Update 1 release notes (https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/)",
   RNQUOTE:
     "third parties quoting NVIDIA's release notes of CUDA 13.0.3, 13.3.1 and of the 13.4 developer preview",
+  RVPROFILES: "riscv/riscv-profiles: src/rva20-profile.adoc, rva22-profile.adoc and rva23-profile.adoc",
   SPACK:
     "spack/spack-packages, commit 1e8cf059: packages/cuda/package.py (runfile names carry the bundled driver)",
   SPACKBS: "spack/spack-packages, commit 1e8cf059: build_systems/cuda.py (cuda_arch → CUDA versions)",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
-import { armRows, powerRows, x86Rows } from "../../src/hardware/cpu-march-table.ts";
+import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-march-table.ts";
 import { branchRows } from "../../src/hardware/cuda-branch-table.ts";
 import { targetRows } from "../../src/hardware/cuda-target-table.ts";
 import { driverFloors, toolkitRows } from "../../src/hardware/cuda-toolkit-table.ts";
@@ -29,6 +29,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   x86: x86Rows.map((row) => ({ ...row, key: row.name })),
   arm: armRows.map((row) => ({ ...row, key: row.name })),
   power: powerRows.map((row) => ({ ...row, key: row.name })),
+  riscv: riscvRows.map((row) => ({ ...row, key: row.name })),
   hidden: hiddenFeatureRows.map((row) => ({ ...row, key: row.march })),
 };
 
@@ -53,9 +54,10 @@ describe.each(Object.entries(tables))("table %s", (name, rows) => {
     const byText = (a: string, b: string) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
     const numbers = keys.every((key) => parseVersion(key) !== null);
     // Levels stand before the cores, in the order in which they contain each other.
-    const rest = keys.filter((key) => !/^(x86-64|armv|power)/.test(key));
+    const rest = keys.filter((key) => !/^(x86-64|armv|power|rv)/.test(key));
     expect(rest).toEqual([...rest].sort(numbers ? byNumber : byText));
     if (name === "power") expect(keys).toEqual(["power8", "power9", "power10"]);
+    if (name === "riscv") expect(keys).toEqual(["rv64gc", "rva20u64", "rva22u64", "rva23u64"]);
   });
 });
 
@@ -96,7 +98,7 @@ describe("values", () => {
   });
 
   test("the features of a march are Linux names, each in one list only", () => {
-    for (const row of [...x86Rows, ...armRows, ...powerRows]) {
+    for (const row of [...x86Rows, ...armRows, ...powerRows, ...riscvRows]) {
       const words = [row.required, row.hiddenRequired, row.optional, row.hiddenOptional].flatMap((text) =>
         text === undefined || text === "" ? [] : text.split(" "),
       );

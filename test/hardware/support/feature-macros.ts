@@ -1,7 +1,7 @@
 /** Which macro of gcc and clang stands for which Linux feature name. */
 
 /** Macros of the x86 compilers. A feature without a macro (lm, cmov, …) is part of every x86-64 compiler's baseline. */
-export const x86Macros: Readonly<Record<string, string>> = {
+const x86Macros: Readonly<Record<string, string>> = {
   __3dNOW__: "3dnow",
   __3dNOW_A__: "3dnowext",
   __ADX__: "adx",
@@ -11,6 +11,10 @@ export const x86Macros: Readonly<Record<string, string>> = {
   __AMX_FP16__: "amx_fp16",
   __AMX_INT8__: "amx_int8",
   __AMX_TILE__: "amx_tile",
+  // clang up to 15.
+  __AMXBF16__: "amx_bf16",
+  __AMXINT8__: "amx_int8",
+  __AMXTILE__: "amx_tile",
   __AVX2__: "avx2",
   __AVX512BF16__: "avx512_bf16",
   __AVX512BITALG__: "avx512_bitalg",
@@ -73,8 +77,11 @@ export const x86Macros: Readonly<Record<string, string>> = {
   __RTM__: "rtm",
   __SERIALIZE__: "serialize",
   __SGX__: "sgx",
+  __SHA512__: "sha512",
   __SHA__: "sha_ni",
   __SHSTK__: "user_shstk",
+  __SM3__: "sm3",
+  __SM4__: "sm4",
   __SSE2__: "sse2",
   __SSE3__: "pni",
   __SSE4A__: "sse4a",
@@ -98,22 +105,24 @@ export const x86Macros: Readonly<Record<string, string>> = {
 };
 
 /** Macros that a `-march` switches on beside its features: names of CPUs, widths, and parts of features named above. */
-export const x86OtherMacros =
-  /^(__ABM__$|__tune_|__arch_|__FP_FAST_|__FLT_EVAL|__BIGGEST_ALIGNMENT__|__CRC32__|__EVEX256__|__EVEX512__|__GCC_ASM_FLAG|__LAHF|__MWAIT__|__k8|__amdfam10|__(core|nehalem|westmere|corei7|sandybridge|ivybridge|haswell|broadwell|skylake|skx|cannonlake|icelake|cascadelake|cooperlake|tigerlake|rocketlake|alderlake|sapphirerapids|bonnell|atom|silvermont|slm|goldmont|tremont|znver|bdver|btver)[a-z0-9_]*$)/;
+const x86OtherMacros =
+  /^(__ABM__$|__tune_|__arch_|__FP_FAST_|__FLT_EVAL|__FLT16_|__BIGGEST_ALIGNMENT__|__CRC32__|__EVEX256__|__EVEX512__|__GCC_ASM_FLAG|__LAHF|__MWAIT__|__k8|__amdfam10|__(core|nehalem|westmere|corei7|sandybridge|ivybridge|haswell|broadwell|skylake|skx|cannonlake|icelake|cascadelake|cooperlake|tigerlake|rocketlake|alderlake|sapphirerapids|bonnell|atom|silvermont|slm|goldmont|tremont|znver|bdver|btver)[a-z0-9_]*$)/;
 
 /** ACLE macros of the Arm compilers; one macro can stand for several Linux names. */
-export const armMacros: Readonly<Record<string, readonly string[]>> = {
+const armMacros: Readonly<Record<string, readonly string[]>> = {
   __ARM_FEATURE_AES: ["aes", "pmull"],
   __ARM_FEATURE_ATOMICS: ["atomics"],
   __ARM_FEATURE_BF16_VECTOR_ARITHMETIC: ["bf16"],
   __ARM_FEATURE_BTI: ["bti"],
   __ARM_FEATURE_COMPLEX: ["fcma"],
   __ARM_FEATURE_CRC32: ["crc32"],
+  __ARM_FEATURE_CSSC: ["cssc"],
   __ARM_FEATURE_DOTPROD: ["asimddp"],
   __ARM_FEATURE_FP16_FML: ["asimdfhm"],
   __ARM_FEATURE_FP16_VECTOR_ARITHMETIC: ["fphp", "asimdhp"],
   __ARM_FEATURE_FRINT: ["frint"],
   __ARM_FEATURE_JCVT: ["jscvt"],
+  __ARM_FEATURE_LS64: ["ls64"],
   __ARM_FEATURE_MATMUL_INT8: ["i8mm"],
   __ARM_FEATURE_MEMORY_TAGGING: ["mte"],
   __ARM_FEATURE_PAUTH: ["paca", "pacg"],
@@ -124,11 +133,68 @@ export const armMacros: Readonly<Record<string, readonly string[]>> = {
   __ARM_FEATURE_SHA512: ["sha512"],
   __ARM_FEATURE_SM3: ["sm3"],
   __ARM_FEATURE_SM4: ["sm4"],
+  __ARM_FEATURE_SME: ["sme"],
+  __ARM_FEATURE_SME2: ["sme2"],
+  __ARM_FEATURE_SME2p1: ["sme2p1"],
+  __ARM_FEATURE_SME_B16B16: ["smeb16b16"],
+  __ARM_FEATURE_SME_F16F16: ["smef16f16"],
   __ARM_FEATURE_SVE: ["sve"],
   __ARM_FEATURE_SVE2: ["sve2"],
   __ARM_FEATURE_SVE2_BITPERM: ["svebitperm"],
 };
 
 /** Macros that a `-march` or `-mcpu` switches on beside these: the architecture's number, and parts of features named above. */
-export const armOtherMacros =
-  /^(__ARM_ARCH|__ARM_FEATURE_(BF16|BF16_SCALAR_ARITHMETIC|CRYPTO|FP16_SCALAR_ARITHMETIC|RCPC|SVE_(BF16|BITS|MATMUL_INT8|VECTOR_OPERATORS))$|__ARM_BF16_|__ARM_NEON_SVE_BRIDGE|__ARM_FP16|__FLT_EVAL|__FP_FAST_|__GCC_(ASM_FLAG|HAVE_SYNC_COMPARE_AND_SWAP)|__STDCPP|__HAVE_FUNCTION_MULTI_VERSIONING)/;
+const armOtherMacros =
+  /^(__ARM_ARCH|__ARM_FEATURE_(BF16|BF16_SCALAR_ARITHMETIC|CRYPTO|FP16_SCALAR_ARITHMETIC|LOCALLY_STREAMING|RCPC|SVE_(B16B16|BF16|BITS|MATMUL_INT8|VECTOR_OPERATORS))$|__ARM_BF16_|__ARM_NEON_SVE_BRIDGE|__ARM_FP16|__FLT_EVAL|__FP_FAST_|__GCC_(ASM_FLAG|HAVE_SYNC_COMPARE_AND_SWAP)|__STDCPP|__HAVE_FUNCTION_MULTI_VERSIONING)/;
+
+/** Macros of the RISC-V compilers: one for each extension, `__riscv_zba`. */
+const riscvMacros: Readonly<Record<string, string>> = Object.fromEntries(
+  "a c d f i m supm v za128rs za64rs zawrs zba zbb zbs zcb zcmop zfa zfhmin zic64b zicbom zicbop zicboz ziccamoa ziccif zicclsm ziccrse zicntr zicond zihintntl zihintpause zihpm zimop zkt zvbb zvfhmin zvkt"
+    .split(" ")
+    .map((name) => [`__riscv_${name}`, name]),
+);
+
+/** Parts of the extensions named above, zicsr and zifencei, which Linux takes for granted, and the ABI. */
+const riscvOtherMacros =
+  /^(__GCC_HAVE_SYNC|__FP_FAST_|__STDC_IEC)|^__riscv_(arch_test|atomic|b|cmodel_\w+|compressed|div|fdiv|flen|float_abi_\w+|fsqrt|misaligned_\w+|mul|muldiv|v_(elen|elen_fp|intrinsic|min_vlen)|vector|xlen|zaamo|zalrsc|zca|zcd|zicsr|zifencei|zmmul|zve\d+[dfx]|zvkb|zvl\d+b)$/;
+
+export interface MacroVocabulary {
+  /** Macro → Linux names. */
+  readonly features: Readonly<Record<string, readonly string[]>>;
+  /** Macros that stand for no feature of their own. */
+  readonly other: RegExp;
+  /** Options whose macros every march of the architecture has. */
+  readonly baseline: readonly string[];
+  /** Whether a compiler tells of the feature at all. */
+  hasMacro(feature: string): boolean;
+}
+
+/** Part of every x86-64 compiler's baseline, without a macro of its own. */
+const withoutMacro = new Set(["lm", "cmov", "cx8", "fpu", "syscall"]);
+const armFeatures = new Set(Object.values(armMacros).flat());
+
+/** POWER has a macro for each generation, and none for features. */
+export const vocabularies: Readonly<Record<"amd64" | "arm64" | "riscv64", MacroVocabulary>> = {
+  amd64: {
+    features: listed(x86Macros),
+    other: x86OtherMacros,
+    baseline: ["-march=x86-64"],
+    hasMacro: (feature) => !withoutMacro.has(feature),
+  },
+  arm64: {
+    features: armMacros,
+    other: armOtherMacros,
+    baseline: ["-march=armv8-a"],
+    hasMacro: (feature) => armFeatures.has(feature),
+  },
+  riscv64: {
+    features: listed(riscvMacros),
+    other: riscvOtherMacros,
+    baseline: ["-march=rv64i", "-mabi=lp64"],
+    hasMacro: () => true,
+  },
+};
+
+function listed(macros: Readonly<Record<string, string>>): MacroVocabulary["features"] {
+  return Object.fromEntries(Object.entries(macros).map(([macro, feature]) => [macro, [feature]]));
+}
