@@ -56,6 +56,7 @@ export const problemCodes = {
   TEMPLATE_NOT_FOUND: usage,
   TEMPLATE_SYNTAX: usage,
   TEMPLATE_UNKNOWN_NAME: usage,
+  TEMPLATE_IGNORES_AXIS: usage,
   DOCKERFILE_INVALID: usage,
   CONTEXT_NOT_FOUND: usage,
   CONTEXT_CHANGED: failed,

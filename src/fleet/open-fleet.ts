@@ -11,12 +11,14 @@ import { lockPath } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
 import { referenceProblems } from "../matrix/references.ts";
+import { type Digest, digestOf } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { expandMatrix } from "../plan/expand.ts";
 import { oncePer, oncePerText } from "../plan/once-per.ts";
 import { type Base, findBasesIn } from "../render/bases.ts";
 import { missingSources } from "../render/copy-sources.ts";
+import { effectiveText } from "../render/effective-text.ts";
 import type { Instruction } from "../render/instructions.ts";
 import { type RenderedCell, type RenderedFile, renderCell } from "../render/render.ts";
 import { compileTemplate } from "../render/template.ts";
@@ -27,6 +29,8 @@ export interface Fleet extends FleetSources {
   readonly matrix: Matrix;
   /** Base images of a cell's Dockerfile, as it names them. */
   basesOf(cell: Cell): readonly Base[];
+  /** Digest of what in a cell's Dockerfile can make a difference to its image; labels, for one, cannot. */
+  effectOf(cell: Cell): Digest;
 }
 
 export interface OpenOptions {
@@ -81,12 +85,14 @@ export async function openFleetText(
     context,
     render: (cell) => check(cell).file,
     basesOf: (cell) => check(cell).bases,
+    effectOf: (cell) => check(cell).effect,
   };
 }
 
 interface CheckedFile {
   readonly file: RenderedFile;
   readonly bases: readonly Base[];
+  readonly effect: Digest;
 }
 
 interface FileChecks {
@@ -101,18 +107,20 @@ type InstructionCheck = (instruction: Instruction, file: string) => readonly Pro
 function checkFile(
   { file, own }: RenderedCell,
   cell: Cell,
-  { args }: Matrix,
+  { args, target }: Matrix,
   { checks, isReference }: FileChecks,
 ): CheckedFile {
   const { path } = file;
-  const bases = findBasesIn(own, path, { args, platform: cell.platform });
+  const options = { args, platform: cell.platform };
+  const bases = findBasesIn(own, path, options);
   throwProblems([
     ...bases.flatMap(({ ref, line }) =>
       isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
     ),
     ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
   ]);
-  return { file, bases: uniqueByRef(bases) };
+  const effect = digestOf(effectiveText(own, target?.value ?? null, options));
+  return { file, bases: uniqueByRef(bases), effect };
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */

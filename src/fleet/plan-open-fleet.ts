@@ -10,6 +10,7 @@ import { oncePerText } from "../plan/once-per.ts";
 import { planFleet, selectCells } from "../plan/plan.ts";
 import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
 import type { Selection } from "../plan/select.ts";
+import { checkAxes } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 /** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
@@ -28,11 +29,15 @@ export interface FleetPlanOptions {
   readonly findBaseDigest: FindBaseDigest;
 }
 
-/** Plans a fleet. A base whose digest is found nowhere leaves its cells without input digest. */
+/** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const replace = options.replaceBases ?? new Map<string, string>();
   if (replace.size > 0) checkReplacements(fleet, replace);
   const chosen = selectCells(fleet.cells, options.only ?? []).filter(({ skipped }) => skipped === null);
+  checkAxes(
+    fleet,
+    chosen.map(({ cell }) => cell),
+  );
   const pinOf = pinsOf(options.lock);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const unknown = new Set<string>();

@@ -11,6 +11,8 @@ export interface Instruction {
   readonly text: string;
   /** Its lines, each with its offset in the source: their texts joined are `text`. For {@link offsetIn}. */
   readonly parts: readonly Part[];
+  /** The lines of its here-documents, each with its line end; empty where it has none. */
+  readonly documents: string;
   /** Counts from 1. */
   readonly line: number;
 }
@@ -61,12 +63,16 @@ export function parseDockerfile(source: string): Dockerfile {
     const { instruction, next } = readInstruction(lines, index, escapeBy);
     index = next;
     if (instruction === null) continue;
-    instructions.push(instruction);
+    const first = index;
     for (const { name, stripTabs } of hereDocuments(instruction)) {
       const isEnd = ({ text }: Line) => (stripTabs ? text.replace(/^\t+/, "") : text) === name;
       while (index < lines.length && !isEnd(lines[index] as Line)) index++;
       index++;
     }
+    const documents = lines.slice(first, index).map(({ text }) => `${text}\n`);
+    instructions.push(
+      documents.length === 0 ? instruction : { ...instruction, documents: documents.join("") },
+    );
   }
   return { source, escapeBy, syntax, instructions };
 }
@@ -123,7 +129,7 @@ function readInstruction(
     if (!continued) break;
   }
   const keyword = (/^\s*(\S+)/.exec(text)?.[1] ?? "").toUpperCase();
-  return { instruction: { keyword, text, parts, line: first + 1 }, next: index };
+  return { instruction: { keyword, text, parts, documents: "", line: first + 1 }, next: index };
 }
 
 /** Where the character stands that continues the line, with nothing but blanks behind it; -1 where none does. */

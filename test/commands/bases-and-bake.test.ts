@@ -11,7 +11,7 @@ const digest = `sha256:${"b".repeat(64)}`;
 function project(base: string): string {
   return makeFolder({
     "matrix.yaml": `name: app\nversion: "1"\nregistry: registry.example.com/team\ntemplate: app.Dockerfile.hbs\naxes:\n  march: [x86-64-v2, x86-64-v3]\n`,
-    "app.Dockerfile.hbs": `FROM ${base}\n`,
+    "app.Dockerfile.hbs": `FROM ${base}\nRUN cc {{march.flags}} -o /app /app.c\n`,
   });
 }
 

@@ -30,7 +30,7 @@ describe("Exports", needs(reason), () => {
     project.matrix(rest);
     project.write(
       "templates/app.Dockerfile.hbs",
-      "FROM {{base}}\nCOPY bin /bin\nRUN busybox echo '{{flavour}}' > /flavour\n",
+      "FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\nRUN busybox echo '{{flavour}}' > /flavour\n",
     );
     await addBusybox(join(project.folder, "templates"));
     return project;
@@ -94,7 +94,7 @@ describe("Exports", needs(reason), () => {
     const project = await projectNamed("own-files");
     project.write("matrix.yaml", `${project.read("matrix.yaml")}context: .\n`);
     project.write("app", "");
-    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY app /app\n");
+    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY app /app\nENV MARCH={{march.name}}\n");
     const { stderr, status } = await project.run("export", "bake");
     expect(status).toBe(0);
     expect(stderr).toMatch(/bake would send 2 files more than imgmatch: matrix.yaml, templates/);
@@ -131,6 +131,7 @@ describe("Exports", needs(reason), () => {
     project.write(
       "templates/app.Dockerfile.hbs",
       `FROM {{base}}
+ENV MARCH={{march.name}}
 COPY bin/busybox /busybox
 RUN ["/busybox", "sh", "-c", "/busybox cat /proc/sys/kernel/random/uuid > /number"]
 COPY bin/busybox /last
@@ -147,7 +148,7 @@ COPY bin/busybox /last
 
     project.write(
       "templates/app.Dockerfile.hbs",
-      "FROM {{base}}\nCOPY bin/busybox /one\nCOPY bin/busybox /last\n",
+      "FROM {{base}}\nENV MARCH={{march.name}}\nCOPY bin/busybox /one\nCOPY bin/busybox /last\n",
     );
     const same = await project.run("repro", cell ?? "");
     expect(same.stdout, same.stderr).toBe(`${cell}: two builds without cache have the same 2 layers\n`);

@@ -71,7 +71,8 @@ describe("the input digests of a fleet", () => {
     const root = makeFolder({
       ...files,
       "matrix.yaml": files["matrix.yaml"].replace("axes:", "context: .\naxes:"),
-      "templates/app.Dockerfile.hbs": "FROM {{base}}\nCOPY templates/app.c /src/\n",
+      "templates/app.Dockerfile.hbs":
+        "FROM {{base}}\nCOPY templates/app.c /src/\nRUN gcc {{march.flags}} -o /app /src/app.c\n",
     });
     const before = await inputs(root);
     writeIn(root, "images/x86-64-v2.Dockerfile", "FROM x\n");

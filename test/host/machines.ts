@@ -34,7 +34,7 @@ export const machines: Readonly<Record<string, string>> = {
   "centos7-broadwell-p100_r430_old_smi": "x86-64-v3 | 430.64 proprietary | 10.1 | 6.0 datacenter | - | legacy",
   "centos7-haswell-none": "x86-64-v3 | no nvidia | - | legacy",
   "debian12-cascadelake-t4_vm": "x86-64-v4 | 550.54.15 proprietary | 12.4 | 7.5 datacenter | - | legacy",
-  "debian13-u74-none": "unknown | no nvidia | - | -",
+  "debian13-u74-none": "rva20u64 | no nvidia | - | -",
   "debian8-xgene-none": "armv8-a | no nvidia | - | -",
   "dgxspark-gb10-gb10": "armv9-a | 580.95.05 open | 13.0 | 12.1 unknown | - | cdi",
   "docker-icelake-a100_compat_library": "x86-64-v4 | 550.127.05 proprietary | 12.4 | 8.0 datacenter | - | -",

@@ -95,10 +95,12 @@ function unasked(file: InspectedFile): readonly string[] {
   return needed(file).filter((feature) => !asks || enforced.has(feature));
 }
 
+/** Whose code is read. */
 const machines = {
   amd64: ["x86_64", "x86"],
   arm64: ["aarch64"],
   ppc64le: [],
+  riscv64: [],
 } as const satisfies Record<CpuArchitecture, readonly string[]>;
 
 function runsOn({ cpu }: InspectedFile, architecture: CpuArchitecture): boolean {
@@ -120,7 +122,7 @@ function couldHide({ own, ownUnopened }: ImageOrigin, architecture: CpuArchitect
 
 function isForeign(machine: string, architecture: CpuArchitecture): boolean {
   const runs: readonly string[] = architecture === "arm64" ? ["aarch64", "arm"] : machines[architecture];
-  return architecture !== "ppc64le" && !runs.includes(machine);
+  return runs.length > 0 && !runs.includes(machine);
 }
 
 /** The feature itself and all that goes when it goes. */

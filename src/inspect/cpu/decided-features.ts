@@ -12,8 +12,9 @@ export function decidedFeatures(architecture: CpuArchitecture): ReadonlySet<stri
       return x86Features;
     case "arm64":
       return armFeatures;
-    // Its code is not read.
+    // Their code is not read.
     case "ppc64le":
+    case "riscv64":
       return new Set();
   }
 }

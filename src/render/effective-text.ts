@@ -1,0 +1,77 @@
+/** What of a Dockerfile can make a difference to its image: nothing else may be all that two cells differ in. */
+
+import type { Instruction, Instructions } from "./instructions.ts";
+import { findStage, readStages, type Stage, type StageOptions } from "./stages.ts";
+
+/**
+ * The instructions of the stages that the image is made of, as one text: without comments, labels, and arguments that no
+ * instruction behind them can see. Two Dockerfiles with one text give images that differ in their labels alone.
+ *
+ * An argument counts where a `RUN` follows, as that has it in its environment, and where a later instruction names it.
+ */
+export function effectiveText(
+  dockerfile: Instructions,
+  target: string | null,
+  options: StageOptions = {},
+): string {
+  const stages = readStages(dockerfile, options);
+  const used = usedStages(dockerfile, stages, target);
+  const kept = dockerfile.instructions.filter(
+    (each) => !/^(LABEL|MAINTAINER)$/.test(each.keyword) && used.has(stageOf(each, stages)),
+  );
+  const effective = kept.filter((each, index) => {
+    if (each.keyword !== "ARG") return true;
+    return isSeen(each, kept.slice(index + 1), stageOf(each, stages) < 0);
+  });
+  const lines = effective.map(({ text, documents }) => `${text.trim()}\n${documents}`);
+  return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
+}
+
+/** The index of the stage that an instruction stands in; -1 before the first. */
+function stageOf({ line }: Instruction, stages: readonly Stage[]): number {
+  return stages.findLastIndex(({ from }) => from.line <= line);
+}
+
+/** The target and what it starts from or copies from, and -1. */
+function usedStages(
+  dockerfile: Instructions,
+  stages: readonly Stage[],
+  target: string | null,
+): ReadonlySet<number> {
+  const found = target === null ? -1 : findStage(stages, target);
+  const used = new Set([-1, found >= 0 ? found : stages.length - 1]);
+  // A Set is iterated in insertion order and sees what is added on the way.
+  for (const index of used) {
+    const stage = stages[index];
+    if (stage === undefined) continue;
+    const own = dockerfile.instructions.filter((each) => stageOf(each, stages) === index);
+    for (const name of [stage.ref.ok ? stage.ref.value : "", ...own.flatMap(copiedFrom)]) {
+      const other = findStage(stages, name);
+      if (other >= 0) used.add(other);
+    }
+    // A reference that cannot be decided may be any stage.
+    if (!stage.ref.ok) for (const each of stages.keys()) used.add(each);
+  }
+  return used;
+}
+
+/** What `COPY --from=…` and `RUN --mount=…,from=…` name: a stage, its number, or an image. */
+function copiedFrom({ keyword, text }: Instruction): readonly string[] {
+  if (!/^(COPY|ADD|RUN|ONBUILD)$/.test(keyword)) return [];
+  return Array.from(text.matchAll(/(?:--|,|=)from=["']?([^\s,"']+)/g), ([, name = ""]) => name);
+}
+
+/** An argument before the first `FROM` reaches no `RUN` unless a stage asks for it by name. */
+function isSeen(argument: Instruction, later: readonly Instruction[], isGlobal: boolean): boolean {
+  const words = argument.text.trim().split(/\s+/).slice(1);
+  const names = words.flatMap((word) => /^\w+/.exec(word)?.[0] ?? []).join("|");
+  if (names === "") return true;
+  const named = new RegExp(`\\$\\{?(?:${names})\\b|^\\s*ARG\\s(?:.*\\s)?(?:${names})(?:\\s|$)`, "i");
+  return later.some(
+    (each) => named.test(each.text) || named.test(each.documents) || (!isGlobal && isRun(each)),
+  );
+}
+
+function isRun({ text }: Instruction): boolean {
+  return /^\s*(ONBUILD\s+)?RUN\s/i.test(text);
+}
