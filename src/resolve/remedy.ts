@@ -9,6 +9,8 @@ export type Remedy =
   | { readonly kind: "platform"; readonly platform: string }
   /** Another cell of the lock. */
   | { readonly kind: "take"; readonly cell: string }
+  /** The image's own cell, built without these features of its march. */
+  | { readonly kind: "without"; readonly march: string; readonly features: readonly string[] }
   | { readonly kind: "features"; readonly features: readonly string[] }
   | { readonly kind: "kernel"; readonly minimum: string }
   | {

@@ -69,6 +69,11 @@ function applyToHost(host: HostFacts, remedy: Remedy): HostFacts | null {
 function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): LockedImage | null {
   const { cpu, cuda } = image.requires;
   if (remedy.kind === "build") return { ...image, digest: digest };
+  if (remedy.kind === "without") {
+    const found = findMarch(remedy.march);
+    const features = found === null ? [] : marchFeatures(found, remedy.features);
+    return { ...image, requires: { ...image.requires, cpu: { march: remedy.march, features } } };
+  }
   if (remedy.kind !== "cell") return null;
   const { march, compute } = remedy.axes;
   if (remedy.axes.cuda === "none") return { ...image, requires: { ...image.requires, cuda: null } };

@@ -1,6 +1,7 @@
 /** Rule: every feature that the image's code may use is present on every processor of the host. */
 
 import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
+import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import type { CpuRequirement } from "../../lock/lock.ts";
 import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
@@ -39,7 +40,7 @@ export function checkCpu(
     open.length === missing.length
       ? "run imgmatch probe on the host itself, where the kernel tells them"
       : [
-          ...lowerMarch(host, march),
+          ...(open.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing)),
           exposed(
             missing.filter((feature) => !hidden.includes(feature)),
             hidden,
@@ -47,6 +48,25 @@ export function checkCpu(
         ],
     missing.length,
   );
+}
+
+/** More than this is another CPU. */
+const mostLeftOut = 4;
+
+/** The same march without what is missing, where that leaves more than the host's level; else a cell of that level. */
+function otherImage(host: HostView, name: string, missing: readonly string[]): readonly Cure[] {
+  const march = findMarch(name);
+  const level = host.cpu.level === null ? null : findMarch(host.cpu.level);
+  const rest = march === null ? [] : marchFeatures(march, missing);
+  const serves =
+    march !== null &&
+    missing.length <= mostLeftOut &&
+    unknownWithout(march, missing).length === 0 &&
+    rest.every((feature) => host.features?.has(feature)) &&
+    rest.length > (level?.features.length ?? 0);
+  if (!serves) return lowerMarch(host, name);
+  const text = `list ${listSome(missing)} under the without of march=${name} and build again`;
+  return [{ text, remedy: { kind: "without", march: name, features: missing } }];
 }
 
 /** The cell that serves this host. */

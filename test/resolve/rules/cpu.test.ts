@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { findMarch, type March, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
 import { findMisfits, judgeImage } from "../../../src/resolve/judge.ts";
+import { resolveImage } from "../../../src/resolve/resolve.ts";
 import { whyNot } from "../../../src/resolve/why-not.ts";
 import { avx512, cpuHost, levelV3 } from "../support/hosts.ts";
 import { image, lockOf } from "../support/locks.ts";
@@ -56,6 +58,29 @@ describe("CPU rule", () => {
     expect(fixOf({ wide, named: { ...named, digest: null } })).toMatch(
       /^build named \(imgmatch build\), which has march=x86-64-v3, or/,
     );
+  });
+
+  it("offers what lets the native image in, not the cell that has just won", () => {
+    const own = findMarch("sapphirerapids")?.features ?? [];
+    const v4 = findMarch("x86-64-v4")?.features ?? [];
+    const guest = cpuHost({
+      cpu: {
+        vendor: null,
+        model: null,
+        features: own.filter((feature) => feature !== "waitpkg"),
+        level: "x86-64-v4",
+      },
+    });
+    const lock = lockOf({
+      native: { ...needing(own, "sapphirerapids"), axes: { march: "sapphirerapids" } },
+      level: { ...needing(v4, "x86-64-v4"), axes: { march: "x86-64-v4" } },
+    });
+    expect(resolveImage(lock, guest).match?.cell).toBe("level");
+    expect(whyNot(lock, "native", guest).reasons[0]?.fix).toBe(
+      "list waitpkg under the without of march=sapphirerapids and build again, or, in a virtual machine, expose waitpkg to the guest",
+    );
+    const rest = marchFeatures(findMarch("sapphirerapids") as March, ["waitpkg"]);
+    expect(judgeImage(needing(rest, "sapphirerapids"), guest).ok).toBe(true);
   });
 
   it("does not take unknown features for present, nor for absent", () => {
