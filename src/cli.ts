@@ -2,27 +2,27 @@
 
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./commands/context.ts";
-import { refuseRepeats } from "./commands/refuse-repeats.ts";
-import { type Action, commandTable, isCommand, type Run } from "./commands/table.ts";
+import { refuseRepeats } from "./commands/flags/refuse-repeats.ts";
+import { commandTable, isCommand, type Run } from "./commands/table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "./errors.ts";
 import { styleFor } from "./report/style.ts";
 import { terminalText } from "./report/terminal-text.ts";
 import { version } from "./version.ts";
 
 /**
- * Runs the command line and answers the exit code.
+ * Runs the command line and answers the exit code: of imgmatch, or of the container that it has run.
  *
  * @example
  * process.exitCode = await runCli(["plan", "--json"], context);
  */
-export async function runCli(args: readonly string[], world: CommandContext): Promise<ExitCode> {
+export async function runCli(args: readonly string[], world: CommandContext): Promise<number> {
   const context = printingSafely(world);
-  let exitCode: ExitCode = exitCodes.ok;
-  const run =
-    <Flags>(load: () => Promise<Action<Flags>>) =>
-    async (flags: Flags) => {
+  let exitCode: number = exitCodes.ok;
+  const run: Run =
+    (load) =>
+    async (...given) => {
       const action = await load();
-      exitCode = await action(flags, context);
+      exitCode = await action(flagsOf(given), context);
     };
   const program = createProgram(args, run, context);
   try {
@@ -31,6 +31,16 @@ export async function runCli(args: readonly string[], world: CommandContext): Pr
   } catch (error) {
     return reportError(error, args, context);
   }
+}
+
+/** What commander hands to an action, each argument, then flags and command, as the one object that a command takes. */
+function flagsOf<Flags>(given: readonly unknown[]): Flags {
+  const command = given.at(-1) as Command;
+  const named = command.registeredArguments.map(
+    (argument, index) => [argument.name(), given[index]] as const,
+  );
+  const written = named.filter(([, value]) => value !== undefined);
+  return { ...command.parent?.opts(), ...command.opts(), ...Object.fromEntries(written) } as Flags;
 }
 
 /** Every word that the program prints goes through here, whoever wrote it. */

@@ -179,6 +179,11 @@ export class ImgmatchError extends Error {
   }
 }
 
+/** What was asked for cannot be meant so. */
+export function usageError(message: string, fix: string): ImgmatchError {
+  return new ImgmatchError({ code: "USAGE", message, fix });
+}
+
 /** A bug in imgmatch, not a mistake of its user. */
 export class InternalError extends Error {
   override readonly name = "InternalError";

@@ -32,6 +32,7 @@ export type { BakeFile, BakeTarget } from "./export/bake.ts";
 export type { Shard } from "./export/shards.ts";
 export { type BakeOptions, bakePlan } from "./fleet/bake-plan.ts";
 export { type BuildPlanOptions, buildPlan } from "./fleet/build-plan.ts";
+export { type InitOptions, initFleet } from "./fleet/init-fleet.ts";
 export { type MoveBasesOptions, type MovedBases, moveBases } from "./fleet/move-bases.ts";
 export { type Fleet, type OpenOptions, openFleet } from "./fleet/open-fleet.ts";
 export { type FindBaseDigest, type FleetPlanOptions, planOpenFleet } from "./fleet/plan-open-fleet.ts";
@@ -50,7 +51,7 @@ export type { ExpandedCell } from "./plan/expand.ts";
 export type { InputComparison } from "./plan/input-comparison.ts";
 export { type PlanJson, planToJson } from "./plan/plan-json.ts";
 export type { Action, Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
-export { parseSelections, type Selection } from "./plan/select.ts";
+export { parseSelections, type Selection, selectImages } from "./plan/select.ts";
 export type { BaseUpdate } from "./plan/update-bases.ts";
 export type { PublishedIndex } from "./publish/publish-index.ts";
 export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
@@ -76,9 +77,10 @@ export {
   type Requirement,
 } from "./lock/lock.ts";
 export { readLock, readLockIfPresent, writeLock } from "./lock/lock-file.ts";
+export { type MergeOptions, mergeLockFiles } from "./lock/merge-lock-files.ts";
 export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
 export { parseLock } from "./lock/parse-lock.ts";
-export { withoutImages } from "./lock/remove-images.ts";
+export { removeImages, withoutImages } from "./lock/remove-images.ts";
 export { updateLock } from "./lock/update-lock.ts";
 
 // Images and registries
@@ -113,12 +115,15 @@ export { parseHostFacts } from "./host/parse-facts.ts";
 export { probeHost } from "./host/probe.ts";
 export { readHost } from "./host/read-host.ts";
 export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./launch/choose-gpus.ts";
+export { chooseLaunch, type LaunchChoice, type LaunchChoiceOptions } from "./launch/choose-launch.ts";
 export type { FleetMember } from "./launch/fleet/fleet.ts";
 export { type FleetLaunchOptions, type FleetRequests, fleetRequests } from "./launch/fleet/requests.ts";
+export { formatDocuments, formatLaunch } from "./launch/format-launch.ts";
+export { type AdvertisedNode, advertiseNode } from "./launch/labels/advertise.ts";
 export { labelFormats } from "./launch/labels/label-formats.ts";
 export { nodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
 export { launchTargets } from "./launch/launch-targets.ts";
-export { nfdCompatSpec } from "./launch/nfd-compat.ts";
+export { type NfdCompatSpecs, nfdCompatSpecs } from "./launch/nfd-compat.ts";
 export { runImage } from "./launch/run.ts";
 export { shellCommand } from "./launch/shell.ts";
 export type { FleetLaunch, FleetTarget, LaunchRequest, LaunchTarget } from "./launch/target.ts";

@@ -7,8 +7,10 @@ import type { Diagnosis, Finding } from "../doctor/diagnose.ts";
 import { examineMachine } from "../doctor/examine.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { printableReport } from "../input/printable.ts";
-import { type Style, styleFor } from "../report/style.ts";
+import { diagnosisLines, diagnosisToJson } from "../report/doctor.ts";
+import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
+import { print } from "./print.ts";
 
 export interface DoctorFlags {
   readonly json?: boolean;
@@ -16,8 +18,9 @@ export interface DoctorFlags {
 
 export async function doctor(flags: DoctorFlags, context: CommandContext): Promise<ExitCode> {
   const diagnosis = await examineMachine(context.env);
-  if (flags.json) context.out(`${JSON.stringify(toJson(diagnosis), null, 2)}\n`);
-  else context.out(printableReport(describe(diagnosis, styleFor(context.terminal.color.out))));
+  print(context, flags, diagnosisToJson(diagnosis), () =>
+    printableReport(diagnosisLines(diagnosis, styleFor(context.terminal.color.out))),
+  );
   return exitCodeOf(diagnosis);
 }
 
@@ -25,23 +28,4 @@ function exitCodeOf({ host, engine }: Diagnosis): ExitCode {
   const ill = (findings: readonly Finding[]) => findings.some(({ state }) => state === "problem");
   if (ill(host)) return exitCodes.host;
   return ill(engine) ? exitCodes.engine : exitCodes.ok;
-}
-
-function toJson({ host, engine }: Diagnosis) {
-  const checks = [...host, ...engine].map(({ check, state, code = null, message, fix = null }) => ({
-    check,
-    state,
-    code,
-    message,
-    fix,
-  }));
-  return { schemaVersion: 1, checks };
-}
-
-function describe({ host, engine }: Diagnosis, style: Style): readonly string[] {
-  const paint = { ok: style.good, problem: style.bad, unknown: style.warn };
-  return [...host, ...engine].flatMap(({ check, state, code, message, fix }) => [
-    `${paint[state](state.padEnd(9))}${check.padEnd(9)}${code === undefined ? "" : `${code}: `}${message}`,
-    ...(fix === undefined ? [] : [`${" ".repeat(18)}fix: ${fix}`]),
-  ]);
 }

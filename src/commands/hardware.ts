@@ -1,6 +1,6 @@
 /** `imgmatch hardware [cuda|gpu|cpu] [name]`: what the tables say, which is what every check goes by. */
 
-import { assertNever, type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { assertNever, type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { marchNames } from "../hardware/cpu-marches.ts";
 import { cudaToolkits } from "../hardware/cuda-toolkits.ts";
@@ -10,28 +10,28 @@ import { suggest, suggestMarch } from "../matrix/suggest.ts";
 import { reportHardware } from "../report/hardware.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
+import { print } from "./print.ts";
 
 export interface HardwareFlags {
-  readonly args: readonly string[];
+  readonly kind?: string;
+  /** One of them. */
+  readonly name?: string;
   readonly json?: boolean;
 }
 
-export async function hardware({ args, json }: HardwareFlags, context: CommandContext): Promise<ExitCode> {
-  const [kind, name] = args;
+export async function hardware(flags: HardwareFlags, context: CommandContext): Promise<ExitCode> {
+  const { kind, name } = flags;
   if (kind !== undefined && !isKind(kind)) {
     const near = suggest(kind, hardwareKinds);
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `${JSON.stringify(kind)} is no kind of hardware`,
-      fix: `${near === null ? "" : `did you mean ${near}? `}write one of ${hardwareKinds.join(", ")}`,
-    });
+    throw usageError(
+      `${JSON.stringify(kind)} is no kind of hardware`,
+      `${near === null ? "" : `did you mean ${near}? `}write one of ${hardwareKinds.join(", ")}`,
+    );
   }
   const report = await describeHardware(kind, name);
   if (report === null) throw unknownName(kind ?? "cpu", name ?? "");
   const { color, columns } = context.terminal;
-  context.out(
-    json ? `${JSON.stringify(report, null, 2)}\n` : reportHardware(report, styleFor(color.out), columns),
-  );
+  print(context, flags, report, () => reportHardware(report, styleFor(color.out), columns));
   return exitCodes.ok;
 }
 
@@ -41,11 +41,10 @@ function isKind(text: string): text is HardwareKind {
 
 function unknownName(kind: HardwareKind, name: string): ImgmatchError {
   const near = (kind === "cpu" ? suggestMarch : suggest)(name, knownNames(kind));
-  return new ImgmatchError({
-    code: "USAGE",
-    message: `nothing is known about ${kind} ${JSON.stringify(name)}`,
-    fix: `${near === null ? "" : `did you mean ${near}? `}imgmatch hardware ${kind} lists what is known`,
-  });
+  return usageError(
+    `nothing is known about ${kind} ${JSON.stringify(name)}`,
+    `${near === null ? "" : `did you mean ${near}? `}imgmatch hardware ${kind} lists what is known`,
+  );
 }
 
 /** Products are too many, and too much alike, to guess among. */

@@ -6,7 +6,8 @@ import type { OpenProgress } from "../inspect/image/opened-image.ts";
 import { inspectionLines } from "../report/inspection.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
-import { type RegistryFlags, registryFor } from "./registry-options.ts";
+import { type RegistryFlags, registryFor } from "./flags/registry.ts";
+import { print } from "./print.ts";
 
 export interface InspectFlags extends RegistryFlags {
   /** Reference, image of the engine, archive, layout or folder. */
@@ -35,11 +36,9 @@ export async function inspect(flags: InspectFlags, context: CommandContext): Pro
     ...(flags.from === undefined ? {} : { from: flags.from }),
   }).finally(progress.clear);
   const shown = { ...inspection, image: flags.image };
-  if (flags.json) context.out(`${JSON.stringify(shown, null, 2)}\n`);
-  else {
-    const style = styleFor(context.terminal.color.out);
-    context.out(`${inspectionLines(shown, { allFiles: flags.files === true, style }).join("\n")}\n`);
-  }
+  const style = styleFor(context.terminal.color.out);
+  const lines = () => inspectionLines(shown, { allFiles: flags.files === true, style });
+  print(context, flags, shown, () => `${lines().join("\n")}\n`);
   return exitCodes.ok;
 }
 

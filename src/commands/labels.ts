@@ -1,13 +1,14 @@
 /** `imgmatch labels`: what this node should advertise, in the words of one system. */
 
-import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { advertiseNode } from "../launch/labels/advertise.ts";
 import { isLabelFormat, labelFormats } from "../launch/labels/label-formats.ts";
-import { nodeLabels, resolvedLabel } from "../launch/labels/vocabulary.ts";
-import { sortedEntries } from "../oci/text-order.ts";
-import { resolveImage } from "../resolve/resolve.ts";
+import { nodeLabels } from "../launch/labels/vocabulary.ts";
+import { unaskedLines } from "../report/answer.ts";
 import type { CommandContext } from "./context.ts";
-import { hostFor } from "./host-options.ts";
-import { type QuestionFlags, readQuestion, tellUnasked } from "./question.ts";
+import { hostFor } from "./flags/host.ts";
+import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import { tell } from "./print.ts";
 
 export interface LabelsFlags extends QuestionFlags {
   readonly format?: string;
@@ -17,32 +18,25 @@ export interface LabelsFlags extends QuestionFlags {
 export async function labels(flags: LabelsFlags, context: CommandContext): Promise<ExitCode> {
   const format = flags.format ?? (flags.json ? "json" : "kubernetes");
   if (!isLabelFormat(format)) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `${JSON.stringify(format)} is no format of labels`,
-      fix: `use one of: ${Object.keys(labelFormats).join(", ")}`,
-    });
+    throw usageError(
+      `${JSON.stringify(format)} is no format of labels`,
+      `use one of: ${Object.keys(labelFormats).join(", ")}`,
+    );
   }
-  const { host, resolved } = await readNode(flags, context);
-  const all = { ...nodeLabels(host), ...resolved };
-  const sorted = Object.fromEntries(sortedEntries(all));
-  context.out(labelFormats[format].write(sorted, host));
+  const { host, labels } = await readNode(flags, context);
+  context.out(labelFormats[format].write(labels, host));
   return exitCodes.ok;
 }
 
 /** A fleet is asked only where one is named: a node without a lock has labels too. */
 async function readNode(flags: LabelsFlags, context: CommandContext) {
-  if (flags.lock === undefined && flags.from === undefined)
-    return { host: await hostFor(flags, context), resolved: {} };
-  const { lock, host, options } = await readQuestion(flags, context);
-  const resolution = resolveImage(lock, host, options);
-  tellUnasked(resolution, context);
-  const { match } = resolution;
-  const tag = match === null ? undefined : lock.images[match.cell]?.tag;
-  if (tag === undefined) {
-    context.err("no image of the lock fits this node: it advertises none\n");
-    return { host, resolved: {} };
+  if (flags.lock === undefined && flags.from === undefined) {
+    const host = await hostFor(flags, context);
+    return { host, labels: nodeLabels(host) };
   }
-  const { key, value } = resolvedLabel(lock.name, tag);
-  return { host, resolved: { [key]: value } };
+  const { lock, host, options } = await readQuestion(flags, context);
+  const { labels, resolution } = advertiseNode(lock, host, options);
+  tell(unaskedLines(resolution), context);
+  if (resolution.match === null) tell(["no image of the lock fits this node: it advertises none"], context);
+  return { host, labels };
 }

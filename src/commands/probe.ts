@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { describeHostFacts, formatHostFacts } from "../host/format-facts.ts";
 import { printableReport } from "../input/printable.ts";
 import type { CommandContext } from "./context.ts";
-import { type HostFlags, hostFor } from "./host-options.ts";
+import { type HostFlags, hostFor } from "./flags/host.ts";
 
 export interface ProbeFlags extends HostFlags {
   readonly json?: boolean;

@@ -1,12 +1,12 @@
 /** `imgmatch render`: writes one Dockerfile per cell that can be built. */
 
-import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
 import { checkFleet, type RenderedFleet, renderFleet } from "../fleet/render-fleet.ts";
-import { hasDrift } from "../render/drift.ts";
-import { printableReport } from "../input/printable.ts";
+import { driftError, hasDrift } from "../render/drift.ts";
 import { count } from "../report/table.ts";
 import type { CommandContext } from "./context.ts";
-import { type FleetFlags, openFleetFor } from "./fleet-options.ts";
+import { type FleetFlags, openFleetFor } from "./flags/fleet.ts";
+import { print, tell } from "./print.ts";
 
 export interface RenderFlags extends FleetFlags {
   /** Fail on drift instead of writing. */
@@ -26,43 +26,30 @@ export async function render(flags: RenderFlags, context: CommandContext): Promi
   const { orphans } = drift;
   const written = [...new Set([...drift.missing, ...drift.changed])].sort();
   const removed = flags.prune ? orphans : [];
-  if (flags.json) {
-    const answer = {
-      schemaVersion: 1,
-      rendered,
-      written,
-      removed,
-      orphans: flags.prune ? [] : orphans,
-    };
-    context.out(`${JSON.stringify(answer, null, 2)}\n`);
-    return exitCodes.ok;
-  }
-  context.out(
-    `${count(rendered, "Dockerfile")}: ${written.length} written, ${rendered - written.length} unchanged${removed.length > 0 ? `, ${removed.length} removed` : ""}\n`,
+  const tail = removed.length > 0 ? `, ${removed.length} removed` : "";
+  print(
+    context,
+    flags,
+    { schemaVersion: 1, rendered, written, removed, orphans: flags.prune ? [] : orphans },
+    () =>
+      `${count(rendered, "Dockerfile")}: ${written.length} written, ${rendered - written.length} unchanged${tail}\n`,
   );
-  if (!flags.prune) {
-    for (const path of orphans)
-      context.err(printableReport([`${path} belongs to no cell; --prune removes it`]));
-  }
+  if (!flags.prune && !flags.json)
+    tell(
+      orphans.map((path) => `${path} belongs to no cell; --prune removes it`),
+      context,
+    );
   return exitCodes.ok;
 }
 
-function check({ drift, rendered }: RenderedFleet, { json }: RenderFlags, context: CommandContext): ExitCode {
-  if (json) context.out(`${JSON.stringify({ schemaVersion: 1, rendered, ...drift }, null, 2)}\n`);
-  if (!hasDrift(drift)) {
-    if (!json) context.out(`${count(rendered, "Dockerfile")} up to date\n`);
-    return exitCodes.ok;
-  }
-  if (json) return exitCodes.failed;
-  const list = [
-    ...drift.missing.map((path) => `${path} is missing`),
-    ...drift.changed.map((path) => `${path} differs`),
-    ...drift.orphans.map((path) => `${path} belongs to no cell`),
-  ];
-  throw new ImgmatchError({
-    code: "RENDER_DRIFT",
-    message: `${count(list.length, "Dockerfile")} out of date:`,
-    details: list.map((line) => `  ${line}`),
-    fix: drift.orphans.length > 0 ? "run imgmatch render --prune" : "run imgmatch render",
-  });
+function check({ drift, rendered }: RenderedFleet, flags: RenderFlags, context: CommandContext): ExitCode {
+  const isCurrent = !hasDrift(drift);
+  if (!isCurrent && !flags.json) throw driftError(drift);
+  print(
+    context,
+    flags,
+    { schemaVersion: 1, rendered, ...drift },
+    () => `${count(rendered, "Dockerfile")} up to date\n`,
+  );
+  return isCurrent ? exitCodes.ok : exitCodes.failed;
 }

@@ -2,12 +2,14 @@
 
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
-import { printableReport } from "../input/printable.ts";
+import { unaskedLines } from "../report/answer.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
+import { noMatch } from "../resolve/no-match.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 import type { CommandContext } from "./context.ts";
-import { noMatch, type QuestionFlags, readQuestion, tellUnasked } from "./question.ts";
+import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import { print, tell } from "./print.ts";
 
 export interface ResolveFlags extends QuestionFlags {
   readonly json?: boolean;
@@ -16,20 +18,15 @@ export interface ResolveFlags extends QuestionFlags {
 export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
-  tellUnasked(resolution, context);
+  const { match, rejected } = resolution;
+  tell(unaskedLines(resolution), context);
   if (flags.explain) {
     const { explainResolution } = await import("../resolve/explain.ts");
-    context.err(printableReport(explainResolution(lock, host, options)));
+    tell(explainResolution(lock, host, options), context);
   }
-  if (flags.json) {
-    context.out(`${JSON.stringify(resolution, null, 2)}\n`);
-    return exitCodeOf(resolution);
-  }
-  if (resolution.match !== null) {
-    context.out(answerLine(resolution.match.reference));
-    return exitCodes.ok;
-  }
-  throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
+  if (match === null && !flags.json) throw noMatch(nearestFirst(lock, rejected, host, options), flags);
+  print(context, flags, resolution, () => (match === null ? "" : answerLine(match.reference)));
+  return exitCodeOf(resolution);
 }
 
 /** The whole of standard output: it becomes an argument of another program, and its type says that it is nothing else. */

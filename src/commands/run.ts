@@ -1,14 +1,17 @@
 /** `imgmatch run`: resolves, then runs the image with docker. Exits as the container does. */
 
-import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
+import { exitCodes, usageError } from "../errors.ts";
 import { runImage } from "../launch/run.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
 import { shellCommand } from "../launch/shell.ts";
 import { docker } from "../launch/targets/docker.ts";
-import { neededRequirement } from "../lock/needed-requirement.ts";
+import { unaskedLines } from "../report/answer.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
+import { noMatch } from "../resolve/no-match.ts";
 import { resolveImage } from "../resolve/resolve.ts";
 import type { CommandContext } from "./context.ts";
-import { noMatch, type QuestionFlags, readQuestion, tellUnasked } from "./question.ts";
+import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import { print, tell } from "./print.ts";
 
 export interface RunFlags extends QuestionFlags {
   /** Arguments for the container's program. */
@@ -17,38 +20,32 @@ export interface RunFlags extends QuestionFlags {
   readonly json?: boolean;
 }
 
-export async function run(flags: RunFlags, context: CommandContext): Promise<ExitCode> {
+export async function run(flags: RunFlags, context: CommandContext): Promise<number> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
   const image = resolution.match === null ? undefined : lock.images[resolution.match.cell];
   if (resolution.match === null || image === undefined)
     throw noMatch(nearestFirst(lock, resolution.rejected, host, options));
-  tellUnasked(resolution, context);
+  tell(unaskedLines(resolution), context);
   if (flags.host !== undefined && !flags.dryRun) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: "run starts the image here, and --host speaks of another machine",
-      fix: "leave --host out, or add --dry-run to see the command for that machine",
-    });
+    throw usageError(
+      "run starts the image here, and --host speaks of another machine",
+      "leave --host out, or add --dry-run to see the command for that machine",
+    );
   }
+  const { reference } = resolution.match;
   const request = {
-    reference: resolution.match.reference,
+    reference,
     requires: neededRequirement(image),
     host,
     args: flags.args,
     interactive: true,
-    tty: context.terminal.interactive,
   };
   if (flags.dryRun) {
-    const command = docker.command({ ...request, tty: false });
-    context.out(
-      flags.json
-        ? `${JSON.stringify({ schemaVersion: 1, argv: command.argv }, null, 2)}\n`
-        : `${shellCommand(command)}\n`,
-    );
+    const command = docker.command(request);
+    print(context, flags, { schemaVersion: 1, argv: command.argv }, () => `${shellCommand(command)}\n`);
     return exitCodes.ok;
   }
   context.takeSignals("child");
-  // The container's own exit code is the answer, whatever it is.
-  return (await runImage(docker, request)) as ExitCode;
+  return runImage(docker, { ...request, tty: context.terminal.interactive });
 }

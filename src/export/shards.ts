@@ -1,6 +1,6 @@
 /** Cells that need work, divided among the jobs of a CI run. */
 
-import { ImgmatchError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { compareText } from "../oci/text-order.ts";
 
 export interface ShardCell {
@@ -50,11 +50,10 @@ export function shardCells(cells: readonly ShardCell[], shards: number): readonl
   });
   const bytes = Buffer.byteLength(JSON.stringify({ include: made }));
   if (made.length > mostJobs || bytes > mostBytes) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `${cells.length} cells make a matrix of ${made.length} jobs and ${bytes} bytes; GitHub takes ${mostJobs} and ${mostBytes}`,
-      fix: "divide the fleet between workflows with --only",
-    });
+    throw usageError(
+      `${cells.length} cells make a matrix of ${made.length} jobs and ${bytes} bytes; GitHub takes ${mostJobs} and ${mostBytes}`,
+      "divide the fleet between workflows with --only",
+    );
   }
   return made;
 }
@@ -73,11 +72,10 @@ function splitGroup(platform: string, group: readonly ShardCell[], jobs: number)
 /** Each group at least one job and none more than it has cells; the next job goes where most cells wait for one. */
 function jobsPerGroup(sizes: readonly number[], shards: number): number[] {
   if (sizes.length > shards) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `the cells are for ${sizes.length} platforms, and each needs a job of its own; --shards is ${shards}`,
-      fix: `write --shards ${sizes.length} or more`,
-    });
+    throw usageError(
+      `the cells are for ${sizes.length} platforms, and each needs a job of its own; --shards is ${shards}`,
+      `write --shards ${sizes.length} or more`,
+    );
   }
   const jobs = sizes.map(() => 1);
   for (let left = shards - sizes.length; left > 0; left--) {

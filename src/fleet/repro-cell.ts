@@ -4,7 +4,7 @@ import type { BuildWatch, Engine } from "../build/engine.ts";
 import type { FleetSources } from "../build/fleet-builder.ts";
 import { isReady, jobOf, type ReadyCell, unreadyProblem } from "../build/jobs.ts";
 import { buildTwice, type ReproReport } from "../build/repro.ts";
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 
 export interface ReproOptions {
@@ -31,11 +31,7 @@ export async function reproduceCell(
 
 function buildable(planned: PlannedCell): ReadyCell {
   if (planned.inputs === null) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `${planned.cell.id} is not built: ${planned.reason}`,
-      fix: "imgmatch plan lists the cells",
-    });
+    throw usageError(`${planned.cell.id} is not built: ${planned.reason}`, "imgmatch plan lists the cells");
   }
   if (!isReady(planned)) throw new ImgmatchError(unreadyProblem(planned));
   return planned;

@@ -1,5 +1,6 @@
 /** What can run an image: each target is one file of `targets/` and one line here. */
 
+import { usageError } from "../errors.ts";
 import type { LaunchTarget } from "./target.ts";
 import { apptainer } from "./targets/apptainer.ts";
 import { chronos } from "./targets/chronos.ts";
@@ -33,3 +34,12 @@ export const launchTargets = {
 } as const satisfies Record<string, LaunchTarget>;
 
 export type LaunchTargetName = keyof typeof launchTargets;
+
+/** Throws `USAGE` for a name that no target has. */
+export function launchTarget(name: string): LaunchTarget {
+  if (Object.hasOwn(launchTargets, name)) return launchTargets[name as LaunchTargetName];
+  throw usageError(
+    `there is no launch target ${JSON.stringify(name)}`,
+    `use one of: ${Object.keys(launchTargets).join(", ")}`,
+  );
+}

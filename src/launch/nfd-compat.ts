@@ -8,13 +8,46 @@
  */
 
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { sortedEntries } from "../oci/text-order.ts";
+import { referenceOf } from "../resolve/resolve.ts";
 import { splitNodes, type Term } from "./fleet/fleet.ts";
 import { keys, knownComputes } from "./labels/vocabulary.ts";
 import { labelNames } from "./node-labels.ts";
 import type { Json } from "./target.ts";
 
 /** For `oras attach --artifact-type`. */
-export const nfdCompatArtifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
+const nfdCompatArtifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
+
+export interface NfdCompatSpecs {
+  /** By cell. */
+  readonly images: readonly {
+    readonly reference: string;
+    readonly artifactType: string;
+    readonly spec: Json;
+  }[];
+  /** Cells that are not built, and those that no node can run. */
+  readonly left: readonly string[];
+}
+
+/**
+ * The specification of every image of a lock.
+ *
+ * @example
+ * for (const { reference, spec } of nfdCompatSpecs(lock).images) console.log(reference, JSON.stringify(spec));
+ */
+export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
+  const all = sortedEntries(lock.images).map(([cell, image]) => ({
+    cell,
+    reference: referenceOf(lock, image),
+    spec: nfdCompatSpec(lock, cell, image),
+  }));
+  return {
+    images: all.flatMap(({ reference, spec }) =>
+      spec === null ? [] : [{ reference, artifactType: nfdCompatArtifactType, spec }],
+    ),
+    left: all.filter(({ spec }) => spec === null).map(({ cell }) => cell),
+  };
+}
 
 /** null for an image that was never built, and for one that no node can run. */
 export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Json | null {

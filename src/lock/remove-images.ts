@@ -2,6 +2,15 @@
 
 import { type Problem, throwProblems } from "../errors.ts";
 import type { Lock } from "./lock.ts";
+import { readLock } from "./lock-file.ts";
+import { updateLock } from "./update-lock.ts";
+
+/** {@link withoutImages} for the lock on disk: answers the cells, sorted. Throws too what reading and writing throw. */
+export async function removeImages(file: string, cells: readonly string[]): Promise<readonly string[]> {
+  const known = await readLock(file);
+  await updateLock(file, (lock) => withoutImages(lock ?? known, cells, file));
+  return [...new Set(cells)].sort();
+}
 
 /** Throws `CELL_NOT_FOUND` for every cell that the lock does not have; then nothing is removed. */
 export function withoutImages(lock: Lock, cells: readonly string[], file: string): Lock {

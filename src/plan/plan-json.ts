@@ -96,6 +96,23 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
   };
 }
 
+/** `imgmatch plan --explain CELL --json`: a contract. */
+export function explainedToJson(planned: PlannedCell, inputs: readonly InputComparison[]) {
+  const { cell, action, reason, tag, inputDigest, locked, moved } = planned;
+  const lockedInputDigest = locked === null ? null : locked.inputDigest;
+  return {
+    schemaVersion: 1,
+    cell: cell.id,
+    action,
+    reason,
+    tag,
+    inputDigest,
+    lockedInputDigest,
+    inputs,
+    moved,
+  };
+}
+
 function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
   const { axes, platform, tag, inputDigest, digest, requires, bases } = image;
   return {

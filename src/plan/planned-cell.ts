@@ -1,5 +1,6 @@
 /** A plan as data: every cell with what would happen to it. */
 
+import { ImgmatchError } from "../errors.ts";
 import type { LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -71,4 +72,15 @@ export interface Plan {
   readonly cells: readonly PlannedCell[];
   /** By cell. Empty where only some cells were planned. They stay in the lock until somebody prunes it. */
   readonly retired: readonly RetiredImage[];
+}
+
+/** Throws `CELL_NOT_FOUND`. */
+export function findPlanned({ cells, matrix }: Plan, id: string): PlannedCell {
+  const found = cells.find(({ cell }) => cell.id === id);
+  if (found !== undefined) return found;
+  throw new ImgmatchError({
+    code: "CELL_NOT_FOUND",
+    message: `${matrix.file} has no cell ${JSON.stringify(id)}`,
+    fix: "imgmatch plan lists the cells",
+  });
 }

@@ -1,6 +1,7 @@
 /** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Cell } from "./cell.ts";
 import { matchesAxis, matchesLabel } from "./match.ts";
@@ -89,6 +90,30 @@ function formatSelection(selection: Selection): string {
 
 function isCellSelection(selection: Selection): selection is { readonly cell: string } {
   return typeof selection.cell === "string";
+}
+
+/** A lock with the images alone that the values of `--only` mean, by what it keeps of them. Throws `SELECTION_…`. */
+export function selectImages(lock: Lock, texts: readonly string[]): Lock {
+  const axes = Object.values(lock.images).flatMap((image) => Object.keys(image.axes));
+  const selections = parseSelections(texts, [...new Set(axes)].sort());
+  if (selections.length === 0) return lock;
+  const chosen = Object.entries(lock.images).filter(([cell, image]) =>
+    selections.some((each) => selects(each, cell, image)),
+  );
+  if (chosen.length > 0) return { ...lock, images: Object.fromEntries(chosen) };
+  throw new ImgmatchError({
+    code: "SELECTION_EMPTY",
+    message: "--only selects no image of the lock",
+    fix: "imgmatch plan lists the cells",
+  });
+}
+
+function selects(selection: Selection, cell: string, { axes, platform }: LockedImage): boolean {
+  if (isCellSelection(selection)) return matchesLabel(selection.cell, cell);
+  const values: Readonly<Record<string, string>> = { ...axes, platform };
+  return Object.entries(selection).every(([axis, patterns]) =>
+    patterns.some((pattern) => matchesLabel(pattern, values[axis] ?? "")),
+  );
 }
 
 /** Whether a cell is meant. No selections mean every cell. */

@@ -1,5 +1,6 @@
 /** What differs between the rendered Dockerfiles and those on disk. */
 
+import { ImgmatchError } from "../errors.ts";
 import type { RenderedFile } from "./render.ts";
 
 export interface Drift {
@@ -25,4 +26,19 @@ export function findDrift(rendered: readonly RenderedFile[], onDisk: ReadonlyMap
 
 export function hasDrift({ missing, changed, orphans }: Drift): boolean {
   return missing.length + changed.length + orphans.length > 0;
+}
+
+/** `RENDER_DRIFT` with every file that is not as it should be. */
+export function driftError({ missing, changed, orphans }: Drift): ImgmatchError {
+  const list = [
+    ...missing.map((path) => `  ${path} is missing`),
+    ...changed.map((path) => `  ${path} differs`),
+    ...orphans.map((path) => `  ${path} belongs to no cell`),
+  ];
+  return new ImgmatchError({
+    code: "RENDER_DRIFT",
+    message: `${list.length} Dockerfile${list.length === 1 ? "" : "s"} out of date:`,
+    details: list,
+    fix: orphans.length > 0 ? "run imgmatch render --prune" : "run imgmatch render",
+  });
 }

@@ -8,6 +8,7 @@ import { describeMeasured } from "./describe-measured.ts";
 import type { FindCells } from "./existing-cells.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
 import { misfit } from "./misfit.ts";
+import { wantsCpu } from "./options.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkCpu } from "./rules/cpu.ts";
@@ -81,11 +82,25 @@ const triedDigest = `sha256:${"0".repeat(64)}` as const;
 
 type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
 
+/** What no host changes: a user's own wish, and whether the image is there. */
+const hostless = [
+  ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
+  ({ requires }, options) => checkKind(requires.cuda !== null, options),
+  ({ digest }) => checkBuilt(digest),
+] as const satisfies readonly ((image: JudgedImage, options: JudgeOptions) => Misfit | null)[];
+
+/** Whether some host could get this image as the answer. */
+export function isEligible(image: JudgedImage, options: JudgeOptions): boolean {
+  return hostless.every((rule) => rule(image, options) === null);
+}
+
 /** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers; the GPUs come last. */
 const rules: readonly Rule[] = [
-  ({ axes }, _host, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
-  ({ requires }, _host, options) => checkKind(requires.cuda !== null, options),
-  ({ digest }) => checkBuilt(digest),
+  ...hostless.map(
+    (rule): Rule =>
+      (image, _host, options) =>
+        rule(image, options),
+  ),
   ({ platform }, host) => checkPlatform(platform, host),
   ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
   // Features of another architecture are no lack of this CPU.
@@ -117,11 +132,6 @@ function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: JudgeOptions): Mis
   return misfit("PIN_MISMATCH", "has no GPU code, an image with is asked for (--require-gpu)", [
     { text: "leave --require-gpu out", remedy: { kind: "option", leaveOut: "requireGpu" } },
   ]);
-}
-
-/** `--pin cuda=none` asks for a CPU image as clearly as `--cpu` does. */
-function wantsCpu({ cpuOnly, pins }: JudgeOptions): boolean {
-  return cpuOnly === true || pins?.cuda?.text === "none";
 }
 
 type Misfits = readonly [Misfit, ...Misfit[]];

@@ -12,3 +12,9 @@ export interface ResolveOptions {
   /** Steps of the order to look at first, in place of the lock's own: see `orderBy`. */
   readonly prefer?: readonly string[];
 }
+
+/** Whether an image without GPU code is what is asked for: `--pin cuda=none` says so as clearly as `--cpu` does. */
+export function wantsCpu({ cpuOnly, pins }: Pick<ResolveOptions, "cpuOnly" | "pins">): boolean {
+  const pin = pins?.cuda;
+  return cpuOnly === true || (typeof pin === "string" ? pin : pin?.text) === "none";
+}

@@ -1,6 +1,6 @@
 /** Pins: what the user fixes by hand, `axis=value`. A value is exact text, a glob, a version prefix or a semver range. */
 
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { misfit } from "./misfit.ts";
 import type { Misfit } from "./verdict.ts";
@@ -29,17 +29,32 @@ export async function compilePins(pairs: Readonly<Record<string, string>>): Prom
   return pins;
 }
 
+/** Reads `axis=value`, as `--pin` has it. Throws `USAGE` for what is none, and for two values of one axis. */
+export function parsePins(texts: readonly string[]): Readonly<Record<string, string>> {
+  const pairs: Record<string, string> = {};
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    if (at < 1 || at === text.length - 1)
+      throw usageError(`--pin ${text} is not axis=value`, "write --pin python=3.12");
+    const [axis, value] = [text.slice(0, at), text.slice(at + 1)];
+    if (Object.hasOwn(pairs, axis) && pairs[axis] !== value) {
+      throw usageError(
+        `--pin ${axis}=${pairs[axis]} and --pin ${axis}=${value} contradict each other`,
+        `pin ${axis} once: a value, a pattern with * or a version range`,
+      );
+    }
+    pairs[axis] = value;
+  }
+  return pairs;
+}
+
 /** Pins given as text, for callers that stay synchronous: everything but ranges. Throws `USAGE` for a range. */
 export function plainPins(pairs: Readonly<Record<string, string | Pin>>): Pins {
   return Object.fromEntries(
     Object.entries(pairs).map(([axis, pin]) => {
       if (typeof pin !== "string") return [axis, pin];
       if (isRange(pin)) {
-        throw new ImgmatchError({
-          code: "USAGE",
-          message: `pin ${axis}=${pin} is a range`,
-          fix: "make matchers of ranges first: compilePins",
-        });
+        throw usageError(`pin ${axis}=${pin} is a range`, "make matchers of ranges first: compilePins");
       }
       return [axis, plainPin(pin)];
     }),
@@ -107,11 +122,10 @@ async function compileRange(axis: string, text: string): Promise<Pin> {
   const { default: semver } = await import("semver");
   const range = semver.validRange(text, { loose: true });
   if (range === null) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `pin ${axis}=${text} is neither a value, a pattern with * nor a version range`,
-      fix: `for example ${axis}=12.8, ${axis}=12.* or "${axis}=>=12.4 <13"`,
-    });
+    throw usageError(
+      `pin ${axis}=${text} is neither a value, a pattern with * nor a version range`,
+      `for example ${axis}=12.8, ${axis}=12.* or "${axis}=>=12.4 <13"`,
+    );
   }
   return {
     text,

@@ -1,6 +1,6 @@
 /** The total order among the images that fit. Named steps, so that an answer can say which one decided. */
 
-import { ImgmatchError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import {
   type Candidate,
   compareKeys,
@@ -61,11 +61,10 @@ export function explainOrder(order: readonly OrderStep[], winner: Candidate, oth
 function parsePreference(text: string): OrderStep {
   const equals = text.indexOf("=");
   if (equals < 1) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `prefer "${text}" is no step of the order`,
-      fix: `use axis=value or one of: ${Object.keys(orderSteps).join(", ")}`,
-    });
+    throw usageError(
+      `prefer "${text}" is no step of the order`,
+      `use axis=value or one of: ${Object.keys(orderSteps).join(", ")}`,
+    );
   }
   return preferredValue(text.slice(0, equals), text.slice(equals + 1));
 }

@@ -1,6 +1,6 @@
 /** Which image of a lock fits a host best, and why the others do not. */
 
-import { ImgmatchError, InternalError } from "../errors.ts";
+import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference } from "../oci/immutable-reference.ts";
@@ -89,11 +89,10 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
 
 /** Nobody can have both. */
 export function twoKinds(): ImgmatchError {
-  return new ImgmatchError({
-    code: "USAGE",
-    message: "--cpu asks for an image without GPU code, --require-gpu for one with",
-    fix: "leave one of them out",
-  });
+  return usageError(
+    "--cpu asks for an image without GPU code, --require-gpu for one with",
+    "leave one of them out",
+  );
 }
 
 /** `repo:tag@sha256:…`; the digest alone decides what is pulled. Without it for an image that was never built. */

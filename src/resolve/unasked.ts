@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
-import type { ResolveOptions } from "./options.ts";
+import { type ResolveOptions, wantsCpu } from "./options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { explainOrder } from "./rank.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
@@ -43,8 +43,7 @@ function findUnusedGpus(
   const { nvidia } = viewHost(host);
   if (winner === undefined || winner.image.requires.cuda !== null) return null;
   if (nvidia === null || nvidia.driverText === null || nvidia.gpus.length === 0) return null;
-  const pin = options.pins?.cuda;
-  if (options.cpuOnly === true || (typeof pin === "string" ? pin : pin?.text) === "none") return null;
+  if (wantsCpu(options)) return null;
   const gpus = nvidia.gpus.map(({ label }) => label);
   const later = ranked.find(({ image }) => image.requires.cuda !== null);
   if (later !== undefined) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { labelFormats } from "../../src/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/launch/labels/vocabulary.ts";
-import { nfdCompatSpec } from "../../src/launch/nfd-compat.ts";
+import { nfdCompatSpec, nfdCompatSpecs } from "../../src/launch/nfd-compat.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { timeoutMs } from "../properties/support/runs.ts";
@@ -61,3 +61,14 @@ function specOf(write: () => unknown): Spec | null {
     throw error;
   }
 }
+
+it("there is one for every image that is built, and the others are named", () => {
+  const lock = lockOf({ b: image(), a: image(), c: image({ digest: null }) });
+  const { images, left } = nfdCompatSpecs(lock);
+  expect(images.map(({ reference }) => reference.split("@")[0])).toEqual([
+    `${lock.repository}:a`,
+    `${lock.repository}:b`,
+  ]);
+  expect(images[0]).toMatchObject({ artifactType: "application/vnd.nfd.image-compatibility.v1alpha1" });
+  expect(left).toEqual(["c"]);
+});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { selectCells } from "../../src/plan/plan.ts";
-import { parseSelections } from "../../src/plan/select.ts";
+import { parseSelections, selectImages } from "../../src/plan/select.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
 import { cudaEntry, expand } from "../support/matrices.ts";
 
 const cells = expand(
@@ -65,5 +66,28 @@ describe("--only", () => {
     expect(() => select("cdua=none")).toThrow('--only names an unknown axis "cdua"');
     expect(() => select("cuda=")).toThrow('"cuda=" in --only cuda= is not axis=value');
     expect(() => select("cuda=none,")).toThrow("is not axis=value");
+  });
+});
+
+describe("--only on a lock", () => {
+  const lock = lockOf({
+    one: image({ axes: { cuda: "12.8.1", python: "3.12" } }),
+    two: image({ axes: { cuda: "12.8.1", python: "3.11" }, platform: "linux/arm64" }),
+    "three-cpu": image({ axes: { cuda: "none", python: "3.12" } }),
+  });
+  const chosen = (...texts: string[]) => Object.keys(selectImages(lock, texts).images);
+
+  test.each<[string[], string[]]>([
+    [[], ["one", "two", "three-cpu"]],
+    [["cuda=12.8,python=3.12"], ["one"]],
+    [
+      ["three-*", "platform=linux/arm64"],
+      ["two", "three-cpu"],
+    ],
+  ])("%j means %j", (texts, cells) => expect(chosen(...texts)).toEqual(cells));
+
+  test("a selection without an image, and an axis that none has", () => {
+    expect(() => chosen("python=2")).toThrow(expect.objectContaining({ code: "SELECTION_EMPTY" }));
+    expect(() => chosen("os=debian")).toThrow(expect.objectContaining({ code: "SELECTION_INVALID" }));
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
-import { compilePins } from "../../src/resolve/pins.ts";
+import { compilePins, parsePins } from "../../src/resolve/pins.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
 import { cpuHost } from "./support/hosts.ts";
 import { image, lockOf } from "./support/locks.ts";
@@ -70,4 +70,20 @@ describe("pins", () => {
     expect(call).toThrow(expect.objectContaining({ code: "PIN_UNKNOWN", exitCode: 2 }));
     expect(call).toThrow("pin one of: cuda, march, python");
   });
+});
+
+describe("axis=value", () => {
+  it("is read up to the first sign of equality", () => {
+    expect(parsePins(["cuda=>=12.4", "python=3.12", "python=3.12"])).toEqual({
+      cuda: ">=12.4",
+      python: "3.12",
+    });
+  });
+
+  it.each([[["python"]], [["=3.12"]], [["python="]], [["python=3.12", "python=3.11"]]])(
+    "%j is refused",
+    (texts) => {
+      expect(() => parsePins(texts)).toThrow(expect.objectContaining({ code: "USAGE" }));
+    },
+  );
 });

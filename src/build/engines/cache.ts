@@ -1,7 +1,7 @@
 /** Where engines take build cache from and put it to: references with `{cell}`, so that each cell has its own. */
 
 import { createHash } from "node:crypto";
-import { ImgmatchError } from "../../errors.ts";
+import { usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 
 export interface CacheOptions {
@@ -20,11 +20,10 @@ export function checkCache({ from, to }: CacheOptions): void {
     try {
       parseImageReference(cacheReference(reference, "cell"));
     } catch {
-      throw new ImgmatchError({
-        code: "USAGE",
-        message: `${JSON.stringify(reference)} is not the reference of a build cache`,
-        fix: "write registry.example.com/cache:{cell}, with {cell} where each cell is to have its own",
-      });
+      throw usageError(
+        `${JSON.stringify(reference)} is not the reference of a build cache`,
+        "write registry.example.com/cache:{cell}, with {cell} where each cell is to have its own",
+      );
     }
   }
 }

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { SessionSecret } from "../../docker/session.ts";
-import { ImgmatchError } from "../../errors.ts";
+import { ImgmatchError, usageError } from "../../errors.ts";
 import { errnoMessage, readBounded } from "../../io/files.ts";
 import { inputLimits } from "../../input/limits.ts";
 
@@ -58,5 +58,5 @@ async function readSecret(path: string): Promise<Uint8Array> {
 }
 
 function usage(message: string): ImgmatchError {
-  return new ImgmatchError({ code: "USAGE", message, fix: "write --secret id=token,env=NPM_TOKEN" });
+  return usageError(message, "write --secret id=token,env=NPM_TOKEN");
 }

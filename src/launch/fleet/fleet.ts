@@ -4,7 +4,9 @@ import { ImgmatchError } from "../../errors.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { compareFirst } from "../../oci/text-order.ts";
-import { checkPins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
+import { isEligible } from "../../resolve/judge.ts";
+import { wantsCpu } from "../../resolve/options.ts";
+import { plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
 import { keys } from "../labels/vocabulary.ts";
@@ -100,17 +102,8 @@ function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [stri
   const pins = plainPins(options.pins ?? {});
   requireKnownAxes(pins, lock.images);
   return Object.entries(lock.images)
-    .filter(([, { axes, digest, requires }]) => {
-      const wanted = requires.cuda === null ? options.requireGpu !== true : options.cpuOnly !== true;
-      return digest !== null && wanted && checkPins(axes, pins) === null;
-    })
+    .filter(([, image]) => isEligible(image, { ...options, pins }))
     .sort(compareFirst);
-}
-
-/** As the judge sees it: `--pin cuda=none` asks for a CPU image as clearly as `--cpu` does. */
-function wantsCpu({ cpuOnly, pins }: ResolveOptions): boolean {
-  const pin = pins?.cuda;
-  return cpuOnly === true || (typeof pin === "string" ? pin : pin?.text) === "none";
 }
 
 /** A node with usable GPUs has one. */

@@ -9,7 +9,7 @@ import { contextTar, dockerfileName } from "../../../docker/context-tar.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { createScratch } from "../../../docker/scratch.ts";
 import { openSession } from "../../../docker/session.ts";
-import { ImgmatchError } from "../../../errors.ts";
+import { ImgmatchError, usageError } from "../../../errors.ts";
 import { digestOf } from "../../../oci/digest.ts";
 import type { CredentialStore } from "../../../registry/credential.ts";
 import { noCredentials } from "../../../registry/credentials.ts";
@@ -192,11 +192,10 @@ function variableQuery(
 
 function requireInline({ to }: CacheOptions): void {
   if (to.every((one) => one === inlineCache)) return;
-  throw new ImgmatchError({
-    code: "USAGE",
-    message: "the docker engine writes build cache into its images only",
-    fix: "write --cache-to inline, or build with --engine buildx",
-  });
+  throw usageError(
+    "the docker engine writes build cache into its images only",
+    "write --cache-to inline, or build with --engine buildx",
+  );
 }
 
 async function runBuild(

@@ -1,6 +1,6 @@
 /** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
 
-import { ImgmatchError } from "../../../errors.ts";
+import { usageError } from "../../../errors.ts";
 import type { FleetBuilder } from "../../fleet-builder.ts";
 import { adviceFor } from "../advice.ts";
 import { connectDocker } from "../../../docker/api.ts";
@@ -37,11 +37,10 @@ export async function createPulumiBuilder(options: PulumiBuilderOptions): Promis
 /** Pulumi: letters, digits, `_`, `-` and `.`, at most 100. A hyphen at the start would be an option of its program. */
 function requireStackName(stack: string): void {
   if (/^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}$/.test(stack)) return;
-  throw new ImgmatchError({
-    code: "USAGE",
-    message: `--stack ${JSON.stringify(stack)} is no name of a stack`,
-    fix: "use at most 100 letters, digits and _ . - in it; the organization is that of pulumi org set-default",
-  });
+  throw usageError(
+    `--stack ${JSON.stringify(stack)} is no name of a stack`,
+    "use at most 100 letters, digits and _ . - in it; the organization is that of pulumi org set-default",
+  );
 }
 
 async function createSizeLookup(env: Environment): Promise<(name: string) => Promise<number | null>> {

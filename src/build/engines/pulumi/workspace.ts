@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import type { Environment } from "../../../docker/endpoint.ts";
-import { ImgmatchError } from "../../../errors.ts";
+import { ImgmatchError, usageError } from "../../../errors.ts";
 import { isErrno } from "../../../io/files.ts";
 import { makeProjectFolder } from "../../../io/project-folder.ts";
 import { digestOf } from "../../../oci/digest.ts";
@@ -113,11 +113,10 @@ export async function readState(stack: automation.Stack): Promise<StackState> {
   const foreign = resources.filter(({ type }) => type !== imageType && !ownTypes.includes(type));
   const images = resources.filter(({ type }) => type === imageType);
   if (foreign.length > 0) {
-    throw new ImgmatchError({
-      code: "USAGE",
-      message: `the stack ${stack.name} has ${foreign.length} resources of another program, the first being ${foreign[0]?.urn}: an update would remove them`,
-      fix: "name another stack with --stack, or put ImageFleet of imgmatch/pulumi into that program",
-    });
+    throw usageError(
+      `the stack ${stack.name} has ${foreign.length} resources of another program, the first being ${foreign[0]?.urn}: an update would remove them`,
+      "name another stack with --stack, or put ImageFleet of imgmatch/pulumi into that program",
+    );
   }
   if ((state.pending_operations ?? []).length > 0) {
     await stack.importStack({ ...exported, deployment: { ...state, pending_operations: [] } });

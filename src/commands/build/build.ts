@@ -1,0 +1,142 @@
+/** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
+
+import { engineTraits } from "../../build/engines/engine-traits.ts";
+import type { StackPreview } from "../../build/fleet-builder.ts";
+import {
+  type ExitCode,
+  exitCodes,
+  type Problem,
+  problemCodes,
+  throwProblems,
+  usageError,
+} from "../../errors.ts";
+import type { Fleet } from "../../fleet/open-fleet.ts";
+import { readRevision } from "../../io/revision.ts";
+import { planToJson } from "../../plan/plan-json.ts";
+import type { Plan } from "../../plan/planned-cell.ts";
+import type { Selection } from "../../plan/select.ts";
+import { describeNothing } from "../../report/build.ts";
+import { reportPlan, summarise } from "../../report/plan.ts";
+import { styleFor } from "../../report/style.ts";
+import type { CommandContext } from "../context.ts";
+import { fleetBuilderFor, requirePush } from "../flags/engine.ts";
+import { lockFileOf, parseReplacements } from "../flags/fleet.ts";
+import { planFor } from "../flags/plan.ts";
+import { registryFor } from "../flags/registry.ts";
+import { print } from "../print.ts";
+import { tellProblem } from "../tell-problem.ts";
+import { type BuildFlags, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
+import { tellIndex } from "./tell-index.ts";
+
+export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  checkIndexFlags(flags);
+  if (!flags.dryRun) requirePush(flags, flags.push ?? false);
+  const problems: Problem[] = [];
+  const onProblem = (problem: Problem) => {
+    problems.push(problem);
+    tellProblem(problem, context);
+  };
+  const { fleet, only, plan } = await planFor(flags, context, { onProblem, writes: !flags.dryRun });
+  const conflicts = await foundConflicts(plan, flags, context);
+  if (flags.dryRun) {
+    const stacks = await previewFor(plan, fleet, flags, context);
+    const answer = { ...planToJson(plan, problems), ...(stacks === null ? {} : { stacks }) };
+    const style = styleFor(context.terminal.color.out);
+    print(
+      context,
+      flags,
+      answer,
+      () => reportPlan(plan, style) + (stacks ?? []).map(describePreview).join(""),
+    );
+    const [unresolved] = problems;
+    for (const problem of conflicts) tellProblem(problem, context);
+    if (unresolved !== undefined) return problemCodes[unresolved.code];
+    return conflicts.length === 0 ? exitCodes.ok : exitCodes.conflict;
+  }
+  // What the index will refuse is refused before anything is built and pushed for it.
+  throwProblems(conflicts);
+  if (plan.cells.every(({ action }) => action !== "build")) {
+    const kept = plan.cells.filter(({ action }) => action === "keep").length;
+    if (flags.json) reporterFor("json", plan, context).end({ results: [], kept, interrupted: false });
+    else context.err(`${describeNothing(kept)}\n`);
+    return flags.index ? withIndex(exitCodes.ok, fleet, only, flags, context) : exitCodes.ok;
+  }
+  if (!flags.json) context.err(`${summarise(plan)}\n`);
+  const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
+  if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
+  return withIndex(exitCode, fleet, only, flags, context);
+}
+
+/** What the index that is to be written would refuse. */
+async function foundConflicts(
+  plan: Plan,
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<readonly Problem[]> {
+  if (!flags.index || flags.replaceIndex || (flags.dryRun && flags.offline)) return [];
+  const { planIndexConflicts } = await import("../../publish/index-conflicts.ts");
+  return planIndexConflicts(plan, await registryFor(flags, context));
+}
+
+function checkIndexFlags({ push, index, replaceIndex }: BuildFlags): void {
+  if (index && !push) {
+    throw usageError("--index names images in the registry, and without --push there are none", "add --push");
+  }
+  if (replaceIndex && !index) {
+    throw usageError(
+      "--replace-index is about the index, and without --index none is written",
+      "add --index",
+    );
+  }
+}
+
+/** null for engines that keep no state to compare with: they need not be there for a dry run. */
+async function previewFor(
+  plan: Plan,
+  fleet: Fleet,
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<readonly StackPreview[] | null> {
+  if (!engineTraits[flags.engine].stacks) return null;
+  const builder = await fleetBuilderFor(flags, context);
+  const push = flags.push ?? false;
+  const { previewBuilder } = await import("../../fleet/build-plan.ts");
+  return previewBuilder(builder, plan, fleet, {
+    push,
+    registry: push ? await registryFor(flags, { env: context.env }) : null,
+    revision: await readRevision(fleet.root, context.env),
+    concurrency: flags.concurrency,
+  });
+}
+
+function describePreview({ stack, changes }: StackPreview): string {
+  const parts = Object.entries(changes).map(([operation, count]) => `${count} ${operation}`);
+  return `stack ${stack}: ${parts.join(", ") || "nothing"}\n`;
+}
+
+/** Writes the index of what is published now, also where some cells failed. The first failure is the one to tell. */
+async function withIndex(
+  exitCode: ExitCode,
+  fleet: Fleet,
+  only: readonly Selection[],
+  flags: BuildFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  context.takeSignals("finish");
+  const [{ planPublished }, { publishPlanIndex }, registry] = await Promise.all([
+    import("../../fleet/publish-fleet.ts"),
+    import("../../publish/publish-plan-index.ts"),
+    // Not ended by an interruption: what is announced must be taken back.
+    registryFor(flags, { env: context.env }),
+  ]);
+  const lockFile = lockFileOf(flags);
+  const plan = await planPublished(fleet, {
+    lockFile,
+    only,
+    replaceBases: parseReplacements(flags.replaceBase),
+  });
+  const replace = flags.replaceIndex ?? false;
+  const index = await publishPlanIndex(plan, { registry, replace, signal: context.signal });
+  const written = tellIndex(index, flags, context);
+  return exitCode === exitCodes.ok ? written : exitCode;
+}

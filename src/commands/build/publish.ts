@@ -1,0 +1,27 @@
+/** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
+
+import { type ExitCode, exitCodes } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+import { lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
+import { tellIndex } from "./tell-index.ts";
+import { registryFor } from "../flags/registry.ts";
+import { type BuildFlags, exitCodeOf, runBuild } from "./run-builder.ts";
+
+export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  const { fleet, only } = await openFleetFor(flags);
+  const { publishFleet } = await import("../../fleet/publish-fleet.ts");
+  const { pushed, index } = await publishFleet(fleet, {
+    lockFile: lockFileOf(flags),
+    only,
+    replaceBases: parseReplacements(flags.replaceBase),
+    // Not ended by an interruption: what is announced must be taken back.
+    registry: await registryFor(flags, { env: context.env }),
+    replace: flags.replaceIndex ?? false,
+    push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context),
+    onIndex: () => context.takeSignals("finish"),
+    signal: context.signal,
+  });
+  const failure = pushed === null ? exitCodes.ok : exitCodeOf(pushed);
+  const done = index === null ? failure : tellIndex(index, flags, context);
+  return failure === exitCodes.ok ? done : failure;
+}

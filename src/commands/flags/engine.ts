@@ -1,0 +1,89 @@
+/** The flags that choose what builds, turned into an engine. */
+
+import { resolve } from "node:path";
+import type { Engine } from "../../build/engine.ts";
+import { type EngineName, engineTraits } from "../../build/engines/engine-traits.ts";
+import type { EngineOptions } from "../../build/engines/engines.ts";
+import type { FleetBuilder } from "../../build/fleet-builder.ts";
+import { usageError } from "../../errors.ts";
+import type { CommandContext } from "../context.ts";
+
+export interface EngineFlags {
+  readonly engine: EngineName;
+  readonly builder?: string;
+  readonly cacheFrom?: readonly string[];
+  readonly cacheTo?: readonly string[];
+  /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
+  readonly secret?: readonly string[];
+  readonly stack?: string;
+  /** PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string;
+}
+
+/** What builds one image. Throws `USAGE` for flags that do not go together, and what the engine throws when it is not there. */
+export async function engineFor(flags: EngineFlags, context: Pick<CommandContext, "env">): Promise<Engine> {
+  const options = await engineOptions(flags, context);
+  const { engines } = await import("../../build/engines/engines.ts");
+  return engines[flags.engine](options);
+}
+
+/** What builds a fleet; throws as {@link engineFor}. */
+export async function fleetBuilderFor(
+  flags: EngineFlags,
+  context: Pick<CommandContext, "env">,
+): Promise<FleetBuilder> {
+  const options = await engineOptions(flags, context);
+  const { fleetBuilders } = await import("../../build/engines/engines.ts");
+  return fleetBuilders[flags.engine](options);
+}
+
+async function engineOptions(
+  flags: EngineFlags,
+  { env }: Pick<CommandContext, "env">,
+): Promise<EngineOptions> {
+  requireOffered(flags);
+  const { builder, stack, cacheFrom: from = [], cacheTo: to = [] } = flags;
+  const [{ checkCache }, { parseSecrets }, { dockerCredentials }] = await Promise.all([
+    import("../../build/engines/cache.ts"),
+    import("../../build/engines/secrets.ts"),
+    import("../../registry/credentials.ts"),
+  ]);
+  const cache = { from, to };
+  checkCache(cache);
+  const ca = flags.ca === undefined ? undefined : resolve(flags.ca);
+  const secrets = parseSecrets(flags.secret ?? [], env);
+  return { env, credentials: dockerCredentials(env), builder, cache, secrets, ca, stack };
+}
+
+function requireOffered({
+  engine,
+  builder,
+  stack,
+  cacheFrom = [],
+  cacheTo = [],
+  secret = [],
+}: EngineFlags): void {
+  const offered = engineTraits[engine];
+  if (builder !== undefined && !offered.builders)
+    throw usageError("--builder names a builder of buildx", "add --engine buildx");
+  if (stack !== undefined && !offered.stacks)
+    throw usageError("--stack names a stack of Pulumi", "add --engine pulumi");
+  if (cacheFrom.length + cacheTo.length > 0 && !offered.cache) {
+    throw usageError(
+      `--cache-from and --cache-to are not offered with --engine ${engine}`,
+      "leave them out, or build with --engine buildx",
+    );
+  }
+  if (secret.length > 0 && !offered.secrets) {
+    throw usageError(
+      `--secret is not offered with --engine ${engine}, whose state would keep it`,
+      "build with another engine",
+    );
+  }
+}
+
+/** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
+export function requirePush({ engine }: EngineFlags, push: boolean): void {
+  if (engineTraits[engine].local || push) return;
+  throw usageError("what a buildx builder builds stays on the builder", "add --push");
+}

@@ -1,0 +1,63 @@
+/** The fleet of a command with its plan, as its flags ask for it. */
+
+import { type Problem, throwProblems } from "../../errors.ts";
+import type { Fleet } from "../../fleet/open-fleet.ts";
+import { type FindBaseDigest, planOpenFleet } from "../../fleet/plan-open-fleet.ts";
+import { refuseForeignLock } from "../../lock/foreign-lock.ts";
+import { readLockIfPresent } from "../../lock/lock-file.ts";
+import type { Plan } from "../../plan/planned-cell.ts";
+import type { Selection } from "../../plan/select.ts";
+import type { CommandContext } from "../context.ts";
+import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet.ts";
+
+export interface ExportFlags extends FleetFlags {
+  readonly kind: string;
+  /** Only for `github-matrix`. */
+  readonly shards?: number;
+  /** Only for `bake`. */
+  readonly secret?: readonly string[];
+  readonly json?: boolean;
+}
+
+export interface PlannedFleet {
+  readonly fleet: Fleet;
+  readonly only: readonly Selection[];
+  readonly plan: Plan;
+  readonly findBaseDigest: FindBaseDigest;
+}
+
+export interface PlanForOptions {
+  /** Hears what keeps a base image's digest from being known. */
+  readonly onProblem: (problem: Problem) => void;
+  /** The lock is to be written: throws where it is of another repository. */
+  readonly writes?: boolean;
+}
+
+/** Throws what opening and planning a fleet throw. */
+export async function planFor(
+  flags: FleetFlags & { readonly push?: boolean },
+  context: CommandContext,
+  { onProblem, writes = false }: PlanForOptions,
+): Promise<PlannedFleet> {
+  const { fleet, only } = await openFleetFor(flags);
+  const lock = await readLockIfPresent(lockFileOf(flags));
+  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
+  const findBaseDigest = await baseLookup(flags, context, onProblem);
+  const plan = await planOpenFleet(fleet, {
+    lock,
+    only,
+    published: flags.push ?? false,
+    replaceBases: parseReplacements(flags.replaceBase),
+    findBaseDigest,
+  });
+  return { fleet, only, plan, findBaseDigest };
+}
+
+/** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
+export async function planForExport(flags: FleetFlags, context: CommandContext): Promise<PlannedFleet> {
+  const problems: Problem[] = [];
+  const onProblem = (problem: Problem) => problems.push(problem);
+  const planned = await planFor({ ...flags, push: true }, context, { onProblem });
+  throwProblems(problems);
+  return planned;
+}

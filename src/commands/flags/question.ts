@@ -1,0 +1,60 @@
+/** The question to the resolver that several commands ask. */
+
+import { type ImgmatchError, usageError } from "../../errors.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import { type Lock, lockPath } from "../../lock/lock.ts";
+import { readLock } from "../../lock/lock-file.ts";
+import { compilePins, parsePins } from "../../resolve/pins.ts";
+import type { ResolveOptions } from "../../resolve/resolve.ts";
+import { problemLines } from "../../report/answer.ts";
+import type { CommandContext } from "../context.ts";
+import { tell } from "../print.ts";
+import { type HostFlags, hostFor } from "./host.ts";
+import type { RegistryFleetFlags } from "./registry-fleet.ts";
+
+export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
+  readonly lock?: string;
+  /** The same as `from`, without the flag. */
+  readonly reference?: string;
+  readonly pin?: readonly string[];
+  readonly cpu?: boolean;
+  readonly requireGpu?: boolean;
+  /** The explanation names the host's problems itself. */
+  readonly explain?: boolean;
+}
+
+/** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
+export async function readQuestion(
+  flags: QuestionFlags,
+  context: CommandContext,
+): Promise<{ lock: Lock; host: HostFacts; options: ResolveOptions }> {
+  const { lock, options } = await readFleetQuestion(flags, context);
+  const host = await hostFor(flags, context);
+  if (!flags.explain) tell(problemLines(host), context);
+  return { lock, host, options };
+}
+
+/** The part of a question that is about no host. */
+export async function readFleetQuestion(
+  flags: QuestionFlags,
+  context: CommandContext,
+): Promise<{ lock: Lock; options: ResolveOptions }> {
+  const lock = await readFleet(flags, context);
+  const pins = await compilePins(parsePins(flags.pin ?? []));
+  return { lock, options: { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false } };
+}
+
+async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {
+  const { reference, from = reference, lock } = flags;
+  if (from === undefined) return readLock(lock ?? lockPath);
+  if (reference !== undefined && reference !== from)
+    throw twoFleets(`${reference} or, by --from, ${from}, not both`);
+  if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);
+  // A node with a lock should not wait for the registry client to load.
+  const { readRegistryFleet } = await import("./registry-fleet.ts");
+  return readRegistryFleet(from, flags, context);
+}
+
+function twoFleets(which: string): ImgmatchError {
+  return usageError(`the fleet is ${which}`, "leave one of them out");
+}
