@@ -117,6 +117,7 @@ export const problemCodes = {
   INDEX_INCOMPLETE: failed,
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,
+  INDEX_TOO_NEW: engine,
   // what is in an image
   AUDIT_CPU_BEYOND_MARCH: failed,
   AUDIT_BASE_BEYOND_MARCH: failed,

@@ -77,7 +77,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   render: ["errors", "hardware", "lock", "matrix", "oci", "plan"],
   build: ["docker", "errors", "io", "lock", "matrix", "oci", "plan", "registry", "render"],
   inspect: ["build", "docker", "errors", "hardware", "io", "lock", "oci", "registry"],
-  publish: ["build", "errors", "inspect", "lock", "oci", "plan", "registry", "render"],
+  publish: ["build", "errors", "hardware", "inspect", "lock", "oci", "plan", "registry", "render", "resolve"],
   fleet: [
     "build",
     "errors",

@@ -134,11 +134,35 @@ export function marchCompiles(march: March, compiler: "gcc" | "clang", version: 
  */
 export function cpuLevel(architecture: string, features: readonly string[]): string | null {
   const present = new Set(features);
-  const levels = Object.hasOwn(levelNames, architecture)
-    ? levelNames[architecture as keyof typeof levelNames]
-    : [];
-  const proven = levels.filter((name) => findMarch(name)?.features.every((feature) => present.has(feature)));
+  const proven = levelsOf(architecture).filter((name) =>
+    findMarch(name)?.features.every((feature) => present.has(feature)),
+  );
   return proven.at(-1) ?? null;
+}
+
+/**
+ * The lowest generic level that has all of these features, so that every CPU of the level runs code that needs them; null where no
+ * level has, or for an architecture without levels.
+ *
+ * @example
+ * levelNeeded("amd64", ["avx2", "sse2"]); // "x86-64-v3"
+ */
+export function levelNeeded(architecture: string, features: readonly string[]): string | null {
+  return levelsOf(architecture).find((name) => has(name, features)) ?? null;
+}
+
+/** The marches of the tables whose CPUs run code that needs these features. */
+export function marchesRunning(architecture: string, features: readonly string[]): readonly string[] {
+  return marchNames().filter((name) => findMarch(name)?.architecture === architecture && has(name, features));
+}
+
+function has(march: string, features: readonly string[]): boolean {
+  const own = findMarch(march)?.features ?? [];
+  return features.every((feature) => own.includes(feature));
+}
+
+function levelsOf(architecture: string): readonly string[] {
+  return Object.hasOwn(levelNames, architecture) ? levelNames[architecture as keyof typeof levelNames] : [];
 }
 
 function isRemovable(march: March, name: string): boolean {

@@ -7,8 +7,14 @@ import { compareFirst } from "../oci/text-order.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { RegistryClient } from "../registry/client.ts";
-import { type FleetIndex, type IndexedImage, indexedImage, sameImage } from "../registry/fleet-index.ts";
-import { parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
+import {
+  type FleetIndex,
+  type IndexedImage,
+  indexedImage,
+  indexFormat,
+  sameImage,
+} from "../registry/fleet-index.ts";
+import { formatsOf, parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
 
 const replaceFix = "raise the version of the matrix, or replace the index on purpose with --replace-index";
 
@@ -16,11 +22,13 @@ const replaceFix = "raise the version of the matrix, or replace the index on pur
 export interface CurrentIndex {
   readonly digest: Digest;
   readonly index: FleetIndex;
+  /** Whether all of it is written as this imgmatch writes an index. */
+  readonly isCurrent: boolean;
 }
 
 /**
- * null where there is no such tag. Throws `INDEX_CONFLICT` where it holds anything but an index that imgmatch wrote.
- * `replace`: a damaged one is read as empty.
+ * null where there is no such tag. Throws `INDEX_CONFLICT` where it holds anything but an index that imgmatch wrote, and
+ * `INDEX_TOO_NEW` where a newer one did. `replace`: a damaged one is read as empty.
  */
 export async function readCurrentIndex({
   registry,
@@ -40,12 +48,14 @@ export async function readCurrentIndex({
     });
   });
   if (stored === null) return null;
+  const isCurrent = formatsOf(stored).every((format) => format === indexFormat);
   try {
-    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
+    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference), isCurrent };
   } catch (error) {
     // An index of imgmatch that is damaged: only who replaces it may go on.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
-    return { digest: stored.top.digest, index: { name: "", version: "", prefer: [], entries: new Map() } };
+    const index = { name: "", version: "", prefer: [], entries: new Map() };
+    return { digest: stored.top.digest, index, isCurrent };
   }
 }
 

@@ -4,11 +4,13 @@ import { ImgmatchError, InternalError, throwProblems } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { type FleetIndex, formatFleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
+import { type FleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
 import { RegistryError } from "../registry/registry-error.ts";
 import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
 import { describeImages } from "./describe-images.ts";
+import { formatFleetIndex } from "./format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, readCurrentIndex } from "./index-conflicts.ts";
+import { type NativeImage, nativeImages } from "./native-images.ts";
 import { settleTag } from "./settle-tag.ts";
 
 export interface IndexRequest {
@@ -42,12 +44,17 @@ export interface PublishedIndex {
   readonly cells: number;
   /** Cells that were not in the index before. */
   readonly added: readonly string[];
+  /** Whether it had a format of before, in which runtimes see every image: it says the same in another form now. */
+  readonly reformatted: boolean;
+  /** What a plain pull of the version gets, by platform. */
+  readonly plain: readonly NativeImage[];
 }
 
 /**
  * Adds these images to the index of their version, creating it where there is none.
  *
- * An index only grows: what it says of a cell never changes under its version, and no cell vanishes. So publishers of
+ * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; one of a format of before is
+ * written in the present one. So publishers of
  * different cells can work side by side, in any order, and the last one has all. Each announces itself by a transient tag
  * `imgmatch-index-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
  *
@@ -61,16 +68,31 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const mine: FleetIndex = { name, version, prefer, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
-  const formatted = formatFleetIndex(wanted, request);
-  if (before?.digest === formatted.top.digest)
-    return { digest: before.digest, how: "unchanged", cells: wanted.entries.size, added: [] };
+  const plain = nativeImages(wanted);
+  if (before !== null && isDone(before, wanted, mine, request))
+    return {
+      digest: before.digest,
+      how: "unchanged",
+      cells: wanted.entries.size,
+      added: [],
+      reformatted: false,
+      plain,
+    };
 
   const { signal, sleep } = request;
   const own = silent("index", reference);
   try {
     await announce(registry, own, { signal, sleep });
     const settled = await settle(request, mine, own);
-    return { ...settled, how: replace && before !== null ? "replaced" : "written", added };
+    const { digest, index } = settled;
+    return {
+      digest,
+      how: replace && before !== null ? "replaced" : "written",
+      cells: index.entries.size,
+      added,
+      reformatted: before !== null && !before.isCurrent,
+      plain: nativeImages(index),
+    };
   } catch (error) {
     if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
     throw error;
@@ -104,16 +126,23 @@ function contains(index: FleetIndex, mine: FleetIndex): boolean {
   });
 }
 
-async function settle(
-  request: IndexRequest,
+/** Whether the tag holds what it should: exactly these images where they replace others, at least these otherwise. */
+function isDone(
+  now: CurrentIndex,
+  target: FleetIndex,
   mine: FleetIndex,
-  own: Announcement,
-): Promise<Pick<PublishedIndex, "digest" | "cells">> {
+  { replace = false, maxBytes }: Pick<IndexRequest, "replace" | "maxBytes">,
+): boolean {
+  if (replace) return now.digest === formatFleetIndex(target, { maxBytes }).top.digest;
+  return now.isCurrent && contains(now.index, mine);
+}
+
+async function settle(request: IndexRequest, mine: FleetIndex, own: Announcement): Promise<CurrentIndex> {
   const { reference, replace = false } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
+    if (now !== null && isDone(now, target, mine, request)) return null;
     const { top, parts } = formatFleetIndex(target, request);
-    if (now !== null && (replace ? now.digest === top.digest : contains(now.index, mine))) return null;
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
     return { manifest: top, parts };
   };
@@ -121,7 +150,7 @@ async function settle(
   const settled = await settleTag({ ...request, look, next, legacy: null }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
-  return { digest: settled.digest, cells: settled.index.entries.size };
+  return settled;
 }
 
 function replaced(reference: ImageReference, theirs: Digest, ours: Digest): ImgmatchError {

@@ -3,18 +3,18 @@
 import { ImgmatchError } from "../errors.ts";
 import { anyText, checked, list, object, record, someText } from "../input/checks.ts";
 import { registryLimits } from "../input/limits.ts";
-import { type Lock, lockSchemaVersion, type Measured, type Requirement } from "../lock/lock.ts";
-import { declaredRequirement } from "../lock/needed-requirement.ts";
+import { type Lock, lockSchemaVersion } from "../lock/lock.ts";
 import { choosing, digest } from "../lock/parse-lock.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { isDigest, type Digest } from "../oci/digest.ts";
+import { entryAnnotations, readEntry } from "./entry-annotations.ts";
 import {
   annotations,
   type Descriptor,
   type FleetIndex,
   type IndexedImage,
   type IndexEntry,
-  indexFormat,
+  readableFormats,
 } from "./fleet-index.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../input/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
@@ -28,7 +28,8 @@ export interface StoredIndex {
 
 /**
  * Reads an index and its parts: one request, unless the fleet is too large for one manifest. null when the registry has no
- * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written.
+ * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written, `INDEX_TOO_NEW` for what a newer
+ * one has.
  */
 export async function readFleetIndex(
   registry: Pick<RegistryClient, "readManifest">,
@@ -53,6 +54,11 @@ async function readParts(
       return part;
     }),
   );
+}
+
+/** The format of each of its manifests; null for what is no index of a fleet. */
+export function formatsOf({ top, parts }: StoredIndex): readonly (string | null)[] {
+  return [top, ...parts].map((manifest) => headOf(manifest)?.format ?? null);
 }
 
 /** Whether the parts are those that the top names, in its order: a digest that vouches for the top vouches for them then. */
@@ -121,27 +127,23 @@ function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries
 }
 
 function entriesOf(manifest: Manifest, reference: ImageReference): Read {
-  const json = isIndexType(manifest.mediaType) ? parseJson(manifest.bytes) : undefined;
-  const notes = fieldsOf(fieldsOf(json).annotations);
-  const format = text(notes[annotations.format]);
-  if (!isRecord(json) || !Array.isArray(json.manifests) || format === null)
-    throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
-  if (format !== indexFormat) {
-    throw new ImgmatchError({
-      code: "INDEX_INVALID",
-      message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${indexFormat}`,
-      fix: "update imgmatch",
-    });
-  }
+  const found = headOf(manifest);
+  if (found === null) throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
+  const { format, notes, items } = found;
+  if (!readableFormats.includes(format)) throw tooNew(reference, format);
   const entries: (readonly [string, IndexEntry])[] = [];
   const parts: Descriptor[] = [];
-  for (const item of json.manifests) {
+  for (const item of items) {
     const own = fieldsOf(fieldsOf(item).annotations);
     const descriptor = descriptorOf(item);
     if (descriptor === null) throw invalid(reference, "it has an entry without digest, size or media type");
     if (own[annotations.part] !== undefined) parts.push(descriptor);
     // Somebody may have added attestations or the like.
-    else if (own[annotations.cell] !== undefined) entries.push(entryOf(item, own, descriptor, reference));
+    else if (own[entryAnnotations.cell] !== undefined) {
+      const read = readEntry(item, own, descriptor, format);
+      if (!read.ok) throw invalid(reference, read.why);
+      entries.push([read.cell, { image: read.image, descriptor }]);
+    }
   }
   if (new Set(parts.map(({ digest }) => digest)).size !== parts.length)
     throw invalid(reference, "it names one part twice");
@@ -161,41 +163,25 @@ function descriptorOf(item: unknown): Descriptor | null {
     : null;
 }
 
-/** Not checked yet: `parseFleetIndex` checks all of them together. */
-function entryOf(
-  item: unknown,
-  notes: Readonly<Record<string, unknown>>,
-  descriptor: Descriptor,
-  reference: ImageReference,
-): readonly [string, IndexEntry] {
-  const cell = text(notes[annotations.cell]) ?? "";
-  const platform = fieldsOf(fieldsOf(item).platform);
-  const json = (key: string): unknown => {
-    const value = parseJson(text(notes[key]) ?? "");
-    if (value === undefined) throw invalid(reference, `${key} of ${cell} is not JSON`);
-    return value;
-  };
-  const measured = notes[annotations.measured] === undefined ? undefined : json(annotations.measured);
-  const requires = json(annotations.requires);
-  const image = {
-    axes: json(annotations.axes),
-    platform: [platform.os, platform.architecture, platform.variant].filter((part) => text(part)).join("/"),
-    tag: notes[annotations.tag],
-    inputDigest: notes[annotations.inputs],
-    digest: notes[annotations.digest] ?? descriptor.digest,
-    requires: declaredBy(requires, measured),
-    ...(measured === undefined ? {} : { measured }),
-  } as unknown as IndexEntry["image"];
-  return [cell, { image, descriptor }];
+/** null for what is no index of a fleet, of whatever format. */
+function headOf(manifest: Manifest): {
+  readonly format: string;
+  readonly notes: Readonly<Record<string, unknown>>;
+  readonly items: readonly unknown[];
+} | null {
+  const json = isIndexType(manifest.mediaType) ? parseJson(manifest.bytes) : undefined;
+  const notes = fieldsOf(fieldsOf(json).annotations);
+  const format = text(notes[annotations.format]);
+  if (!isRecord(json) || !Array.isArray(json.manifests) || format === null) return null;
+  return { format, notes, items: json.manifests };
 }
 
-/** What does not look like one is left as it is, for the check to name. */
-function declaredBy(requires: unknown, measured: unknown): unknown {
-  const unused = isRecord(measured) && isRecord(measured.cpu) ? measured.cpu.unused : null;
-  const features = isRecord(requires) && isRecord(requires.cpu) ? requires.cpu.features : null;
-  return Array.isArray(unused) && Array.isArray(features)
-    ? declaredRequirement(requires as Requirement, measured as Measured)
-    : requires;
+function tooNew(reference: ImageReference, format: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_TOO_NEW",
+    message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${readableFormats.join(" and ")}`,
+    fix: "update imgmatch",
+  });
 }
 
 function tooMany(reference: ImageReference, what: string): ImgmatchError {

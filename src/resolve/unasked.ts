@@ -60,8 +60,8 @@ function findUnusedGpus(
   return { gpus, nearest: { cell: nearest.cell, code, message, fix } };
 }
 
-/** Axes that no host decides. */
-const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+/** Axes that a host decides; all others are free. */
+export const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
 
 /** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */
 function findOpenAxes(

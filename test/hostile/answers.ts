@@ -12,7 +12,8 @@ import { runCli } from "../../src/cli.ts";
 import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
-import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
+import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
+import { annotations, readableFormats } from "../../src/registry/fleet-index.ts";
 import type { Attack } from "./attacks.ts";
 import { mutateJson, mutateText, pick, type Random, smuggle } from "./mutate.ts";
 
@@ -218,13 +219,15 @@ const requireTexts = lockTexts.flatMap((text) =>
   Object.values((JSON.parse(text) as LockText).images).map(({ requires }) => JSON.stringify(requires)),
 );
 
-const indexTexts = lockTexts.map((text) => {
-  const { images } = JSON.parse(text) as LockText;
+const indexTexts = lockTexts.flatMap((text) => readableFormats.map((format) => indexText(text, format)));
+
+function indexText(lockText: string, format: string): string {
+  const { images } = JSON.parse(lockText) as LockText;
   return JSON.stringify({
     schemaVersion: 2,
     mediaType: indexTypes.oci,
     annotations: {
-      [annotations.format]: indexFormat,
+      [annotations.format]: format,
       [annotations.title]: "vision",
       [annotations.version]: "1.4.0",
       [annotations.prefer]: '["gpu"]',
@@ -235,15 +238,16 @@ const indexTexts = lockTexts.map((text) => {
       size: 500,
       platform: { os: "linux", architecture: "amd64" },
       annotations: {
-        [annotations.cell]: cell,
-        [annotations.axes]: JSON.stringify(image.axes),
-        [annotations.requires]: JSON.stringify(image.requires),
-        [annotations.inputs]: image.inputDigest,
-        [annotations.tag]: image.tag,
+        [entryAnnotations.cell]: cell,
+        [entryAnnotations.axes]: JSON.stringify(image.axes),
+        [entryAnnotations.requires]: JSON.stringify(image.requires),
+        [entryAnnotations.inputs]: image.inputDigest,
+        [entryAnnotations.platform]: "linux/amd64",
+        [entryAnnotations.tag]: image.tag,
       },
     })),
   });
-});
+}
 
 type Content = (path: string) => readonly [mediaType: string, body: string] | null;
 

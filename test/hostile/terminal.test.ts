@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { digestOf } from "../../src/oci/digest.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
+import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
 import { buildReporters } from "../../src/report/build.ts";
 import { styleFor } from "../../src/report/style.ts";
@@ -177,11 +178,12 @@ describe("escape codes and line breaks in", () => {
       (JSON.parse(lockText) as { images: Record<string, Record<string, unknown>> }).images,
     )[0] ?? ["", {}];
     const own = {
-      [annotations.cell]: cell,
-      [annotations.axes]: JSON.stringify(image?.axes),
-      [annotations.requires]: JSON.stringify(image?.requires),
-      [annotations.inputs]: String(image?.inputDigest),
-      [annotations.tag]: String(image?.tag),
+      [entryAnnotations.cell]: cell,
+      [entryAnnotations.axes]: JSON.stringify(image?.axes),
+      [entryAnnotations.requires]: JSON.stringify(image?.requires),
+      [entryAnnotations.inputs]: String(image?.inputDigest),
+      [entryAnnotations.platform]: "linux/amd64",
+      [entryAnnotations.tag]: String(image?.tag),
     };
     const head = {
       [annotations.format]: indexFormat,
@@ -207,12 +209,16 @@ describe("escape codes and line breaks in", () => {
       ...Object.keys(head).map((key) => index({ ...head, [key]: `${key}${nasty}` }, [entry(own)])),
       ...Object.keys(own).map((key) => index(head, [entry({ ...own, [key]: `x${nasty}` })])),
       index({ ...head, [annotations.prefer]: JSON.stringify([nasty]) }, [entry(own)]),
-      index(head, [entry({ ...own, [annotations.axes]: JSON.stringify({ [nasty]: nasty }) })]),
-      index(head, [entry({ ...own, [annotations.requires]: JSON.stringify({ cpu: nasty, cuda: nasty }) })]),
-      index(head, [entry({ ...own, [annotations.cell]: nasty, [annotations.tag]: nasty })]),
+      index(head, [entry({ ...own, [entryAnnotations.axes]: JSON.stringify({ [nasty]: nasty }) })]),
+      index(head, [
+        entry({ ...own, [entryAnnotations.requires]: JSON.stringify({ cpu: nasty, cuda: nasty }) }),
+      ]),
+      index(head, [entry({ ...own, [entryAnnotations.cell]: nasty, [entryAnnotations.tag]: nasty })]),
       index(head, [{ ...entry(own), digest: `sha256:${nasty}` }]),
       index(head, [{ ...entry(own), mediaType: nasty }]),
-      index(head, [{ ...entry(own), platform: { os: nasty, architecture: nasty } }]),
+      index({ ...head, [annotations.format]: "1" }, [
+        { ...entry(own), platform: { os: nasty, architecture: nasty } },
+      ]),
       index(head, [entry(own), entry(own)]),
     ];
     for (const json of odd) {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Digest } from "../../src/oci/digest.ts";
+import { type Digest, digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { type IndexRequest, publishIndex } from "../../src/publish/publish-index.ts";
-import type { ManifestDescriptor } from "../../src/registry/client.ts";
+import type { Manifest, ManifestDescriptor } from "../../src/registry/client.ts";
 import type { IndexedImage } from "../../src/registry/fleet-index.ts";
 import { parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
 import { RegistryError } from "../../src/registry/registry-error.ts";
@@ -35,6 +35,30 @@ function request(
   };
 }
 
+interface IndexJson {
+  readonly annotations: Record<string, string>;
+  readonly manifests: { platform: object; readonly annotations: Record<string, string> }[];
+}
+
+function changed(manifest: Manifest, change: (index: IndexJson) => void): Manifest {
+  const json = JSON.parse(Buffer.from(manifest.bytes).toString()) as IndexJson;
+  change(json);
+  const bytes = Buffer.from(JSON.stringify(json));
+  return { ...manifest, bytes, digest: digestOf(bytes), size: bytes.byteLength };
+}
+
+/** As test/fixtures/indexes/v1.json is. */
+function inFormat1(manifest: Manifest): Manifest {
+  return changed(manifest, (index) => {
+    index.annotations["dev.imgmatch.index"] = "1";
+    for (const entry of index.manifests) {
+      const [os, architecture] = (entry.annotations["dev.imgmatch.platform"] ?? "").split("/");
+      entry.platform = { os, architecture };
+      delete entry.annotations["dev.imgmatch.platform"];
+    }
+  });
+}
+
 async function cellsIn(registry: MemoryRegistry): Promise<string[]> {
   const stored = await readFleetIndex(registry, reference);
   return stored === null ? [] : [...parseFleetIndex(stored, reference).entries.keys()].sort();
@@ -56,7 +80,8 @@ describe("publishIndex", () => {
       },
     };
     const again = await publishIndex(request(watched, images));
-    expect(again).toEqual({ digest: first.digest, how: "unchanged", cells: 2, added: [] });
+    const plain = [{ platform: "linux/amd64", cell: "a" }];
+    expect(again).toEqual({ ...first, how: "unchanged", added: [], plain });
     expect(writes).toEqual([]);
     expect([...registry.tags.keys()].sort()).toEqual(["1.0", "1.0-a", "1.0-b"]);
   });
@@ -108,6 +133,45 @@ describe("publishIndex", () => {
     await publishIndex(request(registry, [[cell, indexed]]));
     const changed = { ...indexed, requires: { ...indexed.requires, kernel: "4.4" } };
     await expect(publishIndex(request(registry, [[cell, changed]]))).rejects.toThrow(/other requirements/);
+  });
+
+  it("writes an index of format 1 anew, also when nothing is added, and is done then", async () => {
+    const registry = createMemoryRegistry();
+    const images = [push(registry, "a"), push(registry, "b")];
+    const now = await publishIndex(request(registry, images));
+    const written = await registry.readManifest(reference);
+    if (written === null) throw new Error("not written");
+    await registry.writeManifest(reference, inFormat1(written));
+    expect(await publishIndex(request(registry, images.slice(0, 1)))).toEqual({
+      ...now,
+      added: [],
+      reformatted: true,
+    });
+    expect(registry.tags.get("1.0")).toBe(now.digest);
+    expect(await publishIndex(request(registry, images))).toMatchObject({
+      how: "unchanged",
+      reformatted: false,
+    });
+  });
+
+  it("leaves alone what a newer imgmatch has written", async () => {
+    const registry = createMemoryRegistry();
+    const images = [push(registry, "a")];
+    await publishIndex(request(registry, images));
+    const written = await registry.readManifest(reference);
+    if (written === null) throw new Error("not written");
+    const newer = changed(written, (index) => {
+      index.annotations["dev.imgmatch.index"] = "3";
+    });
+    await registry.writeManifest(reference, newer);
+    for (const replace of [false, true]) {
+      const refused = publishIndex(request(registry, images, { replace }));
+      await expect(refused).rejects.toMatchObject({
+        code: "INDEX_TOO_NEW",
+        problems: [{ fix: "update imgmatch" }],
+      });
+    }
+    expect(registry.tags.get("1.0")).toBe(newer.digest);
   });
 
   it("never overwrites what imgmatch has not written, also not on demand", async () => {

@@ -1,14 +1,11 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { Manifest } from "../../src/registry/client.ts";
 import { digestOf } from "../../src/oci/digest.ts";
-import {
-  type FleetIndex,
-  formatFleetIndex,
-  type IndexedImage,
-  indexedImage,
-} from "../../src/registry/fleet-index.ts";
+import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
+import { type FleetIndex, type IndexedImage, indexedImage } from "../../src/registry/fleet-index.ts";
 import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
@@ -39,6 +36,9 @@ const cellsOf = ({ bytes }: Manifest) =>
   JSON.parse(Buffer.from(bytes).toString()).manifests.map(
     ({ annotations }: { annotations: Record<string, string> }) => annotations["dev.imgmatch.cell"],
   );
+
+const platformsOf = ({ bytes }: Manifest) =>
+  JSON.parse(Buffer.from(bytes).toString()).manifests.map(({ platform }: { platform: object }) => platform);
 
 describe("resolving from the index", () => {
   it("answers what the lock answers, divided into parts or not", { timeout: timeoutMs }, () => {
@@ -78,9 +78,16 @@ describe("the bytes of an index", () => {
   };
   const index = indexOf(lockOf(images));
 
-  it("has each platform's undemanding CPU image first, that of the most frequent platform before all", () => {
+  it("has first what runtimes are to see, and shows them nothing else", () => {
     const { top, parts } = formatFleetIndex(index);
-    expect(cellsOf(top)).toEqual(["cpu-v1", "arm-v1", "cpu-v3", "gpu-small", "arm-v2"]);
+    expect(cellsOf(top)).toEqual(["cpu-v1", "cpu-v3", "arm-v1", "arm-v2", "gpu-small"]);
+    expect(platformsOf(top)).toEqual([
+      { os: "linux", architecture: "amd64" },
+      { os: "linux", architecture: "amd64", variant: "v3" },
+      { os: "linux", architecture: "arm64" },
+      { os: "unknown", architecture: "unknown" },
+      { os: "unknown", architecture: "unknown" },
+    ]);
     expect(parts).toEqual([]);
   });
 
@@ -101,9 +108,14 @@ describe("the bytes of an index", () => {
     expect(json).toMatchObject({
       schemaVersion: 2,
       mediaType: "application/vnd.oci.image.index.v1+json",
-      annotations: { "org.opencontainers.image.version": "1.12.0", "dev.imgmatch.index": "1" },
+      annotations: { "org.opencontainers.image.version": "1.12.0", "dev.imgmatch.index": "2" },
     });
-    expect(json.manifests[1]).toMatchObject({ platform: { os: "linux", architecture: "arm64" }, size: 1234 });
+    expect(json.manifests[2]).toMatchObject({
+      platform: { os: "linux", architecture: "arm64" },
+      size: 1234,
+      annotations: { "dev.imgmatch.platform": "linux/arm64" },
+    });
+    expect(json.manifests[4]).toMatchObject({ annotations: { "dev.imgmatch.platform": "linux/amd64" } });
   });
 
   it("keeps the baselines in the first manifest when the fleet is divided, and parts out of the engines' sight", () => {
@@ -162,11 +174,22 @@ describe("what is not the index of a fleet", () => {
     ],
     ["no inputs", (json) => delete json.manifests[0].annotations["dev.imgmatch.inputs"]],
     ["two entries for one cell", (json) => json.manifests.push(json.manifests[0])],
-    ["a newer format", (json) => (json.annotations["dev.imgmatch.index"] = "2")],
+    ["no platform", (json) => delete json.manifests[0].annotations["dev.imgmatch.platform"]],
+    [
+      "a platform that could leave the line",
+      (json) => (json.manifests[0].annotations["dev.imgmatch.platform"] = "linux/a b"),
+    ],
   ])("%s", (_, change) => {
     const json = valid();
     change(json);
     expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_INVALID" }));
+  });
+
+  it("says of a newer format that imgmatch must be updated", () => {
+    const json = valid();
+    json.annotations["dev.imgmatch.index"] = "3";
+    expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_TOO_NEW" }));
+    expect(() => parse(json)).toThrow(/has the format "3", this imgmatch reads 1 and 2/);
   });
 
   it("is not confused by entries that others added", () => {
@@ -176,5 +199,22 @@ describe("what is not the index of a fleet", () => {
       annotations: { "vnd.docker.reference.type": "attestation" },
     });
     expect([...parse(json).entries.keys()]).toEqual(["cpu-v3"]);
+  });
+});
+
+describe("an index of format 1", () => {
+  it("is read with the platforms that its entries show", () => {
+    const bytes = readFileSync("test/fixtures/indexes/v1.json");
+    const mediaType = "application/vnd.oci.image.index.v1+json";
+    const top = { bytes, mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+    const lock = lockOfIndex(parseFleetIndex({ top, parts: [] }, reference), reference, top.digest);
+    expect(Object.entries(lock.images).map(([cell, { platform }]) => [cell, platform])).toEqual([
+      ["none_x86-64", "linux/amd64"],
+      ["none_neoverse-n1", "linux/arm64"],
+      ["none_x86-64-v3", "linux/amd64"],
+      ["12.4.1_x86-64", "linux/amd64"],
+      ["12.4.1_x86-64-v3", "linux/amd64"],
+      ["12.4.1_neoverse-n1", "linux/arm64"],
+    ]);
   });
 });

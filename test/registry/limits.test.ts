@@ -3,6 +3,7 @@ import { digestOf } from "../../src/oci/digest.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import type { Manifest } from "../../src/registry/client.ts";
+import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
 import { registryLimits } from "../../src/input/limits.ts";
 import { isBound, parseFleetIndex, readFleetIndex } from "../../src/registry/read-fleet-index.ts";
@@ -91,9 +92,9 @@ describe("an index of more entries than the limit", () => {
       digest: `sha256:${index.toString(16).padStart(64, "0")}`,
       size: 1,
       annotations: {
-        [annotations.cell]: `${index}`,
-        [annotations.axes]: "{}",
-        [annotations.requires]: "{}",
+        [entryAnnotations.cell]: `${index}`,
+        [entryAnnotations.axes]: "{}",
+        [entryAnnotations.requires]: "{}",
       },
     }));
   const parts = [registryLimits.indexEntries / 2, registryLimits.indexEntries / 2].map((count, index) =>

@@ -1,11 +1,16 @@
 /** What `build --index` and `publish` say of the index that they have written. */
 
 import { type ExitCode, exitCodes, type Problem } from "../../errors.ts";
+import { printableReport } from "../../input/printable.ts";
 import { formatImageReference } from "../../oci/reference.ts";
+import type { NativeImage } from "../../publish/native-images.ts";
 import type { PlanIndex } from "../../publish/publish-plan-index.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
 import { tellProblem } from "../tell-problem.ts";
+
+const reformatted =
+  "it had a format of before, of which some runtimes download every image: an imgmatch of that time can no longer read it";
 
 /** Exit code 1 where cells are missing in it. */
 export function tellIndex(
@@ -19,9 +24,12 @@ export function tellIndex(
     context.out(`${JSON.stringify({ ...answer, ...published, missing })}\n`);
   } else {
     context.out(`${name}@${published.digest}\n`);
-    context.err(
-      `index ${published.how}: ${count(published.cells, "image")}, ${published.added.length} added\n`,
-    );
+    const lines = [
+      `index ${published.how}: ${count(published.cells, "image")}, ${published.added.length} added`,
+      ...(published.reformatted ? [reformatted] : []),
+      ...published.plain.map(describePlain),
+    ];
+    context.err(printableReport(lines));
   }
   if (missing.length === 0) return exitCodes.ok;
   const problem: Problem = {
@@ -31,4 +39,11 @@ export function tellIndex(
   };
   if (!json) tellProblem(problem, context);
   return exitCodes.failed;
+}
+
+function describePlain({ platform, cell }: NativeImage): string {
+  if (cell === null)
+    return `a plain pull finds no image for ${platform}: each needs a GPU, and no engine can choose among those`;
+  const puller = platform.startsWith("linux/amd64/v") ? "Docker 23 and newer get" : "a plain pull gets";
+  return `${puller} ${cell} on ${platform}`;
 }
