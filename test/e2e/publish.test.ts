@@ -55,14 +55,15 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     const lock = project.lock();
     const written = await index("1.0.0");
     expect(written.manifests).toHaveLength(4);
-    for (const { digest, platform, annotations } of written.manifests) {
+    for (const { digest, annotations } of written.manifests) {
       const image = lock.images[annotations["dev.imgmatch.cell"]];
       expect(image?.digest).toBe(digest);
-      expect(`${platform.os}/${platform.architecture}`).toBe(image?.platform);
+      expect(annotations["dev.imgmatch.platform"]).toBe(image?.platform);
       expect(JSON.parse(annotations["dev.imgmatch.requires"])).toEqual(image?.requires);
       expect(annotations["dev.imgmatch.inputs"]).toBe(image?.inputDigest);
     }
     expect(published.stdout).toMatch(/\/team\/app:1\.0\.0@sha256:[0-9a-f]{64}\n$/);
+    expect(published.stderr).toMatch(/^a plain pull gets \S+_plain on linux\/\w+$/m);
   });
 
   it("gives a plain docker pull the image that starts everywhere", async () => {
@@ -75,7 +76,10 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
         env,
       },
     );
-    expect(JSON.parse(inspected.stdout)["dev.imgmatch.cell"]).toBe(`${marches[0]}_plain`);
+    // An engine that knows the level of its CPU takes the better one.
+    expect(marches.map((march) => `${march}_plain`)).toContain(
+      JSON.parse(inspected.stdout)["dev.imgmatch.cell"],
+    );
   });
 
   it("changes nothing the second time", async () => {

@@ -46,10 +46,11 @@ export function engineAvailable(): string | null {
 /**
  * Starts dockerd and waits until it answers. Containers get a bridge and an address as a user's do, but no way out: the
  * host's firewall and forwarding stay as they are. Where no bridge can be made, builds have the loopback interface only.
- * Throws with the engine's log when it does not start. `more`: further flags of dockerd.
+ * Throws with the engine's log when it does not start. `more`: further flags of dockerd; `own`: another dockerd.
  */
-export async function startEngine(more: readonly string[] = []): Promise<RunningEngine> {
-  if (runningHost) return { host: runningHost, env: { DOCKER_HOST: runningHost }, stop: async () => {} };
+export async function startEngine(more: readonly string[] = [], own?: string): Promise<RunningEngine> {
+  if (runningHost && own === undefined)
+    return { host: runningHost, env: { DOCKER_HOST: runningHost }, stop: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-engine-"));
   const socket = join(folder, "docker.sock");
   const config = join(folder, "daemon.json");
@@ -67,7 +68,7 @@ export async function startEngine(more: readonly string[] = []): Promise<Running
     ...["--bridge", bridge ?? "none"],
     ...more,
   ];
-  const child = spawn(program, flags, { stdio: ["ignore", log, log], detached: true });
+  const child = spawn(own ?? program, flags, { stdio: ["ignore", log, log], detached: true });
   closeSync(log);
 
   const stop = async (): Promise<void> => {
@@ -81,7 +82,7 @@ export async function startEngine(more: readonly string[] = []): Promise<Running
   } catch (error) {
     const text = readFileSync(logPath, "utf8").slice(-5000);
     await stop();
-    throw new Error(`${program} did not start: ${text}`, { cause: error });
+    throw new Error(`${own ?? program} did not start: ${text}`, { cause: error });
   }
   const env = { DOCKER_HOST: `unix://${socket}`, DOCKER_CONFIG: join(folder, "home") };
   return { host: env.DOCKER_HOST, env, stop };

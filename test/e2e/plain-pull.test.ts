@@ -1,0 +1,256 @@
+/** What container runtimes download when they pull the version's tag, and what they run: a real index, registry and clients. */
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { capture, type Captured } from "../../demo/process.ts";
+import { digestOf } from "../../src/oci/digest.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { needs } from "../support/needs.ts";
+import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
+import { type RunningContainerd, startContainerd } from "./support/containerd.ts";
+import { type ContainersStore, isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { type RunningEngine, startEngine } from "./support/engine.ts";
+import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
+import { imgmatch } from "./support/program.ts";
+import { createProject, type Project } from "./support/project.ts";
+
+const stack = inject("stack");
+const levels = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"];
+const whyNoLevels = process.arch === "x64" ? null : "the levels of x86-64 need an x86-64 machine";
+
+const containerds = {
+  "of the distribution": process.env.IMGMATCH_CONTAINERD_PROGRAM ?? "containerd",
+  "2.x": process.env.IMGMATCH_CONTAINERD2_PROGRAM ?? "containerd2",
+} as const;
+const dockerds = {
+  "of the distribution": process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd",
+  "29": process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "dockerd29",
+} as const;
+
+/** Which version a plain pull is of: with images for any CPU, with none, and the first as imgmatch wrote it before. */
+const tags = { fleet: "1.0.0", gpuOnly: "2.0.0", format1: "format-1" } as const;
+
+interface Fetched {
+  /** Cells whose manifests were fetched. */
+  readonly cells: readonly string[];
+  readonly blobs: number;
+}
+
+describe(
+  "A plain pull of the version",
+  needs(stack.available ? null : stack.reason, whyNoLevels, whyNoBusybox && `no busybox (${whyNoBusybox})`),
+  () => {
+    let project: Project;
+    let proxy: FaultProxy;
+    let folder: string;
+    let env: NodeJS.ProcessEnv;
+    let hostLevel: string;
+    const cellOf = new Map<string, string>();
+    const requests: string[] = [];
+
+    beforeAll(async () => {
+      if (!stack.available) return;
+      env = { ...process.env, ...stack.engineEnv };
+      folder = mkdtempSync(join(tmpdir(), "imgmatch-pull-"));
+      proxy = await startFaultProxy(stack.registry);
+      proxy.fault = ({ method, path }) => {
+        requests.push(`${method} ${path}`);
+        return null;
+      };
+      project = createProject({ registry: `${stack.registry}/pull`, name: "app", env });
+      await addBusybox(join(project.folder, "templates"));
+      for (const march of levels) project.write(`templates/level/${march}`, `${march}\n`);
+      project.write(
+        "templates/app.Dockerfile.hbs",
+        'FROM {{base}}\nCOPY bin /bin\nCOPY level/{{march.name}} /content\nCMD ["/bin/busybox", "cat", "/content"]\n',
+      );
+      const facts = await imgmatch(["probe", "--json"], { cwd: folder, env });
+      hostLevel = JSON.parse(facts.stdout).cpu.level;
+      await publish(tags.fleet, "[none, '12.4.1']");
+      await publish(tags.gpuOnly, "['12.4.1']");
+      await writeFormat1();
+    });
+    afterAll(async () => {
+      await proxy?.stop();
+      project?.remove();
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    });
+
+    async function publish(version: string, cuda: string): Promise<void> {
+      project.matrix(`base: scratch\naxes:\n  cuda: ${cuda}\n  compute: ['8.0']\n  march: [${levels}]`, {
+        version,
+      });
+      for (const command of [["build", "--push"], ["publish"]]) {
+        const ran = await project.run(...command);
+        expect(ran, ran.stderr).toMatchObject({ status: 0 });
+      }
+      for (const [cell, { digest }] of Object.entries(project.lock().images)) cellOf.set(digest ?? "", cell);
+    }
+
+    /** The fleet's index with every entry of its platform to be seen. */
+    async function writeFormat1(): Promise<void> {
+      const client = createRegistryClient();
+      const manifest = await client.readManifest(parseImageReference(`${project.repository}:${tags.fleet}`));
+      if (manifest === null) throw new Error("not published");
+      const json = JSON.parse(Buffer.from(manifest.bytes).toString());
+      for (const entry of json.manifests) entry.platform = { os: "linux", architecture: "amd64" };
+      const bytes = Buffer.from(JSON.stringify(json));
+      const changed = { ...manifest, bytes, digest: digestOf(bytes), size: bytes.byteLength };
+      await client.writeManifest(parseImageReference(`${project.repository}:${tags.format1}`), changed);
+    }
+
+    const nameOf = (tag: string) => `${proxy.host}/pull/app:${tag}`;
+
+    async function fetchedBy(pull: () => Promise<unknown>): Promise<Fetched> {
+      requests.length = 0;
+      await pull();
+      const got = (what: string) =>
+        new Set(requests.filter((each) => each.startsWith("GET ") && each.includes(`/${what}/sha256:`)));
+      const cells = [...got("manifests")].flatMap(
+        (each) => cellOf.get(each.slice(each.indexOf("sha256:"), each.indexOf("sha256:") + 71)) ?? [],
+      );
+      return { cells: cells.sort(), blobs: got("blobs").size };
+    }
+
+    async function succeed(ran: Promise<Captured>): Promise<string> {
+      const done = await ran;
+      expect(done, done.stderr).toMatchObject({ status: 0 });
+      return done.stdout;
+    }
+
+    /** One image: its configuration, the layer that all share, and its own. */
+    const one = (march: string): Fetched => ({ cells: [`none_${march}`], blobs: 3 });
+    const none: Fetched = { cells: [], blobs: 0 };
+
+    describe.each(Object.entries(containerds))("by containerd %s", (_, program) => {
+      const version = programVersion(program);
+      const why = version === null ? `no ${program} (.ci/run builds one)` : null;
+      describe(`${version}`, needs(why), () => {
+        // A new one for each, which has nothing yet.
+        let containerd: RunningContainerd;
+        beforeEach(async () => {
+          containerd = await startContainerd(program, proxy.host);
+        });
+        afterEach(() => containerd?.stop());
+
+        it("as a kubelet does it, is one image", async () => {
+          expect(await fetchedBy(() => containerd.pull(nameOf(tags.fleet)))).toEqual(one("x86-64"));
+        });
+
+        it("says that there is none where each needs a GPU, and downloads nothing", async () => {
+          const fetched = await fetchedBy(() =>
+            expect(containerd.pull(nameOf(tags.gpuOnly))).rejects.toThrow(/no match for platform|not found/),
+          );
+          expect(fetched).toEqual(none);
+        });
+
+        it("was the whole fleet from 2.1 on, as imgmatch wrote its index before", async () => {
+          const { cells } = await fetchedBy(() => containerd.pull(nameOf(tags.format1)));
+          const isWhole = version !== null && Number.parseFloat(version) >= 2.1;
+          expect(cells).toHaveLength(isWhole ? 2 * levels.length : 1);
+        });
+      });
+    });
+
+    describe.each(Object.entries(dockerds))("by Docker %s", (_, program) => {
+      const version = programVersion(program);
+      describe(`${version}`, needs(version === null ? `no ${program} (.ci/run builds one)` : null), () => {
+        // Docker 23 and newer know the level of their CPU.
+        const level = () => (Number.parseFloat(version ?? "") >= 23 ? hostLevel : "x86-64");
+        let engine: RunningEngine;
+        beforeAll(async () => {
+          engine = await startEngine([], program);
+        });
+        afterAll(() => engine?.stop());
+        const docker = (...args: string[]) =>
+          capture(["docker", ...args], { env: { ...env, ...engine.env } });
+
+        it("is one image, and that one is what it starts", async () => {
+          expect(hostLevel).not.toBe("x86-64");
+          const fetched = await fetchedBy(() => succeed(docker("pull", nameOf(tags.fleet))));
+          expect(fetched).toEqual(one(level()));
+          // Not `run`: Docker 29 asks for namespaces that the distribution's runc does not know.
+          const id = (await succeed(docker("create", nameOf(tags.fleet)))).trim();
+          await succeed(docker("cp", `${id}:/content`, `${folder}/content-${version}`));
+          expect(readFileSync(`${folder}/content-${version}`, "utf8")).toBe(`${level()}\n`);
+        });
+
+        it("says that there is none where each needs a GPU, and downloads nothing", async () => {
+          const fetched = await fetchedBy(async () => {
+            const refused = await docker("pull", nameOf(tags.gpuOnly));
+            expect(refused.status).toBe(1);
+            expect(refused.stderr).toMatch(/no match/);
+          });
+          expect(fetched).toEqual(none);
+        });
+      });
+    });
+
+    describe("by podman", needs(whyNoProgram("podman")), () => {
+      let store: ContainersStore;
+      beforeAll(async () => {
+        store = await isolateStore("podman", process.env);
+      });
+      afterAll(() => store?.remove());
+      const podman = (...args: string[]) => capture(["podman", ...args], { env: store.env });
+
+      it("is one image, and none where each needs a GPU", async () => {
+        const fetched = await fetchedBy(() =>
+          succeed(podman("pull", "--tls-verify=false", nameOf(tags.fleet))),
+        );
+        expect(fetched).toEqual(one("x86-64"));
+        const refused = await fetchedBy(async () => {
+          expect(await podman("pull", "--tls-verify=false", nameOf(tags.gpuOnly))).not.toMatchObject({
+            status: 0,
+          });
+        });
+        expect(refused).toEqual(none);
+      });
+    });
+
+    it("by skopeo is one image", needs(whyNoProgram("skopeo")), async () => {
+      const fetched = await fetchedBy(() =>
+        succeed(
+          capture([
+            "skopeo",
+            "copy",
+            "--src-tls-verify=false",
+            `docker://${nameOf(tags.fleet)}`,
+            `oci:${folder}/skopeo`,
+          ]),
+        ),
+      );
+      expect(fetched).toEqual(one("x86-64"));
+    });
+
+    it("by crane is one image", needs(whyNoCrane()), async () => {
+      const fetched = await fetchedBy(() =>
+        succeed(capture(["crane", "pull", nameOf(tags.fleet), `${folder}/crane.tar`])),
+      );
+      expect(fetched).toEqual(one("x86-64"));
+    });
+  },
+);
+
+/** `1.6.20`; null where there is no such program. */
+function programVersion(program: string): string | null {
+  try {
+    const text = execFileSync(program, ["--version"], { encoding: "utf8" });
+    return /\bv?(\d+\.\d+\.\d+)/.exec(text)?.[1] ?? text.trim();
+  } catch {
+    return null;
+  }
+}
+
+function whyNoCrane(): string | null {
+  try {
+    execFileSync("crane", ["version"], { stdio: "ignore" });
+    return null;
+  } catch {
+    return "no crane (.ci/run builds one)";
+  }
+}
