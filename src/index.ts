@@ -53,6 +53,7 @@ export { type PlanJson, planToJson } from "./plan/plan-json.ts";
 export type { Action, Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
 export { parseSelections, type Selection, selectImages } from "./plan/select.ts";
 export type { BaseUpdate } from "./plan/update-bases.ts";
+export type { NativeImage } from "./publish/native-images.ts";
 export type { PublishedIndex } from "./publish/publish-index.ts";
 export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export type { SurveyOptions } from "./publish/survey.ts";
