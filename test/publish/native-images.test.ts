@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
+import { measuredRules } from "../../src/hardware/requirement.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+import { neededRequirement } from "../../src/lock/needed-requirement.ts";
 import { nativeImages } from "../../src/publish/native-images.ts";
 import type { FleetIndex } from "../../src/registry/fleet-index.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
@@ -22,6 +24,12 @@ function cpu(march: string, change: { features?: readonly string[]; kernel?: str
     axes: { cuda: "none", march, ...axes },
     requires: { cpu: { march, features }, cuda: null, ...(kernel === undefined ? {} : { kernel }) },
   });
+}
+
+/** Its files use no more than these. */
+function measured(own: LockedImage, used: readonly string[]): LockedImage {
+  const unused = own.requires.cpu.features.filter((feature) => !used.includes(feature));
+  return { ...own, measured: { rules: measuredRules, cpu: { unused }, cuda: null } };
 }
 
 const gpu = gpuImage(cuda("12.4.1", ["sm_80"]));
@@ -63,9 +71,8 @@ describe("what runtimes see of a fleet", () => {
   it("goes by the requirement and not by the name", () => {
     const images = {
       v1: cpu("x86-64"),
-      // Measured: built for more than it needs.
-      "haswell-as-v3": cpu("haswell", { features: featuresOf("x86-64-v3") }),
-      "v4-as-v2": cpu("x86-64-v4", { features: featuresOf("x86-64-v2") }),
+      "haswell-as-v3": measured(cpu("haswell"), featuresOf("x86-64-v3")),
+      "v4-as-v2": measured(cpu("x86-64-v4"), featuresOf("x86-64-v2")),
       // The base image asks for more than the level has.
       "v3-with-aes": cpu("x86-64-v3", { features: [...featuresOf("x86-64-v3"), "aes"].sort() }),
     };
@@ -167,7 +174,8 @@ describe("a runtime that knows levels", () => {
       fc.property(anyFleet, fc.constantFrom(...levels), ([rows, prefer], level) => {
         const images = rows.map(({ march, flavour: each }) => {
           const cell = `${march}_${each}`;
-          return [cell, cpu(march, { axes: { flavour: each } })] as const;
+          const own = cpu(march, { axes: { flavour: each } });
+          return [cell, march === "haswell" ? measured(own, featuresOf("x86-64-v3")) : own] as const;
         });
         const lock = { ...lockOf({ gpu, ...Object.fromEntries(images) }), prefer };
         const plain = plainOf(lock.images, prefer)["linux/amd64"] ?? "";
@@ -185,7 +193,7 @@ describe("a runtime that knows levels", () => {
       fc.property(anyLock, (lock) => {
         for (const { platform, cell } of nativeImages(indexOf(lock))) {
           if (cell === null) continue;
-          const { requires } = lock.images[cell] ?? image({ digest });
+          const requires = neededRequirement(lock.images[cell] ?? image({ digest }));
           expect(requires.cuda).toBeNull();
           const [, , variant] = platform.split("/");
           if (variant === undefined || !platform.startsWith("linux/amd64/")) continue;
