@@ -44,7 +44,7 @@ export { type ReproOptions, reproduceCell } from "./fleet/repro-cell.ts";
 export { shardPlan } from "./fleet/shard-plan.ts";
 export type { Matrix } from "./matrix/matrix.ts";
 export { parseMatrix } from "./matrix/parse-matrix.ts";
-export { matrixJsonSchema } from "./matrix/schema.ts";
+export { matrixJsonSchema } from "./matrix/json-schema.ts";
 export type { Cell } from "./plan/cell.ts";
 export { explainInputs } from "./plan/changes.ts";
 export type { ExpandedCell } from "./plan/expand.ts";

@@ -1,5 +1,6 @@
 /**
- * A fleet of images for a Pulumi program. Needs `@pulumi/pulumi` and `@pulumi/docker` beside imgmatch.
+ * A fleet of images for a Pulumi program. Needs `@pulumi/pulumi` and `@pulumi/docker` beside imgmatch: the import throws
+ * `ENGINE_NOT_FOUND` where they are not there.
  *
  * @example
  * import { ImageFleet } from "imgmatch/pulumi";
@@ -11,8 +12,9 @@
  */
 
 import { dirname, join, resolve as resolvePath } from "node:path";
-import * as pulumi from "@pulumi/pulumi";
+import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import { FleetImages, type RegistryLogin, withoutStack } from "./build/engines/pulumi/component.ts";
+import { pulumi } from "./build/engines/pulumi/packages.ts";
 import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
 import type { Publisher } from "./build/publisher.ts";
 import { sourceDateEpoch } from "./build/source-date-epoch.ts";
@@ -73,7 +75,7 @@ export interface ImageFleetArgs {
  * The program fails with an `ImgmatchError` that names every problem.
  */
 export class ImageFleet extends FleetImages {
-  constructor(name: string, args: ImageFleetArgs, options: pulumi.ComponentResourceOptions = {}) {
+  constructor(name: string, args: ImageFleetArgs, options: ComponentResourceOptions = {}) {
     super(name, { prepare: () => prepare(args), registry: args.registry }, options);
   }
 
@@ -83,8 +85,8 @@ export class ImageFleet extends FleetImages {
    *
    * @param host what `imgmatch probe --json` prints on that host
    */
-  resolve(host: pulumi.Input<HostFacts>, options: ResolveOptions = {}): pulumi.Output<Resolution> {
-    return pulumi.all([this.lock, pulumi.output(host as pulumi.Input<unknown>)]).apply(([lock, facts]) => {
+  resolve(host: Input<HostFacts>, options: ResolveOptions = {}): Output<Resolution> {
+    return pulumi.all([this.lock, pulumi.output(host as Input<unknown>)]).apply(([lock, facts]) => {
       try {
         return resolveImage(lock, checkedFacts(facts), options);
       } catch (error) {
@@ -186,7 +188,7 @@ async function publisherFor(
 }
 
 /** The plain value of inputs, secrets included, which is never given to an output; null when it is not known yet. */
-async function plainValueOf<T extends Record<string, pulumi.Input<string>>>(
+async function plainValueOf<T extends Record<string, Input<string>>>(
   inputs: T,
 ): Promise<{ [Key in keyof T]: string } | null> {
   const output = pulumi.output(inputs) as unknown as {

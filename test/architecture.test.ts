@@ -199,13 +199,16 @@ describe("the path of resolve", () => {
 });
 
 describe("Pulumi", () => {
-  const isPulumi = (name: string) => name.startsWith("@pulumi/");
+  // One file requires the packages, so that it can say which is missing; the others import them.
+  const requires = "build/engines/pulumi/packages.ts";
+  const isPulumi = (name: string) => name.startsWith("@pulumi/") || name === requires;
   const isOwn = (path: string) => path === "pulumi.ts" || path.startsWith("build/engines/pulumi/");
 
   test("is imported by its engine and its component only", () => {
     const users = imports.filter(({ to, isType }) => isPulumi(to) && !isType).map(({ from }) => from);
     expect(users.length).toBeGreaterThan(0);
     expect(users.filter((path) => !isOwn(path))).toEqual([]);
+    expect(files.filter((path) => code(path).includes("createRequire"))).toEqual([requires]);
   });
 
   test("is loaded with nothing but the component, before somebody asks for that engine", () => {

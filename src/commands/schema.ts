@@ -1,7 +1,7 @@
 /** `imgmatch schema`: the JSON Schema of matrix.yaml, for editors. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { matrixJsonSchema } from "../matrix/schema.ts";
+import { matrixJsonSchema } from "../matrix/json-schema.ts";
 import type { CommandContext } from "./context.ts";
 
 export async function schema(_flags: object, context: CommandContext): Promise<ExitCode> {

@@ -5,7 +5,7 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { findCompatPackage } from "../../src/hardware/forward-compat.ts";
 import type { Axis } from "../../src/matrix/matrix.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { matrixJsonSchema } from "../../src/matrix/schema.ts";
+import { matrixJsonSchema } from "../../src/matrix/json-schema.ts";
 import { suggest, suggestMarch } from "../../src/matrix/suggest.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 

@@ -11,6 +11,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -39,6 +40,12 @@ function must(cwd: string, file: string, ...args: string[]): string {
   const { status, stdout, stderr } = run(cwd, file, ...args);
   expect(status, `${file} ${args.join(" ")}\n${stdout}${stderr}`).toBe(0);
   return stdout;
+}
+
+function sizeOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((all, { parentPath, name }) => all + statSync(join(parentPath, name)).size, 0);
 }
 
 /** Hooks do not run for a file that fails to load. */
@@ -183,6 +190,47 @@ describe("installed", () => {
     expect(good.status, good.stdout).toBe(0);
     const bad = compile("wrong.mts", right.replace("cpuOnly: true", "cpuOnly: 1"));
     expect(bad.stdout).toContain("Type 'number' is not assignable to type");
+  });
+
+  test("brings what a node needs and nothing else: docs/node.md says how much", needs(unreachable), () => {
+    const packages = readdirSync(join(project, "node_modules"), { withFileTypes: true })
+      .filter(({ name }) => !name.startsWith(".") && name !== "@types" && name !== "undici-types")
+      .flatMap(({ name }) =>
+        name.startsWith("@") ? readdirSync(join(project, "node_modules", name)) : [name],
+      );
+    expect(packages.filter((name) => !name.startsWith("koffi-"))).toEqual([
+      "iced-x86",
+      "imgmatch",
+      "koffi",
+      "systeminformation",
+    ]);
+    const bytes = [...packages.filter((name) => !name.startsWith("koffi-")), "@koromix"].map((name) =>
+      sizeOf(join(project, "node_modules", name)),
+    );
+    expect(bytes.reduce((all, each) => all + each, 0)).toBeLessThan(12_000_000);
+  });
+
+  test("says how to install Pulumi to who asks for it", needs(unreachable), () => {
+    const command = "npm install @pulumi/pulumi@3 @pulumi/docker@5";
+    const load = 'import("imgmatch/pulumi").catch((error) => console.log(error.code, error.problems[0].fix))';
+    expect(must(project, process.execPath, "-e", load)).toContain(`ENGINE_NOT_FOUND ${command}`);
+    const built = run(project, "npx", "--no-install", "imgmatch", "build", "--offline", "--engine", "pulumi");
+    expect(built.status, built.stderr).toBe(5);
+    expect(built.stderr).toContain("ENGINE_NOT_FOUND: --engine pulumi needs the npm packages of Pulumi");
+    expect(built.stderr).toContain(command);
+  });
+});
+
+describe("installed beside Pulumi", () => {
+  const { project, unreachable } = install(
+    "a stack",
+    ...["@types/node@20", "@pulumi/pulumi@3", "@pulumi/docker@5"],
+  );
+
+  test("has the component", needs(unreachable), () => {
+    const use = "console.log(ImageFleet.name)";
+    writeFileSync(join(project, "esm.mjs"), `import { ImageFleet } from "imgmatch/pulumi";\n${use};\n`);
+    expect(must(project, process.execPath, "esm.mjs")).toMatch(/^\w+\n$/);
   });
 
   // The settings that `pulumi new typescript` wrote for years know no `exports`.

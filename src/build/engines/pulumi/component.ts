@@ -1,8 +1,8 @@
 /** A fleet in a Pulumi stack: one `docker.Image` for each cell that has to be built. */
 
 import { relative } from "node:path";
-import * as docker from "@pulumi/docker";
-import * as pulumi from "@pulumi/pulumi";
+import type { Image } from "@pulumi/docker";
+import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import type { Digest } from "../../../oci/digest.ts";
@@ -11,21 +11,22 @@ import { parseDockerfile } from "../../../render/instructions.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
+import { docker, pulumi } from "./packages.ts";
 import type { PreparedFleet, PublishedImage } from "./prepare.ts";
 import { stageBuild } from "./stage.ts";
 
 /** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
 export interface RegistryLogin {
   /** Default: the host of the matrix's registry. */
-  readonly server?: pulumi.Input<string>;
-  readonly username: pulumi.Input<string>;
+  readonly server?: Input<string>;
+  readonly username: Input<string>;
   /** Always a secret in the state, also when it is given as plain text. */
-  readonly password: pulumi.Input<string>;
+  readonly password: Input<string>;
 }
 
 interface FleetData {
-  readonly references: pulumi.Output<Readonly<Record<string, string>>>;
-  readonly lock: pulumi.Output<Lock>;
+  readonly references: Output<Readonly<Record<string, string>>>;
+  readonly lock: Output<Lock>;
 }
 
 export interface FleetImagesArgs {
@@ -38,14 +39,14 @@ const builder = "pulumi docker.Image";
 
 export class FleetImages extends pulumi.ComponentResource<FleetData> {
   /** Cell id → `repository@sha256:…` of every image in the registry. */
-  readonly references: pulumi.Output<Readonly<Record<string, string>>>;
+  readonly references: Output<Readonly<Record<string, string>>>;
   /** The lock of exactly these cells, as `imgmatch build` writes it. */
-  readonly lock: pulumi.Output<Lock>;
+  readonly lock: Output<Lock>;
   readonly #args: FleetImagesArgs;
   readonly #name: string;
-  readonly #options: pulumi.ComponentResourceOptions;
+  readonly #options: ComponentResourceOptions;
 
-  constructor(name: string, args: FleetImagesArgs, options: pulumi.ComponentResourceOptions = {}) {
+  constructor(name: string, args: FleetImagesArgs, options: ComponentResourceOptions = {}) {
     super("imgmatch:index:ImageFleet", name, {}, options);
     this.#args = args;
     this.#name = name;
@@ -74,7 +75,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     const { plan, cells, published, push } = prepared;
     const known = prepared.known ?? (await readStack());
     const staged = new Map<string, Promise<string>>();
-    const images: Record<string, pulumi.Output<PublishedImage | null>> = {};
+    const images: Record<string, Output<PublishedImage | null>> = {};
     for (const planned of cells) {
       const { id } = planned.cell;
       const imageName = `${plan.matrix.repository}:${planned.tag}`;
@@ -98,7 +99,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
               }),
             );
     }
-    const all = pulumi.output(images) as pulumi.Output<Readonly<Record<string, PublishedImage | null>>>;
+    const all = pulumi.output(images) as Output<Readonly<Record<string, PublishedImage | null>>>;
     return {
       references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
       lock: all.apply((known) => lockOfImages(known, prepared)),
@@ -110,7 +111,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     prepared: PreparedFleet,
     staged: Map<string, Promise<string>>,
     { imageName, keep }: { readonly imageName: string; readonly keep: boolean },
-  ): Promise<docker.Image> {
+  ): Promise<Image> {
     const { plan, fleet, revision, epoch, push, baseDir, workDir } = prepared;
     const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push });
     const dockerfile = withLabels(request.dockerfile, request.labels, prepared);

@@ -6,9 +6,8 @@ import { delimiter, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { runProgram } from "../program.ts";
+import { installPackages } from "./install-packages.ts";
 
-/** Of `@pulumi/docker`, whose plug-in must be of the same version. */
-const packages = "npm install @pulumi/pulumi @pulumi/docker";
 const install = "curl -fsSL https://get.pulumi.com | sh";
 
 export interface PulumiParts {
@@ -23,8 +22,9 @@ export interface PulumiParts {
 /** Throws one `ENGINE_NOT_FOUND` that names all missing parts with the commands that install them. */
 export async function findParts(env: Environment): Promise<PulumiParts> {
   const missing: { readonly what: string; readonly command: string }[] = [];
+  // The plug-in must be of the version of its package.
   const docker = await packageVersion();
-  if (docker === null) missing.push({ what: "the npm packages of Pulumi", command: packages });
+  if (docker === null) missing.push({ what: "the npm packages of Pulumi", command: installPackages });
   const root = await findRoot(env);
   const cli = root === undefined ? null : await versionOf(env, root);
   const wanted = docker ?? "5.2.0";
