@@ -1,7 +1,8 @@
 // Bundles the command line and the library into a folder (default: dist). What every `imgmatch resolve` needs is in cli.cjs
-// itself; the rest of the program lies in chunks that a command loads when it needs them. The program is CommonJS because
-// Node starts that sooner than a module: about 5 of 65 ms.
+// itself; the rest of the program lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
+// that a node asks, to be copied alone. The programs are CommonJS because Node starts that sooner than a module: about 5 of 65 ms.
 import { readFile, rm, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
@@ -24,6 +25,16 @@ const withoutChildProcess = {
     return { code: code.replace(pattern, "{}"), map: null };
   },
 };
+// The commands of imgmatch.cjs; another one says where it is.
+const ofNode = ["resolve", "probe", "why-not", "export/sh"].map((name) => resolve(`src/commands/${name}.ts`));
+const withoutOtherCommands = {
+  name: "without-other-commands",
+  async resolveId(source, importer, { kind }) {
+    if (kind !== "dynamic-import" || importer !== resolve("src/commands/table.ts")) return null;
+    const found = await this.resolve(source, importer);
+    return ofNode.includes(found.id) ? found : resolve("src/commands/not-included.ts");
+  },
+};
 const options = {
   plugins: [withoutChildProcess],
   platform: "node",
@@ -36,22 +47,28 @@ const options = {
 const bundledModules = new Set();
 const hot = await modulesOf({ bin: "src/bin.ts", resolve: "src/commands/resolve.ts" });
 await rm(folder, { recursive: true, force: true });
-// Two bundles: a library that shared the program's file would start the program.
+// The library is a bundle of its own: one that shared the program's file would start the program.
 await write({ cli: "src/bin.ts" }, "cli", {
   format: "cjs",
   ending: "cjs",
-  groups: [{ name: "cli", test: (id) => hot.has(id) }],
+  codeSplitting: { groups: [{ name: "cli", test: (id) => hot.has(id) }] },
+});
+await write({ imgmatch: "src/bin.ts" }, "imgmatch", {
+  format: "cjs",
+  ending: "cjs",
+  codeSplitting: false,
+  plugins: [...options.plugins, withoutOtherCommands],
 });
 // The library and its Pulumi component share their chunks, so that both throw the same class of error.
 await write({ index: "src/index.ts", pulumi: "src/pulumi.ts" }, "index", {
   format: "esm",
   ending: "js",
-  groups: [],
+  codeSplitting: true,
 });
 await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
 
-async function write(input, name, { format, ending, groups }) {
-  const bundle = await rolldown({ ...options, input });
+async function write(input, name, { format, ending, codeSplitting, plugins = options.plugins }) {
+  const bundle = await rolldown({ ...options, input, plugins });
   const { output } = await bundle.write({
     dir: folder,
     format,
@@ -60,7 +77,7 @@ async function write(input, name, { format, ending, groups }) {
     sourcemap: flags.includes("--maps"),
     chunkFileNames: `${name}-chunks/[name]-[hash].${ending}`,
     entryFileNames: `[name].${ending}`,
-    codeSplitting: { groups },
+    codeSplitting,
   });
   await bundle.close();
   for (const { moduleIds = [] } of output) for (const id of moduleIds) bundledModules.add(id);
