@@ -3,6 +3,7 @@
 import { findMarch } from "../hardware/cpu-marches.ts";
 import { x86Baseline } from "../hardware/cpu-features.ts";
 import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
+import { variantsAmong } from "./cpu/variants.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets } from "./gpu/gpu-code.ts";
@@ -89,9 +90,10 @@ export type MeasuredDriver =
 export function inspectionOf(image: OpenedImage): ImageInspection {
   const found = filesOfLayers(image.layers);
   const packageOf = unchangedFiles(found.packages);
+  const variants = variantsAmong(found.files.map(({ path }) => path));
   const files = found.files.map(({ path, layer, inspection }): InspectedFile => {
     const { cpu, program, checksums } = inspection;
-    const answer = cpu && judgeCpu(cpu, path, program?.neededLevel ?? null);
+    const answer = cpu && judgeCpu(cpu, variants.has(path), program?.neededLevel ?? null);
     return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };
   });
   const driver = driverFiles(files.map(({ path }) => path));

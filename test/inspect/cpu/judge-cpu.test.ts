@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CpuCode } from "../../../src/inspect/cpu/cpu-code.ts";
-import { isVariant, judgeCpu } from "../../../src/inspect/cpu/judge-cpu.ts";
+import { judgeCpu } from "../../../src/inspect/cpu/judge-cpu.ts";
+import { variantsAmong } from "../../../src/inspect/cpu/variants.ts";
 
 const code = (more: Partial<CpuCode> = {}): CpuCode => ({
   architecture: "x86_64",
@@ -11,8 +12,8 @@ const code = (more: Partial<CpuCode> = {}): CpuCode => ({
   asks: [],
   ...more,
 });
-const features = (cpu: CpuCode, path = "/usr/lib/libx.so.1", level: string | null = null) =>
-  judgeCpu(cpu, path, level).features;
+const features = (cpu: CpuCode, isVariant = false, level: string | null = null) =>
+  judgeCpu(cpu, isVariant, level).features;
 
 describe("what a file asks of a CPU", () => {
   it("is needed where the file takes the CPU as it is", () =>
@@ -32,7 +33,7 @@ describe("what a file asks of a CPU", () => {
   });
 
   it("is what the loader enforces", () => {
-    const found = features(code({ features: {}, asks: ["cpuid"] }), "/bin/x", "x86-64-v2");
+    const found = features(code({ features: {}, asks: ["cpuid"] }), false, "x86-64-v2");
     expect(found).toEqual({
       cx16: "needed",
       lahf_lm: "needed",
@@ -45,20 +46,25 @@ describe("what a file asks of a CPU", () => {
   });
 
   it("may be used where the file is one of several", () => {
-    const path = "/usr/lib/x86_64-linux-gnu/glibc-hwcaps/x86-64-v3/libz.so.1";
-    expect(features(code(), path, "x86-64-v3")).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" });
+    expect(features(code(), true, "x86-64-v3")).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" });
   });
 });
 
-it.each([
-  ["/opt/intel/libmkl_avx512.so.2", true],
-  ["/app/libggml-cpu-haswell.so", true],
-  ["/app/libggml-cpu-sapphirerapids.so", true],
-  ["/usr/lib/glibc-hwcaps/x86-64-v3/libc.so", true],
-  ["/usr/lib/libavcodec.so.59", false],
-  ["/usr/lib/libzen.so.0", false],
-  ["/usr/lib/libssl.so.3", false],
-  ["/usr/bin/v4l2-ctl", false],
-])("%s is one of several files for different CPUs: %s", (path, expected) =>
-  expect(isVariant(path)).toBe(expected),
-);
+describe("of several files for different CPUs", () => {
+  it.each([
+    ["MKL's", ["/l/libmkl_avx2.so.2", "/l/libmkl_avx512.so.2"], ["/l/libmkl_core.so.2"]],
+    ["MKL's one with one for every CPU", ["/l/libmkl_avx512.so.2"], ["/l/libmkl_def.so.2"]],
+    ["ggml's", ["/a/libggml-cpu-haswell.so", "/a/libggml-cpu-sapphirerapids.so"], ["/a/libggml-base.so"]],
+    ["one with a plain one beside it", ["/a/server-avx2"], ["/a/server"]],
+    ["those that the loader chooses", ["/usr/lib/glibc-hwcaps/x86-64-v3/libc.so"], []],
+  ])("%s are known by their names", (_name, variants, others) =>
+    expect([...variantsAmong([...others, ...variants])].sort()).toEqual(variants),
+  );
+
+  it.each([
+    ["alone", ["/app/server-avx2", "/app/tool"]],
+    ["in another folder", ["/a/libx_avx2.so", "/b/libx_avx512.so"]],
+    ["whose whole name is one", ["/app/fma", "/app/main"]],
+    ["that only look like it", ["/l/libavcodec.so.59", "/l/libzen.so.0", "/l/libssl.so.3", "/b/v4l2-ctl"]],
+  ])("none is one %s", (_name, paths) => expect([...variantsAmong(paths)]).toEqual([]));
+});

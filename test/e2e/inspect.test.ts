@@ -1,0 +1,204 @@
+/** One image, built in a real engine, opened wherever it can lie and however it is packed: the answer is the same. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { folderCache, noCache } from "../../src/inspect/image/layer-cache.ts";
+import { inspect } from "../../src/inspect/inspect.ts";
+import type { ImageInspection } from "../../src/inspect/inspection.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { noCredentials } from "../../src/registry/credentials.ts";
+import { gpuFile, gzipped, makeTar } from "../inspect/support/make-image.ts";
+import { needs } from "../support/needs.ts";
+import { startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
+import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
+import { type ContainersStore, isolateStore, whyNoProgram } from "./support/containers-store.ts";
+
+const stack = inject("stack");
+const engineEnv = stack.available ? stack.engineEnv : {};
+const env = { ...process.env, ...engineEnv };
+const registry = createRegistryClient({ credentials: noCredentials });
+const options = { env, registry, platform: "linux/amd64", cache: noCache };
+const tag = `${stack.available ? stack.registry : ""}/inspect/app:1`;
+const whyNoGcc =
+  spawnSync("gcc", ["--version"]).status === 0 ? null : "no gcc (apt-get install gcc libc6-dev)";
+const whyNoX86 = process.arch === "x64" ? null : "no x86-64 CPU";
+
+const dockerfile = `FROM scratch
+COPY bin /bin
+COPY app /app
+RUN ln -s app /opt && rm /app/gone.fatbin && mv /app/moved.fatbin /opt/here.fatbin
+COPY late /app
+ENTRYPOINT ["/app/fma"]
+`;
+const program = `#include <stddef.h>
+#include <stdio.h>
+__attribute__((noinline)) void fma3(float *restrict a, const float *b, const float *c, size_t n) {
+  for (size_t i = 0; i < n; i++) a[i] += b[i] * c[i];
+}
+int main(int n, char **v) {
+  float a[64] = {0}, b[64] = {1};
+  fma3(a, b, b, 64);
+  printf("%f\\n", a[n]);
+}
+`;
+
+/** What must not depend on where the image lies. */
+function content({ cpu, gpu, driver, requires, unopened, files }: ImageInspection) {
+  const anywhere = <Place extends { readonly layer: number }>({ layer: _, ...rest }: Place) => rest;
+  return { cpu, gpu, driver, requires, unopened: unopened.map(anywhere), files: files.map(anywhere) };
+}
+
+describe(
+  "an image is the same wherever it is",
+  needs(stack.available ? whyNoBusybox : stack.reason, whyNoGcc, whyNoX86),
+  () => {
+    let work = "";
+    let podman: ContainersStore | null = null;
+    let first: ImageInspection;
+    const path = (name: string) => join(work, name);
+    const run = (command: string, args: readonly string[], environment: NodeJS.ProcessEnv = env) =>
+      execFileSync(command, args, { env: environment, cwd: work, stdio: "pipe", maxBuffer: 2 ** 28 });
+    const expectSame = async (name: string, source: string, from?: "engine" | "registry") => {
+      const found = await inspect(name, { ...options, ...(from && { from }) });
+      expect(found.source).toBe(source);
+      expect(content(found)).toEqual(content(first));
+      return found;
+    };
+    const skopeo = (...args: readonly string[]) =>
+      run("skopeo", [
+        "--insecure-policy",
+        "copy",
+        "-q",
+        "--src-tls-verify=false",
+        "--dest-tls-verify=false",
+        ...args,
+      ]);
+
+    beforeAll(async () => {
+      work = mkdtempSync(join(tmpdir(), "imgmatch-inspect-"));
+      const context = path("context");
+      await addBusybox(context);
+      mkdirSync(join(context, "app"));
+      mkdirSync(join(context, "late"));
+      writeFileSync(path("fma.c"), program);
+      run("gcc", ["-O3", "-march=haswell", "fma.c", "-o", join(context, "app/fma")]);
+      writeFileSync(join(context, "app/replaced.fatbin"), gpuFile(70));
+      writeFileSync(join(context, "app/gone.fatbin"), gpuFile(75));
+      writeFileSync(join(context, "app/moved.fatbin"), gpuFile(80));
+      // Of another length: BuildKit takes a file of the same time and length for the one that was there.
+      writeFileSync(join(context, "late/replaced.fatbin"), Buffer.concat([gpuFile(90), Buffer.alloc(8)]));
+      writeFileSync(join(context, "late/more.tgz"), gzipped(makeTar([{ path: "x", content: gpuFile(120) }])));
+      writeFileSync(path("Dockerfile"), dockerfile);
+      run("docker", ["build", "-q", "-t", tag, "-f", "Dockerfile", "context"]);
+      run("docker", ["push", "-q", tag]);
+      run("docker", ["save", "-o", "saved.tar", tag]);
+      first = await inspect(tag, { ...options, from: "engine" });
+      if (whyNoProgram("podman") === null) podman = await isolateStore("podman", process.env);
+    });
+    afterAll(async () => {
+      await podman?.remove();
+      rmSync(work, { recursive: true, force: true, maxRetries: 5 });
+    });
+
+    it("and what was built is found, no more and no less", () => {
+      const { files, cpu, gpu, layers, platform } = first;
+      expect(files.map(({ path }) => path)).toEqual([
+        "/app/fma",
+        "/app/here.fatbin",
+        "/app/more.tgz!/x",
+        "/app/replaced.fatbin",
+        "/bin/busybox",
+      ]);
+      expect(gpu?.targets.map(({ target }) => target)).toEqual(["sm_80", "sm_90", "sm_120"]);
+      expect(cpu.features).toMatchObject({ avx: "needed", fma: "needed" });
+      expect(layers).toHaveLength(4);
+      expect(platform).toBe("linux/amd64");
+    });
+
+    it("in the registry, without the engine", async () => {
+      const found = await expectSame(tag, "registry", "registry");
+      expect(found.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    });
+
+    it("in an archive of docker save", () => expectSame(path("saved.tar"), "archive"));
+
+    it("in a folder with the container's files", async () => {
+      const id = run("docker", ["create", tag]).toString().trim();
+      run("docker", ["export", "-o", "root.tar", id]);
+      run("docker", ["rm", id]);
+      mkdirSync(path("root"));
+      run("tar", ["-x", "-C", "root", "-f", "root.tar"]);
+      const found = await inspect(path("root"), options);
+      expect(content(found)).toEqual(content(first));
+    });
+
+    describe("by skopeo", needs(whyNoProgram("skopeo")), () => {
+      it("in an OCI layout", async () => {
+        skopeo("docker-archive:saved.tar", "oci:layout:1");
+        await expectSame(path("layout"), "layout");
+      });
+
+      it("in an OCI archive", async () => {
+        skopeo("docker-archive:saved.tar", "oci-archive:oci.tar:1");
+        await expectSame(path("oci.tar"), "archive");
+      });
+
+      it("with layers of zstd, in a layout and in the registry", async () => {
+        const zstd = ["--dest-compress-format", "zstd", "--format", "oci"] as const;
+        skopeo(...zstd, "--dest-compress", "docker-archive:saved.tar", "oci:zstd:1");
+        const manifest = run("skopeo", ["inspect", "--raw", "oci:zstd:1"]).toString();
+        expect(manifest).toContain("tar+zstd");
+        await expectSame(path("zstd"), "layout");
+        const packed = tag.replace(/:1$/, ":zstd");
+        skopeo(...zstd, "oci:zstd:1", `docker://${packed}`);
+        await expectSame(packed, "registry", "registry");
+      });
+    });
+
+    describe("by Podman", needs(whyNoProgram("podman")), () => {
+      it.each(["docker-archive", "oci-archive", "oci-dir"])("as %s", { timeout: 240_000 }, async (format) => {
+        const own = podman?.env ?? {};
+        // Podman's helpers lie beside it.
+        const environment = { ...own, PATH: process.env.PATH };
+        run("podman", ["load", "-q", "-i", "saved.tar"], environment);
+        const name = `podman-${format}`;
+        run("podman", ["save", "-q", "--format", format, "-o", name, tag], environment);
+        await expectSame(path(name), format === "oci-dir" ? "layout" : "archive");
+      });
+    });
+
+    it(
+      "by BuildKit, with layers of zstd",
+      needs(stack.available ? whyNoBuildx(engineEnv) : null, whyNoBuildkitd()),
+      async () => {
+        const builder = await startBuilder(engineEnv);
+        try {
+          const output = "type=oci,compression=zstd,force-compression=true,dest=buildkit.tar";
+          const flags = ["--builder", builder.name, "--output", output, "--provenance=false"];
+          run("docker", ["buildx", "build", ...flags, "-f", "Dockerfile", "context"]);
+          await expectSame(path("buildkit.tar"), "archive");
+        } finally {
+          await builder.stop();
+        }
+      },
+    );
+
+    it("and each of its layers is opened once", async () => {
+      const cache = folderCache(path("cache"));
+      const bytes = async () => {
+        let read = 0;
+        const onProgress = (progress: { bytes: number }) => {
+          read = Math.max(read, progress.bytes);
+        };
+        const found = await inspect(tag, { ...options, cache, from: "registry", onProgress });
+        expect(content(found)).toEqual(content(first));
+        return read;
+      };
+      expect(await bytes()).toBeGreaterThan(1_000_000);
+      expect(await bytes()).toBe(0);
+    });
+  },
+);
