@@ -143,6 +143,120 @@ describe(
   },
 );
 
+const listed = (path: string) => {
+  const theirs = entriesByCuobjdump(path);
+  expect(theirs, `cuobjdump takes ${path}`).not.toBeNull();
+  expect(theirs?.length).toBeGreaterThan(0);
+  expect(entriesByImgmatch(path)).toEqual(theirs);
+};
+
+describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
+  const modes = [
+    [],
+    ["--compress-mode=size"],
+    ["--compress-mode=speed"],
+    ["--compress-mode=none"],
+    ["--concat"],
+  ];
+  const kinds = {
+    "an object": ["-c", "-o", "k.o"],
+    "a program": ["-o", "k"],
+    "a shared library": ["-shared", "-Xcompiler", "-fPIC", "-o", "k.so"],
+    "a static library": ["-lib", "-o", "k.a"],
+    "a fatbin": ["-fatbin", "-o", "k.fatbin"],
+    "a relocatable object": ["-rdc=true", "-c", "-o", "k.o"],
+    "a relocatable fatbin": ["-rdc=true", "-fatbin", "-o", "k.fatbin"],
+    "a program linked for the device": ["-rdc=true", "-o", "k"],
+    "a static library linked for the device later": ["-rdc=true", "-lib", "-o", "k.a"],
+  } as const;
+
+  describe.each(modes.map((mode) => [mode.join() || "as it comes", mode] as const))(
+    "%s",
+    (_mode, options) => {
+      it.each(Object.entries(kinds))("%s", (_kind, flags) => {
+        const cwd = makeFolder({ "k.cu": program });
+        cudaTool("nvcc", [...options, ...targets, ...flags, "k.cu"], cwd);
+        const path = join(cwd, flags.at(-1) ?? "");
+        listed(path);
+        const found = code(path);
+        expect(found?.unknown).toEqual([]);
+        expect(found?.damage).toEqual([]);
+        const any = [...(found?.targets ?? []), ...(found?.relocatable ?? [])].map(({ target }) => target);
+        expect([...new Set(any)].sort()).toEqual([...all].sort());
+      });
+    },
+  );
+
+  // One file cannot hold sm_100 and sm_100f.
+  it.each([
+    ["plain and a", ["", "a"]],
+    ["f", ["f"]],
+  ])("for every target that it knows: %s", { timeout: 300_000 }, (_name, suffixes) => {
+    const cwd = makeFolder({ "k.cu": program });
+    const numbers = [...cudaTool("nvcc", ["--list-gpu-code"], cwd).matchAll(/^sm_(\d+)$/gm)].map((match) =>
+      Number(match[1]),
+    );
+    expect(numbers.length).toBeGreaterThan(6);
+    const first: Readonly<Record<string, number>> = { "": 0, a: 90, f: 100 };
+    const own = suffixes.flatMap((suffix) =>
+      numbers.filter((number) => number >= (first[suffix] ?? 0)).map((number) => `${number}${suffix}`),
+    );
+    const flags = own.map((name) => `-gencode=arch=compute_${name},code=[sm_${name},compute_${name}]`);
+    cudaTool("nvcc", [...flags, "-fatbin", "k.cu", "-o", "k.fatbin"], cwd);
+    listed(join(cwd, "k.fatbin"));
+    const found = code(join(cwd, "k.fatbin"));
+    expect(found?.targets.map(({ target }) => target).sort()).toEqual(
+      own.flatMap((name) => [`sm_${name}`, `compute_${name}`]).sort(),
+    );
+  });
+
+  it("LTO code beside machine code", () => {
+    const cwd = makeFolder({ "k.cu": program });
+    cudaTool(
+      "nvcc",
+      ["-rdc=true", "-gencode=arch=compute_90,code=[lto_90,sm_90]", "-c", "k.cu", "-o", "k.o"],
+      cwd,
+    );
+    listed(join(cwd, "k.o"));
+    expect(code(join(cwd, "k.o"))).toMatchObject({
+      relocatable: [{ target: "sm_90", modules: 1 }],
+      lto: [{ target: "compute_90", modules: 1 }],
+    });
+  });
+});
+
+const otherNvcc = process.env.IMGMATCH_NVCC?.split(":").find((path) => path.endsWith("/nvcc")) ?? null;
+describe(
+  "nvcc of another release",
+  needs(whyNoCuda, otherNvcc === null ? "no other nvcc (IMGMATCH_NVCC=/path/to/bin/nvcc)" : null),
+  () => {
+    it.each([
+      [],
+      ["--compress-mode=size"],
+      ["--compress-mode=speed"],
+      ["--compress-mode=none"],
+      ["-rdc=true"],
+    ])("%s", (...options) => {
+      const cwd = makeFolder({
+        "k.ptx": ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n",
+      });
+      execFileSync(
+        otherNvcc ?? "",
+        [
+          ...options,
+          "-gencode=arch=compute_90a,code=[sm_90a,compute_90a]",
+          "-fatbin",
+          "k.ptx",
+          "-o",
+          "k.fatbin",
+        ],
+        { cwd, stdio: "pipe" },
+      );
+      listed(join(cwd, "k.fatbin"));
+    });
+  },
+);
+
 const libraries = hasCuda ? realLibraries() : [];
 describe(
   "real libraries",
