@@ -13,13 +13,6 @@ let mode: SignalMode | "end" = "end";
 const graceMs = 300;
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);
-// `imgmatch build 2>&1 | head` closes the pipe early. That is no failure, and no reason to leave work half done: what nobody
-// reads is dropped, and the exit code stays that of the command.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
-}
 
 function interrupt(): void {
   const again = controller.signal.aborted;
@@ -31,9 +24,26 @@ function interrupt(): void {
   }, graceMs).unref();
 }
 
+const opened = new Set<NodeJS.WriteStream>();
+
+/**
+ * `imgmatch build 2>&1 | head` closes the pipe early. That is no failure, and no reason to leave work half done: what nobody
+ * reads is dropped, and the exit code stays that of the command. A stream that nothing is written to is not opened: each takes
+ * a millisecond.
+ */
+function write(stream: NodeJS.WriteStream, text: string): void {
+  if (!opened.has(stream)) {
+    opened.add(stream);
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+  stream.write(text);
+}
+
 const context: CommandContext = {
-  out: (text) => process.stdout.write(text),
-  err: (text) => process.stderr.write(text),
+  out: (text) => write(process.stdout, text),
+  err: (text) => write(process.stderr, text),
   env: process.env,
   cwd: process.cwd(),
   readStdin,

@@ -77,12 +77,13 @@ export {
   type Measured,
   type Requirement,
 } from "./lock/lock.ts";
-export { readLock, readLockIfPresent, writeLock } from "./lock/lock-file.ts";
+export { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 export { type MergeOptions, mergeLockFiles } from "./lock/merge-lock-files.ts";
 export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
 export { parseLock } from "./lock/parse-lock.ts";
 export { removeImages, withoutImages } from "./lock/remove-images.ts";
 export { updateLock } from "./lock/update-lock.ts";
+export { writeLock } from "./lock/write-lock.ts";
 
 // Images and registries
 export { type FindImageOptions, type FoundImage, findImage } from "./inspect/find-image.ts";

@@ -3,7 +3,8 @@
 import { type Problem, throwProblems } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
-import { type Digest, digestOf } from "../oci/digest.ts";
+import type { Digest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePerText } from "../plan/once-per.ts";

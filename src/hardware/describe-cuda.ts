@@ -14,7 +14,7 @@ import { parseDriverVersion } from "./version.ts";
 
 /** All tables, or those rows that a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`, `570`) selects. */
 export function describeCuda(name?: string): readonly ReportTable[] {
-  if (name === undefined) return tables(cudaToolkits, branchRows, compatPackages);
+  if (name === undefined) return tables(cudaToolkits, branchRows, compatPackages());
   const toolkits = cudaToolkits.filter(
     (row) => row.release === name || row.printedAs === name || row.minor === name,
   );
@@ -23,7 +23,7 @@ export function describeCuda(name?: string): readonly ReportTable[] {
     return tables(
       toolkits,
       branchRows.filter((row) => row.cuda === minor),
-      compatPackages.filter((row) => row.cuda === minor),
+      compatPackages().filter((row) => row.cuda === minor),
     );
   }
   const branch = parseDriverVersion(name)?.parts[0];
@@ -37,7 +37,7 @@ export function describeCuda(name?: string): readonly ReportTable[] {
 function tables(
   toolkits: readonly CudaToolkit[],
   branches: typeof branchRows,
-  packages: typeof compatPackages,
+  packages: ReturnType<typeof compatPackages>,
 ): readonly ReportTable[] {
   return [
     reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),

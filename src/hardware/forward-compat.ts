@@ -11,11 +11,15 @@ export interface CompatPackage extends CompatRow {
 }
 
 /** All packages, oldest first. */
-export const compatPackages: readonly CompatPackage[] = compatRows.map((row) => ({
-  ...row,
+export function compatPackages(): readonly CompatPackage[] {
+  return compatRows.map(packageOf);
+}
+
+function packageOf(row: CompatRow): CompatPackage {
   // The images of 10.1 and 10.2 also name the branch that the package itself is of, where it has no use.
-  branches: row.supported ?? row.images.filter((branch) => cudaOfDriver(branch) !== row.cuda),
-}));
+  const branches = row.supported ?? row.images.filter((branch) => cudaOfDriver(branch) !== row.cuda);
+  return { ...row, branches };
+}
 
 /**
  * The package of a CUDA version (`12.8` or `12.8.1`), null when there is none.
@@ -25,10 +29,11 @@ export const compatPackages: readonly CompatPackage[] = compatRows.map((row) => 
  * row, and the clauses of NVIDIA's own images are used. `enforced` is what the container toolkit's hook obeys.
  * Source: CUDA Compatibility, forward compatibility.
  */
-export function findCompatPackage(cuda: string): CompatPackage | null {
-  const parts = parseCudaVersion(cuda)?.parts;
+export function findCompatPackage(version: string): CompatPackage | null {
+  const parts = parseCudaVersion(version)?.parts;
   if (parts === undefined) return null;
-  return compatPackages.find((row) => row.cuda === `${parts[0]}.${parts[1]}`) ?? null;
+  const row = compatRows.find(({ cuda }) => cuda === `${parts[0]}.${parts[1]}`);
+  return row === undefined ? null : packageOf(row);
 }
 
 /**

@@ -3,7 +3,6 @@
 import { accessSync, constants, existsSync, readdirSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { isErrno, readBounded } from "../io/files.ts";
-import { runProgram } from "../io/run-program.ts";
 import { inputLimits } from "../input/limits.ts";
 import { type Denied, denied, type HostIo } from "./io.ts";
 
@@ -19,7 +18,10 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
     exists: existsSync,
     mayOpen,
     readLink,
-    run: (command, args, limits) => runProgram(command, args, { ...limits, env }).catch(() => null),
+    run: async (command, args, limits) => {
+      const { runProgram } = await import("../io/run-program.ts");
+      return runProgram(command, args, { ...limits, env }).catch(() => null);
+    },
     readNvml: async (libraries) => (await import("./nvml-koffi.ts")).readNvmlWithKoffi(libraries),
     readInventory: async () => (await import("./inventory.ts")).readInventory(),
   };

@@ -99,10 +99,10 @@ const gpu: Check<GpuFacts> = object({
   }),
 });
 
-const gpus: Check<readonly GpuFacts[]> = (value, path, report) => {
-  const sorted = [...(optional(list(gpu), [])(value, path, report) ?? [])].sort((a, b) => a.index - b.index);
+const gpus: Check<readonly GpuFacts[]> = (value, report) => {
+  const sorted = [...(optional(list(gpu), [])(value, report) ?? [])].sort((a, b) => a.index - b.index);
   const twice = sorted.find(({ index }, place) => index !== undefined && sorted[place - 1]?.index === index);
-  if (twice !== undefined) report(path, `two GPUs have the index ${twice.index}`);
+  if (twice !== undefined) report("", `two GPUs have the index ${twice.index}`);
   return sorted;
 };
 
@@ -115,10 +115,10 @@ const nvidia: Check<NvidiaFacts> = object({
   gpus,
 });
 
-const code: Check<ProblemCode> = (value, path, report) => {
-  const read = text(/^HOST_[A-Z_]+$/, "a HOST_… code")(value, path, report);
+const code: Check<ProblemCode> = (value, report) => {
+  const read = text(/^HOST_[A-Z_]+$/, "a HOST_… code")(value, report);
   if (read === undefined || isProblemCode(read)) return read;
-  report(path, `${read} is no code of this imgmatch`);
+  report("", `${read} is no code of this imgmatch`);
   return undefined;
 };
 
@@ -126,10 +126,10 @@ function isProblemCode(code: string): code is ProblemCode {
   return Object.hasOwn(problemCodes, code);
 }
 
-const sources: Check<HostFacts["sources"]> = (value, path, report) => {
-  const entries = Object.entries(optional(anyObject, {})(value, path, report) ?? {}).map(([fact, from]) => {
-    if (!factGrammar.source.test(fact)) report(path, `${show(fact)} is no path of a fact`);
-    return [fact, forPeople(from, `${path}.${fact}`, report) ?? ""] as const;
+const sources: Check<HostFacts["sources"]> = (value, report) => {
+  const entries = Object.entries(optional(anyObject, {})(value, report) ?? {}).map(([fact, from]) => {
+    if (!factGrammar.source.test(fact)) report("", `${show(fact)} is no path of a fact`);
+    return [fact, forPeople(from, (_, message) => report(fact, message)) ?? ""] as const;
   });
   return Object.fromEntries(entries.sort(compareFirst));
 };

@@ -10,7 +10,6 @@ import { type NvmlReading, nvmlCodes } from "./nvml-reading.ts";
 import * as problem from "./problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
 import { emptyUse, type NvidiaReading } from "./raw-gpu.ts";
-import { readNvidiaSmi } from "./run-nvidia-smi.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Tegra } from "./tegra.ts";
 
@@ -33,6 +32,8 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
   // The old Jetson stack has no nvidia-smi, and no other source would know its driver better.
   if (around.module !== null && around.module.l4t !== null) return proc;
   if (await isEnough(io, proc, around)) return { ...proc, problems: [...proc.problems, ...mismatch(around)] };
+  // Most machines answer before.
+  const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
   const smi = await readNvidiaSmi(io, {
     wsl: around.wsl,
     container: around.container,

@@ -6,11 +6,11 @@
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { isRecord } from "./json.ts";
 
-/** `path` is that of the value inside the whole: `images["a"].tag`, empty for the whole. */
+/** `path` is that of a value inside the one that is checked: `images["a"].tag`, empty for this one itself. */
 export type Report = (path: string, message: string) => void;
 
 /** Reads one value: what it means, or undefined after a report. */
-export type Check<T> = (value: unknown, path: string, report: Report) => T | undefined;
+export type Check<T> = (value: unknown, report: Report) => T | undefined;
 
 /** More mistakes than a person reads. */
 const mostMistakes = 50;
@@ -24,7 +24,7 @@ export type Checked<T> =
 export function checked<T>(value: unknown, check: Check<T>, whole: string): Checked<T> {
   const mistakes: string[] = [];
   let more = 0;
-  const read = check(value, "", (path, message) => {
+  const read = check(value, (path, message) => {
     if (mistakes.length < mostMistakes) mistakes.push(`${path === "" ? whole : path}: ${message}`);
     else more++;
   });
@@ -54,9 +54,9 @@ export function text(
   grammar?: { readonly test: (text: string) => boolean },
   expected = "text",
 ): Check<string> {
-  return (value, path, report) => {
+  return (value, report) => {
     if (typeof value === "string" && (grammar === undefined || grammar.test(value))) return value;
-    report(path, `expected ${expected}, found ${show(value)}`);
+    report("", `expected ${expected}, found ${show(value)}`);
     return undefined;
   };
 }
@@ -64,32 +64,32 @@ export function text(
 export const anyText = text();
 export const someText = text(/./s, "a text that is not empty");
 
-export const wholeNumber: Check<number> = (value, path, report) => {
+export const wholeNumber: Check<number> = (value, report) => {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  report(path, `expected a whole number from 0, found ${show(value)}`);
+  report("", `expected a whole number from 0, found ${show(value)}`);
   return undefined;
 };
 
-export const truth: Check<boolean> = (value, path, report) => {
+export const truth: Check<boolean> = (value, report) => {
   if (typeof value === "boolean") return value;
-  report(path, `expected true or false, found ${show(value)}`);
+  report("", `expected true or false, found ${show(value)}`);
   return undefined;
 };
 
 export function oneOf<const T extends string>(...texts: readonly T[]): Check<T> {
-  return (value, path, report) => {
+  return (value, report) => {
     const found = texts.find((text) => text === value);
-    if (found === undefined) report(path, `expected ${texts.join(", ")}, found ${show(value)}`);
+    if (found === undefined) report("", `expected ${texts.join(", ")}, found ${show(value)}`);
     return found;
   };
 }
 
 /** The number of the schema that is read. */
 export function schemaVersion<const T extends number>(version: T): Check<T> {
-  return (value, path, report) => {
+  return (value, report) => {
     if (value === version) return version;
     const hint = typeof value === "number" && value > version ? "; a newer imgmatch wrote it" : "";
-    report(path, `expected ${version}, found ${show(value)}${hint}`);
+    report("", `expected ${version}, found ${show(value)}${hint}`);
     return undefined;
   };
 }
@@ -98,58 +98,63 @@ export function schemaVersion<const T extends number>(version: T): Check<T> {
 export function optional<T>(check: Check<T>): Check<T | null>;
 export function optional<T>(check: Check<T>, missing: T): Check<T>;
 export function optional<T>(check: Check<T>, missing: T | null = null): Check<T | null> {
-  return (value, path, report) =>
-    value === undefined || value === null ? missing : check(value, path, report);
+  return (value, report) => (value === undefined || value === null ? missing : check(value, report));
 }
 
 /** null, which has to be written. */
 export function orNull<T>(check: Check<T>): Check<T | null> {
-  return (value, path, report) => (value === null ? null : check(value, path, report));
+  return (value, report) => (value === null ? null : check(value, report));
 }
 
 /** For a member that may be absent. */
 export function ifPresent<T>(check: Check<T>): Check<T> {
-  return (value, path, report) => (value === undefined ? undefined : check(value, path, report));
+  return (value, report) => (value === undefined ? undefined : check(value, report));
 }
 
 /** What a value means; undefined leaves the member out. */
 export function map<T, U>(check: Check<T>, meaning: (value: T) => U | undefined): Check<U> {
-  return (value, path, report) => {
-    const read = check(value, path, report);
+  return (value, report) => {
+    const read = check(value, report);
     return read === undefined ? undefined : meaning(read);
   };
 }
 
 /** `most` bounds a list that is copied to many places. */
 export function list<T>(check: Check<T>, most = Number.POSITIVE_INFINITY): Check<readonly T[]> {
-  return (value, path, report) => {
+  return (value, report) => {
     if (!Array.isArray(value)) {
-      report(path, `expected a list, found ${show(value)}`);
+      report("", `expected a list, found ${show(value)}`);
       return undefined;
     }
     if (value.length > most) {
-      report(path, `expected at most ${most} entries, found ${value.length}`);
+      report("", `expected at most ${most} entries, found ${value.length}`);
       return undefined;
     }
-    return value.flatMap((item, index) => {
-      const read = check(item, `${path}[${index}]`, report);
-      return read === undefined ? [] : [read];
-    });
+    const read: T[] = [];
+    let index = 0;
+    const inside: Report = (path, message) => report(join(`[${index}]`, path), message);
+    for (; index < value.length; index++) {
+      const item = check(value[index], inside);
+      if (item !== undefined) read.push(item);
+    }
+    return read;
   };
 }
 
-export const anyObject: Check<Readonly<Record<string, unknown>>> = (value, path, report) => {
+export const anyObject: Check<Readonly<Record<string, unknown>>> = (value, report) => {
   if (isRecord(value)) return value;
-  report(path, `expected an object, found ${show(value)}`);
+  report("", `expected an object, found ${show(value)}`);
   return undefined;
 };
 
 /** An object whose members, whatever their names, pass this check. It is answered as it is. */
 export function record<T>(check: Check<T>): Check<Readonly<Record<string, T>>> {
-  return (value, path, report) => {
-    const given = anyObject(value, path, report);
+  return (value, report) => {
+    const given = anyObject(value, report);
     if (given === undefined) return undefined;
-    for (const key of Object.keys(given)) check(given[key], `${path}[${JSON.stringify(key)}]`, report);
+    let member = "";
+    const inside: Report = (path, message) => report(join(`[${JSON.stringify(member)}]`, path), message);
+    for (member of Object.keys(given)) check(given[member], inside);
     return given as Readonly<Record<string, T>>;
   };
 }
@@ -158,38 +163,47 @@ export type Members<T> = { readonly [Key in keyof T]-?: Check<Exclude<T[Key], un
 
 /** A new object of what the checks answer. Members that nobody asks for are left out. */
 export function object<T extends object>(members: Members<T>): Check<T> {
-  const checks = Object.entries<Check<unknown>>(members);
-  return (value, path, report) => {
-    const given = anyObject(value, path, report);
+  return checkMembers(members, () => ({}));
+}
+
+/** The object as it is, also with members that only a later imgmatch knows: for what is written again. */
+export function shape<T extends object>(members: Members<T>): Check<T> {
+  return checkMembers(members, null);
+}
+
+function checkMembers<T extends object>(
+  members: Members<T>,
+  create: (() => Record<string, unknown>) | null,
+): Check<T> {
+  const checks: Readonly<Record<string, Check<unknown>>> = members;
+  const names = Object.keys(checks);
+  return (value, report) => {
+    const given = anyObject(value, report);
     if (given === undefined) return undefined;
-    const read: Record<string, unknown> = {};
-    for (const [key, check] of checks) {
-      const found = check(given[key], member(path, key), report);
-      if (found !== undefined) read[key] = found;
+    const read = create?.();
+    let member = "";
+    const inside: Report = (path, message) => report(join(member, path), message);
+    for (member of names) {
+      const found = checks[member]?.(given[member], inside);
+      if (read !== undefined && found !== undefined) read[member] = found;
     }
-    return read as T;
+    return (read ?? given) as T;
   };
 }
 
-function member(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
-}
-
-/** The same object with all its members, also those that a later imgmatch wrote: for what is written again. */
-export function asWritten<T extends object>(check: Check<T>): Check<T> {
-  return (value, path, report) => {
-    check(value, path, report);
-    return value as T;
-  };
+/** Paths are put together where something is wrong, which is seldom. */
+function join(outer: string, inner: string): string {
+  return inner === "" || inner.startsWith("[") ? outer + inner : `${outer}.${inner}`;
 }
 
 /** One of several kinds of object, which a member names. */
 export function variants<T extends object>(key: string, kinds: Readonly<Record<string, Check<T>>>): Check<T> {
   const kind = oneOf(...Object.keys(kinds));
-  return (value, path, report) => {
-    const given = anyObject(value, path, report);
-    const name = given && kind(given[key], member(path, key), report);
-    return name === undefined ? undefined : kinds[name]?.(value, path, report);
+  return (value, report) => {
+    const given = anyObject(value, report);
+    const inside: Report = (path, message) => report(join(key, path), message);
+    const name = given && kind(given[key], inside);
+    return name === undefined ? undefined : kinds[name]?.(value, report);
   };
 }
 

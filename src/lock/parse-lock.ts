@@ -4,15 +4,14 @@ import { ImgmatchError } from "../errors.ts";
 import { type Measured, measuredRules } from "../hardware/requirement.ts";
 import {
   anyText,
-  asWritten,
   type Check,
   ifPresent,
   list,
-  object,
   orNull,
   record,
   requireChecked,
   schemaVersion,
+  shape,
   someText,
   text,
   wholeNumber,
@@ -55,14 +54,14 @@ export const digest = text({ test: isDigest }, "a digest") as Check<Digest>;
 /** More than any table has of them is no list that imgmatch wrote. */
 const mostMeasured = 512;
 
-const measuredNow = object<Measured>({
+const measuredNow = shape<Measured>({
   rules: wholeNumber,
-  cpu: object({
+  cpu: shape({
     // As Linux names them.
     unused: list(text(/^[a-z0-9_]{1,64}$/, "a feature"), mostMeasured),
   }),
   cuda: orNull(
-    object({
+    shape({
       code: list(text(/^(?:sm|compute)_\d{2,4}[af]?$/, "a GPU target"), mostMeasured),
       minimum: orNull(text(/^\d{1,9}(?:\.\d{1,9}){1,3}$/, "a driver version")),
     }),
@@ -70,11 +69,11 @@ const measuredNow = object<Measured>({
 });
 
 /** Of other rules nothing is known but their number, and nothing is used. */
-const measured: Check<Measured> = (value, path, report) => {
+const measured: Check<Measured> = (value, report) => {
   const { rules } = fieldsOf(value);
   return Number.isSafeInteger(rules) && rules !== measuredRules
     ? (value as Measured)
-    : measuredNow(value, path, report);
+    : measuredNow(value, report);
 };
 
 /** What an image is chosen by: an index carries it too. */
@@ -87,16 +86,16 @@ export const choosing = {
   measured: ifPresent(measured),
 };
 
-const bases = list(object<LockedBase>({ ref: someText, digest }));
+const bases = list(shape<LockedBase>({ ref: someText, digest }));
 
-const image: Check<LockedImage> = object({
+const image: Check<LockedImage> = shape({
   ...choosing,
   digest: orNull(digest),
-  manifest: ifPresent(object<LockedManifest>({ mediaType: someText, size: wholeNumber })),
+  manifest: ifPresent(shape<LockedManifest>({ mediaType: someText, size: wholeNumber })),
   bases,
   nextBases: ifPresent(bases),
   inputs: ifPresent(
-    object<LockedInputs>({
+    shape<LockedInputs>({
       dockerfile: digest,
       context: digest,
       args: record(anyText),
@@ -110,18 +109,16 @@ const image: Check<LockedImage> = object({
 });
 
 /** The members that only a later imgmatch knows stay: the lock is written again. */
-const lock: Check<Lock> = asWritten(
-  object({
-    schemaVersion: schemaVersion(lockSchemaVersion),
-    name: someText,
-    version: someText,
-    // It becomes a part of the one line that resolve prints.
-    repository: text({ test: isRepository }, "a repository"),
-    matrixDigest: digest,
-    prefer: ifPresent(list(anyText)),
-    images: record(image),
-  }),
-);
+const lock: Check<Lock> = shape({
+  schemaVersion: schemaVersion(lockSchemaVersion),
+  name: someText,
+  version: someText,
+  // It becomes a part of the one line that resolve prints.
+  repository: text({ test: isRepository }, "a repository"),
+  matrixDigest: digest,
+  prefer: ifPresent(list(anyText)),
+  images: record(image),
+});
 
 function parseText(text: string, file: string): unknown {
   const json = readJson(text);

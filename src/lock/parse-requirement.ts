@@ -6,9 +6,9 @@ import {
   checked,
   ifPresent,
   list,
-  object,
   oneOf,
   orNull,
+  shape,
   someText,
   variants,
 } from "../input/checks.ts";
@@ -35,18 +35,18 @@ export function parseRequirement(text: string): ParsedRequirement {
 
 const names = list(anyText);
 
-export const requirement: Check<Requirement> = object({
-  cpu: object<CpuRequirement>({ march: someText, features: names }),
+export const requirement: Check<Requirement> = shape({
+  cpu: shape<CpuRequirement>({ march: someText, features: names }),
   kernel: ifPresent(someText),
   cuda: orNull(
-    object<CudaRequirement>({
+    shape<CudaRequirement>({
       toolkit: someText,
       code: names,
       require: ifPresent(someText),
       driver: variants<DriverRequirement>("mode", {
-        host: object({ mode: oneOf("host"), minimum: someText }),
-        bundled: object({ mode: oneOf("bundled"), version: someText }),
-        compat: object({ mode: oneOf("compat"), package: someText, cuda: someText, branches: names }),
+        host: shape({ mode: oneOf("host"), minimum: someText }),
+        bundled: shape({ mode: oneOf("bundled"), version: someText }),
+        compat: shape({ mode: oneOf("compat"), package: someText, cuda: someText, branches: names }),
       }),
     }),
   ),

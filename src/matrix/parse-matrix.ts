@@ -20,7 +20,7 @@ import {
   parseMarchValue,
 } from "./values.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { isRecord } from "../input/json.ts";
 
 export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";

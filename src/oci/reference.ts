@@ -22,6 +22,7 @@ const hostComponent = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
 const hostPattern = new RegExp(
   `^(?:${hostComponent}(?:\\.${hostComponent})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?$`,
 );
+const plainName = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/i;
 const pathComponent = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
 const repositoryPattern = new RegExp(`^${pathComponent}(?:/${pathComponent})*$`);
 const tagPattern = /^\w[\w.-]{0,127}$/;
@@ -131,6 +132,8 @@ function checkHost(text: string, registry: string): void {
     const limit = `${longestHost} characters in all and ${longestLabel} between dots`;
     fail(text, `its registry host has ${host.length} characters`, `a host has at most ${limit}`);
   }
+  // Names in plain letters are what they are; only a last part that is a number makes an IPv4 address (URL standard, host parsing).
+  if (plainName.test(host) && !/xn--/i.test(host)) return;
   const address = `https://${host}/`;
   const read = URL.canParse(address) ? new URL(address).hostname : null;
   // One IPv6 address has many spellings.

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { RegistryClient } from "./client.ts";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { registryUrl } from "./endpoint.ts";
 import { digestMismatch, refused } from "./failure.ts";
 import type { OperationOptions } from "./manifests.ts";

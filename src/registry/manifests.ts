@@ -1,7 +1,8 @@
 /** Reading, writing and untagging manifests. */
 
 import { ImgmatchError, InternalError } from "../errors.ts";
-import { type Digest, digestOf, isDigest } from "../oci/digest.ts";
+import { type Digest, isDigest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { isRecord, parseJson, text } from "../input/json.ts";
 import { acceptedTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";

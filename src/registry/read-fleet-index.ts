@@ -1,7 +1,7 @@
 /** A fleet's index from a registry, or from the bytes that a registry gave: bytes → entries → lock. */
 
 import { ImgmatchError } from "../errors.ts";
-import { anyText, checked, list, object, record, someText } from "../input/checks.ts";
+import { anyText, checked, list, record, shape, someText } from "../input/checks.ts";
 import { registryLimits } from "../input/limits.ts";
 import { type Lock, lockSchemaVersion } from "../lock/lock.ts";
 import { choosing, digest } from "../lock/parse-lock.ts";
@@ -84,11 +84,11 @@ export function parseFleetIndex(stored: StoredIndex, reference: ImageReference):
 }
 
 /** What an index says under the same checks as what a lock says. */
-const namedImages = object({
+const namedImages = shape({
   name: someText,
   version: someText,
   prefer: list(anyText),
-  images: record(object<IndexedImage>({ ...choosing, digest })),
+  images: record(shape<IndexedImage>({ ...choosing, digest })),
 });
 
 /**

@@ -13,7 +13,7 @@ import {
   buildFleet,
 } from "../../src/build/schedule.ts";
 import { ImgmatchError } from "../../src/errors.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { registryPublisher } from "../../src/publish/registry-publisher.ts";
 import { createMemoryRegistry } from "../publish/support/memory-registry.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { runCli } from "../../src/cli.ts";
 import { formatHostFacts } from "../../src/host/format-facts.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { startFaultServer } from "../registry/support/fault-server.ts";
 import { manifestOf } from "../registry/support/manifests.ts";

@@ -10,7 +10,7 @@ import type { BuildRequest, Engine } from "../../src/build/engine.ts";
 import { engines } from "../../src/build/engines/engines.ts";
 import { buildTwice } from "../../src/build/repro.ts";
 import { connectDocker } from "../../src/docker/api.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";

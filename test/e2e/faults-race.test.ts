@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { BuiltImage, Engine } from "../../src/build/engine.ts";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";

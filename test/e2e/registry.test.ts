@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../src/registry/client.ts";

@@ -30,7 +30,7 @@ describe("forward-compatibility packages", () => {
   });
 
   test("a package is only for branches that offer less than it does", () => {
-    for (const { package: name, branches, cuda } of compatPackages) {
+    for (const { package: name, branches, cuda } of compatPackages()) {
       const offered = branches.map((branch) => Number(cudaOfDriver(branch) ?? "0").toFixed(1));
       expect(
         offered.filter((each) => Number(each) >= Number(cuda)),

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runCli } from "../../src/cli.ts";
 import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
 import { annotations, readableFormats } from "../../src/registry/fleet-index.ts";

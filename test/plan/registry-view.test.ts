@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { type Digest, digestOf } from "../../src/oci/digest.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { explainInputs } from "../../src/plan/changes.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 import { type PlannedInputs, planFleet } from "../../src/plan/plan.ts";

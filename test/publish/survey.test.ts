@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";

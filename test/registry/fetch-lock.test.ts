@@ -13,7 +13,7 @@ import { publishIndex } from "../../src/publish/publish-index.ts";
 import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
 import type { RegistryClient } from "../../src/registry/client.ts";
 import { type FetchOptions, fetchLock, formatAge } from "../../src/registry/fetch-lock.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";

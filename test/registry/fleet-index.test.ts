@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { Manifest } from "../../src/registry/client.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
 import { type FleetIndex, type IndexedImage, indexedImage } from "../../src/registry/fleet-index.ts";
 import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";

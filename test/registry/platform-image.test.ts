@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/registry/client.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { parseImageConfig, readImageConfig } from "../../src/registry/platform-image.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";

@@ -1,7 +1,8 @@
 /** A registry in memory, for what a real one does too rarely to be tested: races, refusals, lost tags. */
 
 import type { Manifest, RegistryClient } from "../../../src/registry/client.ts";
-import { digestOf, type Digest } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import type { ImageReference } from "../../../src/oci/reference.ts";
 
 export interface MemoryRegistry extends RegistryClient {

@@ -2,7 +2,7 @@
 
 import type { Manifest, RegistryClient } from "../../../src/registry/client.ts";
 import { createRegistryClient, type RegistryOptions } from "../../../src/registry/create-client.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../../src/oci/media-types.ts";
 import type { Answer } from "./fault-server.ts";
 

@@ -10,7 +10,7 @@ import type { Environment } from "../../../docker/endpoint.ts";
 import { createScratch } from "../../../docker/scratch.ts";
 import { openSession } from "../../../docker/session.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
-import { digestOf } from "../../../oci/digest.ts";
+import { digestOf } from "../../../oci/digest-of.ts";
 import type { CredentialStore } from "../../../registry/credential.ts";
 import { noCredentials } from "../../../registry/credentials.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";

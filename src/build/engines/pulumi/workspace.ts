@@ -10,7 +10,7 @@ import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
 import { isErrno } from "../../../io/files.ts";
 import { makeProjectFolder } from "../../../io/project-folder.ts";
-import { digestOf } from "../../../oci/digest.ts";
+import { digestOf } from "../../../oci/digest-of.ts";
 import { imageType, type StackImage, stackImages } from "./cells.ts";
 
 export interface WorkspaceOptions {
