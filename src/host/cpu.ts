@@ -16,7 +16,7 @@ export interface CpuResult {
 const path = "/proc/cpuinfo";
 
 /** Reads `/proc/cpuinfo` of a machine of this architecture (OCI word: `amd64`, `arm64`, `ppc64le`, `riscv64`). */
-export function readCpu(io: HostIo, architecture: string): CpuResult {
+export function readCpu(io: Pick<HostIo, "readText">, architecture: string): CpuResult {
   const text = io.readText(path);
   if (typeof text !== "string") {
     const why = text === denied ? "may not be read" : "does not exist";

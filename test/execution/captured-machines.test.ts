@@ -1,0 +1,185 @@
+/**
+ * Captured machines get the image that was built for their CPU: the demo's program is compiled for each of their marches, opened,
+ * and measured, and every machine asks which image of the whole fleet is its own. The captures (archspec's) lie beside the
+ * checkout and are read in place. Compilers: g++, Debian's cross compilers, and clang for marches that they do not know.
+ */
+
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import pLimit from "p-limit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type CpuArchitecture,
+  compilerFlags,
+  findMarch,
+  type March,
+} from "../../src/hardware/cpu-marches.ts";
+import { readCpu } from "../../src/host/cpu.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import { auditImage, type ImageAudit } from "../../src/inspect/audit/audit-image.ts";
+import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
+import { noCache } from "../../src/inspect/image/layer-cache.ts";
+import type { Lock } from "../../src/lock/lock.ts";
+import { featuresBuiltFor } from "../../src/resolve/built-for.ts";
+import { judgeImage } from "../../src/resolve/judge.ts";
+import { resolveImage } from "../../src/resolve/resolve.ts";
+import { cpuHost } from "../resolve/support/hosts.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
+import { needs } from "../support/needs.ts";
+
+const samples = new URL("../../../shared/samples/", import.meta.url);
+const sources = fileURLToPath(new URL("../../templates/sgemm/", import.meta.url));
+const run = promisify(execFile);
+
+/** Capture → march of the tables, and what of it this machine does not show. */
+const machines: readonly (readonly [string, string, (readonly string[])?])[] = [
+  ["linux-centos7-cascadelake", "cascadelake"],
+  ["linux-rhel6-piledriver", "bdver2"],
+  ["linux-rhel7-broadwell", "broadwell"],
+  ["linux-rhel7-haswell", "haswell"],
+  ["linux-rhel7-ivybridge", "ivybridge"],
+  ["linux-rhel7-zen", "znver1"],
+  ["linux-rocky8.5-zen4", "znver4"],
+  ["linux-scientific7-k10", "amdfam10"],
+  ["linux-ubuntu20.04-zen3", "znver3"],
+  ["linux-ubuntu24.04-alderlake", "alderlake"],
+  ["linux-ubuntu26.04-arrowlake_s", "arrowlake-s"],
+  ["linux-unknown-sapphirerapids", "sapphirerapids"],
+  // archspec keeps it as a generic machine; its CPU is a Xeon E5 v3.
+  ["linux-rhel7-x86_64_v3", "haswell"],
+  ["linux-amazon-cortex_a72", "cortex-a72"],
+  ["linux-amazon-neoverse_n1", "neoverse-n1"],
+  ["linux-amazon-neoverse_v1", "neoverse-v1"],
+  ["linux-rhel8-neoverse_v1", "neoverse-v1", ["paca", "pacg"]],
+  ["linux-rhel9-neoverse_n2", "neoverse-n2", ["paca", "pacg", "rng"]],
+  ["linux-ubuntu22.04-neoverse_v2", "neoverse-v2", ["rng"]],
+  ["linux-rocky8-a64fx", "a64fx"],
+  ["linux-centos7-thunderx2", "thunderx2"],
+  ["linux-ubuntu22.04-ampere1", "ampere1"],
+  ["linux-asahi-m1", "apple-m1"],
+  ["linux-centos7-power8le", "power8"],
+  ["linux-rhel8-power9", "power9"],
+  ["linux-unknown-power10", "power10"],
+];
+
+const clangs = ["clang++-22", "clang++-19", "clang++-16"];
+const compilers: Readonly<Record<CpuArchitecture, readonly (readonly string[])[]>> = {
+  amd64: [["g++"], ...clangs.map((clang) => [clang, "--target=x86_64-linux-gnu"])],
+  arm64: [["aarch64-linux-gnu-g++"], ...clangs.map((clang) => [clang, "--target=aarch64-linux-gnu"])],
+  ppc64le: [
+    ["powerpc64le-linux-gnu-g++"],
+    ...clangs.map((clang) => [clang, "--target=powerpc64le-linux-gnu"]),
+  ],
+  riscv64: [["riscv64-linux-gnu-g++"]],
+};
+
+const missing =
+  process.arch !== "x64"
+    ? "the compilers are those of an x86-64 machine"
+    : existsSync(samples)
+      ? null
+      : "no samples of real machines in ../shared/samples, beside the checkout (they are not published)";
+
+describe("a captured machine", needs(missing), () => {
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-captured-"));
+  const audits = new Map<string, ImageAudit>();
+  let lock: Lock;
+
+  beforeAll(async () => {
+    const limit = pLimit(2);
+    const marches = [...new Set(machines.map(([, march]) => march))].map(known);
+    await Promise.all(
+      marches.map((march) =>
+        limit(async () => {
+          const root = await build(march, join(folder, march.name));
+          if (root !== null) audits.set(march.name, await measure(march, root));
+        }),
+      ),
+    );
+    lock = lockOf(
+      Object.fromEntries(
+        marches.map((march) => {
+          const measured = audits.get(march.name)?.measured;
+          const built = image({
+            axes: { march: march.name },
+            platform: `linux/${march.architecture}`,
+            requires: { cpu: { march: march.name, features: march.features }, cuda: null },
+          });
+          return [march.name, measured === undefined ? built : { ...built, measured }];
+        }),
+      ),
+    );
+  }, 300_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+
+  test.each(machines)("%s gets the image for %s", (capture, march, hides = []) => {
+    const facts = factsOf(capture, known(march));
+    const { measured, ...built } = imageOf(march);
+    const declared = judgeImage(built, facts);
+    expect(declared.ok, "by what is declared alone").toBe(hides.length === 0);
+    const { match, rejected } = resolveImage(lock, facts);
+    if (process.env.DBG && match?.cell !== march) { const has = new Set(facts.cpu.features); for (const c of [march, match?.cell ?? ""]) { const i = imageOf(c); console.log(c, i.requires.cpu.features.length, "unused", i.measured?.cpu.unused.join(" "), "| sets", featuresBuiltFor(i).map((f) => `${f.length}${f.every((x) => has.has(x)) ? "*" : ""}`).join(" "), "| lacks", i.requires.cpu.features.filter((f) => !has.has(f)).join(" ")); } }
+    expect(match?.cell, JSON.stringify(rejected.filter(({ cell }) => cell === march))).toBe(march);
+  });
+
+  test("every program was built, and none lies", () => {
+    const all = new Set(machines.map(([, march]) => march));
+    expect([...all].filter((march) => !audits.has(march))).toEqual([]);
+    for (const [march, { lies }] of audits) expect(lies, march).toEqual([]);
+  });
+
+  function imageOf(march: string) {
+    const found = lock.images[march];
+    if (found === undefined) throw new Error(`no image for ${march}`);
+    return found;
+  }
+});
+
+function known(name: string): March {
+  const march = findMarch(name);
+  if (march === null) throw new Error(`no march ${name}`);
+  return march;
+}
+
+function factsOf(capture: string, { architecture }: March): HostFacts {
+  const text = readFileSync(new URL(`cpuinfo_${capture}.txt`, samples), "utf8");
+  const { facts: cpu } = readCpu({ readText: () => text }, architecture);
+  return cpuHost({ platform: `linux/${architecture}`, cpu });
+}
+
+/** As the demo's Dockerfile does it; null where no compiler here knows the march. */
+async function build(march: March, root: string): Promise<string | null> {
+  const flags = compilerFlags(march);
+  const compiler = compilers[march.architecture].find(([command = "", ...always]): boolean => {
+    try {
+      execFileSync(command, [...always, ...flags, "-E", "-x", "c++", "/dev/null"], { stdio: "ignore" });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (compiler === undefined) return null;
+  const [command = "", ...always] = compiler;
+  mkdirSync(root, { recursive: true });
+  const options = ["-std=c++17", "-O3", "-static", "-s", `-DBUILT_MARCH=${march.name}`];
+  await run(command, [
+    ...always,
+    ...options,
+    ...flags,
+    "-o",
+    join(root, "sgemm"),
+    join(sources, "sgemm.cpp"),
+  ]);
+  return root;
+}
+
+async function measure(march: March, root: string): Promise<ImageAudit> {
+  const platform = `linux/${march.architecture}`;
+  const opened = await openFromFolder(root, { platform, cache: noCache });
+  const requires = { cpu: { march: march.name, features: march.features }, cuda: null };
+  return auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
+}
