@@ -143,6 +143,7 @@ export {
 } from "./resolve/resolve.ts";
 export type {
   CodeFit,
+  CpuShare,
   Fit,
   Match,
   Misfit,

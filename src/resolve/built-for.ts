@@ -5,20 +5,29 @@
  */
 
 import { guestHiddenFeatures } from "../hardware/cpu-guest-features.ts";
-import { findMarch, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
+import { findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
+import { compareText } from "../oci/text-order.ts";
 import { normalizePlatform } from "./host-view.ts";
+import type { CpuShare } from "./verdict.ts";
 
 type Built = Pick<LockedImage, "platform" | "requires" | "measured">;
 
-const known = new WeakMap<Built, readonly (readonly string[])[]>();
+/** A part of a march, and how much of a CPU it is. */
+export interface BuiltFor {
+  /** Linux names, sorted. */
+  readonly features: readonly string[];
+  readonly share: CpuShare;
+}
+
+const known = new WeakMap<Built, readonly BuiltFor[]>();
 
 /**
- * Sets of features, the largest first and what the image needs last: on a host it counts as built for the first that the host has.
+ * Sets of features, the one that counts most first: on a host an image counts as built for the first that the host has.
  * One set for an image that was not measured.
  */
-export function featuresBuiltFor(image: Built): readonly (readonly string[])[] {
+export function featuresBuiltFor(image: Built): readonly BuiltFor[] {
   const found = known.get(image);
   if (found !== undefined) return found;
   const sets = setsOf(image);
@@ -26,33 +35,56 @@ export function featuresBuiltFor(image: Built): readonly (readonly string[])[] {
   return sets;
 }
 
-/** How many features that is on a host with these. */
-export function builtFor(image: Built, present: ReadonlySet<string>): number {
+/** What that is on a host with these. */
+export function builtFor(image: Built, present: ReadonlySet<string>): CpuShare {
   const sets = featuresBuiltFor(image);
-  const own = sets.find((features) => features.every((feature) => present.has(feature)));
-  return (own ?? sets.at(-1) ?? []).length;
+  const own = sets.find(({ features }) => features.every((feature) => present.has(feature)));
+  return (own ?? sets.at(-1))?.share ?? { features: 0, emitted: 0 };
 }
 
-function setsOf(image: Built): readonly (readonly string[])[] {
+function setsOf(image: Built): readonly BuiltFor[] {
   const declared = image.requires.cpu.features;
   const unused = unusedFeatures(image);
-  if (unused.length === 0) return [declared];
+  const march = findMarch(image.requires.cpu.march);
+  if (unused.length === 0) return [partOf(declared, march)];
   const needed = neededRequirement(image).cpu.features;
   const all = new Set(declared);
-  const own = new Set(findMarch(image.requires.cpu.march)?.features ?? []);
+  const own = new Set(march?.features ?? []);
   const compiled = needed.filter((feature) => own.has(feature));
   const marches = marchNames().flatMap((name) => {
-    const march = findMarch(name);
+    const other = findMarch(name);
     const within =
-      march !== null &&
-      marchPlatform(march) === normalizePlatform(image.platform) &&
-      march.features.every((feature) => all.has(feature)) &&
-      compiled.every((feature) => march.features.includes(feature));
-    return within ? [[...new Set([...needed, ...march.features])]] : [];
+      other !== null &&
+      marchPlatform(other) === normalizePlatform(image.platform) &&
+      other.features.every((feature) => all.has(feature)) &&
+      compiled.every((feature) => other.features.includes(feature));
+    return within ? [partOf([...new Set([...needed, ...other.features])], other)] : [];
   });
   const hidden = new Set(unused.filter((feature) => guestHiddenFeatures.has(feature)));
   const shown = declared.filter((feature) => !hidden.has(feature));
-  const sets = [declared, shown, ...marches, needed].map((features) => [...features].sort());
-  const distinct = new Map(sets.map((features) => [features.join(" "), features]));
-  return [...distinct.values()].sort((a, b) => b.length - a.length);
+  const sets = [
+    partOf(declared, march),
+    partOf(shown, march),
+    // Marches of equal features are one: the name with the most that is emitted.
+    ...marches.sort(byCount),
+    partOf(needed, march),
+  ];
+  const distinct = new Map(sets.toReversed().map((set) => [set.features.join(" "), set]));
+  return [...distinct.values()].sort(byCount);
+}
+
+function byCount(a: BuiltFor, b: BuiltFor): number {
+  return b.share.emitted - a.share.emitted || b.share.features - a.share.features;
+}
+
+/** Of a march that the tables do not know, anything may be emitted. */
+function partOf(features: readonly string[], march: March | null): BuiltFor {
+  const emitted = new Set(march?.required ?? features);
+  return {
+    features: [...features].sort(compareText),
+    share: {
+      features: features.length,
+      emitted: features.filter((feature) => emitted.has(feature)).length,
+    },
+  };
 }

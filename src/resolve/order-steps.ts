@@ -6,7 +6,7 @@
 import { parseVersion } from "../hardware/version.ts";
 import type { CpuRequirement, LockedImage } from "../lock/lock.ts";
 import { codeKinds } from "./rules/gpu-code.ts";
-import { type CodeFit, type Fit, type Tier, tiers } from "./verdict.ts";
+import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
 
 /** An image that fits, with its place in the lock. */
 export interface Candidate {
@@ -39,7 +39,7 @@ export interface Placed {
   readonly image: LockedImage;
   readonly tier: Tier;
   /** See {@link Fit.builtFor}. */
-  readonly builtFor: number;
+  readonly builtFor: CpuShare;
 }
 
 /** The default order. The user's pins came before: what they do not match is no candidate. */
@@ -72,8 +72,12 @@ export const orderSteps = {
     name: "more CPU features",
     of: "image",
     // Of two that were built for as much of this CPU, the one that was built for less besides.
-    key: ({ image, builtFor }) => [-builtFor, image.requires.cpu.features.length],
-    show: ({ image, fit }) => showCpu(image.requires.cpu, fit.builtFor),
+    key: ({ image, builtFor: { emitted, features } }) => [
+      -emitted,
+      -features,
+      image.requires.cpu.features.length,
+    ],
+    show: ({ image, fit }) => showCpu(image.requires.cpu, fit.builtFor.features),
   },
   targets: {
     name: "fewer unused GPU targets",

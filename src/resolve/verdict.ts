@@ -33,8 +33,15 @@ export interface Fit {
   readonly tier: Tier;
   /** One entry per visible GPU, in the order of the facts; empty for a CPU image. */
   readonly code: readonly CodeFit[];
-  /** How many CPU features of this host the image was built for: what the order counts. */
-  readonly builtFor: number;
+  /** For how much of this host's CPU the image was built: what the order counts. */
+  readonly builtFor: CpuShare;
+}
+
+export interface CpuShare {
+  /** Features. */
+  readonly features: number;
+  /** Those of them that the compiler uses by itself. They decide first: cryptography alone makes no CPU the faster one. */
+  readonly emitted: number;
 }
 
 /** Which code of the image a GPU runs. `distance` is in minors for SASS, in tenths of a compute capability for PTX. */

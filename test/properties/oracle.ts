@@ -234,6 +234,7 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   );
   keepLowest(({ answer }) => String(["native", "minor", "forward"].indexOf(answer.tier)));
   keepLowest(({ image }) => complement(padded(image.requires.cuda?.toolkit ?? "0")));
+  // Of the marches of these random images no table knows what is emitted: every feature counts as that.
   keepLowest(({ image }) => complement(padded(String(builtFor(image, host)))));
   keepLowest(({ image }) => padded(String(image.requires.cpu.features.length)));
   keepLowest(({ image, answer }) =>

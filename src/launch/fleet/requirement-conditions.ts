@@ -7,7 +7,7 @@ import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
 import { driverSteps } from "../../resolve/rules/driver.ts";
 import { requireSteps } from "../../resolve/rules/nvidia-require.ts";
-import type { Fit, Tier } from "../../resolve/verdict.ts";
+import type { CpuShare, Fit, Tier } from "../../resolve/verdict.ts";
 import { isExact, versionNumber } from "../labels/version-number.ts";
 import { featureWords, keys, platformWord } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
@@ -30,7 +30,7 @@ export interface FitMode {
   /** Empty for an image without GPU code. */
   readonly code: CodeByCompute;
   /** As {@link Fit.builtFor}; where a mode of more holds too, that one comes first. */
-  readonly builtFor: number;
+  readonly builtFor: CpuShare;
 }
 
 export type FleetImage = Pick<LockedImage, "platform" | "requires" | "measured">;
@@ -44,7 +44,7 @@ export function wordsOf(image: FleetImage): readonly Word[] {
   return [
     word.is(keys.platform, platformWord(normalizePlatform(platform))),
     word.exists(keys.broken),
-    ...featuresBuiltFor(image).flatMap((features) =>
+    ...featuresBuiltFor(image).flatMap(({ features }) =>
       cpuWords(normalizePlatform(platform), { march: cpu.march, features }),
     ),
     ...kernelWords(kernel),
@@ -71,9 +71,8 @@ export function fitModes(image: FleetImage, words: Words, cpuWanted: boolean): r
     cuda === null && cpuWanted ? always : bdd.not(broken),
     kernelCondition(kernel, words),
   );
-  return featuresBuiltFor(image).flatMap((features): readonly FitMode[] => {
+  return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {
     const own = bdd.and(base, ...cpuWords(platform, { march: cpu.march, features }).map(of));
-    const builtFor = features.length;
     if (cuda === null) return [{ when: own, tier: "native", code: new Map(), builtFor }];
     const usable = bdd.and(own, of(word.exists(keys.gpuUsable)), requireCondition(cuda, words));
     return driverModes(cuda, words).map(({ tier, ptx, when }) => {

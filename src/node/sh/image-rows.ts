@@ -32,7 +32,7 @@ export function fleetRows(
   prefer: Lock["prefer"],
 ): FleetRows {
   const offers = images.flatMap(([cell, image]) =>
-    featuresBuiltFor(image).map((features) => ({ cell, image, features, builtFor: features.length })),
+    featuresBuiltFor(image).map(({ features, share }) => ({ cell, image, features, builtFor: share })),
   );
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));

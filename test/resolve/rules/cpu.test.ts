@@ -19,7 +19,7 @@ describe("CPU rule", () => {
       ok: true,
       tier: "native",
       code: [],
-      builtFor: levelV3.length + avx512.length,
+      builtFor: { features: levelV3.length + avx512.length, emitted: levelV3.length + avx512.length },
     });
   });
 
