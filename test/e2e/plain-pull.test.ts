@@ -66,7 +66,7 @@ describe(
       for (const march of levels) project.write(`templates/level/${march}`, `${march}\n`);
       project.write(
         "templates/app.Dockerfile.hbs",
-        'FROM {{base}}\nCOPY bin /bin\nCOPY level/{{march.name}} /content\nCMD ["/bin/busybox", "cat", "/content"]\n',
+        'FROM {{base}}\nCOPY bin /bin\nCOPY level/{{march.name}} /content\n{{#if cuda}}ENV CUDA={{cuda.toolkit}}\n{{/if}}CMD ["/bin/busybox", "cat", "/content"]\n',
       );
       const facts = await imgmatch(["probe", "--json"], { cwd: folder, env });
       hostLevel = JSON.parse(facts.stdout).cpu.level;
