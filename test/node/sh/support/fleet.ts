@@ -8,6 +8,7 @@ const platforms = {
   amd64: ["x86-64", "x86-64-v3", "x86-64-v4", "arrowlake"],
   arm64: ["armv8-a", "neoverse-n1"],
   ppc64le: ["power8", "power9"],
+  riscv64: ["rv64gc", "rva20u64", "rva22u64"],
 };
 
 export const requirements: Readonly<Record<string, CudaRequirement | null>> = {
