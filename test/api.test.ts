@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { afterAll, expect, test } from "vitest";
 import * as library from "../src/index.ts";
 
@@ -28,6 +29,37 @@ test("the public names and their types are those of test/golden/api.txt", async 
   const text = names.map((name) => `${api.get(name)}\n`).join("\n");
   await expect(text).toMatchFileSnapshot(join(root, "test/golden/api.txt"));
 }, 60_000);
+
+/** Of the language and of Node.js. */
+const known = new Set(
+  "Promise Readonly ReadonlyMap ReadonlySet ReadonlyArray Record Pick Omit Extract Exclude NonNullable Partial Map Set Error AbortSignal Date RegExp Uint8Array ErrorOptions NodeJS AsyncIterable Iterable const".split(
+    " ",
+  ),
+);
+
+test("every type that an exported name is made of is exported too", () => {
+  const api = readFileSync(join(root, "test/golden/api.txt"), "utf8");
+  const file = ts.createSourceFile("api.ts", api, ts.ScriptTarget.Latest, true);
+  const declared = new Set<string>();
+  const named = new Map<string, string>();
+  const visit = (node: ts.Node, owner: string, own: ReadonlySet<string>) => {
+    const parameters = "typeParameters" in node ? (node.typeParameters as ts.NodeArray<ts.TypeParameterDeclaration>) : [];
+    const all = new Set([...own, ...(parameters ?? []).map(({ name }) => name.text)]);
+    if (ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName) && !all.has(node.typeName.text))
+      named.set(node.typeName.text, owner);
+    if (ts.isExpressionWithTypeArguments(node)) named.set(node.expression.getText(), owner);
+    ts.forEachChild(node, (child) => visit(child, owner, all));
+  };
+  for (const statement of file.statements) {
+    const { name } = statement as { readonly name?: ts.Identifier };
+    const owner = name?.text ?? statement.getText().split(/[:=]/)[0] ?? "";
+    if (name !== undefined) declared.add(name.text);
+    visit(statement, owner, new Set());
+  }
+  expect(declared.size).toBeGreaterThan(50);
+  const missing = [...named].filter(([type]) => !declared.has(type) && !known.has(type));
+  expect(missing.map(([type, owner]) => `${type} of ${owner}`).sort()).toEqual([]);
+});
 
 test("docs/library.md names every exported value, and no other", () => {
   const page = readFileSync(join(root, "docs/library.md"), "utf8");

@@ -59,22 +59,23 @@ export async function connectDocker(env: Environment, io: EndpointIo = diskIo): 
   const header = answer.headers["api-version"];
   const version = typeof header === "string" && /^\d+\.\d+$/.test(header) ? header : "1.41";
 
+  /** An answer that says yes. */
+  async function open(method: Method, path: string, call: ApiCall): Promise<http.IncomingMessage> {
+    const response = await send(endpoint, target, method, `/v${version}${path}`, call);
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status <= 299) return response;
+    throw refused(endpoint, method, path, status, await readText(endpoint, response));
+  }
+
   return {
     endpoint,
     version,
     async json(method, path, call = {}) {
-      const response = await send(endpoint, target, method, `/v${version}${path}`, call);
-      const body = await readText(endpoint, response);
-      const status = response.statusCode ?? 0;
-      if (status < 200 || status > 299) throw refused(endpoint, method, path, status, body);
+      const body = await readText(endpoint, await open(method, path, call));
       return body.trim() === "" ? null : JSON.parse(body);
     },
     async *stream(method, path, call = {}) {
-      const response = await send(endpoint, target, method, `/v${version}${path}`, call);
-      const status = response.statusCode ?? 0;
-      if (status < 200 || status > 299) {
-        throw refused(endpoint, method, path, status, await readText(endpoint, response));
-      }
+      const response = await open(method, path, call);
       try {
         yield* jsonLines(response);
       } catch (error) {
@@ -88,11 +89,7 @@ export async function connectDocker(env: Environment, io: EndpointIo = diskIo): 
       }
     },
     async *bytes(method, path, call = {}) {
-      const response = await send(endpoint, target, method, `/v${version}${path}`, call);
-      const status = response.statusCode ?? 0;
-      if (status < 200 || status > 299) {
-        throw refused(endpoint, method, path, status, await readText(endpoint, response));
-      }
+      const response = await open(method, path, call);
       try {
         for await (const chunk of response) yield chunk as Uint8Array;
       } catch (error) {

@@ -2,8 +2,6 @@
 
 import { armPartName, armVendorName } from "./arm-parts.ts";
 
-export type CpuArchitecture = "amd64" | "arm64" | "ppc64le" | "riscv64";
-
 export interface CpuInfo {
   readonly vendor: string | null;
   readonly model: string | null;

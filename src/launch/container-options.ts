@@ -2,13 +2,29 @@
 
 import type { LaunchRequest, Mount } from "./target.ts";
 
-/** `--name`, `--env`, `--mount`, `--cpus`, `--memory`, `--entrypoint`. Source: docker run and podman run references. */
-export function containerOptions(request: LaunchRequest): readonly string[] {
+/** A service outlives reboots and crashes; a batch leaves nothing behind. */
+export function modeOptions(
+  { task = "batch", interactive = false, tty = false }: LaunchRequest,
+  restart: "unless-stopped" | "always",
+): readonly string[] {
+  const mode = task === "service" ? ["--detach", "--restart", restart] : ["--rm"];
+  return [...mode, ...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
+}
+
+/**
+ * `--name`, `--env`, `--mount`, `--cpus`, `--memory`, `--entrypoint`. Source: docker run and podman run references.
+ *
+ * @param folder how a folder of the host is shown, in words
+ */
+export function containerOptions(
+  request: LaunchRequest,
+  folder = (mount: Mount): readonly string[] => ["--mount", mountOption(mount)],
+): readonly string[] {
   const { name, env = {}, mounts = [], cpus, memoryMiB, program } = request;
   return [
     ...(name === undefined ? [] : ["--name", name]),
     ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
-    ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
+    ...mounts.flatMap(folder),
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
     ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}m`]),
     ...(program === undefined ? [] : ["--entrypoint", program]),

@@ -18,6 +18,13 @@ export function neededUnits({ requires, host, units = unitsOf(host) }: LaunchReq
   return units;
 }
 
+/** Where the host has nothing that hands its GPUs over. */
+export function withoutToolkit(message: string): ImgmatchError {
+  const fix =
+    "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
+  return new ImgmatchError({ code: "LAUNCH_FAILED", message, fix });
+}
+
 export function isBundled({ requires: { cuda } }: LaunchRequest): boolean {
   return cuda?.driver.mode === "bundled";
 }

@@ -4,7 +4,7 @@ import { usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { narrowGpus } from "../host/visible-devices.ts";
 import type { GpuChoice, GpuWish } from "./choose-gpus.ts";
-import { unitsOf } from "./gpu-units.ts";
+import { narrowTo, unitsOf } from "./gpu-units.ts";
 import { unsupported } from "./unsupported.ts";
 import type { Lock } from "../lock/lock.ts";
 import { type ResolveOptions, rankImages } from "../resolve/resolve.ts";
@@ -50,7 +50,7 @@ export function scheduledGpus(
     );
   }
   if (wish.kind === "none") {
-    const none = host.nvidia === null ? host : { ...host, nvidia: { ...host.nvidia, gpus: [] } };
+    const none = narrowTo(host, []);
     return { ok: true, units: [], host: none, ranking: rankImages(lock, none, options) };
   }
   const count = wish.kind === "count" ? wish.count : units.length;

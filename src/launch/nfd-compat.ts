@@ -10,8 +10,8 @@
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { referenceOf } from "../resolve/resolve.ts";
-import { splitNodes, type Term } from "./fleet/fleet.ts";
-import { keys, knownComputes } from "./labels/vocabulary.ts";
+import { byKey, splitNodes, type Term } from "./fleet/fleet.ts";
+import { keys, vocabularyVersions } from "./labels/vocabulary.ts";
 import { labelNames } from "./node-labels.ts";
 import type { Json } from "./target.ts";
 
@@ -73,14 +73,9 @@ interface Expression {
 
 /** An absent feature matches nothing but DoesNotExist there, so "none of these" is "another" or "absent". */
 function alternatives(term: Term): readonly (readonly [string, Expression][])[] {
-  const byKey = new Map<string, Term>();
-  for (const each of term) byKey.set(each.word.key, [...(byKey.get(each.word.key) ?? []), each]);
-  const described: [string, Expression] = [
-    keys.vocabulary,
-    { op: "In", value: knownComputes.map((_, index) => String(index + 1)) },
-  ];
+  const described: [string, Expression] = [keys.vocabulary, { op: "In", value: vocabularyVersions }];
   let all: (readonly [string, Expression][])[] = [[described]];
-  for (const [key, parts] of byKey) {
+  for (const [key, parts] of byKey(term)) {
     const choices = expressions(parts);
     all = all.flatMap((before) =>
       choices.map((choice) => [...before, [key, choice] as [string, Expression]]),

@@ -1,21 +1,15 @@
 /** What a tag already holds, and whether that is the image that would be built. */
 
+import type { FindRequest } from "../build/publisher.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
-import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
+import { formatImageReference, withDigest } from "../oci/reference.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { findImageConfig } from "../registry/platform-image.ts";
 import { inputsLabel } from "../render/metadata.ts";
 
-export interface ExistingQuery {
+export interface ExistingQuery extends FindRequest {
   readonly registry: RegistryClient;
-  /** With a tag. */
-  readonly reference: ImageReference;
-  /** `os/architecture`. */
-  readonly platform: string;
-  readonly inputDigest: Digest;
-  /** Digest of what would be put there, where it is known: for the message of a conflict. */
-  readonly ours?: Digest | undefined;
 }
 
 /**

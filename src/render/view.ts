@@ -1,7 +1,7 @@
 /** The one documented view that templates see. */
 
 import { compilerFlags } from "../hardware/cpu-marches.ts";
-import { formatGpuTarget, type GpuTarget } from "../hardware/gpu-target.ts";
+import { formatGpuTarget, type GpuTarget, virtualTarget } from "../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
 import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "../plan/cell.ts";
@@ -144,7 +144,7 @@ function driverOf(driver: DriverRequirement | null): { mode: string; version: st
 export function gencodeOptions(targets: readonly GpuTarget[]): string {
   const byVirtual = new Map<string, string[]>();
   for (const target of targets) {
-    const virtual = formatGpuTarget({ ...virtualOf(target), kind: "ptx" });
+    const virtual = formatGpuTarget(virtualTarget(target));
     byVirtual.set(virtual, [...(byVirtual.get(virtual) ?? []), formatGpuTarget(target)]);
   }
   return [...byVirtual]
@@ -153,10 +153,4 @@ export function gencodeOptions(targets: readonly GpuTarget[]): string {
         `'-gencode=arch=${virtual},code=${code.length === 1 ? code[0] : `[${code.join(",")}]`}'`,
     )
     .join(" ");
-}
-
-/** sm_21 has no virtual architecture of its own; nvcc compiles it from compute_20. */
-function virtualOf(target: GpuTarget): GpuTarget {
-  const { major, minor } = target.compute;
-  return major === 2 && minor === 1 ? { ...target, compute: { major, minor: 0 } } : target;
 }

@@ -52,15 +52,6 @@ export function parseRequire(text: string): RequireExpression | null {
   return { alternatives };
 }
 
-/** The inverse of {@link parseRequire}. */
-export function formatRequire({ alternatives }: RequireExpression): string {
-  return alternatives.map((conditions) => conditions.map(formatCondition).join(",")).join(" ");
-}
-
-export function formatCondition({ property, operator, value }: RequireCondition): string {
-  return `${property}${operator}${value}`;
-}
-
 /**
  * Whether the expression holds; null when an unknown fact decides. Conditions on unknown properties are skipped, and an
  * alternative that has no other condition is no alternative; an expression without alternatives always holds.

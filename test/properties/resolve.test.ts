@@ -3,14 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
-import {
-  formatRequire,
-  parseRequire,
-  type RequireCondition,
-  requireOperators,
-} from "../../src/resolve/nvidia-require.ts";
+import { parseRequire, type RequireCondition, requireOperators } from "../../src/resolve/nvidia-require.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
+import { formatRequire } from "../resolve/support/format-require.ts";
 import { askOracle } from "./oracle.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";

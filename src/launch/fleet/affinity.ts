@@ -1,9 +1,9 @@
 /** Terms of a fleet as node affinity. Source: Kubernetes API reference, NodeSelectorTerm and NodeSelectorRequirement. */
 
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
-import { keys, knownComputes } from "../labels/vocabulary.ts";
+import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
-import type { Term } from "./fleet.ts";
+import { byKey, type Term } from "./fleet.ts";
 
 /** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
 export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
@@ -14,13 +14,11 @@ export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelector
 const describedNode: NodeSelectorRequirement = {
   key: labelNames.kubernetes(keys.vocabulary),
   operator: "In",
-  values: knownComputes.map((_, index) => String(index + 1)),
+  values: [...vocabularyVersions],
 };
 
 function expressionsOf(term: Term): readonly NodeSelectorRequirement[] {
-  const byKey = new Map<string, Term>();
-  for (const each of term) byKey.set(each.word.key, [...(byKey.get(each.word.key) ?? []), each]);
-  return [...byKey].flatMap(([key, parts]) => forKey(labelNames.kubernetes(key), parts));
+  return [...byKey(term)].flatMap(([key, parts]) => forKey(labelNames.kubernetes(key), parts));
 }
 
 function forKey(key: string, parts: Term): readonly NodeSelectorRequirement[] {

@@ -20,6 +20,13 @@ import { consistency, createWords, type Word, type Words, word } from "./words.t
 /** All of these hold. */
 export type Term = readonly { readonly word: Word; readonly holds: boolean }[];
 
+/** What a term says of each label. */
+export function byKey(term: Term): ReadonlyMap<string, Term> {
+  const groups = new Map<string, Term>();
+  for (const each of term) groups.set(each.word.key, [...(groups.get(each.word.key) ?? []), each]);
+  return groups;
+}
+
 export interface FleetMember {
   readonly cell: string;
   readonly image: LockedImage;

@@ -3,7 +3,7 @@
  * checkConstraint and checkOrder (numbers compare as such since 1.4.0).
  */
 
-import { keys, knownComputes } from "../labels/vocabulary.ts";
+import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
 import type { Term } from "./fleet.ts";
 import type { Word } from "./words.ts";
@@ -44,6 +44,6 @@ const describedNode: readonly NomadConstraint[] = [
   {
     LTarget: metaOf(keys.vocabulary),
     Operand: "set_contains_any",
-    RTarget: knownComputes.map((_, index) => String(index + 1)).join(","),
+    RTarget: vocabularyVersions.join(","),
   },
 ];

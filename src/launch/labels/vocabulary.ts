@@ -22,6 +22,9 @@ export const knownComputes = [
   ],
 ] as const satisfies readonly (readonly string[])[];
 
+/** What {@link keys.vocabulary} says on a node that some version describes: a node of newer words, or of none, may be anything. */
+export const vocabularyVersions: readonly string[] = knownComputes.map((_, index) => String(index + 1));
+
 /** Brands as `NVIDIA_REQUIRE_CUDA` knows them: see resolve/gpu-brand.ts. */
 export const knownBrands = [
   "geforce",

@@ -5,7 +5,8 @@
  */
 
 import { byDigest } from "../../oci/immutable-reference.ts";
-import { textAttribute } from "../mesos-attribute.ts";
+import { filled } from "../filled.ts";
+import { textAttribute, volume } from "../mesos.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { baseName } from "../workload-name.ts";
@@ -48,42 +49,33 @@ function chronosJob(request: LaunchRequest): Json {
       `start ${program}: a command that begins with http or ftp is downloaded`,
       "write its path: --command /usr/bin/PROGRAM",
     );
-  return {
+  const made = filled({
     name: jobName(request),
     schedule: scheduleOf(settings.schedule),
     retries: retriesOf(settings.retries),
-    ...(settings.owner === undefined ? {} : { owner: settings.owner }),
+    owner: settings.owner,
     cpus,
     mem: memoryMiB,
-    container: {
-      type: "MESOS",
-      image: byDigest(reference),
-      ...(mounts.length === 0
-        ? {}
-        : {
-            volumes: mounts.map(({ source, target, readOnly }) => ({
-              containerPath: target,
-              hostPath: source,
-              mode: readOnly ? "RO" : "RW",
-            })),
-          }),
-    },
+    container: filled({ type: "MESOS", image: byDigest(reference), volumes: mounts.map(volume) }),
     shell: false,
+    command: program,
+  });
+  return {
+    ...made,
     // Mesos starts the command as execlp(command, arguments…), the first of which is the program's own name (mesos.proto,
     // CommandInfo). Without a command the image's entrypoint gets them all.
-    ...(program === undefined ? {} : { command: program }),
     arguments: program === undefined ? args : [program, ...args],
-    ...(Object.keys(env).length === 0
-      ? {}
-      : { environmentVariables: Object.entries(env).map(([name, value]) => variable(name, value)) }),
-    ...constraintsOf(request),
+    ...filled({
+      environmentVariables: Object.entries(env).map(([name, value]) => variable(name, value)),
+      constraints: constraintsOf(request),
+    }),
   };
 }
 
-function constraintsOf({ node }: LaunchRequest): { readonly [key: string]: Json } {
-  if (node == null) return {};
+function constraintsOf({ node }: LaunchRequest): readonly Json[] {
+  if (node == null) return [];
   const [name, value] = textAttribute("chronos", node);
-  return { constraints: [[name, "EQUALS", value]] };
+  return [[name, "EQUALS", value]];
 }
 
 /** Chronos sets these itself, and leaves out what a job says of them (MesosTaskBuilder.scala, envs). */

@@ -1,7 +1,8 @@
 /** A service of a Compose file. Source: Compose Specification, "services" and "deploy.resources.reservations.devices". */
 
-import { ImgmatchError } from "../../errors.ts";
-import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
+import { boundFolder, literal, literals } from "../compose-text.ts";
+import { filled, given } from "../filled.ts";
+import { deviceNodes, isBundled, neededUnits, withoutToolkit } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
 import { baseName, dnsName } from "../workload-name.ts";
@@ -19,27 +20,18 @@ function composeFile(request: LaunchRequest): Json {
   const service = dnsName(name ?? baseName(reference));
   return {
     services: {
-      [service]: {
+      [service]: filled({
         image: reference,
-        ...(name === undefined ? {} : { container_name: name }),
+        container_name: name,
         restart: task === "service" ? "unless-stopped" : "no",
-        ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
-        ...(args.length === 0 ? {} : { command: args.map(literal) }),
-        ...(Object.keys(env).length === 0 ? {} : { environment: mapValues(env, literal) }),
-        ...(mounts.length === 0
-          ? {}
-          : {
-              volumes: mounts.map(({ source, target, readOnly }) => ({
-                type: "bind",
-                source: literal(source),
-                target: literal(target),
-                ...(readOnly ? { read_only: true } : {}),
-              })),
-            }),
-        ...(cpus === undefined ? {} : { cpus }),
-        ...(memoryMiB === undefined ? {} : { mem_limit: `${memoryMiB}m` }),
+        entrypoint: given(program, (word) => [literal(word)]),
+        command: args.map(literal),
+        environment: literals(env),
+        volumes: mounts.map(boundFolder),
+        cpus,
+        mem_limit: given(memoryMiB, (amount) => `${amount}m`),
         ...gpus(request),
-      },
+      }),
     },
   };
 }
@@ -64,22 +56,6 @@ function gpus(request: LaunchRequest): { readonly [key: string]: Json } {
     case null:
       return reserve("nvidia", units.map(unitId));
     case "none":
-      throw new ImgmatchError({
-        code: "LAUNCH_FAILED",
-        message: "the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here",
-        fix: "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-      });
+      throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
   }
-}
-
-/** `$` begins a variable in a Compose file, `$$` is the sign itself (Compose Specification, "Interpolation"). */
-function literal(text: string): string {
-  return text.replaceAll("$", "$$$$");
-}
-
-function mapValues(
-  record: Readonly<Record<string, string>>,
-  change: (value: string) => string,
-): { readonly [key: string]: string } {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }

@@ -1,8 +1,7 @@
 /** `docker run`. */
 
-import { ImgmatchError } from "../../errors.ts";
-import { containerOptions } from "../container-options.ts";
-import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
+import { containerOptions, modeOptions } from "../container-options.ts";
+import { deviceNodes, isBundled, neededUnits, withoutToolkit } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "../target.ts";
 
@@ -22,11 +21,9 @@ export const docker: LocalTarget = {
 };
 
 function command(request: LaunchRequest): LaunchCommand {
-  const { reference, args, task = "batch", interactive = false, tty = false, options = [] } = request;
-  // A service outlives reboots and crashes; a batch leaves nothing behind.
-  const mode = task === "service" ? ["--detach", "--restart", "unless-stopped"] : ["--rm"];
-  const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
-  const words = [...mode, ...terminal, ...gpuOptions(request), ...containerOptions(request), ...options];
+  const { reference, args, options = [] } = request;
+  const mode = modeOptions(request, "unless-stopped");
+  const words = [...mode, ...gpuOptions(request), ...containerOptions(request), ...options];
   return { argv: ["docker", "run", ...words, "--", reference, ...args], env: {} };
 }
 
@@ -43,10 +40,6 @@ function gpuOptions(request: LaunchRequest): readonly string[] {
       // The quotes are Docker's own: the value is read as CSV, and a comma would end the field.
       return ["--gpus", `"device=${units.map(unitId).join(",")}"`];
     case "none":
-      throw new ImgmatchError({
-        code: "LAUNCH_FAILED",
-        message: "the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here",
-        fix: "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-      });
+      throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
   }
 }

@@ -11,10 +11,13 @@ import type {
   Pod,
   PodSpec,
   PodTemplateSpec,
+  ResourceRequirements,
   Toleration,
 } from "kubernetes-types/core/v1.js";
+import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
 import { byDigest, referenceParts } from "../../oci/immutable-reference.ts";
 import { nodeSelectorTerms } from "../fleet/affinity.ts";
+import { filled, given } from "../filled.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { labelNames } from "../node-labels.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
@@ -65,12 +68,8 @@ function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorT
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
   const namespace = namespaceOf(request);
   const { tag } = referenceParts(request.reference);
-  const metadata = {
-    name,
-    ...(namespace === undefined ? {} : { namespace }),
-    labels,
-    ...(tag === null ? {} : { annotations: { "imgmatch.dev/tag": tag } }),
-  };
+  const annotations = tag === null ? undefined : { "imgmatch.dev/tag": tag };
+  const metadata = filled<ObjectMeta>({ name, namespace, labels, annotations });
   const kind = kindOf(request);
   const restartPolicy = kind === "pod" || kind === "job" ? batchRestart(request) : "Always";
   const spec = podSpec(request, restartPolicy, terms);
@@ -118,31 +117,19 @@ function podSpec(
   terms?: readonly NodeSelectorTerm[],
 ): PodSpec {
   const { mounts = [], node } = request;
-  return {
+  return filled<PodSpec>({
     restartPolicy,
-    ...(node == null || terms !== undefined
-      ? {}
-      : { nodeSelector: { [labelNames.kubernetes(node.key)]: node.value } }),
-    ...(terms === undefined
-      ? {}
-      : {
-          affinity: {
-            nodeAffinity: {
-              requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...terms] },
-            },
-          },
-        }),
-    ...(neededUnits(request).length === 0 ? {} : { tolerations: [gpuNodes] }),
+    nodeSelector:
+      node == null || terms !== undefined ? undefined : { [labelNames.kubernetes(node.key)]: node.value },
+    affinity: given(terms, (alternatives) => ({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...alternatives] },
+      },
+    })),
+    tolerations: neededUnits(request).length === 0 ? [] : [gpuNodes],
     containers: [container(request)],
-    ...(mounts.length === 0
-      ? {}
-      : {
-          volumes: mounts.map(({ source }, index) => ({
-            name: `mount-${index}`,
-            hostPath: { path: source },
-          })),
-        }),
-  };
+    volumes: mounts.map(({ source }, index) => ({ name: `mount-${index}`, hostPath: { path: source } })),
+  });
 }
 
 /**
@@ -154,25 +141,18 @@ const gpuNodes: Toleration = { key: "nvidia.com/gpu", operator: "Exists", effect
 function container(request: LaunchRequest): Container {
   const { args, program, env = {}, mounts = [] } = request;
   checkMounts(mounts);
-  const limits = resourceLimits(request);
-  const variables = Object.entries(env).map(([name, value]) => ({ name, value: literal(value) }));
-  return {
+  return filled<Container>({
     name: "main",
     image: byDigest(request.reference),
-    ...(program === undefined ? {} : { command: [literal(program)] }),
-    ...(args.length === 0 ? {} : { args: args.map(literal) }),
-    ...(variables.length === 0 ? {} : { env: variables }),
-    ...(Object.keys(limits).length === 0 ? {} : { resources: { limits } }),
-    ...(mounts.length === 0
-      ? {}
-      : {
-          volumeMounts: mounts.map(({ target, readOnly }, index) => ({
-            name: `mount-${index}`,
-            mountPath: target,
-            ...(readOnly ? { readOnly: true } : {}),
-          })),
-        }),
-  };
+    command: given(program, (word) => [literal(word)]),
+    args: args.map(literal),
+    env: Object.entries(env).map(([name, value]) => ({ name, value: literal(value) })),
+    resources: filled<ResourceRequirements>({ limits: resourceLimits(request) }),
+    volumeMounts: mounts.map(({ target, readOnly }, index) => {
+      const mount = { name: `mount-${index}`, mountPath: target };
+      return readOnly ? { ...mount, readOnly } : mount;
+    }),
+  });
 }
 
 /**
@@ -194,11 +174,11 @@ function resourceLimits(request: LaunchRequest): Record<string, string> {
       "name how many of one kind: --gpus 1 on a host of one kind",
     );
   }
-  return {
-    ...(cpus === undefined ? {} : { cpu: String(cpus) }),
-    ...(memoryMiB === undefined ? {} : { memory: `${memoryMiB}Mi` }),
+  return filled<Record<string, string>>({
+    cpu: given(cpus, String),
+    memory: given(memoryMiB, (amount) => `${amount}Mi`),
     ...Object.fromEntries([...names].map((name) => [name, String(units.length)])),
-  };
+  });
 }
 
 function objectName({ name, reference }: LaunchRequest): string {

@@ -5,8 +5,9 @@
  */
 
 import { byDigest } from "../../oci/immutable-reference.ts";
+import { filled, given } from "../filled.ts";
 import { wholeGpus } from "../gpu-needs.ts";
-import { textAttribute } from "../mesos-attribute.ts";
+import { textAttribute, volume } from "../mesos.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
@@ -29,36 +30,25 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
   if (request.task === "batch")
     throw unsupported("marathon", "run a batch: it starts again what has ended", "launch it with chronos");
   const count = wholeGpus("marathon", request);
-  return {
+  return filled({
     id: appId(name ?? dnsName(baseName(reference))),
     instances: instancesOf(request),
     cpus,
     mem: memoryMiB,
     // A whole number, and only the Mesos containerizer hands them out.
-    ...(count === 0 ? {} : { gpus: count }),
-    container: {
+    gpus: count === 0 ? undefined : count,
+    container: filled({
       type: "MESOS",
       docker: { image: byDigest(reference) },
-      ...(mounts.length === 0
-        ? {}
-        : {
-            volumes: mounts.map(({ source, target, readOnly }) => ({
-              containerPath: target,
-              hostPath: source,
-              mode: readOnly ? "RO" : "RW",
-            })),
-          }),
-    },
+      volumes: mounts.map(volume),
+    }),
     // `cmd` goes to a shell, `args` to the image's entrypoint, or else to the first word of its command (apache/mesos,
     // isolators/docker/runtime.cpp); an app has one of them or none.
-    ...(program === undefined
-      ? args.length === 0
-        ? {}
-        : { args }
-      : { cmd: shellWords([program, ...args]) }),
-    ...(Object.keys(env).length === 0 ? {} : { env }),
-    ...constraintsOf(request, more),
-  };
+    args: program === undefined ? args : undefined,
+    cmd: given(program, (word) => shellWords([word, ...args])),
+    env,
+    constraints: constraintsOf(request, more),
+  });
 }
 
 /** A path: its parts are names of DNS (Marathon, state/PathId.scala). */
@@ -80,9 +70,8 @@ function instancesOf({ settings }: LaunchRequest): number {
 }
 
 /** CLUSTER with a value: only agents whose attribute is exactly this. An agent without the attribute is refused. */
-function constraintsOf({ node }: LaunchRequest, more: readonly Json[]): { readonly [key: string]: Json } {
-  const own =
-    node == null ? [] : [textAttribute("marathon", node)].map(([name, value]) => [name, "CLUSTER", value]);
-  const constraints: readonly Json[] = [...own, ...more];
-  return constraints.length === 0 ? {} : { constraints };
+function constraintsOf({ node }: LaunchRequest, more: readonly Json[]): readonly Json[] {
+  if (node == null) return more;
+  const [name, value] = textAttribute("marathon", node);
+  return [[name, "CLUSTER", value], ...more];
 }

@@ -7,10 +7,11 @@
 
 import { byDigest } from "../../oci/immutable-reference.ts";
 import { metaOf, type NomadConstraint, nodeConstraints } from "../fleet/nomad-constraints.ts";
+import { filled, given } from "../filled.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
-import type { FleetLaunch, FleetTarget, Json, LaunchRequest } from "../target.ts";
+import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
 
@@ -87,9 +88,7 @@ function taskGroup(
 ): Json {
   const batch = (request.task ?? "batch") === "batch";
   return {
-    Name: name,
-    Count: 1,
-    ...(constraints.length === 0 ? {} : { Constraints: constraints }),
+    ...filled({ Name: name, Count: 1, Constraints: constraints }),
     // A batch that fails is not tried again by itself.
     // System jobs have no rescheduling.
     ...(batch && policies
@@ -102,32 +101,27 @@ function taskGroup(
 function task(request: LaunchRequest): Json {
   const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
   return {
-    Name: "main",
-    Driver: "docker",
-    Config: {
-      image: byDigest(reference),
-      ...(program === undefined ? {} : { entrypoint: [template(program)] }),
-      ...(args.length === 0 ? {} : { args: args.map(template) }),
-      ...(mounts.length === 0
-        ? {}
-        : {
-            mount: mounts.map(({ source, target, readOnly }) => ({
-              type: "bind",
-              source: template(source),
-              target: template(target),
-              readonly: readOnly,
-            })),
-          }),
-    },
-    ...(Object.keys(env).length === 0
-      ? {}
-      : { Env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, literal(value)])) }),
-    Resources: {
-      ...(cpus === undefined ? {} : { Cores: wholeCores(cpus) }),
-      ...(memoryMiB === undefined ? {} : { MemoryMB: memoryMiB }),
-      ...devices(request),
-    },
+    ...filled({
+      Name: "main",
+      Driver: "docker",
+      Config: filled({
+        image: byDigest(reference),
+        entrypoint: given(program, (word) => [template(word)]),
+        args: args.map(template),
+        mount: mounts.map(boundFolder),
+      }),
+      Env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, literal(value)])),
+    }),
+    Resources: filled({
+      Cores: given(cpus, wholeCores),
+      MemoryMB: memoryMiB,
+      Devices: devices(request),
+    }),
   };
+}
+
+function boundFolder({ source, target, readOnly }: Mount): Json {
+  return { type: "bind", source: template(source), target: template(target), readonly: readOnly };
 }
 
 /** A share of a core is counted in MHz, which differ from node to node. */
@@ -137,10 +131,10 @@ function wholeCores(cpus: number): number {
 }
 
 /** The plugin fingerprints MIG instances as GPUs of their own. Of what an image needs it tells the driver's version alone. */
-function devices(request: LaunchRequest): { readonly [key: string]: Json } {
+function devices(request: LaunchRequest): readonly Json[] {
   const count = neededUnits(request).length;
   const driver = request.requires.cuda?.driver;
-  if (count === 0 || driver === undefined) return {};
+  if (count === 0 || driver === undefined) return [];
   if (driver.mode === "bundled") {
     // The plugin sets NVIDIA_VISIBLE_DEVICES and the Docker driver then takes the NVIDIA runtime (drivers/docker/driver.go).
     throw unsupported(
@@ -154,11 +148,7 @@ function devices(request: LaunchRequest): { readonly [key: string]: Json } {
       ? []
       : // biome-ignore lint/suspicious/noTemplateCurlyInString: Nomad's own interpolation
         [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: `>= ${driver.minimum}` }];
-  return {
-    Devices: [
-      { Name: "nvidia/gpu", Count: count, ...(constraints.length === 0 ? {} : { Constraints: constraints }) },
-    ],
-  };
+  return [filled({ Name: "nvidia/gpu", Count: count, Constraints: constraints })];
 }
 
 function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {

@@ -6,6 +6,7 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import { compareVersions, parseCudaVersion } from "../../hardware/version.ts";
+import { containerOptions, modeOptions } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
@@ -23,13 +24,11 @@ export const nvidiaDocker: LocalTarget = {
 };
 
 function command(request: LaunchRequest): LaunchCommand {
-  const { reference, args, task = "batch", interactive = false, tty = false, settings = {} } = request;
+  const { reference, args, settings = {}, options = [] } = request;
   const units = neededUnits(request);
   if (units.length > 0) refuse(request, units);
-  const mode = task === "service" ? ["--detach", "--restart", "unless-stopped"] : ["--rm"];
-  const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
-  const words = [...mode, ...terminal, ...plainOptions(request)];
-  const { options = [] } = request;
+  const folder = (mount: Mount) => ["--volume", volumeOf(mount)];
+  const words = [...modeOptions(request, "unless-stopped"), ...containerOptions(request, folder)];
   const image = [...options, "--", reference, ...args];
   if (units.length === 0) return { argv: ["docker", "run", ...words, ...image], env: {} };
   if (settings.wrapper === "no") {
@@ -85,24 +84,6 @@ function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
 }
 
 /** Docker of that time has no --mount (17.06) for containers: `--volume`, in which a colon separates. */
-function plainOptions({
-  name,
-  env = {},
-  mounts = [],
-  cpus,
-  memoryMiB,
-  program,
-}: LaunchRequest): readonly string[] {
-  return [
-    ...(name === undefined ? [] : ["--name", name]),
-    ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
-    ...mounts.flatMap((mount) => ["--volume", volumeOf(mount)]),
-    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
-    ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}m`]),
-    ...(program === undefined ? [] : ["--entrypoint", program]),
-  ];
-}
-
 function volumeOf({ source, target, readOnly }: Mount): string {
   if (`${source}${target}`.includes(":"))
     throw unsupported("nvidia-docker", "mount a path with a colon", "mount its parent folder");

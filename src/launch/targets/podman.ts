@@ -1,9 +1,8 @@
 /** `podman run`: GPUs come through CDI. Source: NVIDIA Container Toolkit, "Support for Container Device Interface". */
 
-import { ImgmatchError } from "../../errors.ts";
 import { byDigest } from "../../oci/immutable-reference.ts";
-import { containerOptions } from "../container-options.ts";
-import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
+import { containerOptions, modeOptions } from "../container-options.ts";
+import { deviceNodes, isBundled, neededUnits, withoutToolkit } from "../gpu-needs.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "../target.ts";
 
 export const podman: LocalTarget = {
@@ -17,11 +16,10 @@ export const podman: LocalTarget = {
 };
 
 function command(request: LaunchRequest): LaunchCommand {
-  const { reference, args, task = "batch", interactive = false, tty = false, options = [] } = request;
-  const mode = task === "service" ? ["--detach", "--restart", "always"] : ["--rm"];
-  const terminal = [...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
+  const { reference, args, options = [] } = request;
+  const mode = modeOptions(request, "always");
   const devices = deviceNames(request).flatMap((device) => ["--device", device]);
-  const words = [...mode, ...terminal, ...devices, ...containerOptions(request), ...options];
+  const words = [...mode, ...devices, ...containerOptions(request), ...options];
   return { argv: ["podman", "run", ...words, "--", byDigest(reference), ...args], env: {} };
 }
 
@@ -31,11 +29,7 @@ function deviceNames(request: LaunchRequest): readonly string[] {
   if (isBundled(request)) return deviceNodes("podman", units);
   const runtime = request.host.runtime.nvidia;
   if (runtime === "legacy" || runtime === "none") {
-    throw new ImgmatchError({
-      code: "LAUNCH_FAILED",
-      message: "podman gets GPUs through CDI, and this host has no CDI specification for them",
-      fix: "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-    });
+    throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
   }
   return units.map(({ name }) => `nvidia.com/gpu=${name}`);
 }

@@ -4,9 +4,12 @@
  * Compose file version 3, "deploy".
  */
 
+import { boundFolder, literal, literals } from "../compose-text.ts";
 import { mountOption } from "../container-options.ts";
+import { filled, given } from "../filled.ts";
 import { isBundled, wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../node-labels.ts";
+import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
@@ -50,7 +53,8 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
       ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
       ...(cpus === undefined ? [] : ["--limit-cpu", String(cpus)]),
       ...(memoryMiB === undefined ? [] : ["--limit-memory", `${memoryMiB}m`]),
-      ...(program === undefined ? [] : ["--entrypoint", entrypoint(program)]),
+      // The option takes a shell-like line and splits it, so a blank or a quote would fall apart (docker/cli, ShlexOpt).
+      ...(program === undefined ? [] : ["--entrypoint", shellWord(program)]),
       ...options,
       "--",
       reference,
@@ -61,14 +65,14 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
 }
 
 function stackFile(requests: readonly LaunchRequest[], spread: "replicated" | "global" = "replicated"): Json {
-  return {
+  return filled({
     // docker stack reads version 3 files; discrete_resource_spec came with 3.5.
     version: "3.9",
     services: Object.fromEntries(
       requests.map((request) => [serviceName(request), stackService(request, spread)]),
     ),
-    ...(requests.some((request) => gpuCount(request) > 0) ? { networks: nodesOwnNetwork } : {}),
-  };
+    networks: requests.some((request) => gpuCount(request) > 0) ? nodesOwnNetwork : undefined,
+  });
 }
 
 /**
@@ -81,36 +85,26 @@ function stackService(request: LaunchRequest, spread: "replicated" | "global"): 
   const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
   const batch = (request.task ?? "batch") === "batch";
   const count = gpuCount(request);
-  const placement = constraints(request);
-  const limits = {
-    ...(cpus === undefined ? {} : { cpus: String(cpus) }),
-    ...(memoryMiB === undefined ? {} : { memory: `${memoryMiB}M` }),
-  };
   const gpus = { discrete_resource_spec: { kind: resourceKind, value: count } };
-  const resources = {
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
-    ...(count === 0 ? {} : { reservations: { generic_resources: [gpus] } }),
-  };
-  const variables = Object.entries(env).map(([key, value]) => [key, literal(value)] as const);
-  const volumes = mounts.map(({ source, target, readOnly }) => ({
-    type: "bind",
-    source: literal(source),
-    target: literal(target),
-    ...(readOnly ? { read_only: true } : {}),
-  }));
-  return {
+  return filled({
     image: reference,
-    ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
-    ...(args.length === 0 ? {} : { command: args.map(literal) }),
-    ...(variables.length === 0 ? {} : { environment: Object.fromEntries(variables) }),
-    ...(volumes.length === 0 ? {} : { volumes }),
-    deploy: {
+    entrypoint: given(program, (word) => [literal(word)]),
+    command: args.map(literal),
+    environment: literals(env),
+    volumes: mounts.map(boundFolder),
+    deploy: filled({
       mode: batch ? `${spread}-job` : spread,
-      ...(batch ? { restart_policy: { condition: "none" } } : {}),
-      ...(placement.length === 0 ? {} : { placement: { constraints: placement } }),
-      ...(Object.keys(resources).length === 0 ? {} : { resources }),
-    },
-  };
+      restart_policy: batch ? { condition: "none" } : undefined,
+      placement: filled({ constraints: constraints(request) }),
+      resources: filled({
+        limits: filled({
+          cpus: given(cpus, String),
+          memory: given(memoryMiB, (amount) => `${amount}M`),
+        }),
+        reservations: count === 0 ? undefined : { generic_resources: [gpus] },
+      }),
+    }),
+  });
 }
 
 function gpuCount(request: LaunchRequest): number {
@@ -138,13 +132,4 @@ function serviceName({ name, reference }: LaunchRequest): string {
     `name a service ${JSON.stringify(name)}: names are letters and digits with - and _ between them, at most 63`,
     `use --name ${dnsName(name)}`,
   );
-}
-
-/** The option takes a shell-like line and splits it, so a blank or a quote would fall apart (docker/cli, ShlexOpt). */
-function entrypoint(program: string): string {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(program) ? program : `'${program.replaceAll("'", "'\\''")}'`;
-}
-
-function literal(text: string): string {
-  return text.replaceAll("$", "$$$$");
 }

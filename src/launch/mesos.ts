@@ -1,11 +1,12 @@
-/** An agent's label as Mesos hands it to frameworks. */
+/** What Chronos and Marathon have of Mesos. */
 
 import { labelNames } from "./node-labels.ts";
 import type { NodeLabel } from "./labels/node-label.ts";
+import type { Json, Mount } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 /**
- * Name and value of the attribute. What reads as a number Mesos keeps as one (apache/mesos, src/common/values.cpp, parse):
+ * An agent's label as Mesos hands it to frameworks: name and value of the attribute. What reads as a number Mesos keeps as one (apache/mesos, src/common/values.cpp, parse):
  * Marathon then sees 1.10 as 1.1, and Chronos sees no text at all.
  */
 export function textAttribute(target: string, { key, value }: NodeLabel): readonly [string, string] {
@@ -17,4 +18,9 @@ export function textAttribute(target: string, { key, value }: NodeLabel): readon
     );
   }
   return [labelNames.mesos(key), value];
+}
+
+/** A folder of the host. */
+export function volume({ source, target, readOnly }: Mount): Json {
+  return { containerPath: target, hostPath: source, mode: readOnly ? "RO" : "RW" };
 }
