@@ -25,7 +25,7 @@ export { version } from "./version.ts";
 // Build: matrix → plan → render → build → publish → lock
 export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./build/engine.ts";
 export { engines } from "./build/engines/engines.ts";
-export type { BuildSummary } from "./build/fleet-builder.ts";
+export type { BuildSummary, FleetSources } from "./build/fleet-builder.ts";
 export type { LayerDifference, ReproReport } from "./build/repro.ts";
 export type { BuildEvent, BuiltCell, CellResult, FailedCell } from "./build/schedule.ts";
 export type { BakeFile, BakeTarget } from "./export/bake.ts";
@@ -57,7 +57,12 @@ export type { NativeImage } from "./publish/native-images.ts";
 export type { PublishedIndex } from "./publish/publish-index.ts";
 export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export type { SurveyOptions } from "./publish/survey.ts";
-export { type Drift as RegistryDrift, type Verification, verifyLock } from "./publish/verify-lock.ts";
+export {
+  type Drift as RegistryDrift,
+  type Verification,
+  verifyLock,
+  type VerifyOptions,
+} from "./publish/verify-lock.ts";
 export type { Drift } from "./render/drift.ts";
 export type { RenderedFile } from "./render/render.ts";
 
@@ -82,10 +87,11 @@ export { type MergeOptions, mergeLockFiles } from "./lock/merge-lock-files.ts";
 export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
 export { parseLock } from "./lock/parse-lock.ts";
 export { removeImages, withoutImages } from "./lock/remove-images.ts";
-export { updateLock } from "./lock/update-lock.ts";
+export { updateLock, type UpdateLockOptions } from "./lock/update-lock.ts";
 export { writeLock } from "./lock/write-lock.ts";
 
 // Images and registries
+export type { Environment } from "./docker/endpoint.ts";
 export { type FindImageOptions, type FoundImage, findImage } from "./inspect/find-image.ts";
 export { type LayerCache, noCache as noLayerCache } from "./inspect/image/layer-cache.ts";
 export { type InspectRequest, inspect as inspectImage } from "./inspect/inspect.ts";
@@ -95,6 +101,7 @@ export { type ImmutableReference, parseImmutableReference } from "./oci/immutabl
 export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
 export type { Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
 export { createRegistryClient, type RegistryOptions } from "./registry/create-client.ts";
+export type { CredentialStore } from "./registry/credential.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
 export { type FetchOptions, fetchLock } from "./registry/fetch-lock.ts";
 export { requiresLabel } from "./render/metadata.ts";
@@ -114,7 +121,7 @@ export { formatHostFacts } from "./host/format-facts.ts";
 export type { HostIo } from "./host/io.ts";
 export { nodeHostIo } from "./host/node-io.ts";
 export { parseHostFacts } from "./host/parse-facts.ts";
-export { probeHost } from "./host/probe.ts";
+export { probeHost, type ProbeOptions } from "./host/probe.ts";
 export { readHost } from "./host/read-host.ts";
 export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./launch/choose-gpus.ts";
 export { chooseLaunch, type LaunchChoice, type LaunchChoiceOptions } from "./launch/choose-launch.ts";
@@ -123,16 +130,27 @@ export { type FleetLaunchOptions, type FleetRequests, fleetRequests } from "./la
 export { formatDocuments, formatLaunch } from "./launch/format-launch.ts";
 export { type AdvertisedNode, advertiseNode } from "./launch/labels/advertise.ts";
 export { labelFormats } from "./launch/labels/label-formats.ts";
-export { nodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
+export type { NodeLabel } from "./launch/labels/node-label.ts";
+export { nodeLabels, type NodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
 export { launchTargets } from "./launch/launch-targets.ts";
 export { type NfdCompatSpecs, nfdCompatSpecs } from "./launch/nfd-compat.ts";
-export { runImage } from "./launch/run.ts";
+export { runImage, type Spawn } from "./launch/run.ts";
 export { shellCommand } from "./launch/shell.ts";
-export type { FleetLaunch, FleetTarget, LaunchRequest, LaunchTarget } from "./launch/target.ts";
+export type {
+  FleetLaunch,
+  FleetTarget,
+  Json,
+  LaunchCommand,
+  LaunchFormat,
+  LaunchOutput,
+  LaunchRequest,
+  LaunchTarget,
+  LocalTarget,
+} from "./launch/target.ts";
 export { type ExportedScript, type ExportShOptions, exportSh } from "./node/sh/export-sh.ts";
 export { checkImage, type DescribedImage, type ImageCheck } from "./resolve/check-image.ts";
 export { explainResolution } from "./resolve/explain.ts";
-export { judgeImage } from "./resolve/judge.ts";
+export { type JudgedImage, judgeImage, type JudgeOptions } from "./resolve/judge.ts";
 export { compilePins, type Pins } from "./resolve/pins.ts";
 export {
   type Candidate,
