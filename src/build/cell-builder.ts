@@ -9,13 +9,14 @@ import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem }
 import { buildFleet, type CellResult } from "./schedule.ts";
 
 interface Options extends FleetBuildOptions {
-  readonly engine: Pick<Engine, "describe" | "build" | "push">;
+  readonly engine: Pick<Engine, "describe" | "build" | "push" | "save">;
 }
 
 /** Every cell by itself. */
 export function cellBuilder(engine: Options["engine"]): FleetBuilder {
   return {
     build: (plan, fleet, options) => buildCells(plan, fleet, { ...options, engine }),
+    save: (image, watch) => engine.save(image, watch),
     preview: async () => [],
   };
 }

@@ -18,6 +18,11 @@ export interface Engine {
    * Giving it its real tag is not the engine's work: see `publish/publish-image.ts`.
    */
   push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
+  /**
+   * An image that this engine has just built as one archive, of `docker save` or of an OCI layout, read once and not held. Throws
+   * `ENGINE_…` while it is read. Ending the loop early ends the work behind it.
+   */
+  save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
   /** The layers of an image that this engine has just built, the base's first. */
   layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
   /**

@@ -5,6 +5,8 @@ import type { Cell } from "../plan/cell.ts";
 import type { ExpandedCell } from "../plan/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { RenderedFile } from "../render/render.ts";
+import type { BuildWatch, BuiltImage } from "./engine.ts";
+import type { Examiner } from "./examiner.ts";
 import type { Publisher } from "./publisher.ts";
 import type { BuildEvent, CellResult } from "./schedule.ts";
 
@@ -22,6 +24,8 @@ export interface FleetSources {
 export interface FleetBuilder {
   /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
   build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
+  /** As `Engine.save`, of an image that this builder has made. */
+  save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
   /** What `build` would change in the builder's own state; empty where it keeps none. */
   preview(
     plan: Plan,
@@ -33,6 +37,8 @@ export interface FleetBuilder {
 export interface FleetBuildOptions {
   /** Where the images go; null to leave them in the engine. */
   readonly publisher: Publisher | null;
+  /** Opens each image before it is pushed; null to leave them shut. */
+  readonly examiner: Examiner | null;
   readonly lockFile: string;
   readonly logFolder: string;
   readonly concurrency: number;

@@ -99,7 +99,7 @@ function required(digest: Digest | null): Digest {
 /** What the lock says of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
-  built: Pick<BuiltCell, "digest" | "manifest" | "image">,
+  built: Pick<BuiltCell, "digest" | "manifest" | "image" | "measured">,
   builder: string,
   created: string,
 ): LockedImage {
@@ -112,6 +112,7 @@ export function lockedImageOf(
     digest: built.digest,
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
+    ...(built.measured === null ? {} : { measured: built.measured }),
     bases: bases.map(({ used, digest }) => ({ ref: used, digest: required(digest) })),
     ...(inputs === null ? {} : { inputs }),
     builder,

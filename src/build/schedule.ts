@@ -4,11 +4,12 @@ import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { systemProblem } from "../io/system-error.ts";
-import type { LockedManifest } from "../lock/lock.ts";
+import type { LockedManifest, Measured } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
-import type { ImageReference } from "../oci/reference.ts";
+import { type ImageReference, withDigest } from "../oci/reference.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
+import { type ExaminedImage, type Examination, type Examiner, unexamined } from "./examiner.ts";
 import { groupWrites } from "./group-writes.ts";
 import type { Publisher } from "./publisher.ts";
 
@@ -36,6 +37,9 @@ export interface BuiltCell {
   readonly manifest: LockedManifest | null;
   /** null when it was adopted without being built. */
   readonly image: BuiltImage | null;
+  /** What opening it showed; null where it was not opened. */
+  readonly measured: Measured | null;
+  readonly warnings: readonly Problem[];
   /** The log file; null when there is none or it is not whole. */
   readonly log: string | null;
   readonly durationMs: number;
@@ -63,10 +67,11 @@ export interface BuildReport {
   readonly interrupted: boolean;
 }
 
-/** In the order of one cell: `start`, any `log` and `push`, then one of `done`, `failed`, `interrupted`. */
+/** In the order of one cell: `start`, any `log`, `open` and `push`, then one of `done`, `failed`, `interrupted`. */
 export type BuildEvent =
   | { readonly type: "start"; readonly cell: string; readonly log: string }
   | { readonly type: "log"; readonly cell: string; readonly line: string }
+  | { readonly type: "open"; readonly cell: string }
   | { readonly type: "push"; readonly cell: string; readonly reference: ImageReference }
   | { readonly type: "done"; readonly cell: string; readonly result: BuiltCell }
   | { readonly type: "failed"; readonly cell: string; readonly result: FailedCell }
@@ -81,6 +86,8 @@ export interface BuildFleetOptions {
   readonly engine: Pick<Engine, "build" | "push">;
   /** Needed when a job has a reference. */
   readonly publisher: Publisher | null;
+  /** Opens each image before it is pushed; null to leave them shut. */
+  readonly examiner: Examiner | null;
   /** Cells at the same time, at least 1. */
   readonly concurrency: number;
   /** Folder of the log files, one for each cell. */
@@ -163,31 +170,43 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
   return { ...built, log: await finish(log, null), durationMs: performance.now() - started };
 }
 
+type MadeImage = Omit<BuiltCell, "status" | "cell" | "inputDigest" | "log" | "durationMs">;
+
 async function makeImage(
   { cell, request, reference, inputDigest }: BuildJob,
   log: CellLog,
-  { engine, publisher, drain, stop, onEvent = () => {} }: CellContext,
-): Promise<Pick<BuiltCell, "how" | "differs" | "digest" | "manifest" | "image">> {
+  { engine, publisher, examiner, drain, stop, onEvent = () => {} }: CellContext,
+): Promise<MadeImage> {
   const onLog = (line: string) => {
     log.write(line);
     onEvent({ type: "log", cell, line });
   };
   const { platform } = request;
+  const examine = async (image: ExaminedImage["image"]): Promise<Examination> => {
+    if (examiner === null) return unexamined;
+    onEvent({ type: "open", cell });
+    return examiner.examine({ cell, image }, { signal: drain, onLog });
+  };
   if (reference !== null && publisher !== null) {
     const found = await publisher.find({ reference, platform, inputDigest, signal: drain });
     if (found !== null) {
       onLog(`adopted ${found.digest}: the registry already has an image of the same inputs`);
-      return { how: "adopted", differs: false, ...found, image: null };
+      const examined = await examine(withDigest(reference, found.digest));
+      return { how: "adopted", differs: false, ...found, image: null, ...examined };
     }
   }
   const image = await engine.build(request, { signal: drain, onLog });
-  if (reference === null) return { how: "built", differs: false, digest: null, manifest: null, image };
+  const examined = await examine(image);
+  if (reference === null)
+    return { how: "built", differs: false, digest: null, manifest: null, image, ...examined };
   if (publisher === null) throw new TypeError("a job with a reference needs a publisher");
   drain.throwIfAborted();
   onEvent({ type: "push", cell, reference });
   const watch: BuildWatch = { signal: stop, onLog };
   const published = await publisher.publish({ engine, image, reference, platform, inputDigest, watch });
-  return { ...published, image };
+  // Not what was opened here: others built it.
+  const found = published.differs ? await examine(withDigest(reference, published.digest)) : examined;
+  return { ...published, image, ...found };
 }
 
 async function finish(log: CellLog | null, error: unknown): Promise<string | null> {

@@ -9,22 +9,29 @@ import type {
   FleetSources,
   StackPreview,
 } from "../build/fleet-builder.ts";
+import type { Examiner } from "../build/examiner.ts";
 import type { Publisher } from "../build/publisher.ts";
 import type { Plan } from "../plan/planned-cell.ts";
+import { type LayerCache, noCache } from "../inspect/image/layer-cache.ts";
+import { imageExaminer } from "../inspect/audit/image-examiner.ts";
 import { registryPublisher } from "../publish/registry-publisher.ts";
 import type { RegistryClient } from "../registry/client.ts";
+import { declaredImages } from "./declared-image.ts";
 
 interface Push {
-  /** Needed for `push`. */
+  /** Needed for `push`, and to open what is built: without it nothing is measured. */
   readonly registry: RegistryClient | null;
   /** Without it the images stay in the engine. */
   readonly push: boolean;
 }
 
-export interface RunBuilderOptions extends Omit<FleetBuildOptions, "publisher">, Push {}
+export interface RunBuilderOptions extends Omit<FleetBuildOptions, "publisher" | "examiner">, Push {
+  /** What was opened before. Default: nothing is kept, and a base is opened for each image on it. */
+  readonly layerCache?: LayerCache;
+}
 
 export interface BuildPlanOptions extends RunBuilderOptions {
-  readonly engine: Pick<Engine, "describe" | "build" | "push">;
+  readonly engine: Pick<Engine, "describe" | "build" | "push" | "save">;
 }
 
 /**
@@ -46,7 +53,8 @@ export async function runBuilder(
   fleet: FleetSources,
   options: RunBuilderOptions,
 ): Promise<BuildSummary> {
-  return builder.build(plan, fleet, { ...options, publisher: publisherOf(options) });
+  const examiner = examinerOf(builder, plan, fleet, options);
+  return builder.build(plan, fleet, { ...options, publisher: publisherOf(options), examiner });
 }
 
 /** What {@link runBuilder} would change in the builder's own state. */
@@ -57,6 +65,22 @@ export async function previewBuilder(
   options: Push & Pick<FleetBuildOptions, "revision" | "concurrency">,
 ): Promise<readonly StackPreview[]> {
   return builder.preview(plan, fleet, { ...options, publisher: publisherOf(options) });
+}
+
+/** null where the matrix wants its images shut. */
+function examinerOf(
+  builder: Pick<FleetBuilder, "save">,
+  plan: Plan,
+  fleet: FleetSources,
+  { registry, layerCache = noCache }: RunBuilderOptions,
+): Examiner | null {
+  if (!plan.matrix.measure || registry === null) return null;
+  return imageExaminer({
+    declared: declaredImages(plan, fleet),
+    registry,
+    save: (image, watch) => builder.save(image, watch),
+    cache: layerCache,
+  });
 }
 
 function publisherOf({ push, registry }: Push): Publisher | null {

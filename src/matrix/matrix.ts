@@ -31,6 +31,8 @@ export interface Matrix {
   /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
   readonly compiler: Compiler | null;
   readonly prefer: readonly string[];
+  /** Whether images are opened when they are built. */
+  readonly measure: boolean;
   /** cuda, compute and march first, then the free axes in the order of the file. */
   readonly axes: readonly Axis[];
   readonly exclude: readonly Exclusion[];

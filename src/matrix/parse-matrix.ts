@@ -74,6 +74,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     base: parseBases(input.base),
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],
+    measure: input.measure !== "false",
     axes,
     exclude,
     include,

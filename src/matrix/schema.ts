@@ -110,6 +110,10 @@ export const matrixSchema = z.strictObject({
     )
     .optional()
     .describe("Order of the criteria by which resolve picks among images that fit."),
+  measure: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("false: images are not opened when they are built, and what is declared holds. Default: true."),
   axes: z
     .object({
       cuda: z.array(cudaValue).min(1).optional(),

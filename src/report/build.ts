@@ -39,11 +39,13 @@ export type ReporterName = keyof typeof buildReporters;
 /** One line per step: for logs. */
 function plainReporter({ write, style, total }: ReporterOptions): BuildReporter {
   let finished = 0;
+  const warnings = warningsOnce(style);
   return {
     onEvent(event) {
       if (event.type === "done" || event.type === "failed") finished++;
       const line = eventLine(event, style);
       if (line !== null) write(`[${finished}/${total}] ${line}\n`);
+      for (const warning of warnings(event)) write(`${warning}\n`);
     },
     end: (summary) => write(`${summaryLines(summary, style).join("\n")}\n`),
   };
@@ -57,6 +59,7 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
   let done = 0;
   let failed = 0;
   const clear = mark("clearLine");
+  const warnings = warningsOnce(style);
   const draw = () =>
     write(clear + progressLine({ total, done, failed, running, now: clock(), started, columns }));
   const timer = setInterval(draw, 200);
@@ -70,12 +73,24 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
       if (event.type === "failed") failed++;
       const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
       if (line !== null) write(`${clear}${line}\n`);
+      for (const warning of warnings(event)) write(`${clear}${warning}\n`);
       if (event.type !== "log") draw();
     },
     end(summary) {
       clearInterval(timer);
       write(`${clear}${summaryLines(summary, style).join("\n")}\n`);
     },
+  };
+}
+
+/** What many cells have in common, as files of one base, is told with the first. */
+function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
+  const told = new Set<string>();
+  return (event) => {
+    if (event.type !== "done") return [];
+    const fresh = event.result.warnings.filter(({ code, message }) => !told.has(`${code} ${message}`));
+    for (const { code, message } of fresh) told.add(`${code} ${message}`);
+    return fresh.map((warning) => reportProblem(warning, style));
   };
 }
 
@@ -91,6 +106,7 @@ function jsonReporter({ write }: ReporterOptions): BuildReporter {
         case "failed":
           return line({ type: event.type, ...resultJson(event.result) });
         case "start":
+        case "open":
         case "log":
         case "interrupted":
           return line(event);
@@ -110,12 +126,18 @@ function jsonReporter({ write }: ReporterOptions): BuildReporter {
 
 /** The contract has a problem's details in its message. */
 function resultJson(result: CellResult): object {
-  if (result.status !== "failed") return result;
-  const problems = result.problems.map(({ details, ...problem }) => ({
-    ...problem,
-    message: wholeMessage({ message: problem.message, details: details ?? [] }),
-  }));
-  return { ...result, problems };
+  switch (result.status) {
+    case "built":
+      return { ...result, warnings: result.warnings.map(problemJson) };
+    case "failed":
+      return { ...result, problems: result.problems.map(problemJson) };
+    case "interrupted":
+      return result;
+  }
+}
+
+function problemJson({ details, ...problem }: Problem): object {
+  return { ...problem, message: wholeMessage({ message: problem.message, details: details ?? [] }) };
 }
 
 /** Plain lines, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
@@ -151,6 +173,8 @@ function lineOf(event: BuildEvent, style: Style): string | null {
   switch (event.type) {
     case "start":
       return `build  ${event.cell}`;
+    case "open":
+      return `open   ${event.cell}`;
     case "push":
       return `push   ${event.cell}`;
     case "done":

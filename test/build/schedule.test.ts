@@ -64,6 +64,7 @@ function fleet({ build = async () => {}, push = async () => {} }: Steps = {}) {
     buildFleet(jobs, {
       engine,
       publisher: registryPublisher(registry),
+      examiner: null,
       concurrency: 4,
       logFolder: folder,
       onEvent: (event) => events.push(event),

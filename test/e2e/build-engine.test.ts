@@ -172,6 +172,7 @@ describe("Docker engine", needs(reason), () => {
     const run = () =>
       buildFleet(jobs, {
         engine,
+        examiner: null,
         publisher: registryPublisher(registry),
         concurrency: 2,
         logFolder: join(folder, "logs"),

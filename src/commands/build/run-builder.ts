@@ -32,14 +32,16 @@ export async function runBuild(
   context: CommandContext,
 ): Promise<BuildSummary> {
   context.takeSignals("finish");
-  const [builder, { runBuilder }] = await Promise.all([
+  const [builder, { runBuilder }, { cacheFolder, folderCache }] = await Promise.all([
     fleetBuilderFor(flags, context),
     import("../../fleet/build-plan.ts"),
+    import("../../inspect/image/layer-cache.ts"),
   ]);
   const reporter = reporterFor(reporterName(flags, context), plan, context);
   const epoch = sourceDateEpoch(context.env);
   const summary = await runBuilder(builder, plan, fleet, {
-    registry: flags.push ? await registryFor(flags, { env: context.env }) : null,
+    registry: await registryFor(flags, { env: context.env }),
+    layerCache: folderCache(cacheFolder(context.env)),
     push: flags.push ?? false,
     lockFile: lockFileOf(flags),
     logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),

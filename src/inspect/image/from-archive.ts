@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
 import { isRecord, parseJson, text } from "../../input/json.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
@@ -39,7 +39,7 @@ export async function openFromArchive(
       yield head;
       yield* reader.pass(Number.POSITIVE_INFINITY);
     };
-    const held = await readParts(decompressed(whole(), compressionBy(head), name), name, options);
+    const held = await readParts(decompressed(whole(), compressionBy(head), name), name, source, options);
     return assemble(held, name, source, options.platform);
   } finally {
     await reader.close();
@@ -49,6 +49,7 @@ export async function openFromArchive(
 async function readParts(
   chunks: Chunks,
   name: string,
+  source: ImageSourceKind,
   { cache, onProgress = () => {} }: OpenOptions,
 ): Promise<Held> {
   const json = new Map<string, Uint8Array>();
@@ -63,8 +64,9 @@ async function readParts(
       links.set(path, normalPath(folder + entry.target));
     }
     if (entry.type !== "file") continue;
-    const digest = digestOfBlob(path);
-    const known = digest === null ? null : await cache.find(digest);
+    const digest = digestOfBlob(path) ?? (source === "engine" ? digestBySaving(path) : null);
+    const key = digest ?? (source === "engine" ? keyBySaving(path) : null);
+    const known = key === null ? null : await cache.find(key);
     if (known !== null) {
       layers.set(path, known);
       continue;
@@ -101,8 +103,8 @@ async function readParts(
     if (hash !== null && digest !== null) {
       const actual = `sha256:${hash.digest("hex")}`;
       if (actual !== digest) throw invalidImage(`${path} of ${name}: its bytes have the digest ${actual}`);
-      await cache.keep(digest, layer);
     }
+    if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);
   }
   onProgress({ layer: layers.size, layers: null, bytes });
@@ -166,6 +168,21 @@ function blobPath(digest: Digest): string {
 function digestOfBlob(path: string): Digest | null {
   const digest = `sha256:${/^blobs\/sha256\/([0-9a-f]{64})$/.exec(path)?.[1]}`;
   return isDigest(digest) ? digest : null;
+}
+
+/** Podman and Buildah name layers by their digests. Others' archives may have any file under such a name. */
+function digestBySaving(path: string): Digest | null {
+  const digest = `sha256:${/^([0-9a-f]{64})\.tar$/.exec(path)?.[1]}`;
+  return isDigest(digest) ? digest : null;
+}
+
+/**
+ * Before Docker 25 the folder of a layer is named by a hash over the digests of it and all below (moby `image/v1/imagev1.go`, CreateID):
+ * the same name is the same layer, as long as it is the engine that says so. The key is no digest of any blob.
+ */
+function keyBySaving(path: string): Digest | null {
+  const id = /^([0-9a-f]{64})\/layer\.tar$/.exec(path)?.[1];
+  return id === undefined ? null : digestOf(Buffer.from(`layer of docker save ${id}`));
 }
 
 /** A tar archive, compressed or not; an empty layer is two empty blocks. */

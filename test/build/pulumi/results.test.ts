@@ -15,6 +15,8 @@ async function failed(message: string) {
   const recorder = createRecorder({
     repository: "10.0.0.1:5000/team/app",
     publisher: null,
+    examiner: null,
+    signal: new AbortController().signal,
     logFolder: folder,
     advice: adviceFor("engine", "/ca.pem"),
     sizeOf: async () => null,

@@ -5,6 +5,7 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
+import { createReadStream } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -128,6 +129,19 @@ export async function createBuildxEngine({
       if (engineOf !== null) return readLayers(await engineOf(), image.id, watch.signal);
       return known.get(image) ?? (await archived(requestOf(image), watch)).layers;
     },
+    async *save(image, watch) {
+      if (engineOf !== null) {
+        const api = await engineOf();
+        yield* api.bytes("GET", `/images/${image.id}/get`, { signal: watch.signal });
+        return;
+      }
+      const request = { ...requestOf(image), noCache: false };
+      yield* savedByBuilder((file) =>
+        rewriting(watch.onLog, async (rewrite) => {
+          await buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch);
+        }),
+      );
+    },
     async push(image, to, watch) {
       const request = requestOf(image);
       const name = formatImageReference(to);
@@ -176,6 +190,18 @@ async function archive(
     const { config, digest } = await buildx(means, request, output, watch);
     return { id: idOf(request, config ?? digest), layers: layersOfConfig(await readArchivedConfig(file)) };
   });
+}
+
+/** The builder is on another machine, perhaps: the whole image comes here as a file. */
+async function* savedByBuilder(write: (file: string) => Promise<void>): AsyncGenerator<Uint8Array> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-buildx-"));
+  try {
+    const file = join(folder, "image.tar");
+    await write(file);
+    yield* createReadStream(file, { highWaterMark: 2 ** 20 });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 function idOf({ cell }: BuildRequest, digest: string | null): string {

@@ -75,6 +75,7 @@ export async function createDockerEngine({
     },
     push: async (image, to, watch) =>
       pushImage(api, image, to, await credentials.find(to.registry), watch, advice),
+    save: ({ id }, { signal }) => api.bytes("GET", `/images/${id}/get`, { signal }),
     layers: ({ id }, { signal }) => readLayers(api, id, signal),
     scratch: (onLog) => createScratch(api, () => uncached, onLog),
   };

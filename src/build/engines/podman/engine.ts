@@ -1,6 +1,7 @@
 /** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
 
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
+import { createReadStream } from "node:fs";
 import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,6 +43,24 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
     build: (request, watch) =>
       build({ program, env: usable, secrets, stage, epoch, uncached, advice }, request, watch),
     scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
+    async *save(image, { signal, onLog }) {
+      const folder = await mkdtemp(join(tmpdir(), "imgmatch-podman-"));
+      try {
+        const file = join(folder, "image.tar");
+        // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
+        const to = `docker-archive:${file}`;
+        const { status, lastLines } = await runProgram(
+          program,
+          ["push", image.id.slice("sha256:".length), to],
+          { env: usable, signal, onLine: onLog },
+        );
+        if (status !== 0)
+          throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program}: ${lastWords(lastLines)}` });
+        yield* createReadStream(file, { highWaterMark: 2 ** 20 });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
       return withTemporaryFolder(async (folder) => {

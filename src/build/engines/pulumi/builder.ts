@@ -29,6 +29,7 @@ export async function createPulumiBuilder(options: PulumiBuilderOptions): Promis
     // Pulumi takes half a second to load: only where it is asked for.
     build: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).runPlan(plan, fleet, buildOptions, run, builder),
+    save: (image, watch) => docker.save(image, watch),
     preview: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).previewPlan(plan, fleet, buildOptions, run),
   };

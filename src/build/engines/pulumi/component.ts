@@ -219,7 +219,10 @@ function lockOfImages(
     // No time: an output that changes with every update would never be settled.
     return [
       planned.cell.id,
-      { ...lockedImageOf(planned, { digest, manifest, image: null }, builder, ""), created: null },
+      {
+        ...lockedImageOf(planned, { digest, manifest, image: null, measured: null }, builder, ""),
+        created: null,
+      },
     ];
   });
   return lockOf(matrix, Object.fromEntries(images));

@@ -2,9 +2,10 @@
 
 import { ImgmatchError, type Problem } from "../../../errors.ts";
 import type { Digest } from "../../../oci/digest.ts";
-import { parseImageReference, withTag } from "../../../oci/reference.ts";
+import { parseImageReference, withDigest, withTag } from "../../../oci/reference.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
 import type { ReadyCell } from "../../jobs.ts";
+import { type ExaminedImage, type Examination, type Examiner, unexamined } from "../../examiner.ts";
 import type { FoundImage, Publisher } from "../../publisher.ts";
 import type { BuildEvent, BuiltCell, CellResult, FailedCell } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
@@ -17,12 +18,16 @@ export interface RecorderOptions {
   readonly repository: string;
   /** null where nothing is pushed. */
   readonly publisher: Publisher | null;
+  /** Opens what was built; null to leave it shut. */
+  readonly examiner: Examiner | null;
   readonly logFolder: string;
   /** For what the Docker Engine that the plug-in uses fails at. */
   readonly advice: Advice;
   /** Bytes of an image in the engine, or null where it does not tell. */
   readonly sizeOf: (name: string) => Promise<number | null>;
   readonly onEvent: (event: BuildEvent) => void;
+  /** Ends the opening of images. */
+  readonly signal: AbortSignal;
   readonly onBuilt: (planned: ReadyCell, built: BuiltCell) => Promise<void>;
 }
 
@@ -43,7 +48,7 @@ interface Running {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { repository, publisher, logFolder, advice, sizeOf, onEvent, onBuilt } = options;
+  const { repository, publisher, examiner, logFolder, advice, sizeOf, onEvent, onBuilt, signal } = options;
   const running = new Map<string, Running>();
   const results = new Map<string, CellResult>();
   let chain: Promise<void> = Promise.resolve();
@@ -76,6 +81,20 @@ export function createRecorder(options: RecorderOptions): Recorder {
     } else if (event.type === "built") await succeed(planned, state, event.repoDigest);
   }
 
+  async function examine(
+    { cell: { id: cell } }: ReadyCell,
+    { log }: Running,
+    image: ExaminedImage["image"],
+  ): Promise<Examination> {
+    if (examiner === null) return unexamined;
+    onEvent({ type: "open", cell });
+    const onLog = (line: string) => {
+      log.write(line);
+      onEvent({ type: "log", cell, line });
+    };
+    return examiner.examine({ cell, image }, { signal, onLog });
+  }
+
   async function keep(planned: ReadyCell, state: Running, made: MadeImage): Promise<void> {
     const built = await builtCell(planned, state, made);
     await onBuilt(planned, built);
@@ -84,16 +103,26 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
-    try {
+    await settle(planned, state, async () => {
       const found = publisher === null ? null : await readBack(planned, repository, repoDigest, publisher);
       const name = `${repository}:${planned.tag}`;
       const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
-      await keep(planned, state, {
+      const size = await sizeOf(name);
+      // The engine has it under its name: what the stack tells is the registry's digest.
+      const examined = await examine(planned, state, { id: name, size });
+      return {
         how: found === null ? "built" : "pushed",
         digest: found?.digest ?? null,
         manifest: found?.manifest ?? null,
-        image: { id, size: await sizeOf(name) },
-      });
+        image: { id, size },
+        ...examined,
+      };
+    });
+  }
+
+  async function settle(planned: ReadyCell, state: Running, make: () => Promise<MadeImage>): Promise<void> {
+    try {
+      await keep(planned, state, await make());
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "WRITE_FAILED" || error.code === "LOCK_BUSY")
         throw error;
@@ -124,7 +153,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const line = `adopted ${digest}: the registry already has an image of the same inputs`;
       state.log.write(line);
       onEvent({ type: "log", cell, line });
-      await keep(planned, state, { how: "adopted", digest, manifest, image: null });
+      await settle(planned, state, async () => {
+        const reference = withDigest(parseImageReference(repository), digest);
+        const examined = await examine(planned, state, reference);
+        return { how: "adopted", digest, manifest, image: null, ...examined };
+      });
     },
     async end() {
       await chain;
@@ -157,7 +190,7 @@ async function readBack(
   });
 }
 
-type MadeImage = Pick<BuiltCell, "how" | "digest" | "manifest" | "image">;
+type MadeImage = Pick<BuiltCell, "how" | "digest" | "manifest" | "image" | "measured" | "warnings">;
 
 async function builtCell(planned: ReadyCell, state: Running, made: MadeImage): Promise<BuiltCell> {
   return {

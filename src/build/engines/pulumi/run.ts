@@ -81,6 +81,8 @@ export async function runPlan(
   const recorder = createRecorder({
     repository: plan.matrix.repository,
     publisher: options.publisher,
+    examiner: options.examiner,
+    signal: drain ?? new AbortController().signal,
     logFolder,
     advice: run.advice,
     sizeOf: run.sizeOf,

@@ -1,0 +1,38 @@
+/** What a plan declares of each cell's image, for who opens them. */
+
+import type { FleetSources } from "../build/fleet-builder.ts";
+import type { DeclaredImage } from "../inspect/audit/image-examiner.ts";
+import { type ImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
+import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import { runBaseOf } from "../render/run-base.ts";
+
+/** null for a cell that the plan does not have, or whose base has no digest. */
+export function declaredImages(
+  { cells, matrix }: Plan,
+  fleet: Pick<FleetSources, "render">,
+): (cell: string) => DeclaredImage | null {
+  const byId = new Map(cells.map((planned) => [planned.cell.id, planned]));
+  return (id) => {
+    const planned = byId.get(id);
+    if (planned === undefined) return null;
+    const { cell } = planned;
+    const ref = runBaseOf(fleet.render(cell).text, matrix.target?.value ?? null, {
+      args: matrix.args,
+      platform: cell.platform,
+    });
+    const base = ref === "scratch" ? null : referenceOf(planned.bases, ref);
+    if (base === undefined) return null;
+    return { requires: cell.requires, floor: floorOf(planned), platform: cell.platform, base };
+  };
+}
+
+function referenceOf(bases: readonly PlannedBase[], ref: string): ImageReference | undefined {
+  const { used, digest } = bases.find((base) => base.ref === ref) ?? { used: ref, digest: null };
+  return digest === null ? undefined : withDigest(parseImageReference(used), digest);
+}
+
+/** Of a base for several platforms, the floor of another one says nothing. */
+function floorOf({ cell: { cuda, march } }: PlannedCell): readonly string[] {
+  const floor = cuda?.cpuFloor ?? null;
+  return floor !== null && floor.architecture === march.march.architecture ? floor.features : [];
+}

@@ -1,0 +1,65 @@
+/** What of an image is its base's, asked of the base's registry. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { parseJson } from "../../input/json.ts";
+import { isIndexType } from "../../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import type { RegistryClient } from "../../registry/client.ts";
+import { selectPlatformManifest } from "../../registry/platform-image.ts";
+import type { LayerCache } from "../image/layer-cache.ts";
+import { openFromRegistry } from "../image/from-registry.ts";
+import { diffIdsOf, manifestParts } from "../image/manifest.ts";
+import type { OpenedImage } from "../image/opened-image.ts";
+import { type BaseOrigin, sharedLayers } from "./origin.ts";
+
+type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
+
+/**
+ * Asks for the layers of each base once. Where an image's layers are not those of its base (a builder wrote them anew), the base is
+ * opened too. Throws `IMAGE_NOT_FOUND`, and what registry and base throw.
+ */
+export function createBaseReader(
+  registry: Registry,
+  cache: LayerCache,
+): (base: ImageReference | null, image: OpenedImage, platform: string) => Promise<BaseOrigin> {
+  const known = new Map<string, Promise<readonly string[] | null>>();
+  return async (base, image, platform) => {
+    if (base === null) return { kind: "none" };
+    const key = `${formatImageReference(base)} ${platform}`;
+    const asked = known.get(key) ?? readDiffIds(registry, base, platform);
+    known.set(key, asked);
+    // The next image may ask again.
+    const diffIds = await asked.catch((error: unknown) => {
+      known.delete(key);
+      throw error;
+    });
+    const count = sharedLayers(image.diffIds, diffIds);
+    if (count !== null && image.diffIds?.length === image.layers.length) return { kind: "layers", count };
+    const opened = await openFromRegistry(registry, base, { platform, cache });
+    if (opened === null) throw gone(base);
+    return { kind: "image", image: opened };
+  };
+}
+
+async function readDiffIds(
+  registry: Registry,
+  base: ImageReference,
+  platform: string,
+): Promise<readonly string[] | null> {
+  const top = await registry.readManifest(base);
+  if (top === null) throw gone(base);
+  const manifest = isIndexType(top.mediaType)
+    ? await registry.readManifest(withDigest(base, selectPlatformManifest(top, base, platform)))
+    : top;
+  if (manifest === null) throw gone(base);
+  const { config } = manifestParts(parseJson(manifest.bytes), formatImageReference(base));
+  return diffIdsOf(parseJson(await registry.readBlob(base, config)));
+}
+
+function gone(base: ImageReference): ImgmatchError {
+  return new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `its base ${formatImageReference(base)} is not in the registry`,
+    fix: "push the base again, or move to another with imgmatch lock --update-bases",
+  });
+}

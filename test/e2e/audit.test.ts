@@ -1,0 +1,230 @@
+/** What is built is opened before it has a tag: every lie is caught by a real build, and what no file uses is not asked for. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { Problem } from "../../src/errors.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+import { needs } from "../support/needs.ts";
+import { createProject, type Project } from "./support/project.ts";
+
+const stack = inject("stack");
+const hasGcc = process.arch === "x64" && spawnSync("gcc", ["--version"]).status === 0;
+const reason = stack.available
+  ? hasGcc
+    ? null
+    : "no gcc for x86-64 (apt-get install gcc libc6-dev)"
+  : stack.reason;
+const ptxas = (process.env.IMGMATCH_NVCC ?? "")
+  .split(delimiter)
+  .map((path) => join(dirname(path), "ptxas"))
+  .find((path) => existsSync(path) && existsSync(join(dirname(path), "fatbinary")));
+const whyNoPtxas =
+  ptxas === undefined ? "no ptxas and fatbinary of CUDA 13 beside IMGMATCH_NVCC's nvcc" : null;
+
+const loop = `#include <stddef.h>
+void fma3(float *restrict a, const float *b, const float *c, size_t n) {
+  for (size_t i = 0; i < n; i++) a[i] += b[i] * c[i];
+}
+`;
+
+interface CellEvent {
+  readonly type: string;
+  readonly cell: string;
+  readonly problems?: readonly Problem[];
+  readonly warnings?: readonly Problem[];
+}
+
+describe("A build opens what it has built", needs(reason), () => {
+  const client = createRegistryClient();
+  let work: string;
+  let project: Project;
+
+  beforeAll(() => {
+    work = mkdtempSync(join(tmpdir(), "imgmatch-audit-"));
+    const env = {
+      ...process.env,
+      ...(stack.available ? stack.engineEnv : {}),
+      XDG_CACHE_HOME: join(work, "cache"),
+    };
+    project = createProject({ registry: `${stack.available ? stack.registry : ""}/audit`, name: "app", env });
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      "FROM {{base}}\nCOPY {{app}}/ /app/\nENV MARCH={{march.name}}\n",
+    );
+  });
+  afterAll(() => {
+    project?.remove();
+    if (work !== undefined) rmSync(work, { recursive: true, force: true });
+  });
+
+  /** A shared library in the folder that the cell copies. */
+  function compile(app: string, name: string, ...options: readonly string[]): void {
+    project.write(`templates/${app}/${name}`, "");
+    writeFileSync(join(work, "a.c"), loop);
+    const file = join(project.folder, "templates", app, name);
+    execFileSync("gcc", ["-O3", "-shared", "-fPIC", ...options, "a.c", "-o", file], { cwd: work });
+  }
+
+  function put(app: string, name: string, content: Buffer): void {
+    project.write(`templates/${app}/${name}`, "");
+    writeFileSync(join(project.folder, "templates", app, name), content);
+  }
+
+  /** Builds, and answers what became of each cell. */
+  async function build(...args: string[]) {
+    const { status, stdout, stderr } = await project.run("build", "--push", "--json", ...args);
+    if (status === 2) throw new Error(stdout);
+    const events = stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as CellEvent);
+    const failed = events.filter(({ type }) => type === "failed");
+    return {
+      status,
+      stderr,
+      events,
+      codes: Object.fromEntries(
+        failed.map(({ cell, problems = [] }) => [cell, problems.map(({ code }) => code)]),
+      ),
+      text: failed.flatMap(({ problems = [] }) => problems.map(({ message }) => message)).join("\n"),
+    };
+  }
+
+  async function tags(): Promise<string[]> {
+    const found: string[] = [];
+    for await (const tag of client.listTags(parseImageReference(project.repository))) found.push(tag);
+    return found;
+  }
+
+  it("drops what no file uses, and refuses code beyond the march before its tag exists", async () => {
+    compile("native", "libapp.so", "-march=sapphirerapids");
+    compile("beyond", "libapp.so", "-march=haswell");
+    project.matrix(
+      'base: scratch\naxes:\n  march: [sapphirerapids, x86-64-v2]\n  app: [native, beyond]\nexclude:\n  - { march: x86-64-v2, app: native, reason: "not of this test" }\n  - { march: sapphirerapids, app: beyond, reason: "not of this test" }',
+    );
+    const { status, codes, text, events } = await build();
+    expect(codes).toEqual({ "x86-64-v2_beyond": ["AUDIT_CPU_BEYOND_MARCH"] });
+    expect(text).toMatch(
+      /^\/app\/libapp\.so has code for avx, (avx2, )?.*fma.*, which x86-64-v2 does not have/,
+    );
+    expect(status).toBe(1);
+    expect(events.filter(({ type }) => type === "open")).toHaveLength(2);
+
+    const { images } = project.lock();
+    expect(Object.keys(images)).toEqual(["sapphirerapids_native"]);
+    const measured = images.sapphirerapids_native?.measured;
+    expect(measured).toMatchObject({ rules: 1, cuda: null });
+    expect(measured?.cpu.unused).toEqual(expect.arrayContaining(["amx_tile", "tsxldtrk", "waitpkg"]));
+    expect(measured?.cpu.unused).not.toContain("fma");
+    // Of the one that was refused there is not even the tag that a push begins with.
+    const isTransient = (tag: string) => tag.startsWith("imgmatch-");
+    expect((await tags()).filter((tag) => !isTransient(tag))).toEqual([images.sapphirerapids_native?.tag]);
+    expect((await tags()).filter(isTransient).length).toBeLessThanOrEqual(1);
+  });
+
+  it("keeps its images shut where the matrix says so", async () => {
+    project.matrix("base: scratch\nmeasure: false\naxes:\n  march: [x86-64-v2]\n  app: [beyond]", {
+      version: "2.0.0",
+    });
+    const { status, events } = await build();
+    expect(status).toBe(0);
+    expect(events.filter(({ type }) => type === "open")).toEqual([]);
+    expect(project.lock().images["x86-64-v2_beyond"]).not.toHaveProperty("measured");
+  });
+
+  it("measures what others have built of the same inputs", async () => {
+    project.matrix("base: scratch\naxes:\n  march: [sapphirerapids]\n  app: [native]", { version: "3.0.0" });
+    expect((await build()).status).toBe(0);
+    const { measured } = project.lock().images.sapphirerapids_native ?? {};
+    const other = await build("--lock", "other.lock.json");
+    expect(other.events.find(({ type }) => type === "done")).toMatchObject({ how: "adopted", measured });
+    expect(project.lock("other.lock.json").images.sapphirerapids_native?.measured).toEqual(measured);
+  });
+
+  it("does not count the base's files, and says where they need more", async () => {
+    compile("base", "libbase.so", "-march=haswell");
+    project.matrix("base: scratch\naxes:\n  march: [x86-64-v3]\n  app: [base]", { version: "4.0.0" });
+    expect((await build()).status).toBe(0);
+    const base = project.lock().images["x86-64-v3_base"];
+    put("small", "readme", Buffer.from("x"));
+    const reference = `${project.repository}@${base?.digest}`;
+    project.matrix(`base: ${reference}\naxes:\n  march: [x86-64-v2, sapphirerapids]\n  app: [small]`, {
+      version: "5.0.0",
+    });
+    const { status, codes, events } = await build();
+    expect({ status, codes }).toEqual({ status: 0, codes: {} });
+    const done = (cell: string) => events.find((event) => event.type === "done" && event.cell === cell);
+    expect(done("x86-64-v2_small")?.warnings?.map(({ code }) => code)).toEqual(["AUDIT_BASE_BEYOND_MARCH"]);
+    expect(done("sapphirerapids_small")?.warnings).toEqual([]);
+    const unused = project.lock().images.sapphirerapids_small?.measured?.cpu.unused ?? [];
+    expect(unused).toContain("avx512f");
+    // The base uses them without asking.
+    expect(unused).not.toContain("fma");
+  });
+
+  it("refuses every lie about GPU code and drivers", { skip: whyNoPtxas !== null }, async () => {
+    writeFileSync(
+      join(work, "k.ptx"),
+      ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n",
+    );
+    execFileSync(ptxas ?? "", ["-arch=sm_80", "k.ptx", "-o", "k.cubin"], { cwd: work });
+    const image = (kind: string, file: string) => `--image3=kind=${kind},sm=80,file=${file}`;
+    const fatbinary = join(dirname(ptxas ?? ""), "fatbinary");
+    execFileSync(fatbinary, ["--create=k.fatbin", "--64", image("elf", "k.cubin")], { cwd: work });
+    const code = readFileSync(join(work, "k.fatbin"));
+    for (const app of ["honest", "target", "ptx", "toolkit", "driver", "bundled"]) put(app, "k.fatbin", code);
+    compile("driver", "libcuda.so.390.30");
+    compile("bundled", "libcuda.so.580.95.05");
+    // nvcc 12 makes zstd only when it is asked to; PTX 8.7 is CUDA 12.8's.
+    const flags = 0x8011;
+    const ptx = makeEntry({ kind: 1, arch: 80, flags, version: [8, 7], compressedSize: 16 });
+    put(
+      "zstd",
+      "k.fatbin",
+      makeContainer([makeEntry({ kind: 2, arch: 80, flags, version: [1, 7], compressedSize: 16 }), ptx]),
+    );
+    const cuda = (label: string, toolkit: string, driver = "") =>
+      `    - { toolkit: "${toolkit}", label: ${label}, base: scratch${driver} }\n`;
+    const cell = (on: string, compute: string, app: string) =>
+      `  - { cuda: ${on}, compute: "${compute}", march: x86-64, app: ${app} }\n`;
+    const bundled = ', driver: { mode: bundled, version: "580.95.05" }';
+    project.matrix(
+      `base: scratch\naxes:\n  cuda:\n${cuda("c13", "13.0.2")}${cuda("own", "13.0.2", bundled)}${cuda("c12", "12.8.1")}` +
+        `    - none\n  compute: ["8.0", "9.0", "8.0+ptx"]\n  march: [x86-64]\n  app: [honest, target, ptx, toolkit, driver, bundled, zstd]\n` +
+        `exclude:\n  - { cuda: ["c13", "own", "c12", "none"], reason: "listed below" }\ninclude:\n` +
+        cell("c13", "8.0", "honest") +
+        cell("own", "8.0", "bundled") +
+        cell("c13", "9.0", "target") +
+        cell("c13", "8.0+ptx", "ptx") +
+        cell("c12", "8.0", "toolkit") +
+        cell("c13", "8.0", "driver") +
+        cell("own", "8.0", "driver") +
+        cell("c12", "8.0", "zstd"),
+      { version: "6.0.0" },
+    );
+    const before = await tags();
+    const { codes, status, stderr } = await build();
+    expect(codes, stderr).toEqual({
+      "c13_9.0_x86-64_target": ["AUDIT_GPU_TARGET_MISSING"],
+      "c13_8.0-ptx_x86-64_ptx": ["AUDIT_PTX_MISSING"],
+      "c12_8.0_x86-64_toolkit": ["AUDIT_TOOLKIT_OTHER", "AUDIT_DRIVER_FLOOR"],
+      "c13_8.0_x86-64_driver": ["AUDIT_DRIVER_OTHER"],
+      "own_8.0_x86-64_driver": ["AUDIT_DRIVER_OTHER"],
+      "c12_8.0_x86-64_zstd": ["AUDIT_DRIVER_FLOOR"],
+    });
+    expect(status).toBe(1);
+    const honest = ["c13_8.0_x86-64_honest", "own_8.0_x86-64_bundled"];
+    const { images } = project.lock();
+    expect(honest.map((id) => images[id]?.measured?.cuda)).toEqual([
+      { code: ["sm_80"], minimum: "580.65.06" },
+      { code: ["sm_80"], minimum: "580.65.06" },
+    ]);
+    const fresh = (await tags()).filter((tag) => !before.includes(tag) && !tag.startsWith("imgmatch-"));
+    expect(fresh.sort()).toEqual(honest.map((id) => images[id]?.tag).sort());
+  });
+});
