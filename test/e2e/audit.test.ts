@@ -54,7 +54,7 @@ describe("A build opens what it has built", needs(reason), () => {
     project = createProject({ registry: `${stack.available ? stack.registry : ""}/audit`, name: "app", env });
     project.write(
       "templates/app.Dockerfile.hbs",
-      "FROM {{base}}\nCOPY {{app}}/ /app/\nENV MARCH={{march.name}}\n",
+      "FROM {{base}}\nCOPY {{app}}/ /app/\nENV MARCH={{march.name}}{{#if gpu}} CODE={{#each gpu.targets}}{{this}},{{/each}} CUDA={{cuda.toolkit}}-{{cuda.driver.mode}}{{/if}}\n",
     );
   });
   afterAll(() => {

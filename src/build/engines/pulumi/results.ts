@@ -48,7 +48,7 @@ interface Running {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { repository, publisher, examiner, logFolder, advice, sizeOf, onEvent, onBuilt, signal } = options;
+  const { repository, logFolder, advice, onEvent, onBuilt } = options;
   const running = new Map<string, Running>();
   const results = new Map<string, CellResult>();
   let chain: Promise<void> = Promise.resolve();
@@ -78,21 +78,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     else if (event.type === "failed") {
       const name = `${repository}:${planned.tag}`;
       await fail(planned, state, failureOf(planned.cell.id, name, state, advice));
-    } else if (event.type === "built") await succeed(planned, state, event.repoDigest);
-  }
-
-  async function examine(
-    { cell: { id: cell } }: ReadyCell,
-    { log }: Running,
-    image: ExaminedImage["image"],
-  ): Promise<Examination> {
-    if (examiner === null) return unexamined;
-    onEvent({ type: "open", cell });
-    const onLog = (line: string) => {
-      log.write(line);
-      onEvent({ type: "log", cell, line });
-    };
-    return examiner.examine({ cell, image }, { signal, onLog });
+    } else if (event.type === "built")
+      await settle(planned, state, () => madeImage(planned, state, event.repoDigest, options));
   }
 
   async function keep(planned: ReadyCell, state: Running, made: MadeImage): Promise<void> {
@@ -100,24 +87,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
     await onBuilt(planned, built);
     results.set(built.cell, built);
     onEvent({ type: "done", cell: built.cell, result: built });
-  }
-
-  async function succeed(planned: ReadyCell, state: Running, repoDigest: string): Promise<void> {
-    await settle(planned, state, async () => {
-      const found = publisher === null ? null : await readBack(planned, repository, repoDigest, publisher);
-      const name = `${repository}:${planned.tag}`;
-      const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
-      const size = await sizeOf(name);
-      // The engine has it under its name: what the stack tells is the registry's digest.
-      const examined = await examine(planned, state, { id: name, size });
-      return {
-        how: found === null ? "built" : "pushed",
-        digest: found?.digest ?? null,
-        manifest: found?.manifest ?? null,
-        image: { id, size },
-        ...examined,
-      };
-    });
   }
 
   async function settle(planned: ReadyCell, state: Running, make: () => Promise<MadeImage>): Promise<void> {
@@ -155,7 +124,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       onEvent({ type: "log", cell, line });
       await settle(planned, state, async () => {
         const reference = withDigest(parseImageReference(repository), digest);
-        const examined = await examine(planned, state, reference);
+        const examined = await examine(planned, state, reference, options);
         return { how: "adopted", digest, manifest, image: null, ...examined };
       });
     },
@@ -170,6 +139,44 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return results;
     },
   };
+}
+
+/** What the stack has just built, and pushed where there is a publisher. */
+async function madeImage(
+  planned: ReadyCell,
+  state: Running,
+  repoDigest: string,
+  options: RecorderOptions,
+): Promise<MadeImage> {
+  const { repository, publisher, sizeOf } = options;
+  const found = publisher === null ? null : await readBack(planned, repository, repoDigest, publisher);
+  const name = `${repository}:${planned.tag}`;
+  const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
+  const size = await sizeOf(name);
+  // The engine has it under its name: what the stack tells is the registry's digest.
+  const examined = await examine(planned, state, { id: name, size }, options);
+  return {
+    how: found === null ? "built" : "pushed",
+    digest: found?.digest ?? null,
+    manifest: found?.manifest ?? null,
+    image: { id, size },
+    ...examined,
+  };
+}
+
+async function examine(
+  { cell: { id: cell } }: ReadyCell,
+  { log }: Running,
+  image: ExaminedImage["image"],
+  { examiner, signal, onEvent }: Pick<RecorderOptions, "examiner" | "signal" | "onEvent">,
+): Promise<Examination> {
+  if (examiner === null) return unexamined;
+  onEvent({ type: "open", cell });
+  const onLog = (line: string) => {
+    log.write(line);
+    onEvent({ type: "log", cell, line });
+  };
+  return examiner.examine({ cell, image }, { signal, onLog });
 }
 
 /** What the registry holds behind the tag that was just pushed. Throws `REGISTRY_FAILED` where it has none. */
