@@ -4,7 +4,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson, text } from "../../input/json.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
