@@ -7,7 +7,7 @@ import { classifyGpu } from "../hardware/gpu-class.ts";
 import { findGpuByName } from "../hardware/gpu-products.ts";
 import type { GpuFacts, NvidiaFacts } from "./facts.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
-import { emptyUse } from "./raw-gpu.ts";
+import { unknownGpu } from "./unknown.ts";
 
 export interface LabelledNvidia {
   /** null when nothing on the node names an NVIDIA device. */
@@ -94,17 +94,11 @@ async function describe(labels: Labels, label: string | null): Promise<GpuFacts>
   const memory = labels["nvidia.com/gpu.memory"];
   const name = product?.name ?? label;
   return {
-    index: 0,
-    uuid: null,
+    ...unknownGpu(0),
     name,
     compute: /^[1-9]\d?\.\d$/.test(`${major}.${minor}`) ? `${major}.${minor}` : (product?.compute ?? null),
-    pci: null,
-    bus: null,
     memoryMiB: isNumber(memory) ? Number(memory) : null,
     class: product === null || product.class === "unknown" ? classifyGpu(name ?? "") : product.class,
-    integrated: null,
-    mig: [],
-    use: emptyUse,
   };
 }
 

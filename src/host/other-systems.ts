@@ -5,7 +5,7 @@ import { factsSchemaVersion, type GpuFacts, type HostFacts, type NvidiaFacts } f
 import type { HostIo, Inventory } from "./io.ts";
 import { kernelNumber } from "./kernel.ts";
 import { foreignDriver, unreadable } from "./problems.ts";
-import { emptyUse } from "./raw-gpu.ts";
+import { unknownGpu } from "./unknown.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
 
@@ -74,17 +74,5 @@ function nvidiaOf({ gpus }: Inventory): NvidiaFacts | null {
 }
 
 function namedGpu({ name }: { readonly name: string }, index: number): GpuFacts {
-  return {
-    index,
-    uuid: null,
-    name: name === "" ? null : name,
-    compute: null,
-    pci: null,
-    bus: null,
-    memoryMiB: null,
-    class: "unknown",
-    integrated: null,
-    mig: [],
-    use: emptyUse,
-  };
+  return { ...unknownGpu(index), name: name === "" ? null : name };
 }

@@ -31,6 +31,7 @@ import {
   type MigInstance,
   type NvidiaFacts,
 } from "./facts.ts";
+import { unknownUse } from "./unknown.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. Unknown keys are ignored, a missing optional fact is null (unknown).
@@ -93,10 +94,7 @@ const gpu: Check<GpuFacts> = object({
     list(object<MigInstance>({ uuid, profile: text(factGrammar.profile, 'a profile such as "3g.40gb"') })),
     [],
   ),
-  use: optional(object<GpuFacts["use"]>({ processes: number, memoryMiB: number }), {
-    processes: null,
-    memoryMiB: null,
-  }),
+  use: optional(object<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 
 const gpus: Check<readonly GpuFacts[]> = (value, report) => {

@@ -7,7 +7,8 @@ import type { PciGpu } from "./pci.ts";
 import { pciPath } from "./pci.ts";
 import { noPermission } from "./problems.ts";
 import { type ProcGpu, procGpusPath, readProcGpus } from "./proc-gpus.ts";
-import { emptyUse, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
+import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
+import { unknownGpu } from "./unknown.ts";
 
 /** What the kernel says about GPUs that the NVIDIA module holds; `gpus` is null when it says nothing. */
 export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly PciGpu[]): NvidiaReading {
@@ -25,13 +26,13 @@ export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly 
 /** A GPU of which nothing but the PCI device is known. */
 export function fromPci(gpu: PciGpu, index: number): RawGpu {
   const { bus, id: pci } = gpu;
-  return { index, uuid: null, name: null, compute: null, pci, bus, memoryMiB: null, mig: [], use: emptyUse };
+  return { ...unknownGpu(index), pci, bus };
 }
 
 function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): RawGpu {
   const { uuid, name, bus } = gpu;
   const id = pci.find((device) => device.bus === bus)?.id ?? null;
-  return { index, uuid, name, compute: null, pci: id, bus, memoryMiB: null, mig: [], use: emptyUse };
+  return { ...unknownGpu(index), uuid, name, pci: id, bus };
 }
 
 /**

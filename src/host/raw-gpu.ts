@@ -1,18 +1,8 @@
 /** A GPU as one source tells it, before the other sources and the tables fill the gaps. */
 
-import type { GpuFacts, HostProblem, MigInstance } from "./facts.ts";
+import type { GpuFacts, HostProblem } from "./facts.ts";
 
-export interface RawGpu {
-  readonly index: number;
-  readonly uuid: string | null;
-  readonly name: string | null;
-  readonly compute: string | null;
-  readonly pci: string | null;
-  readonly bus: string | null;
-  readonly memoryMiB: number | null;
-  readonly mig: readonly MigInstance[];
-  readonly use: GpuFacts["use"];
-}
+export type RawGpu = Omit<GpuFacts, "class" | "integrated">;
 
 /** What one source says about driver and GPUs. */
 export interface NvidiaReading {
@@ -26,7 +16,5 @@ export interface NvidiaReading {
   readonly gpus: readonly RawGpu[] | null;
   readonly problems: readonly HostProblem[];
 }
-
-export const emptyUse: GpuFacts["use"] = { processes: null, memoryMiB: null };
 
 export const mebibyte = 1024 * 1024;

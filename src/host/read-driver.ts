@@ -9,9 +9,10 @@ import { interpretNvml, nvmlWords } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes } from "./nvml-reading.ts";
 import * as problem from "./problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
-import { emptyUse, type NvidiaReading } from "./raw-gpu.ts";
+import type { NvidiaReading } from "./raw-gpu.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { Tegra } from "./tegra.ts";
+import { unknownGpu } from "./unknown.ts";
 
 /** NVML, else the kernel's files, else nvidia-smi. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
@@ -94,17 +95,7 @@ function mismatch({ module, libraries }: Surroundings): readonly HostProblem[] {
 
 /** What a Tegra is by its chip alone. */
 export function tegraReading(tegra: Tegra): NvidiaReading {
-  const gpu = {
-    index: 0,
-    uuid: null,
-    name: null,
-    compute: null,
-    pci: null,
-    bus: null,
-    memoryMiB: null,
-    mig: [],
-  };
-  const gpus = tegra.chip === null ? null : [{ ...gpu, use: emptyUse }];
+  const gpus = tegra.chip === null ? null : [unknownGpu(0)];
   return { source: "/proc/device-tree", driver: null, library: null, cuda: null, gpus, problems: [] };
 }
 

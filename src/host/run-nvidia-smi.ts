@@ -15,7 +15,8 @@ import {
   unknownField,
 } from "./nvidia-smi.ts";
 import * as problem from "./problems.ts";
-import { emptyUse, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
+import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
+import { unknownUse } from "./unknown.ts";
 import { wslLibraries } from "./wsl.ts";
 
 /** Without the persistence daemon a server with eight GPUs needs some seconds to wake them. */
@@ -142,7 +143,7 @@ function rawGpu(gpu: SmiGpu, index: number, list: string): RawGpu {
     bus: gpu.bus,
     memoryMiB: gpu.memoryMiB,
     mig: gpu.mig === true ? migOf(list, gpu.uuid, index) : [],
-    use: { ...emptyUse, memoryMiB: gpu.usedMiB },
+    use: { ...unknownUse, memoryMiB: gpu.usedMiB },
   };
 }
 

@@ -11,7 +11,8 @@ import { registryLimits } from "../input/limits.ts";
 import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { withRedirects } from "./redirect.ts";
-import { sleepFor, withRetries } from "./retry.ts";
+import { withRetries } from "./retry.ts";
+import { mostRetries, waitFor } from "./try-again.ts";
 import { tagOperations } from "./tags.ts";
 import { createTransport } from "./transport.ts";
 
@@ -53,7 +54,7 @@ export interface RegistryOptions {
  */
 export function createRegistryClient(options: RegistryOptions = {}): RegistryClient {
   const { credentials = noCredentials, plainHttp = isLoopback, ca, signal, timeoutMs = 30_000 } = options;
-  const { retries = 4, sleep = sleepFor, random = Math.random, now = Date.now } = options;
+  const { retries = mostRetries, sleep = waitFor, random = Math.random, now = Date.now } = options;
   // Every request in flight listens for the same signal; Node takes more than ten for a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
 

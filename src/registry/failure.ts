@@ -3,7 +3,6 @@
 import type { Problem, ProblemCode } from "../errors.ts";
 import { isRecord, parseJson } from "../input/json.ts";
 import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
-import { retryAfterMs } from "./retry-after.ts";
 import { printable } from "../input/printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import type { TransportError } from "./transport-error.ts";
@@ -141,4 +140,14 @@ function transportFix({ url }: Asked, { kind }: TransportError): string {
   }
   if (kind === "tooLarge" || kind === "garbage") return `check that ${url.host} is an OCI registry`;
   return `check that ${url.host} is the right host, is up and can be reached from here`;
+}
+
+// A server may ask for an hour; a build that waits so long without a word looks hung.
+const longestRetryAfterMs = 60_000;
+
+/** By the `Retry-After` header, seconds or a date (RFC 9110, 10.2.3): milliseconds from `now`, a minute at most; 0 where the header is missing or neither. */
+export function retryAfterMs({ headers }: Pick<HttpResponse, "headers">, now: number): number {
+  const text = headers["retry-after"]?.trim() ?? "";
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestRetryAfterMs);
 }

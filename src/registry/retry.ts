@@ -1,28 +1,20 @@
 /** Tries again what may work the next time: bounded, with jitter, and no sooner than the server asks for. */
 
-import { setTimeout } from "node:timers/promises";
-import { registryErrors, unreachable } from "./failure.ts";
+import { registryErrors, retryAfterMs, unreachable } from "./failure.ts";
 import { isTemporaryStatus } from "./registry-error.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { retryDelayMs, type Sleep } from "./try-again.ts";
 import type { Send } from "./transport.ts";
 import { TransportError, transportError } from "./transport-error.ts";
 
 export interface RetryPolicy {
   /** Tries after the first. */
   readonly retries: number;
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  readonly sleep: Sleep;
   /** At least 0, below 1. */
   readonly random: () => number;
   /** Milliseconds since 1970, for a `Retry-After` that is a date. */
   readonly now: () => number;
   readonly signal?: AbortSignal | undefined;
-}
-
-const firstDelayMs = 500;
-const longestDelayMs = 15_000;
-/** Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. `attempts`: tries so far. */
-export function retryDelayMs(attempts: number, random: () => number): number {
-  return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
 }
 
 /**
@@ -48,8 +40,4 @@ export function withRetries(send: Send, policy: RetryPolicy): Send {
       });
     }
   };
-}
-
-export async function sleepFor(ms: number, signal?: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, signal === undefined ? {} : { signal });
 }

@@ -2,7 +2,6 @@
 
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { RegistryError } from "./registry-error.ts";
-import { retryDelayMs } from "./retry.ts";
 
 /** Waits for `ms`; throws when the signal says so. Given by tests that have no time. */
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<unknown>;
@@ -21,6 +20,14 @@ export interface TryOptions {
 export const mostRetries = 4;
 
 export const waitFor: Sleep = (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal });
+
+const firstDelayMs = 500;
+const longestDelayMs = 15_000;
+
+/** Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/. `attempts`: tries so far. */
+export function retryDelayMs(attempts: number, random: () => number): number {
+  return random() * Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1));
+}
 
 /** How long to wait after `attempts` tries, the last of which failed so: no less than the registry asks for. */
 export function waitAfter(error: RegistryError, attempts: number, random = Math.random): number {

@@ -132,25 +132,17 @@ function nameBytes(source: ByteSource, section: { offset: number; size: number }
 }
 
 function rawSection(bytes: Uint8Array, at: number, bits: 32 | 64) {
-  return bits === 64
-    ? {
-        nameAt: u32(bytes, at),
-        type: u32(bytes, at + 4),
-        flags: u64(bytes, at + 8),
-        address: u64(bytes, at + 16),
-        offset: u64(bytes, at + 24),
-        size: u64(bytes, at + 32),
-        link: u32(bytes, at + 40),
-      }
-    : {
-        nameAt: u32(bytes, at),
-        type: u32(bytes, at + 4),
-        flags: u32(bytes, at + 8),
-        address: u32(bytes, at + 12),
-        offset: u32(bytes, at + 16),
-        size: u32(bytes, at + 20),
-        link: u32(bytes, at + 24),
-      };
+  // From the flags on to the link, each is as wide as an address.
+  const [wide, width] = bits === 64 ? [u64, 8] : [u32, 4];
+  return {
+    nameAt: u32(bytes, at),
+    type: u32(bytes, at + 4),
+    flags: wide(bytes, at + 8),
+    address: wide(bytes, at + 8 + width),
+    offset: wide(bytes, at + 8 + 2 * width),
+    size: wide(bytes, at + 8 + 3 * width),
+    link: u32(bytes, at + 8 + 4 * width),
+  };
 }
 
 function readSegments(source: ByteSource, head: Uint8Array, bits: 32 | 64, damage: string[]): ElfSegment[] {

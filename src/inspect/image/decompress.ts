@@ -5,7 +5,7 @@ import zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { u32 } from "../little-endian.ts";
 import { readZstdFrame } from "../zstd-frame.ts";
-import type { Chunks } from "./chunk-reader.ts";
+import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { zstdFrames } from "./zstd-frames.ts";
 
@@ -14,6 +14,21 @@ export type Compression = "gzip" | "zstd" | null;
 export function compressionBy(head: Uint8Array): Compression {
   if (head[0] === 0x1f && head[1] === 0x8b) return "gzip";
   return readZstdFrame(head) !== null || u32(head, 0) === 0xfd2fb528 ? "zstd" : null;
+}
+
+/** What these bytes are when their compression, which their first ones tell, is undone. Throws as {@link decompressed}. */
+export async function* unpacked(chunks: Chunks, name: string): AsyncGenerator<Uint8Array> {
+  const reader = createChunkReader(chunks);
+  try {
+    const head = await reader.take(32);
+    const whole = async function* (): Chunks {
+      yield head;
+      yield* reader.pass(Number.POSITIVE_INFINITY);
+    };
+    yield* decompressed(whole(), compressionBy(head), name);
+  } finally {
+    await reader.close();
+  }
 }
 
 /** Throws `IMAGE_INVALID` for damaged input; `name` is what the message calls it. */

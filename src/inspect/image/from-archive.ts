@@ -3,12 +3,12 @@
  * what names the layers stands behind them.
  */
 
-import { createHash } from "node:crypto";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson, text } from "../../input/json.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
-import { compressionBy, decompressed } from "./decompress.ts";
+import { checked } from "./checked.ts";
+import { compressionBy, unpacked } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
 import { choosePlatform, diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
@@ -33,18 +33,8 @@ export async function openFromArchive(
   source: ImageSourceKind,
   options: OpenOptions,
 ): Promise<OpenedImage> {
-  const reader = createChunkReader(chunks);
-  try {
-    const head = await reader.take(32);
-    const whole = async function* (): Chunks {
-      yield head;
-      yield* reader.pass(Number.POSITIVE_INFINITY);
-    };
-    const held = await readParts(decompressed(whole(), compressionBy(head), name), name, source, options);
-    return assemble(held, name, source, options.platform);
-  } finally {
-    await reader.close();
-  }
+  const held = await readParts(unpacked(chunks, name), name, source, options);
+  return assemble(held, name, source, options.platform);
 }
 
 async function readParts(
@@ -82,29 +72,16 @@ async function readParts(
       continue;
     }
     if (!isLayerHead(head)) continue;
-    const hash = digest === null ? null : createHash("sha256");
-    const whole = async function* (): AsyncGenerator<Uint8Array> {
-      hash?.update(head);
+    const whole = async function* (): Chunks {
       yield head;
-      for (let piece = await reader.next(2 ** 20); piece !== null; piece = await reader.next(2 ** 20)) {
-        hash?.update(piece);
-        yield piece;
-      }
+      yield* reader.pass(Number.POSITIVE_INFINITY);
     };
-    const stream = whole();
-    const layer = await inspectLayer(
-      { [Symbol.asyncIterator]: () => ({ next: () => stream.next() }) },
-      `${path} of ${name}`,
-      (count) => {
-        bytes += count;
-        onProgress({ layer: layers.size, layers: null, bytes });
-      },
-    );
-    for await (const _ of stream);
-    if (hash !== null && digest !== null) {
-      const actual = `sha256:${hash.digest("hex")}`;
-      if (actual !== digest) throw invalidImage(`${path} of ${name}: its bytes have the digest ${actual}`);
-    }
+    const blob = checked(whole(), digest, `${path} of ${name}`);
+    const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, (count) => {
+      bytes += count;
+      onProgress({ layer: layers.size, layers: null, bytes });
+    });
+    await blob.finish();
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);
   }

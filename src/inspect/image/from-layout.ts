@@ -10,6 +10,7 @@ import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
 import { choosePlatform, diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
+import { openLayers } from "./open-layers.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
 const maxJson = 16 * 2 ** 20;
@@ -17,10 +18,8 @@ const maxJson = 16 * 2 ** 20;
 const maxIndexes = 4;
 
 /** Throws `IMAGE_INVALID`. */
-export async function openFromLayout(
-  folder: string,
-  { platform, cache, onProgress = () => {} }: OpenOptions,
-): Promise<OpenedImage> {
+export async function openFromLayout(folder: string, options: OpenOptions): Promise<OpenedImage> {
+  const { platform } = options;
   const readJson = async (digest: Digest): Promise<unknown> => {
     const bytes = await readSmall(blobPath(folder, digest));
     if (digestOf(bytes) !== digest) throw invalidImage(`${folder}: ${digest} has other bytes`);
@@ -39,25 +38,12 @@ export async function openFromLayout(
   }
   const parts = manifestParts(json, folder);
   const config = await readJson(parts.config);
-  const layers: OpenedImage["layers"][number][] = [];
-  let bytes = 0;
-  const tell = () => onProgress({ layer: layers.length, layers: parts.layers.length, bytes });
-  for (const [index, layer] of parts.layers.entries()) {
-    tell();
-    let found = await cache.find(layer.digest);
-    if (found === null) {
-      const name = `layer ${index + 1} of ${folder}`;
-      const blob = checked(createReadStream(blobPath(folder, layer.digest)), layer.digest, name);
-      found = await inspectLayer(blob.chunks, name, (count) => {
-        bytes += count;
-        tell();
-      });
-      await blob.finish();
-      await cache.keep(layer.digest, found);
-    }
-    layers.push({ ...found, digest: layer.digest });
-  }
-  tell();
+  const layers = await openLayers(parts.layers, folder, options, async ({ digest }, name, onBytes) => {
+    const blob = checked(createReadStream(blobPath(folder, digest)), digest, name);
+    const found = await inspectLayer(blob.chunks, name, onBytes);
+    await blob.finish();
+    return found;
+  });
   return {
     source: "layout",
     name: folder,

@@ -8,18 +8,21 @@ import type { RegistryClient } from "../../registry/client.ts";
 import { selectPlatformManifest } from "../../registry/platform-image.ts";
 import { inspectLayer } from "./layer.ts";
 import { diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
+import { openLayers } from "./open-layers.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
 /** null when the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
 export async function openFromRegistry(
   client: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">,
   reference: ImageReference,
-  { platform, cache, onProgress = () => {} }: OpenOptions,
+  options: OpenOptions,
 ): Promise<OpenedImage | null> {
   const name = formatImageReference(reference);
   const top = await client.readManifest(reference);
   if (top === null) return null;
-  const digest = isIndexType(top.mediaType) ? selectPlatformManifest(top, reference, platform) : top.digest;
+  const digest = isIndexType(top.mediaType)
+    ? selectPlatformManifest(top, reference, options.platform)
+    : top.digest;
   const manifest = digest === top.digest ? top : await client.readManifest(withDigest(reference, digest));
   if (manifest === null)
     throw new ImgmatchError({
@@ -29,23 +32,9 @@ export async function openFromRegistry(
     });
   const parts = manifestParts(parseJson(manifest.bytes), name);
   const config = parseJson(await client.readBlob(reference, parts.config));
-  const layers: OpenedImage["layers"][number][] = [];
-  let bytes = 0;
-  const tell = () => onProgress({ layer: layers.length, layers: parts.layers.length, bytes });
-  for (const [index, layer] of parts.layers.entries()) {
-    tell();
-    let found = await cache.find(layer.digest);
-    if (found === null) {
-      const chunks = client.streamBlob(reference, layer.digest, layer.size);
-      found = await inspectLayer(chunks, `layer ${index + 1} of ${name}`, (count) => {
-        bytes += count;
-        tell();
-      });
-      await cache.keep(layer.digest, found);
-    }
-    layers.push({ ...found, digest: layer.digest });
-  }
-  tell();
+  const layers = await openLayers(parts.layers, name, options, ({ digest, size }, layer, onBytes) =>
+    inspectLayer(client.streamBlob(reference, digest, size), layer, onBytes),
+  );
   return {
     source: "registry",
     name,

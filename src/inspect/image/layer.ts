@@ -1,9 +1,8 @@
 /** One layer, opened: what its files hold, and what it does to the files below. */
 
 import type { FileInspection } from "../inspect-file.ts";
-import type { Chunks } from "./chunk-reader.ts";
-import { compressionBy, decompressed } from "./decompress.ts";
-import { createChunkReader } from "./chunk-reader.ts";
+import { unpacked } from "./decompress.ts";
+import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { databaseReader, maxDatabase } from "../packages/databases.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import { archiveBudget, type ContentSink, inspectContent } from "./inspect-content.ts";
@@ -42,27 +41,9 @@ export async function inspectLayer(
   name: string,
   onBytes: (count: number) => void = () => {},
 ): Promise<LayerInspection> {
-  const reader = createChunkReader(chunks);
-  try {
-    const head = await reader.take(32);
-    const whole = async function* (): Chunks {
-      yield head;
-      yield* reader.pass(Number.POSITIVE_INFINITY);
-    };
-    return await inspectTar(decompressed(whole(), compressionBy(head), name), name, onBytes);
-  } finally {
-    await reader.close();
-  }
-}
-
-async function inspectTar(
-  chunks: Chunks,
-  name: string,
-  onBytes: (count: number) => void,
-): Promise<LayerInspection> {
   let size = 0;
   const counted = async function* (): Chunks {
-    for await (const chunk of chunks) {
+    for await (const chunk of unpacked(chunks, name)) {
       size += chunk.length;
       if (size > maxLayer) throw invalidImage(`${name}: unpacks to more than ${maxLayer} bytes`);
       onBytes(chunk.length);

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../errors.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import { unknownGpu, unknownHost } from "../../host/unknown.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveOptions } from "../../resolve/resolve.ts";
@@ -76,35 +76,14 @@ function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
     );
   }
   return Array.from({ length: Number(text) }, (_, index) => ({
-    gpu: {
-      index,
-      uuid: null,
-      name: null,
-      compute: null,
-      pci: null,
-      bus: null,
-      memoryMiB: null,
-      class: "unknown",
-      integrated: null,
-      mig: [],
-      use: { processes: null, memoryMiB: null },
-    },
+    gpu: unknownGpu(index),
     mig: null,
     name: String(index),
   }));
 }
 
 /** What stands for the host in targets that ask it for nothing. */
-const anyNode: HostFacts = {
-  schemaVersion: 1,
-  platform: "linux/amd64",
-  kernel: null,
-  cpu: { vendor: null, model: null, features: null, level: null },
-  nvidia: null,
-  runtime: { nvidia: null },
-  problems: [],
-  sources: {},
-};
+const anyNode = unknownHost("linux/amd64");
 
 /** Tags are longer and richer than DNS names: what is cut, or meets another, gets a hash of its tag. */
 function uniqueNames(fleet: string, tags: readonly string[]): readonly string[] {

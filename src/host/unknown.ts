@@ -1,0 +1,35 @@
+/** Facts of which nothing is known yet. */
+
+import { factsSchemaVersion, type GpuFacts, type HostFacts } from "./facts.ts";
+
+export const unknownUse: GpuFacts["use"] = { processes: null, memoryMiB: null };
+
+export function unknownGpu(index: number): GpuFacts {
+  return {
+    index,
+    uuid: null,
+    name: null,
+    compute: null,
+    pci: null,
+    bus: null,
+    memoryMiB: null,
+    class: "unknown",
+    integrated: null,
+    mig: [],
+    use: unknownUse,
+  };
+}
+
+/** A host of which only the platform is known: `linux/amd64`. */
+export function unknownHost(platform: string): HostFacts {
+  return {
+    schemaVersion: factsSchemaVersion,
+    platform,
+    kernel: null,
+    cpu: { vendor: null, model: null, features: null, level: null },
+    nvidia: null,
+    runtime: { nvidia: null },
+    problems: [],
+    sources: {},
+  };
+}
