@@ -1,6 +1,7 @@
 /** What is wrong with a template whatever the cell: helpers that do not exist, partials, options, the wrong number of names. */
 
 import { type Problem, throwProblems } from "../errors.ts";
+import { type ExpressionHelper, expressionHelpers, isExpressionHelper } from "./expression-helpers.ts";
 import { unknownName } from "./template-problems.ts";
 import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
 
@@ -96,21 +97,28 @@ function callProblems(
     return [mistake("a {{…}} that names nothing", call, source, "write the text without {{ and }}")];
   if (!isCall) return [];
   const name = nameOf(call.path);
-  if (name !== "eq") return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
-  return call.params.length === 2
-    ? []
-    : [mistake(`eq compares two, here are ${call.params.length}`, call, source, "write (eq a b)")];
+  if (!isExpressionHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
+  const { least, most, form }: ExpressionHelper = expressionHelpers[name];
+  const count = call.params.length;
+  if (count >= least && (most === null || count <= most)) return [];
+  const takes = most === null ? `${least} or more` : most === 1 ? "one" : "two";
+  return [mistake(`${name} takes ${takes}, here are ${count}`, call, source, `write ${form}`)];
 }
 
 function nameOf(path: hbs.AST.Expression): string {
   return String((path as hbs.AST.PathExpression).original ?? "(…)");
 }
 
+const helpersThereAre = `the helpers are ${[
+  ...blockHelpers.map((name) => `{{#${name}}}`),
+  ...Object.values(expressionHelpers).map(({ form }) => form),
+].join(", ")}`;
+
 function mistake(
   message: string,
   node: hbs.AST.Node,
   source: TemplateSource,
-  fix = "if, unless, each, with and (eq a b) are the helpers there are",
+  fix = helpersThereAre,
 ): Problem {
   return { code: "TEMPLATE_SYNTAX", message, fix, at: placeOfNode(node, source) };
 }

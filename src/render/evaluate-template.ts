@@ -5,6 +5,7 @@
 
 import { assertNever, ImgmatchError, InternalError, type Problem } from "../errors.ts";
 import { type BlockHelper, type dataNames, isBlockHelper } from "./check-template.ts";
+import { type ExpressionHelperName, isExpressionHelper } from "./expression-helpers.ts";
 import { noSuchKey, nothingToPrint, notText, unknownName } from "./template-problems.ts";
 import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
 import { textSymbol } from "./view.ts";
@@ -61,8 +62,8 @@ function statementText(run: Run, statement: hbs.AST.Statement, scope: Scope): st
       return "";
     case "MustacheStatement": {
       const { path, params } = statement as hbs.AST.MustacheStatement;
-      const call = params.length > 0;
-      return counted(run, statement, call ? String(isEqual(run, params, scope)) : printed(run, path, scope));
+      const text = params.length > 0 ? String(answer(run, path, params, scope)) : printed(run, path, scope);
+      return counted(run, statement, text);
     }
     case "BlockStatement":
       return blockText(run, statement as hbs.AST.BlockStatement, scope);
@@ -156,14 +157,68 @@ function valueAt(run: Run, expression: hbs.AST.Expression, scope: Scope): unknow
   switch (expression.type) {
     case "PathExpression":
       return look(run, expression as hbs.AST.PathExpression, scope);
-    case "SubExpression":
-      return isEqual(run, (expression as hbs.AST.SubExpression).params, scope);
+    case "SubExpression": {
+      const { path, params } = expression as hbs.AST.SubExpression;
+      return answer(run, path, params, scope);
+    }
     case "NullLiteral":
     case "UndefinedLiteral":
       return null;
     default:
       return (expression as hbs.AST.StringLiteral | hbs.AST.NumberLiteral).value;
   }
+}
+
+/** `and` and `or` look no further than they must: `(and cuda (eq cuda.major "12"))` can be asked of a cell without CUDA too. */
+function answer(
+  run: Run,
+  path: hbs.AST.Expression,
+  params: readonly hbs.AST.Expression[],
+  scope: Scope,
+): boolean {
+  const name = (path as hbs.AST.PathExpression).original;
+  if (!isExpressionHelper(name)) throw new InternalError(`a template's helper ${name} was not refused`);
+  const helper: ExpressionHelperName = name;
+  switch (helper) {
+    case "eq":
+      return isEqual(run, params, scope);
+    case "ne":
+      return !isEqual(run, params, scope);
+    case "includes":
+      return isIncluded(run, params, scope);
+    case "not":
+      return !params.some((param) => holds(valueAt(run, param, scope)));
+    case "and":
+      return params.every((param) => holds(valueAt(run, param, scope)));
+    case "or":
+      return params.some((param) => holds(valueAt(run, param, scope)));
+    default:
+      return assertNever(helper);
+  }
+}
+
+/** Whether a list has a text, or a text a part; nothing includes nothing. */
+function isIncluded(run: Run, [list, item]: readonly hbs.AST.Expression[], scope: Scope): boolean {
+  if (list === undefined || item === undefined)
+    throw new InternalError("includes without two values was not refused");
+  const [held, wanted] = [valueAt(run, list, scope), textOf(valueAt(run, item, scope))];
+  if (wanted === null)
+    throw refuse(run, item, (at) => ({
+      code: "TEMPLATE_SYNTAX",
+      message: `includes looks for a text, ${sourceOf(item, run.source)} is none`,
+      fix: 'write (includes gpu.targets "sm_90")',
+      at,
+    }));
+  if (held === null) return false;
+  if (Array.isArray(held)) return held.some((each) => textOf(each) === wanted);
+  const text = textOf(held);
+  if (text !== null) return text.includes(wanted);
+  throw refuse(run, list, (at) => ({
+    code: "TEMPLATE_SYNTAX",
+    message: `includes needs a list or a text, ${sourceOf(list, run.source)} is a mapping`,
+    fix: 'write (includes gpu.targets "sm_90")',
+    at,
+  }));
 }
 
 /** Values that cannot be equal whatever the cell are a mistake: `(eq cuda.major 12)`, where the one is a text and the other a number. */

@@ -37,6 +37,12 @@ describe("what a template may say", () => {
     ["{{#if gpu}}gpu{{else}}cpu{{/if}}", "gpu"],
     ["{{#unless gpu}}cpu{{/unless}}", ""],
     ['{{#if (eq march.name "x86-64-v3")}}v3{{/if}}', "v3"],
+    ['{{#if (ne march.name "x86-64-v3")}}other{{else}}v3{{/if}}', "v3"],
+    ['{{#if (and gpu (not (eq cuda.major "11")))}}new{{/if}}', "new"],
+    ['{{#if (or (eq cuda.major "11") (includes gpu.targets "sm_90"))}}yes{{/if}}', "yes"],
+    ['{{#if (includes gpu.targets "sm_9")}}x{{else}}whole names only{{/if}}', "whole names only"],
+    ['{{#if (includes march.name "-v3")}}part of a text{{/if}}', "part of a text"],
+    ["{{not gpu}} {{and name version}}", "false true"],
     ['{{#if (eq cuda.major "11")}}11{{else if (eq cuda.major "12")}}12{{/if}}', "12"],
     ["{{#each gpu.targets}}{{#unless @first}}+{{/unless}}{{this}}{{/each}}", "sm_90+compute_90"],
     ["{{#each axes}}{{@key}}={{this}}{{/each}}", "march=x86-64-v3"],
@@ -65,6 +71,8 @@ describe("what a template may say", () => {
   test("what a cell does not have cannot be printed", () => {
     const cpuRow = { ...view, cell: "none_x86-64-v3", cuda: null, base: null };
     expect(render("{{#if cuda}}CUDA{{else}}CPU{{/if}}", cpuRow)).toBe("CPU");
+    expect(render('{{#if (and cuda (eq cuda.major "12"))}}12{{else}}CPU{{/if}}', cpuRow)).toBe("CPU");
+    expect(render('{{#if (or (not cuda) (eq cuda.major "12"))}}yes{{/if}}', cpuRow)).toBe("yes");
     expect(() => render("FROM {{base}}\n", cpuRow)).toThrow(
       /:1:\d+: TEMPLATE_UNKNOWN_NAME: the template prints "base", which cell none_x86-64-v3 does not have/,
     );
@@ -185,7 +193,17 @@ describe("what is no template is an error with its place", () => {
       "{{#if (eq cuda.major 12)}}x{{/if}}",
       'app.hbs:1:22: TEMPLATE_SYNTAX: eq compares the text "12" with the number 12, which are never equal',
     ],
-    ["{{eq name}}", "app.hbs:1:1: TEMPLATE_SYNTAX: eq compares two, here are 1"],
+    ["{{eq name}}", "app.hbs:1:1: TEMPLATE_SYNTAX: eq takes two, here are 1"],
+    ["{{#if (not gpu cuda)}}x{{/if}}", "app.hbs:1:7: TEMPLATE_SYNTAX: not takes one, here are 2"],
+    ["{{#if (and gpu)}}x{{/if}}", "app.hbs:1:7: TEMPLATE_SYNTAX: and takes 2 or more, here are 1"],
+    [
+      "{{#if (includes cuda 'x')}}x{{/if}}",
+      "app.hbs:1:17: TEMPLATE_SYNTAX: includes needs a list or a text, cuda is a mapping",
+    ],
+    [
+      "{{#if (and gpu (eq march.flag 'x'))}}x{{/if}}",
+      'app.hbs:1:20: TEMPLATE_UNKNOWN_NAME: the template names "march.flag", which does not exist',
+    ],
     ["{{'text'}}", "app.hbs:1:1: TEMPLATE_SYNTAX: a {{…}} that names nothing"],
     ["{{#if}}x{{/if}}", "app.hbs:1:4: TEMPLATE_SYNTAX: if needs exactly one name"],
     ["FROM {{base}}", 'app.hbs:1:8: TEMPLATE_SYNTAX: the template prints "base", which is no text'],
