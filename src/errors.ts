@@ -127,6 +127,7 @@ export const problemCodes = {
   AUDIT_DRIVER_OTHER: failed,
   AUDIT_DRIVER_FLOOR: failed,
   AUDIT_NOT_OPENED: failed,
+  ADOPT_UNDECIDED: failed,
   // launch
   LAUNCH_FAILED: engine,
   LAUNCH_UNSUPPORTED: usage,

@@ -30,6 +30,7 @@ export type { LayerDifference, ReproReport } from "./build/repro.ts";
 export type { BuildEvent, BuiltCell, CellResult, FailedCell } from "./build/schedule.ts";
 export type { BakeFile, BakeTarget } from "./export/bake.ts";
 export type { Shard } from "./export/shards.ts";
+export { type AdoptOptions, type Adoption, adoptImages } from "./fleet/adopt-images.ts";
 export { type BakeOptions, bakePlan } from "./fleet/bake-plan.ts";
 export { type BuildPlanOptions, buildPlan } from "./fleet/build-plan.ts";
 export { type InitOptions, initFleet } from "./fleet/init-fleet.ts";
@@ -73,6 +74,7 @@ export {
   type CudaRequirement,
   type DriverRequirement,
   type Lock,
+  type LockedAdoption,
   type LockedBase,
   type LockedImage,
   type LockedInputs,

@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
-import type { OpenProgress } from "../inspect/image/opened-image.ts";
 import { inspectionLines } from "../report/inspection.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
+import { ownPlatform, progressTo } from "./open-progress.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
 import { print } from "./print.ts";
 
@@ -40,29 +40,4 @@ export async function inspect(flags: InspectFlags, context: CommandContext): Pro
   const lines = () => inspectionLines(shown, { allFiles: flags.files === true, style });
   print(context, flags, shown, () => `${lines().join("\n")}\n`);
   return exitCodes.ok;
-}
-
-const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
-
-function ownPlatform(): string {
-  return `linux/${architectures[process.arch] ?? process.arch}`;
-}
-
-const redrawMs = 200;
-
-/** One line that is drawn over, on a terminal alone. */
-function progressTo({ terminal, err }: CommandContext) {
-  let drawn = 0;
-  return {
-    show({ layer, layers, bytes }: OpenProgress): void {
-      const now = performance.now();
-      if (!terminal.animated || now - drawn < redrawMs) return;
-      drawn = now;
-      const of = layers === null ? "" : ` of ${layers}`;
-      err(`\r\x1b[Klayer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
-    },
-    clear(): void {
-      if (drawn > 0) err("\r\x1b[K");
-    },
-  };
 }

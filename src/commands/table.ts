@@ -211,6 +211,25 @@ export const commandTable = {
       .option("--no-cache", "open layers again that were opened before")
       .action(run(async () => (await import("./inspect.ts")).inspect)),
 
+  adopt: (command, run) =>
+    withRegistries(withJson(command))
+      .description(
+        "open images that others built and write them into a lock, for resolve, publish and launch",
+      )
+      .argument("<references...>", "images of one repository, each with its tag")
+      .option("--lock <file>", "the lock (default: images/imgmatch.lock.json)")
+      .option("--axis <axis=value>", "an axis of all these images; repeatable", collect, [])
+      .option("--tag-pattern <pattern>", "axes out of each tag: {pytorch}-cuda*-{flavor}")
+      .option("--march <name>", "state what they were compiled for (default: estimated from their files)")
+      .option("--cuda <version>", "state the toolkit that is loaded, where the files do not decide it")
+      .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
+      .option("--name <name>", "name of the fleet, in a new lock (default: the last part of the repository)")
+      .option(
+        "--fleet-version <version>",
+        "version of the fleet, which becomes the tag of its index (default: 1)",
+      )
+      .action(run(async () => (await import("./adopt.ts")).adopt)),
+
   doctor: (command, run) =>
     withJson(command)
       .description("examine this host, its container runtime and its container engine")

@@ -161,7 +161,8 @@ function architectureOf(files: readonly InspectedFile[], platform: string | null
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 
-function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
+/** null for files without GPU code. */
+export function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
   const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
   if (codes.length === 0) return null;
   const targets = new Map<string, { files: number; modules: number }>();

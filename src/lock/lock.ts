@@ -40,6 +40,8 @@ export interface LockedImage {
   readonly requires: Requirement;
   /** What its files showed of `requires`. Absent where nobody has opened it; then all that is declared is needed. */
   readonly measured?: Measured;
+  /** Only of an image that others built, and `imgmatch adopt` opened. */
+  readonly adopted?: LockedAdoption;
   /** What it was built on. */
   readonly bases: readonly LockedBase[];
   /** What the next build is to use in their place, since `lock --update-bases`. */
@@ -52,6 +54,11 @@ export interface LockedImage {
   readonly created: string | null;
   /** Size in bytes as the engine reports it, or null where it is not known. */
   readonly size: number | null;
+}
+
+export interface LockedAdoption {
+  /** `estimated`: `requires.cpu` is what its files need as far as they tell. `stated`: its owner has named the march. */
+  readonly cpu: "estimated" | "stated";
 }
 
 export interface LockedManifest {

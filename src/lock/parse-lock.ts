@@ -7,6 +7,7 @@ import {
   type Check,
   ifPresent,
   list,
+  oneOf,
   orNull,
   record,
   requireChecked,
@@ -22,6 +23,7 @@ import { type Digest, isDigest } from "../oci/digest.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
 import {
   type Lock,
+  type LockedAdoption,
   type LockedBase,
   type LockedImage,
   type LockedInputs,
@@ -84,6 +86,7 @@ export const choosing = {
   inputDigest: digest,
   requires: requirement,
   measured: ifPresent(measured),
+  adopted: ifPresent(shape<LockedAdoption>({ cpu: oneOf("estimated", "stated") })),
 };
 
 const bases = list(shape<LockedBase>({ ref: someText, digest }));

@@ -13,6 +13,8 @@ export const entryAnnotations = {
   requires: "dev.imgmatch.requires",
   /** Only where the image was opened: with it the reader knows what was declared. */
   measured: "dev.imgmatch.measured",
+  /** Only where others built the image: whether its CPU requirement is estimated or stated. */
+  adopted: "dev.imgmatch.adopted",
   inputs: "dev.imgmatch.inputs",
   tag: "dev.imgmatch.tag",
   /** `linux/amd64`: the entry's own `platform` says which runtimes are to take it. Since format 2. */
@@ -23,7 +25,9 @@ export const entryAnnotations = {
 
 export function annotationsOf(cell: string, { image, descriptor }: IndexEntry): Record<string, string> {
   const measured = measuredOf(image);
+  const { adopted } = image;
   return {
+    ...(adopted === undefined ? {} : { [entryAnnotations.adopted]: JSON.stringify(canonical(adopted)) }),
     [entryAnnotations.axes]: JSON.stringify(canonical(image.axes)),
     [entryAnnotations.cell]: cell,
     ...(image.digest === descriptor.digest ? {} : { [entryAnnotations.digest]: image.digest }),
@@ -48,8 +52,9 @@ export function readEntry(
 ): ReadEntry {
   const cell = text(notes[entryAnnotations.cell]) ?? "";
   const json: Record<string, unknown> = {};
-  const { axes, requires, measured } = entryAnnotations;
-  for (const key of [axes, requires, ...(notes[measured] === undefined ? [] : [measured])]) {
+  const { axes, requires, measured, adopted } = entryAnnotations;
+  const present = [measured, adopted].filter((key) => notes[key] !== undefined);
+  for (const key of [axes, requires, ...present]) {
     json[key] = parseJson(text(notes[key]) ?? "");
     if (json[key] === undefined) return { ok: false, why: `${key} of ${cell} is not JSON` };
   }
@@ -61,6 +66,7 @@ export function readEntry(
     digest: notes[entryAnnotations.digest] ?? descriptor.digest,
     requires: declaredBy(json[requires], json[measured]),
     ...(json[measured] === undefined ? {} : { measured: json[measured] }),
+    ...(json[adopted] === undefined ? {} : { adopted: json[adopted] }),
   } as unknown as IndexEntry["image"];
   return { ok: true, cell, image };
 }

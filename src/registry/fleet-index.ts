@@ -33,14 +33,14 @@ export const annotations = {
 /** What the index says of an image: the parts of the lock by which it is chosen. */
 export type IndexedImage = Pick<
   LockedImage,
-  "axes" | "platform" | "tag" | "inputDigest" | "requires" | "measured"
+  "axes" | "platform" | "tag" | "inputDigest" | "requires" | "measured" | "adopted"
 > & {
   readonly digest: Digest;
 };
 
 /** null for an image that the registry does not have. */
 export function indexedImage(image: LockedImage): IndexedImage | null {
-  const { axes, platform, tag, inputDigest, digest, requires, measured } = image;
+  const { axes, platform, tag, inputDigest, digest, requires, measured, adopted } = image;
   if (digest === null) return null;
   return {
     axes,
@@ -50,6 +50,7 @@ export function indexedImage(image: LockedImage): IndexedImage | null {
     digest,
     requires,
     ...(measured === undefined ? {} : { measured }),
+    ...(adopted === undefined ? {} : { adopted }),
   };
 }
 

@@ -6,11 +6,18 @@ import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts
 import { compareText } from "../oci/text-order.ts";
 import { listSome } from "./misfit.ts";
 
-/** `declared sapphirerapids, its binaries use avx, avx2, fma`; null where all that is declared is needed. */
-export function describeMeasured(image: Pick<LockedImage, "requires" | "measured">): string | null {
-  if (unusedFeatures(image).length === 0) return null;
+/**
+ * `declared sapphirerapids, its binaries use avx, avx2, fma`, of an image that others built `estimated by its files: avx, avx2,
+ * fma`; null where all that is declared is needed.
+ */
+export function describeMeasured(
+  image: Pick<LockedImage, "requires" | "measured" | "adopted">,
+): string | null {
+  const isEstimated = image.adopted?.cpu === "estimated";
+  if (!isEstimated && unusedFeatures(image).length === 0) return null;
   const { march, features } = neededRequirement(image).cpu;
   const everywhere = new Set(["x86-64", "armv8-a"].flatMap((name) => findMarch(name)?.features ?? []));
   const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
-  return `declared ${march}, its binaries use ${used.length === 0 ? "nothing beyond the baseline" : listSome(used)}`;
+  const named = used.length === 0 ? "nothing beyond the baseline" : listSome(used);
+  return isEstimated ? `estimated by its files: ${named}` : `declared ${march}, its binaries use ${named}`;
 }

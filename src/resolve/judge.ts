@@ -22,7 +22,10 @@ import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
 import { type Trial, tryCures } from "./working-fix.ts";
 
 /** What of a locked image the rules ask. */
-export type JudgedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "digest" | "axes">;
+export type JudgedImage = Pick<
+  LockedImage,
+  "platform" | "requires" | "measured" | "adopted" | "digest" | "axes"
+>;
 
 export interface JudgeOptions {
   readonly pins?: Pins;

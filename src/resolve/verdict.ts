@@ -101,7 +101,7 @@ export interface Match {
   readonly cell: string;
   readonly reference: ImmutableReference;
   readonly tier: Tier;
-  /** What was declared of its CPU beside what its files use, in words; only where they use less. */
+  /** What was declared of its CPU beside what its files use, in words: only where they use less, or it is estimated. */
   readonly measured?: string;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];

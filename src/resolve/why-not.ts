@@ -17,7 +17,7 @@ export interface WhyNot {
   /** `repo:tag@sha256:…`, without the digest for an image that was never built. */
   readonly reference: string;
   readonly fits: boolean;
-  /** What was declared of its CPU beside what its files use, in words; only where they use less. */
+  /** As {@link Match.measured}. */
   readonly measured?: string;
   /** In the order of the rules; empty when it fits. */
   readonly reasons: readonly Pick<Misfit, "code" | "message" | "fix">[];

@@ -1,6 +1,7 @@
 /** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
 
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { readLockIfPresent } from "../../lock/lock-file.ts";
 import type { CommandContext } from "../context.ts";
 import { lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
 import { tellIndex } from "./tell-index.ts";
@@ -8,6 +9,18 @@ import { registryFor } from "../flags/registry.ts";
 import { type BuildFlags, exitCodeOf, runBuild } from "./run-builder.ts";
 
 export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  const { isAdopted, publishAdopted } = await import("../../publish/publish-adopted.ts");
+  const lock = await readLockIfPresent(lockFileOf(flags));
+  if (lock !== null && isAdopted(lock)) {
+    const registry = await registryFor(flags, { env: context.env });
+    context.takeSignals("finish");
+    const { replaceIndex: replace = false } = flags;
+    return tellIndex(
+      await publishAdopted(lock, { registry, replace, signal: context.signal }),
+      flags,
+      context,
+    );
+  }
   const { fleet, only } = await openFleetFor(flags);
   const { publishFleet } = await import("../../fleet/publish-fleet.ts");
   const { pushed, index } = await publishFleet(fleet, {

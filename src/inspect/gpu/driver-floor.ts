@@ -27,12 +27,28 @@ export type FloorAnswer = MeasuredFloor | { readonly unknown: string };
  */
 const zstdFloor = { before: "13.0", minimum: "550.54.14" } as const;
 
-/** null for an image without GPU code. */
-export function measureFloor(files: readonly GpuFile[], driver: DriverFiles): FloorAnswer | null {
+/**
+ * Files whose GPU code the image's own runtime library can load; all that have some where there is none or several, and nobody
+ * states the `major` of the toolkit that is loaded.
+ */
+export function loadedFiles<File extends GpuFile>(
+  files: readonly File[],
+  driver: DriverFiles,
+  major?: string,
+): readonly File[] {
   const holders = files.filter(({ gpu }) => gpu.toolkits.length > 0);
-  if (holders.length === 0) return null;
-  const majors = runtimeMajors(files, driver);
-  const counted = majors.size === 1 ? holders.filter((file) => fits(file, majors)) : holders;
+  const majors = major === undefined ? runtimeMajors(files, driver) : new Set([major]);
+  return majors.size === 1 ? holders.filter((file) => isLoaded(file, majors, major)) : holders;
+}
+
+/** null for an image without GPU code. `major` as for {@link loadedFiles}. */
+export function measureFloor(
+  files: readonly GpuFile[],
+  driver: DriverFiles,
+  major?: string,
+): FloorAnswer | null {
+  if (files.every(({ gpu }) => gpu.toolkits.length === 0)) return null;
+  const counted = loadedFiles(files, driver, major);
   const newest = counted.map(({ gpu }) => newestToolkit(gpu.toolkits));
   const known = newest.filter((toolkit) => toolkit !== null);
   if (known.length === 0) return { unknown: "no file says which toolkit made its GPU code" };
@@ -68,6 +84,11 @@ function fits({ needed }: GpuFile, majors: ReadonlySet<string>): boolean {
     .map((name) => /^libcudart\.so\.(\d+)/.exec(name)?.[1])
     .find((major) => major !== undefined);
   return wanted === undefined || majors.has(wanted);
+}
+
+function isLoaded(file: GpuFile, majors: ReadonlySet<string>, stated: string | undefined): boolean {
+  const newest = newestToolkit(file.gpu.toolkits);
+  return fits(file, majors) && (stated === undefined || newest === null || majorOf(newest) === stated);
 }
 
 function newestToolkit(toolkits: readonly ToolkitCount[]): string | null {

@@ -1,0 +1,140 @@
+/** An opened image that others built, and what its owner states → what a lock says of it. Pure. */
+
+import { ImgmatchError, throwProblems } from "../../errors.ts";
+import { findMarch } from "../../hardware/cpu-marches.ts";
+import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { parseCudaVersion } from "../../hardware/version.ts";
+import type {
+  CudaRequirement,
+  DriverRequirement,
+  LockedAdoption,
+  Measured,
+  Requirement,
+} from "../../lock/lock.ts";
+import { auditImage } from "../audit/audit-image.ts";
+import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
+import type { OpenedImage } from "../image/opened-image.ts";
+import { gpuOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
+
+/** What the owner of an image knows and its files may not tell. */
+export interface Statement {
+  /** The march that it was compiled for; without it the CPU requirement is estimated. */
+  readonly march?: string;
+  /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
+  readonly cuda?: string;
+}
+
+export interface AdoptedImage {
+  readonly platform: string;
+  readonly requires: Requirement;
+  readonly adopted: LockedAdoption;
+  readonly measured?: Measured;
+  /** What could not be opened or is not known: it may need more than is said. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Throws `ADOPT_UNDECIDED` where the files do not say what a lock has to, and `AUDIT_…` where they contradict what is stated.
+ */
+export function adoptedImage(opened: OpenedImage, statement: Statement): AdoptedImage {
+  const inspection = inspectionOf(opened);
+  const platform = opened.platform ?? "";
+  const kernel = inspection.requires.kernel;
+  const requires: Requirement = {
+    cpu: cpuOf(inspection, statement, platform),
+    cuda: cudaOf(inspection, statement),
+    ...(kernel === null ? {} : { kernel }),
+  };
+  const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
+  const fix = "state what its files have, or leave --march and --cuda out";
+  throwProblems(audit.lies.map((lie) => ({ ...lie, message: `${opened.name}: ${lie.message}`, fix })));
+  const unopened = inspection.unopened.length;
+  return {
+    platform,
+    requires,
+    adopted: { cpu: statement.march === undefined ? "estimated" : "stated" },
+    ...(statement.march === undefined ? {} : { measured: audit.measured }),
+    notes: [
+      ...(statement.cuda === undefined ? inspection.requires.undecided : []),
+      ...(unopened === 0
+        ? []
+        : [
+            `${unopened === 1 ? "1 file" : `${unopened} files`} could not be opened: imgmatch inspect lists them`,
+          ]),
+      ...audit.notes.map(({ message }) => message),
+    ],
+  };
+}
+
+function cpuOf(
+  inspection: ImageInspection,
+  { march: name }: Statement,
+  platform: string,
+): Requirement["cpu"] {
+  const { level, features } = inspection.requires.cpu;
+  // No level has it all: the features say it alone.
+  if (name === undefined) return { march: level ?? "estimated", features };
+  const march = findMarch(name);
+  if (march === null || `linux/${march.architecture}` !== platform.split("/").slice(0, 2).join("/"))
+    throw usage(
+      `${inspection.image} is for ${platform}, for which there is no march ${name}`,
+      "imgmatch hardware cpu lists the marches",
+    );
+  return { march: name, features: march.features };
+}
+
+function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaRequirement | null {
+  const { cuda } = inspection.requires;
+  if (cuda === null) return null;
+  if (stated === undefined) {
+    const driver = cuda.driver === null ? null : driverOf(cuda.driver);
+    if (cuda.toolkit === null || driver === null || cuda.code.length === 0) throw undecided(inspection);
+    return { toolkit: cuda.toolkit, code: cuda.code, driver };
+  }
+  if (findToolkit(stated) === null)
+    throw usage(`no CUDA toolkit ${stated} is known`, "imgmatch hardware cuda lists them");
+  const major = String(parseCudaVersion(stated)?.parts[0]);
+  const holders = inspection.files.flatMap((file) =>
+    file.gpu === null ? [] : [{ path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file }],
+  );
+  const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
+  const code = gpuOf(loaded)?.targets.map(({ target }) => target) ?? [];
+  const floor = measureFloor(holders, inspection.driver, major);
+  const minimum = floor !== null && "minimum" in floor ? floor.minimum : null;
+  const own = cuda.driver?.mode === "host" ? null : cuda.driver;
+  const host = minimum === null ? null : ({ mode: "host", minimum } as const);
+  const driver = own === null ? host : driverOf(own);
+  if (driver === null || code.length === 0)
+    throw usage(
+      `${inspection.image} has no GPU code of CUDA ${major} that can be told from its files`,
+      `imgmatch inspect ${inspection.image} shows what it has`,
+    );
+  return { toolkit: stated, code, driver };
+}
+
+/** null for a forward-compatibility package that the tables do not have. */
+function driverOf(found: MeasuredDriver): DriverRequirement | null {
+  if (found.mode !== "compat") return found;
+  const known = findCompatPackage(cudaOfDriver(found.package) ?? "");
+  return known === null
+    ? null
+    : { mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches };
+}
+
+function undecided(inspection: ImageInspection): ImgmatchError {
+  const { undecided: reasons, cuda } = inspection.requires;
+  const empty = cuda?.code.length === 0;
+  const why = empty ? ["it has a driver of its own and no GPU code"] : reasons;
+  return new ImgmatchError({
+    code: "ADOPT_UNDECIDED",
+    message: `${inspection.image}: ${why.join("; ") || "its driver cannot be told from its files"}`,
+    fix: empty
+      ? "adopt an image with GPU code"
+      : "state the toolkit whose code is loaded, for example --cuda 12.8.1",
+  });
+}
+
+function usage(message: string, fix: string): ImgmatchError {
+  return new ImgmatchError({ code: "USAGE", message, fix });
+}

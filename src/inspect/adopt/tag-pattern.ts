@@ -1,0 +1,97 @@
+/** `{pytorch}-cuda*-{flavor}`: axes out of the tags that others gave. */
+
+import { ImgmatchError } from "../../errors.ts";
+
+/** What is measured, or stated on its own: no tag decides it. */
+const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
+
+type Part =
+  | { readonly kind: "text"; readonly text: string }
+  /** null for `*`, which is no axis. */
+  | { readonly kind: "value"; readonly axis: string | null };
+
+/** The axes of a tag; null for a tag that the pattern does not describe. */
+export type ReadTag = (tag: string) => Readonly<Record<string, string>> | null;
+
+/**
+ * `{name}` and `*` stand for one character or more, up to the first place where the text behind them stands. Throws `USAGE`.
+ *
+ * @example
+ * compileTagPattern("{pytorch}-cuda*-{flavor}")("2.5.1-cuda12.4-runtime"); // { pytorch: "2.5.1", flavor: "runtime" }
+ */
+export function compileTagPattern(pattern: string): ReadTag {
+  const parts = pattern
+    .split(/(\{[^{}]*\}|\*)/)
+    .filter((text) => text !== "")
+    .map((text): Part => {
+      if (text === "*") return { kind: "value", axis: null };
+      const axis = /^\{(.*)\}$/.exec(text)?.[1];
+      return axis === undefined ? { kind: "text", text } : { kind: "value", axis };
+    });
+  const axes = parts.flatMap((part) => (part.kind === "value" && part.axis !== null ? [part.axis] : []));
+  for (const axis of axes) requireFreeAxis(axis, `--tag-pattern ${pattern}`);
+  const next = parts.findIndex((part, at) => part.kind === "value" && parts[at + 1]?.kind === "value");
+  if (next >= 0 || new Set(axes).size !== axes.length)
+    throw usage(
+      `--tag-pattern ${pattern} has ${next >= 0 ? "two values with nothing between them" : "an axis twice"}`,
+      "write for example {pytorch}-cuda*-{flavor}",
+    );
+  return (tag) => read(parts, tag);
+}
+
+function read(parts: readonly Part[], tag: string): Readonly<Record<string, string>> | null {
+  const found: [string, string][] = [];
+  let rest = tag;
+  for (const [index, part] of parts.entries()) {
+    if (part.kind === "text") {
+      if (!rest.startsWith(part.text)) return null;
+      rest = rest.slice(part.text.length);
+      continue;
+    }
+    const after = parts[index + 1];
+    // The last text stands at the end, whatever else looks like it.
+    const isLast = index + 2 >= parts.length;
+    const end =
+      after?.kind !== "text" ? rest.length : isLast ? endOf(rest, after.text) : rest.indexOf(after.text, 1);
+    if (end < 1) return null;
+    if (part.axis !== null) found.push([part.axis, rest.slice(0, end)]);
+    rest = rest.slice(end);
+  }
+  return rest === "" ? Object.fromEntries(found) : null;
+}
+
+function endOf(text: string, end: string): number {
+  return text.endsWith(end) ? text.length - end.length : -1;
+}
+
+/** `--axis python=3.12`, each once. Throws `USAGE`. */
+export function parseAxes(texts: readonly string[]): Readonly<Record<string, string>> {
+  const axes: Record<string, string> = {};
+  for (const text of texts) {
+    const at = text.indexOf("=");
+    const [axis, value] = [text.slice(0, at), text.slice(at + 1)];
+    if (at < 1 || value === "") throw usage(`--axis ${text} is not axis=value`, "write --axis python=3.12");
+    requireFreeAxis(axis, `--axis ${text}`);
+    if (Object.hasOwn(axes, axis)) throw usage(`--axis ${axis} is given twice`, "name each axis once");
+    axes[axis] = value;
+  }
+  return axes;
+}
+
+function requireFreeAxis(axis: string, where: string): void {
+  if (hardwareAxes.has(axis))
+    throw usage(
+      `${where}: ${axis} is measured and not named`,
+      "write * in its place in a pattern; --cuda and --march state what the files do not decide",
+    );
+  if (!axisName.test(axis))
+    throw usage(
+      `${where}: ${JSON.stringify(axis)} is no name of an axis`,
+      "use lower case letters, digits, - and _",
+    );
+}
+
+function usage(message: string, fix: string): ImgmatchError {
+  return new ImgmatchError({ code: "USAGE", message, fix });
+}
