@@ -139,7 +139,7 @@ describe("An image of libraries that others built", needs(why), () => {
     const json = await project.run("resolve", "--from", named("1"), "--host", host("h100"), "--json");
     expect(JSON.parse(json.stdout).match.measured).toBe("estimated by its files: avx, avx2, fma");
     expect(await project.run("verify")).toMatchObject({ status: 0, stdout: "3 images as the lock says\n" });
-    const launched = await project.run("launch", "docker", "--host", host("h100"));
+    const launched = await project.run("launch", "docker", "--gpus", "1", "--host", host("h100"));
     expect(launched.stdout).toContain(`${named("0.50-cu128")}@${digestOf("0.50-cu128")}`);
   });
 
