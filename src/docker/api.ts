@@ -1,6 +1,6 @@
 /** A small client of the Docker Engine API: requests, JSON streams, errors that name the socket, the cause and the fix. */
 
-import { access, readFile } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import type { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
-import { inputLimits } from "../input/limits.ts";
+import { inputLimits, inputTooLarge } from "../input/limits.ts";
 import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
 import { jsonLines } from "./json-lines.ts";
 
@@ -110,9 +110,18 @@ async function requestTarget(endpoint: Endpoint): Promise<Target> {
   if (tls === null) return { secure: false, host, port };
   const options: https.RequestOptions = { host, port, rejectUnauthorized: tls.verify };
   if (tls.folder === "") return { secure: true, ...options };
-  const read = (name: string) => readFile(join(tls.folder, name)).catch(() => undefined);
-  const [ca, cert, key] = [await read("ca.pem"), await read("cert.pem"), await read("key.pem")];
+  const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readPem(join(tls.folder, name)));
   return { secure: true, ...options, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}
+
+/** undefined where it cannot be read: the engine says what it misses. Throws `INPUT_TOO_LARGE`. */
+function readPem(path: string): Buffer | undefined {
+  try {
+    return readBounded(path, inputLimits.certificates);
+  } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
+    return undefined;
+  }
 }
 
 function send(
@@ -199,11 +208,17 @@ function queryText(query: NonNullable<ApiCall["query"]>): string {
 
 async function readText(endpoint: Endpoint, response: http.IncomingMessage): Promise<string> {
   try {
-    response.setEncoding("utf8");
-    let text = "";
-    for await (const chunk of response) text += chunk;
-    return text;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > inputLimits.engineAnswer.bytes)
+        throw inputTooLarge(inputLimits.engineAnswer, null, { file: endpoint.shown });
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString("utf8");
   } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
     throw broken(endpoint, "an answer", error);
   }
 }

@@ -48,6 +48,12 @@ export const inputLimits = {
     bytes: 500 * KiB,
     fix: "secrets are keys and passwords; send files with the context",
   },
+  /** The list of every image and layer of a large machine has some megabytes. */
+  engineAnswer: {
+    what: "the engine's answer",
+    bytes: 64 * MiB,
+    fix: "check what DOCKER_HOST names, and remove images that nobody needs",
+  },
 } as const satisfies Record<string, InputLimit>;
 
 /** How much of a registry's answers is taken. */

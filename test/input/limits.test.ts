@@ -1,5 +1,6 @@
 /** What is beyond a limit is refused with the numbers; what is at it is read. */
 
+import { createServer } from "node:http";
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,6 +52,51 @@ describe("inputs beyond their limit are refused with the numbers", () => {
     const read = (path: string) => parseSecrets([`id=a,src=${path}`], {})[0]?.read();
     expect(await read(fileOf("most", bytes))).toHaveLength(bytes);
     await expect(read(fileOf("more", bytes + 1))).rejects.toMatchObject(refusal(bytes));
+    const most = parseSecrets(["id=a,env=A"], { A: "a".repeat(bytes) });
+    expect(await most[0]?.read()).toHaveLength(bytes);
+    expect(() => parseSecrets(["id=a,env=A"], { A: "a".repeat(bytes + 1) })).toThrow(
+      expect.objectContaining(refusal(bytes)),
+    );
+  });
+
+  test("the certificates of an engine", async () => {
+    const { bytes } = inputLimits.certificates;
+    fileOf("ca.pem", bytes + 1);
+    const env = { DOCKER_HOST: "tcp://127.0.0.1:1", DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: folder };
+    await expect(connectDocker(env)).rejects.toMatchObject(refusal(bytes));
+  });
+
+  test("an answer of an engine, before it is read to its end", async () => {
+    const { bytes } = inputLimits.engineAnswer;
+    const chunk = Buffer.alloc(2 ** 20, " ");
+    let sent = 0;
+    const server = createServer((_, response) => {
+      response.on("error", () => {});
+      const more = () => {
+        while (!response.destroyed) {
+          sent += chunk.length;
+          if (!response.write(chunk)) return;
+        }
+      };
+      response.on("drain", more);
+      more();
+    });
+    const socket = join(folder, "engine.sock");
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    try {
+      await expect(connectDocker({ DOCKER_HOST: `unix://${socket}` })).rejects.toMatchObject({
+        problems: [
+          expect.objectContaining({
+            code: "INPUT_TOO_LARGE",
+            message: `the engine's answer has more than ${bytes} bytes, the limit is ${bytes}`,
+          }),
+        ],
+      });
+      expect(sent).toBeLessThan(2 * bytes);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   test("facts that a program passes", async () => {

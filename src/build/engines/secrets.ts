@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { SessionSecret } from "../../docker/session.ts";
 import { ImgmatchError, usageError } from "../../errors.ts";
 import { errnoMessage, readBounded } from "../../io/files.ts";
-import { inputLimits } from "../../input/limits.ts";
+import { inputLimits, requireSize } from "../../input/limits.ts";
 
 export interface BuildSecret extends SessionSecret {
   /** As `docker buildx build` and `podman build` take it: `id=token,src=/path` or `id=token,env=NAME`. */
@@ -13,7 +13,7 @@ export interface BuildSecret extends SessionSecret {
 
 /**
  * Parses the values of `--secret`: `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. Throws `USAGE`, also for a variable that is
- * not set: a step would see an empty secret and fail much later. Never shows a value.
+ * not set: a step would see an empty secret and fail much later; `INPUT_TOO_LARGE`. Never shows a value.
  */
 export function parseSecrets(
   texts: readonly string[],
@@ -29,6 +29,7 @@ export function parseSecrets(
     }
     const value = env[source];
     if (value === undefined) throw usage(`--secret ${id}: the environment has no ${source}`);
+    requireSize(value, inputLimits.secret, { file: `the environment's ${source}` });
     return { id, flag: `id=${id},env=${source}`, read: async () => Buffer.from(value) };
   });
   const twice = secrets.find(({ id }, index) => secrets.findIndex((other) => other.id === id) !== index);
