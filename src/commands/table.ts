@@ -82,6 +82,13 @@ export const commandTable = {
       .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
       .action(run(async () => (await import("./verify.ts")).verify)),
 
+  audit: (command, run) =>
+    withRegistries(withFleet(command))
+      .description("open the images of the lock, and compare what is declared of them with their files")
+      .option("--replace-base <old=new>", "as when it was built; repeatable", collect, [])
+      .option("--remote", "ask the registry alone: what was never pushed is left out")
+      .action(run(async () => (await import("./audit.ts")).audit)),
+
   export: (command, run) => {
     withBases(withFleet(command))
       .description("write the fleet in the words of another tool: bake, github-matrix, nfd-compat")

@@ -14,16 +14,24 @@ export function declaredImages(
   const byId = new Map(cells.map((planned) => [planned.cell.id, planned]));
   return (id) => {
     const planned = byId.get(id);
-    if (planned === undefined) return null;
-    const { cell } = planned;
-    const ref = runBaseOf(fleet.render(cell).text, matrix.target?.value ?? null, {
-      args: matrix.args,
-      platform: cell.platform,
-    });
-    const base = ref === "scratch" ? null : referenceOf(planned.bases, ref);
-    if (base === undefined) return null;
-    return { requires: cell.requires, floor: floorOf(planned), platform: cell.platform, base };
+    return planned === undefined ? null : declaredImage(matrix, fleet, planned);
   };
+}
+
+/** null where the base has no digest. */
+export function declaredImage(
+  matrix: Plan["matrix"],
+  fleet: Pick<FleetSources, "render">,
+  planned: Pick<PlannedCell, "cell" | "bases">,
+): DeclaredImage | null {
+  const { cell } = planned;
+  const ref = runBaseOf(fleet.render(cell).text, matrix.target?.value ?? null, {
+    args: matrix.args,
+    platform: cell.platform,
+  });
+  const base = ref === "scratch" ? null : referenceOf(planned.bases, ref);
+  if (base === undefined) return null;
+  return { requires: cell.requires, floor: floorOf(planned), platform: cell.platform, base };
 }
 
 function referenceOf(bases: readonly PlannedBase[], ref: string): ImageReference | undefined {
@@ -32,7 +40,7 @@ function referenceOf(bases: readonly PlannedBase[], ref: string): ImageReference
 }
 
 /** Of a base for several platforms, the floor of another one says nothing. */
-function floorOf({ cell: { cuda, march } }: PlannedCell): readonly string[] {
+function floorOf({ cell: { cuda, march } }: Pick<PlannedCell, "cell">): readonly string[] {
   const floor = cuda?.cpuFloor ?? null;
   return floor !== null && floor.architecture === march.march.architecture ? floor.features : [];
 }

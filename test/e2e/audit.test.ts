@@ -137,6 +137,28 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(project.lock().images["x86-64-v2_beyond"]).not.toHaveProperty("measured");
   });
 
+  it("audit finds the lie of a fleet that exists, in the registry and in the engine", async () => {
+    const lying = await project.run("audit", "--remote", "--json");
+    expect(lying.status).toBe(1);
+    const { cells, unpublished } = JSON.parse(lying.stdout);
+    expect(unpublished).toEqual([]);
+    expect(cells).toMatchObject([
+      { cell: "x86-64-v2_beyond", failure: null, notes: [], lies: [{ code: "AUDIT_CPU_BEYOND_MARCH" }] },
+    ]);
+    const read = await project.run("audit");
+    expect(read.stdout).toMatch(/^lies  x86-64-v2_beyond  AUDIT_CPU_BEYOND_MARCH$/m);
+    expect(read.stdout).toMatch(/^0 images as declared, 1 not$/m);
+
+    // Of a lock of its own, and never pushed.
+    const lock = ["--lock", "local.lock.json"];
+    project.matrix("base: scratch\naxes:\n  march: [sapphirerapids]\n  app: [native]", { version: "2.1.0" });
+    expect((await project.run("build", ...lock)).status).toBe(0);
+    const honest = await project.run("audit", ...lock);
+    expect(honest).toMatchObject({ status: 0, stdout: expect.stringMatching(/^1 image as declared$/m) });
+    const remote = await project.run("audit", "--remote", ...lock);
+    expect(remote).toMatchObject({ status: 0, stdout: "0 images as declared, 1 never pushed\n" });
+  });
+
   it("measures what others have built of the same inputs", async () => {
     project.matrix("base: scratch\naxes:\n  march: [sapphirerapids]\n  app: [native]", { version: "3.0.0" });
     expect((await build()).status).toBe(0);

@@ -25,7 +25,7 @@ export interface DeclaredImage {
 }
 
 export interface ExaminerOptions {
-  /** By cell id; null for a cell that is not known. */
+  /** By cell id; null where nobody knows what it was built on. */
   readonly declared: (cell: string) => DeclaredImage | null;
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
   readonly save: (image: BuiltImage, watch: BuildWatch) => AsyncIterable<Uint8Array>;
@@ -62,7 +62,12 @@ export function imageAuditor({
   const originOn = createBaseReader(registry, cache);
   return async ({ cell, image }, watch) => {
     const about = declared(cell);
-    if (about === null) throw new TypeError(`nothing is declared of ${cell}`);
+    if (about === null)
+      throw new ImgmatchError({
+        code: "BASE_UNRESOLVED",
+        message: `${cell}: what it was built on is not known, so that its own files cannot be told from the base's`,
+        fix: "name the bases as when it was built: --replace-base OLD=NEW",
+      });
     const { platform } = about;
     const opened =
       "registry" in image
