@@ -10,6 +10,11 @@ import type { BuildRequest, Engine } from "../../src/build/engine.ts";
 import { engines } from "../../src/build/engines/engines.ts";
 import { buildTwice } from "../../src/build/repro.ts";
 import { connectDocker } from "../../src/docker/api.ts";
+import { openFromArchive } from "../../src/inspect/image/from-archive.ts";
+import type { LayerCache } from "../../src/inspect/image/layer-cache.ts";
+import type { LayerInspection } from "../../src/inspect/image/layer.ts";
+import type { OpenProgress } from "../../src/inspect/image/opened-image.ts";
+import { inspectionOf } from "../../src/inspect/inspection.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/publish/publish-image.ts";
@@ -223,6 +228,33 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
         expect(RepoTags).toContain(request.tags[0]);
         expect(RepoTags.filter((tag) => tag.includes("/engines/"))).toEqual([]);
       }
+    });
+
+    it("saves what it has built, and each of its layers is opened once", async () => {
+      const image = await engine.build(requestFor("saved", "busybox touch /saved"), silent);
+      const kept = new Map<string, LayerInspection>();
+      const cache: LayerCache = {
+        find: async (digest) => kept.get(digest) ?? null,
+        keep: async (digest, layer) => {
+          kept.set(digest, layer);
+        },
+      };
+      const open = async () => {
+        let unpacked = 0;
+        const onProgress = ({ bytes }: OpenProgress) => {
+          unpacked = bytes;
+        };
+        const archive = engine.save(image, silent);
+        const opened = await openFromArchive(archive, "saved", "engine", { platform, cache, onProgress });
+        return { opened, unpacked };
+      };
+      const first = await open();
+      const layers = await engine.layers(image, silent);
+      expect(first.opened.diffIds).toEqual(layers.map(({ diffId }) => diffId));
+      expect(first.opened.platform).toBe(platform);
+      expect(inspectionOf(first.opened).files.map(({ path }) => path)).toContain("/bin/busybox");
+      expect(first.unpacked).toBeGreaterThan(100_000);
+      expect(await open()).toEqual({ opened: first.opened, unpacked: 0 });
     });
 
     it("makes of SOURCE_DATE_EPOCH what it can: the same layers or the same image at another time", async () => {
