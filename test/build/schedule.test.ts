@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cellLogPath } from "../../src/build/cell-log.ts";
 import type { BuildWatch } from "../../src/build/engine.ts";
+import type { ExaminedImage, Examiner } from "../../src/build/examiner.ts";
 import {
   type BuildEvent,
   type BuildFleetOptions,
@@ -254,6 +255,41 @@ describe("buildFleet", () => {
     });
     await expect(running).rejects.toMatchObject({ code: "WRITE_FAILED" });
     expect(tried).toEqual(["a", "b"]);
+  });
+
+  it("opens each image before it is pushed, and pushes none that is not what was declared", async () => {
+    const lie = { code: "AUDIT_CPU_BEYOND_MARCH", message: "/app has code for avx2" } as const;
+    const measured = { rules: 1, cpu: { unused: ["waitpkg"] }, cuda: null };
+    const warning = { code: "AUDIT_BASE_BEYOND_MARCH", message: "look" } as const;
+    const opened: ExaminedImage[] = [];
+    const examiner: Examiner = {
+      examine: async (subject) => {
+        opened.push(subject);
+        if (subject.cell === "liar") throw new ImgmatchError(lie);
+        return { measured, warnings: [warning] };
+      },
+    };
+    const { run, registry, events } = fleet();
+    const { cells } = await run([job("liar", true), job("honest", true), job("local")], { examiner });
+    expect(cells).toMatchObject([
+      { status: "failed", problems: [lie] },
+      { status: "built", how: "pushed", measured, warnings: [warning] },
+      { status: "built", how: "built", measured },
+    ]);
+    expect(opened.map(({ cell }) => cell).sort()).toEqual(["honest", "liar", "local"]);
+    const of = (wanted: string) => events.filter(({ cell }) => cell === wanted).map(({ type }) => type);
+    expect(of("liar")).toEqual(["start", "open", "failed"]);
+    expect(of("honest")).toEqual(["start", "open", "push", "done"]);
+
+    // What others have pushed is opened where it is.
+    const digest = await registry.pushImage(
+      "theirs",
+      { "dev.imgmatch.inputs": inputsOf("theirs") },
+      "theirs",
+    );
+    const adopted = await run([job("theirs", true)], { examiner });
+    expect(adopted.cells).toMatchObject([{ how: "adopted", image: null, measured }]);
+    expect(opened.at(-1)).toMatchObject({ cell: "theirs", image: { digest } });
   });
 
   it("throws a bug of an engine instead of calling it a failed cell", async () => {
