@@ -125,7 +125,12 @@ describe("code beyond the march", () => {
   it.each([
     ["within the march", app, "x86-64-v3", undefined],
     ["in a file that asks", { ...app, asks: ["cpuid"] }, "x86-64-v2", undefined],
-    ["in one of several files", { ...app, path: "/app/libx_avx2.so" }, "x86-64-v2", undefined],
+    [
+      "in one of several files",
+      { ...app, path: "/lib/glibc-hwcaps/x86-64-v3/libx.so" },
+      "x86-64-v2",
+      undefined,
+    ],
     ["within the base's floor", app, "x86-64-v2", ["avx2", "fma"]],
     ["of what no march can be asked for", { ...app, uses: ["rdtscp"] }, "x86-64-v2", undefined],
   ])("is none %s", (_, file, march, floor = []) =>
