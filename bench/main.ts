@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { nodeHostIo } from "../src/host/node-io.ts";
 import { probeHost } from "../src/host/probe.ts";
 import { builds } from "./engine.ts";
+import { openedImages } from "./inspect.ts";
 import { largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
@@ -22,6 +23,7 @@ try {
   await probe();
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);
+  await openedImages(folder);
   await builds();
 } finally {
   rmSync(folder, { recursive: true, force: true });

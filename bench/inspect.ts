@@ -1,0 +1,118 @@
+/** Opening images: code of CPUs against objdump, headers of GPU code against cuobjdump, and an image of 5 GB. */
+
+import { spawnSync } from "node:child_process";
+import {
+  createReadStream,
+  createWriteStream,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { ImageInspection } from "../src/inspect/inspection.ts";
+import { measure } from "./measure.ts";
+import { line, seconds } from "./report.ts";
+
+/** What the bench opens: every machine with Node has the first; the others by `IMGMATCH_CUDA_LIBRARIES` and `IMGMATCH_BENCH_LIBRARY`. */
+const program = process.execPath;
+const libraries = process.env.IMGMATCH_CUDA_LIBRARIES ?? null;
+const library = process.env.IMGMATCH_BENCH_LIBRARY ?? null;
+const imageBytes = 5 * 10 ** 9;
+
+export async function openedImages(folder: string): Promise<void> {
+  await cpuCode(join(folder, "cpu"));
+  if (library !== null) await gpuHeaders(join(folder, "gpu"), library);
+  await largeImage(join(folder, "image"));
+}
+
+async function cpuCode(folder: string): Promise<void> {
+  mkdirSync(folder);
+  const path = join(folder, "program");
+  copyFileSync(program, path);
+  const { ms, stdout } = await opened(folder);
+  const { files } = JSON.parse(stdout) as ImageInspection;
+  const megabytes = files.reduce((sum, { cpu }) => sum + (cpu?.codeBytes ?? 0), 0) / 10 ** 6;
+  line(
+    `instructions in ${megabytes.toFixed(0)} MB of code (node)`,
+    `${seconds(ms)}, ${(megabytes / (ms / 1000)).toFixed(0)} MB/s with the start  (aim: 30)`,
+  );
+  const theirs = timed("objdump", ["-d", path]);
+  if (theirs !== null) line("objdump -d", `${seconds(theirs)}, ${(theirs / ms).toFixed(1)} times as long`);
+}
+
+async function gpuHeaders(folder: string, path: string): Promise<void> {
+  mkdirSync(folder);
+  const copy = join(folder, "library.so");
+  copyFileSync(path, copy);
+  const { findGpuCode } = await import("../src/inspect/gpu/find-gpu-code.ts");
+  const { memorySource } = await import("../src/inspect/byte-source.ts");
+  const { readElf } = await import("../src/inspect/elf/elf.ts");
+  const source = memorySource(readFileSync(copy));
+  const started = performance.now();
+  const code = findGpuCode(source, readElf(source));
+  const ms = performance.now() - started;
+  line(
+    `GPU code in ${Math.round(source.size / 10 ** 6)} MB, ${code?.modules ?? 0} modules`,
+    `${seconds(ms)}  (aim: 0.5 s)`,
+  );
+  const cuobjdump = join(process.env.IMGMATCH_CUDA_HOME ?? "", "bin/cuobjdump");
+  const theirs = existsSync(cuobjdump) ? timed(cuobjdump, ["-all", copy]) : null;
+  if (theirs !== null)
+    line("cuobjdump -all", `${seconds(theirs)}, ${(theirs / ms).toFixed(1)} times as long`);
+}
+
+/** One layer of real files, as often as makes five gigabytes: without the cache each is opened. */
+async function largeImage(folder: string): Promise<void> {
+  const from = libraries ?? join(program, "../..");
+  const blobs = join(folder, "blobs/sha256");
+  mkdirSync(blobs, { recursive: true });
+  const tar = join(folder, "layer.tar");
+  if (spawnSync("tar", ["-c", "-C", from, "-f", tar, "."]).status !== 0)
+    throw new Error(`tar of ${from} failed`);
+  const unpacked = statSync(tar).size;
+  await pipeline(createReadStream(tar), createGzip({ level: 1 }), createWriteStream(join(folder, "layer")));
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(join(folder, "layer"))) hash.update(chunk as Buffer);
+  const digest = hash.digest("hex");
+  renameSync(join(folder, "layer"), join(blobs, digest));
+  const blob = (bytes: string) => {
+    const name = createHash("sha256").update(bytes).digest("hex");
+    writeFileSync(join(blobs, name), bytes);
+    return { digest: `sha256:${name}`, size: bytes.length };
+  };
+  const layers = Math.ceil(imageBytes / unpacked);
+  const layer = {
+    mediaType: "application/vnd.oci.image.layer.v1.tar+gzip",
+    digest: `sha256:${digest}`,
+    size: statSync(join(blobs, digest)).size,
+  };
+  const config = blob(JSON.stringify({ os: "linux", architecture: "amd64" }));
+  const manifest = blob(
+    JSON.stringify({ schemaVersion: 2, config, layers: Array.from({ length: layers }, () => layer) }),
+  );
+  writeFileSync(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests: [manifest] }));
+  writeFileSync(join(folder, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
+  const { ms, peakMiB } = await opened(folder);
+  line(
+    `an image of ${((layers * unpacked) / 10 ** 9).toFixed(1)} GB, ${layers} layers of gzip`,
+    `${seconds(ms)}, ${peakMiB} MiB at most  (aim: 60 s, 300 MiB)`,
+  );
+}
+
+function opened(folder: string) {
+  return measure(["inspect", folder, "--json", "--no-cache"], folder);
+}
+
+/** Milliseconds; null where the program is not there. */
+function timed(command: string, args: readonly string[]): number | null {
+  const started = performance.now();
+  const { status } = spawnSync(command, args, { stdio: "ignore" });
+  return status === 0 ? performance.now() - started : null;
+}
