@@ -10,6 +10,8 @@ export const cli = resolve(dirname(fileURLToPath(import.meta.url)), "../dist/cli
 
 export interface Measured {
   readonly ms: number;
+  /** Of all its threads. */
+  readonly cpuMs: number;
   readonly peakMiB: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -23,7 +25,7 @@ export async function measure(
 ): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-peak-"));
   const report = join(folder, "peak");
-  const hook = `data:text/javascript,import{writeFileSync}from"node:fs";process.on("exit",()=>writeFileSync(${JSON.stringify(report)},String(process.resourceUsage().maxRSS)))`;
+  const hook = `data:text/javascript,import{writeFileSync}from"node:fs";process.on("exit",()=>writeFileSync(${JSON.stringify(report)},JSON.stringify(process.resourceUsage())))`;
   const started = performance.now();
   const child = spawn(process.execPath, ["--import", hook, cli, ...args], {
     cwd,
@@ -40,7 +42,9 @@ export async function measure(
   const ms = performance.now() - started;
   if (status !== 0)
     throw new Error(`imgmatch ${args.join(" ")} failed (${status}): ${text.stderr.slice(-2000)}`);
-  const peakMiB = Math.round(Number(readFileSync(report, "utf8")) / 1024);
+  const used = JSON.parse(readFileSync(report, "utf8")) as NodeJS.ResourceUsage;
+  const peakMiB = Math.round(used.maxRSS / 1024);
+  const cpuMs = (used.userCPUTime + used.systemCPUTime) / 1000;
   rmSync(folder, { recursive: true });
-  return { ms, peakMiB, ...text };
+  return { ms, cpuMs, peakMiB, ...text };
 }

@@ -1,6 +1,7 @@
 /** What commands that open images have in common: for which platform, and how far they are. */
 
 import type { OpenProgress } from "../inspect/image/opened-image.ts";
+import { mark } from "../report/terminal-text.ts";
 import type { CommandContext } from "./context.ts";
 
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
@@ -21,10 +22,10 @@ export function progressTo({ terminal, err }: CommandContext) {
       if (!terminal.animated || now - drawn < redrawMs) return;
       drawn = now;
       const of = layers === null ? "" : ` of ${layers}`;
-      err(`\r\x1b[Klayer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
+      err(`${mark("clearLine")}layer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
     },
     clear(): void {
-      if (drawn > 0) err("\r\x1b[K");
+      if (drawn > 0) err(mark("clearLine"));
     },
   };
 }

@@ -76,6 +76,8 @@ export interface MeasuredRequirement {
     readonly toolkit: string | null;
     readonly code: readonly string[];
     readonly driver: MeasuredDriver | null;
+    /** What raises the oldest driver above that of the toolkit's major: compressed code, and in which file. */
+    readonly raisedBy: string | null;
   } | null;
   readonly kernel: string | null;
   readonly undecided: readonly string[];
@@ -211,6 +213,7 @@ function requirementOf(
             toolkit: measured?.toolkit ?? null,
             code: gpu?.targets.map(({ target }) => target) ?? [],
             driver: driverOf(bundled, driver, measured?.minimum ?? null),
+            raisedBy: measured?.raisedBy ?? null,
           },
     kernel: cpu.kernel,
     undecided,

@@ -122,7 +122,7 @@ function needLines({ requires, cpu, gpu }: ImageInspection): readonly string[] {
       ? []
       : [
           ["toolkit", cuda.toolkit ?? "unknown"],
-          ["driver", driverText(cuda.driver)],
+          ["driver", driverText(cuda.driver) + because(cuda.raisedBy)],
         ]),
     ...requires.undecided.map((text) => ["not decided", printable(text)]),
   ]);
@@ -134,6 +134,10 @@ function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["dr
   if (driver.mode === "compat")
     return `${driver.minimum === null ? "" : `at least ${driver.minimum}, or `}older with the forward-compatibility package ${driver.package}`;
   return `at least ${driver.minimum}`;
+}
+
+function because(reason: string | null): string {
+  return reason === null ? "" : ` (${printable(reason)})`;
 }
 
 function mebibytes(bytes: number): string {

@@ -5,7 +5,7 @@
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
-import { type Cubin, readCubin, readCubinHeader } from "./cubin.ts";
+import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
@@ -96,8 +96,9 @@ function foundCubin(search: Search, at: number): number {
   // Compressed, its first bytes stand as they are behind the length of a literal.
   const start = at - 1;
   const beginning = decompressLz4(source.read(start, 512), 64);
-  if (beginning === null || readCubinHeader(beginning) === null) return at;
-  addCompressed(search, start, "lz4", (limit) => decompressLz4(source.read(start, limit), limit));
+  const header = beginning === null ? null : readCubinHeader(beginning);
+  if (header === null) return at;
+  addCompressed(search, start, header, "lz4", (limit) => decompressLz4(source.read(start, limit), limit));
   return at;
 }
 
@@ -105,23 +106,30 @@ function foundFrame(search: Search, at: number): number {
   const { source } = search;
   if (search.failures >= maxFailures) return at;
   const beginning = decompressZstd(source.read(at, firstBlock), 64);
-  if (beginning === null || readCubinHeader(beginning) === null) {
+  const header = beginning === null ? null : readCubinHeader(beginning);
+  if (header === null) {
     search.failures++;
     if (search.failures === maxFailures)
       search.tally.complain([`only the first ${maxFailures} zstd frames were searched for GPU code`]);
     return at;
   }
-  addCompressed(search, at, "zstd", (limit) => decompressZstd(source.read(at, limit), limit));
+  addCompressed(search, at, header, "zstd", (limit) => decompressZstd(source.read(at, limit), limit));
   return at;
 }
 
-/** Whether it is for one device only stands in the middle of a cubin, so that all of it is needed. */
+/** Whether it is for one device only stands in the middle of a cubin of CUDA 13, so that all of it is needed there. */
 function addCompressed(
   search: Search,
   at: number,
+  header: CubinHeader,
   compression: FatbinCompression,
   decompress: (limit: number) => Uint8Array | null,
 ): void {
+  if (header.isSpecific !== null) {
+    const { isSpecific } = header;
+    addCubin(search, at, { ...header, isSpecific, suffix: isSpecific ? "a" : "" }, compression);
+    return;
+  }
   const whole = search.decompressed < maxDecompressed ? decompress(largestCubin / 4) : null;
   search.decompressed += whole?.length ?? 0;
   const cubin = whole === null ? null : readCubin(memorySource(whole));

@@ -34,7 +34,7 @@ export async function openFromFolder(
       try {
         const source = fileSource(descriptor, fstatSync(descriptor).size);
         size += source.size;
-        await inspectContent("", chunksOf(source), sink, budget);
+        await inspectContent("", chunksOf(source), sink, budget, path);
       } finally {
         await promisify(close)(descriptor);
       }

@@ -18,7 +18,7 @@ export interface ArchiveBudget {
   left: number;
 }
 
-export const archiveBudget = 64 * 2 ** 30;
+export const archiveBudget = 16 * 2 ** 30;
 /** A wheel in a zip in a jar: nobody has seen more. */
 const maxDepth = 3;
 /** Formats that hold programs and are not read: name → mark at the beginning. */
@@ -33,12 +33,16 @@ const closed = [
 /** A static library or a compressed manual page is no program: only packages and archives of files are missed. */
 const packageNames = /\.(deb|rpm|7z|squashfs|snap|AppImage|tar\.\w+|t[bx]z2?|txz)$/;
 
-/** Does not throw for what is in the file: what cannot be opened is told. Throws what reading the image throws. */
+/**
+ * Does not throw for what is in the file: what cannot be opened is told. `path` is where it stands inside the file of an image, `name`
+ * what tells packages by their names. Throws what reading the image throws.
+ */
 export async function inspectContent(
   path: string,
   chunks: Chunks,
   sink: ContentSink,
   budget: ArchiveBudget,
+  name = path,
   depth = 0,
 ): Promise<void> {
   const reader = createChunkReader(chunks);
@@ -48,7 +52,7 @@ export async function inspectContent(
       yield head;
       yield* reader.pass(Number.POSITIVE_INFINITY);
     };
-    await openContent(path, head, whole, sink, budget, depth);
+    await openContent(path, head, whole, sink, budget, name, depth);
   } finally {
     await reader.close();
   }
@@ -60,6 +64,7 @@ async function openContent(
   whole: () => Chunks,
   sink: ContentSink,
   budget: ArchiveBudget,
+  name: string,
   depth: number,
 ): Promise<void> {
   if (holdsCode(head)) return openFile(path, whole(), sink);
@@ -67,7 +72,7 @@ async function openContent(
   const isArchive = isZip(head) || isTar(head) || compression !== null;
   if (!isArchive) {
     const format = closed.find(([, mark]) => mark.every((byte, index) => head[index] === byte))?.[0];
-    if (format !== undefined && packageNames.test(path))
+    if (format !== undefined && packageNames.test(name))
       sink.unopened(path, `an archive of a format that is not read (${format})`);
     return;
   }
@@ -84,6 +89,7 @@ async function openContent(
         within(budget, decompressed(whole(), compression, path)),
         sink,
         budget,
+        name,
         depth + 1,
       );
   } catch (error) {
@@ -148,7 +154,7 @@ async function innerContent(
   depth: number,
 ) {
   try {
-    await inspectContent(path, chunks, sink, budget, depth + 1);
+    await inspectContent(path, chunks, sink, budget, path, depth + 1);
   } catch (error) {
     if (!isDamage(error) || budget.left < 0) throw error;
     sink.unopened(path, error.message);

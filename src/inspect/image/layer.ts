@@ -67,7 +67,7 @@ export async function inspectLayer(
       const database = entry.type === "file" && entry.size <= maxDatabase ? databaseReader(path) : null;
       if (entry.isSparse) sink.unopened("", "a sparse file");
       else if (database !== null) sink.packages(database(await wholeText(entry.content, entry.size)));
-      else if (entry.type === "file") await inspectContent("", entry.content, sink, budget);
+      else if (entry.type === "file") await inspectContent("", entry.content, sink, budget, path);
       const found = opened();
       changes.push({ kind: "file", path, ...(found === null ? {} : { opened: found }) });
     }

@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { runCli } from "../../src/cli.ts";
+import { gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
+import { makeLayout } from "../inspect/support/make-layout.ts";
+import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+
+const zstd = { flags: 0x8011, compressedSize: 9 };
+const files = [
+  {
+    path: "app/kernels.fatbin",
+    content: Buffer.concat([
+      makeContainer([
+        makeEntry({ kind: 2, arch: 80, version: [1, 7] }),
+        makeEntry({ kind: 8, arch: 80, version: [1, 67] }),
+      ]),
+      makeContainer([
+        makeEntry({ kind: 2, arch: 80, version: [1, 7] }),
+        makeEntry({ kind: 1, arch: 90, version: [8, 7], ...zstd }),
+      ]),
+    ]),
+  },
+  { path: "app/new.fatbin", content: makeContainer([makeEntry({ kind: 77, arch: 200 })]) },
+  { path: "opt/hpc.deb", content: Buffer.from("!<arch>\ndebian-binary") },
+  { path: "usr/lib/libcudart.so.12.8.90", content: Buffer.from("x") },
+];
+
+let folder = "";
+beforeAll(() => {
+  folder = makeLayout(makeImage([gzipped(makeTar(files))]));
+});
+
+async function run(args: readonly string[], animated = false) {
+  let [out, err] = ["", ""];
+  const status = await runCli(["inspect", folder, "--no-cache", "--platform", "linux/amd64", ...args], {
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+    env: {},
+    cwd: "/",
+    readStdin: async () => "",
+    terminal: { animated, interactive: false, columns: 200, color: { out: false, err: false } },
+    signal: new AbortController().signal,
+    takeSignals: () => {},
+  });
+  return { status, out, err };
+}
+
+describe("imgmatch inspect", () => {
+  it("says for people what is in an image and what it needs", async () => {
+    const { status, out, err } = await run([]);
+    expect({ status, err }).toEqual({ status: 0, err: "" });
+    const text = out.replace(/sha256:[0-9a-f]{64}/, "sha256:…").replaceAll(folder, "IMAGE");
+    expect(text).toMatchInlineSnapshot(`
+      "IMAGE
+        sha256:…  linux/amd64  1 layer, 0 MiB  2 programs
+
+        FILE                 CPU  GPU
+        /app/kernels.fatbin       sm_80×2 compute_90×1 lto:compute_80 zstd
+        /app/new.fatbin           unknown kind 77
+
+      Not opened
+        /opt/hpc.deb: an archive of a format that is not read (ar)
+
+      What this image needs of a host
+        CPU          x86_64, x86-64
+        features     none beyond the baseline
+        GPU code     sm_80 compute_90
+        toolkit      12.8
+        driver       at least 550.54.14 (zstd-compressed code in /app/kernels.fatbin)
+        not decided  GPU code of unknown kind (77): more targets may be there
+      "
+    `);
+  });
+
+  it("has fields in JSON that the page names", async () => {
+    const { out } = await run(["--json"]);
+    const answer = JSON.parse(out);
+    expect(Object.keys(answer)).toEqual(
+      "schemaVersion image source digest platform layers cpu gpu driver requires unopened files".split(" "),
+    );
+    expect(answer.requires.cuda).toEqual({
+      toolkit: "12.8",
+      code: ["sm_80", "compute_90"],
+      driver: { mode: "host", minimum: "550.54.14" },
+      raisedBy: "zstd-compressed code in /app/kernels.fatbin",
+    });
+    expect(answer.gpu).toMatchObject({
+      targets: [
+        { target: "sm_80", files: 1, modules: 2 },
+        { target: "compute_90", files: 1, modules: 1 },
+      ],
+      lto: ["compute_80"],
+      unknownKinds: [77],
+    });
+  });
+
+  it("draws how far it is on a terminal, and nothing elsewhere", async () => {
+    const { err } = await run([], true);
+    expect(err).toMatch(/^\r\x1b\[Klayer 1 of 1, \d+ MiB opened/);
+    expect(err.endsWith("\r\x1b[K")).toBe(true);
+    expect((await run(["--json"])).err).toBe("");
+  });
+});
