@@ -95,8 +95,8 @@ describe("imgmatch inspect", () => {
 
   it("draws how far it is on a terminal, and nothing elsewhere", async () => {
     const { err } = await run([], true);
-    expect(err).toMatch(/^\r\x1b\[Klayer 1 of 1, \d+ MiB opened/);
-    expect(err.endsWith("\r\x1b[K")).toBe(true);
+    expect(err.startsWith("\r\u001b[Klayer 1 of 1, 0 MiB opened")).toBe(true);
+    expect(err.endsWith("\r\u001b[K")).toBe(true);
     expect((await run(["--json"])).err).toBe("");
   });
 });
