@@ -7,14 +7,14 @@ import { type ReportTable, reportTable } from "./report.ts";
 /** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
 export function describeCpu(name?: string): readonly ReportTable[] {
   const marches = marchNames().flatMap((each) => findMarch(each) ?? []);
-  if (name === undefined) return present([marchTable(marches)]);
+  if (name === undefined) return marchTable(marches);
   const march = findMarch(name);
-  if (march !== null) return present([marchTable([march]), featureTable(march)]);
+  if (march !== null) return [...marchTable([march]), ...featureTable(march)];
   const feature = linuxName(name);
-  return present([marchTable(marches.filter((each) => each.features.includes(feature)))]);
+  return marchTable(marches.filter((each) => each.features.includes(feature)));
 }
 
-function marchTable(marches: readonly March[]): ReportTable | null {
+function marchTable(marches: readonly March[]): readonly ReportTable[] {
   return reportTable(
     "marches",
     "CPU microarchitectures and levels",
@@ -32,7 +32,7 @@ function marchTable(marches: readonly March[]): ReportTable | null {
   );
 }
 
-function featureTable(march: March): ReportTable | null {
+function featureTable(march: March): readonly ReportTable[] {
   const features = [...new Set([...march.required, ...march.optional])].sort();
   return reportTable(
     "features",
@@ -44,8 +44,4 @@ function featureTable(march: March): ReportTable | null {
       source: march.source,
     })),
   );
-}
-
-function present(tables: readonly (ReportTable | null)[]): readonly ReportTable[] {
-  return tables.filter((table) => table !== null);
 }

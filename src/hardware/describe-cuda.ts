@@ -40,13 +40,13 @@ function tables(
   packages: ReturnType<typeof compatPackages>,
 ): readonly ReportTable[] {
   return [
-    reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),
-    reportTable(
+    ...reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),
+    ...reportTable(
       "branches",
       "CUDA version by driver branch",
       branches.map(({ branch, cuda, source, note = null }) => ({ branch, cuda, note, source })),
     ),
-    reportTable(
+    ...reportTable(
       "packages",
       "Forward-compatibility packages",
       packages.map(({ package: name, cuda, libcuda, branches, enforced, source }) => ({
@@ -58,7 +58,7 @@ function tables(
         source,
       })),
     ),
-  ].filter((table) => table !== null);
+  ];
 }
 
 function toolkitRow(toolkit: CudaToolkit) {

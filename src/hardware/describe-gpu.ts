@@ -12,12 +12,11 @@ import { type ReportTable, reportTable } from "./report.ts";
 
 /** All architectures, or what a compute capability, a target, a PCI id or a product selects. */
 export async function describeGpu(name?: string): Promise<readonly ReportTable[]> {
-  if (name === undefined) return present([architectureTable(gpuArchitectures)]);
+  if (name === undefined) return architectureTable(gpuArchitectures);
   const compute = parseComputeCapability(name);
-  if (compute !== null)
-    return present([architectureTable(gpuArchitectures.filter((row) => sameCompute(row, compute)))]);
+  if (compute !== null) return architectureTable(gpuArchitectures.filter((row) => sameCompute(row, compute)));
   const target = parseGpuTarget(name);
-  if (target !== null) return present([targetTable(target)]);
+  if (target !== null) return targetTable(target);
   return describeProducts(name);
 }
 
@@ -25,8 +24,8 @@ async function describeProducts(name: string): Promise<readonly ReportTable[]> {
   const byPci = await findGpuByPci(name);
   const products = byPci === null ? await searchGpus(name) : [byPci];
   const computes = new Set(products.map((product) => product.compute));
-  return present([
-    reportTable(
+  return [
+    ...reportTable(
       "products",
       "GPU products",
       products.map(({ name: product, compute, class: gpuClass, chip, source }) => ({
@@ -37,11 +36,13 @@ async function describeProducts(name: string): Promise<readonly ReportTable[]> {
         source,
       })),
     ),
-    architectureTable(gpuArchitectures.filter((row) => computes.has(formatComputeCapability(row.compute)))),
-  ]);
+    ...architectureTable(
+      gpuArchitectures.filter((row) => computes.has(formatComputeCapability(row.compute))),
+    ),
+  ];
 }
 
-function architectureTable(architectures: readonly GpuArchitecture[]): ReportTable | null {
+function architectureTable(architectures: readonly GpuArchitecture[]): readonly ReportTable[] {
   return reportTable(
     "architectures",
     "GPU architectures",
@@ -61,7 +62,7 @@ function architectureTable(architectures: readonly GpuArchitecture[]): ReportTab
 }
 
 /** Which devices run code of the target. */
-function targetTable(target: GpuTarget): ReportTable | null {
+function targetTable(target: GpuTarget): readonly ReportTable[] {
   const runs = gpuArchitectures.filter((row) => targetRunsOn(target, row.compute));
   return reportTable(
     "devices",
@@ -77,8 +78,4 @@ function targetTable(target: GpuTarget): ReportTable | null {
 
 function sameCompute(row: GpuArchitecture, compute: ComputeCapability): boolean {
   return row.compute.major === compute.major && row.compute.minor === compute.minor;
-}
-
-function present(tables: readonly (ReportTable | null)[]): readonly ReportTable[] {
-  return tables.filter((table) => table !== null);
 }

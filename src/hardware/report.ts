@@ -29,8 +29,8 @@ export function hardwareReport(tables: readonly ReportTable[]): HardwareReport {
   return { schemaVersion: 1, tables, sources };
 }
 
-/** A table whose columns are those of its rows, which must all have the same ones; null when there is no row. */
-export function reportTable(id: string, title: string, rows: readonly ReportRow[]): ReportTable | null {
+/** A table whose columns are those of its rows, which must all have the same ones; nothing when there is no row. */
+export function reportTable(id: string, title: string, rows: readonly ReportRow[]): readonly ReportTable[] {
   const [first] = rows;
-  return first === undefined ? null : { id, title, columns: Object.keys(first), rows };
+  return first === undefined ? [] : [{ id, title, columns: Object.keys(first), rows }];
 }

@@ -1,7 +1,7 @@
 /** Turns what a registry answered, or did not answer, into one error with a code and the next step. */
 
-import type { Problem, ProblemCode } from "../errors.ts";
-import { isRecord, parseJson } from "../input/json.ts";
+import type { ProblemCode } from "../errors.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
 import { printable } from "../input/printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
@@ -57,7 +57,7 @@ export function unreachable(request: Asked, error: TransportError, attempts: num
 
 /** An answer with the right status and the wrong content. */
 export function malformed(request: Asked, what: string): RegistryError {
-  return problem({
+  return new RegistryError({
     code: "REGISTRY_FAILED",
     message: `${show(request)}: ${what}`,
     fix: "check that this host is an OCI registry and that no proxy changes its answers",
@@ -66,7 +66,7 @@ export function malformed(request: Asked, what: string): RegistryError {
 
 /** An answer, or a row of answers, beyond the limits. */
 export function tooLarge(request: Asked, what: string): RegistryError {
-  return problem({
+  return new RegistryError({
     code: "REGISTRY_ANSWER_TOO_LARGE",
     message: `${show(request)}: ${what}`,
     fix: "check what answers under this name: no registry's own answer is so large",
@@ -74,7 +74,7 @@ export function tooLarge(request: Asked, what: string): RegistryError {
 }
 
 export function digestMismatch(request: Asked, what: string): RegistryError {
-  return problem({
+  return new RegistryError({
     code: "REGISTRY_DIGEST_MISMATCH",
     message: `${show(request)}: ${what}`,
     fix: "try again; if it stays so, the registry or a proxy before it holds damaged or changed content",
@@ -82,7 +82,11 @@ export function digestMismatch(request: Asked, what: string): RegistryError {
 }
 
 export function authFailed(request: Asked, what: string): RegistryError {
-  return problem({ code: "REGISTRY_AUTH", message: `${show(request)}: ${what}`, fix: authFix(request, 401) });
+  return new RegistryError({
+    code: "REGISTRY_AUTH",
+    message: `${show(request)}: ${what}`,
+    fix: authFix(request, 401),
+  });
 }
 
 /** The registry has done nothing, and what the request rests on may have changed: who sent it looks again. */
@@ -104,8 +108,7 @@ export function registryErrors(body: Uint8Array): readonly RegistryErrorEntry[] 
   const json = parseJson(body);
   if (!isRecord(json)) return [];
   const errors = (Array.isArray(json.errors) ? json.errors : []).filter(isRecord);
-  const text = (value: unknown): string => (typeof value === "string" ? value : "");
-  const said = errors.map(({ code, message }) => ({ code: text(code), message: text(message) }));
+  const said = errors.map(({ code, message }) => ({ code: text(code) ?? "", message: text(message) ?? "" }));
   // Token servers answer in the words of OAuth 2 or in one field of their own.
   return typeof json.details === "string" ? [...said, { code: "", message: json.details }] : said;
 }
@@ -114,10 +117,6 @@ export function registryErrors(body: Uint8Array): readonly RegistryErrorEntry[] 
 function wordsOf(errors: readonly RegistryErrorEntry[]): string {
   const said = errors.map(({ code, message }) => [code, message].filter((part) => part !== "").join(": "));
   return printable(said.join("; ").slice(0, 500));
-}
-
-function problem(found: Problem): RegistryError {
-  return new RegistryError(found);
 }
 
 function authFix({ url }: Asked, status: number): string {
