@@ -152,6 +152,20 @@ export const commandTable = {
       .argument("[reference]", "the same as --from")
       .action(run(async () => (await import("./resolve.ts")).resolve)),
 
+  pull: (command, run) =>
+    withQuestion(withHost(command))
+      .description("resolve, then pull the image and give it the version's plain name here")
+      .option("--as <name>", "the name: registry/repository:tag (default: the version's)")
+      .addOption(
+        new Option("--engine <name>", "what pulls")
+          .choices(["docker", "podman", "containerd"])
+          .default("docker"),
+      )
+      .option("--namespace <name>", "with --engine containerd: where it keeps the image (default: k8s.io)")
+      .option("--option <word>", "a further option of the engine's pull; repeatable", collect, [])
+      .argument("[reference]", "the same as --from")
+      .action(run(async () => (await import("./pull.ts")).pull)),
+
   run: (command, run) =>
     withQuestion(withHost(command))
       .description("resolve, then run the image with docker")

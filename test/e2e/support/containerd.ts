@@ -9,16 +9,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capture, type Captured } from "../../../demo/process.ts";
-import { field } from "../../../src/docker/protobuf.ts";
+import { field, readFields } from "../../../src/docker/protobuf.ts";
 import { endProcess, unmountBelow } from "./children.ts";
 
 export interface RunningContainerd {
   readonly socket: string;
   /** By CRI, into the namespace of Kubernetes. Throws with containerd's own words. */
   pull(reference: string): Promise<void>;
+  /** What a kubelet is told of it; null where it is not here. */
+  status(reference: string): Promise<ImageStatus | null>;
   /** In the namespace of Kubernetes. */
   ctr(...args: string[]): Promise<Captured>;
   stop(): Promise<void>;
+}
+
+export interface ImageStatus {
+  /** `repository@sha256:…` */
+  readonly digests: readonly string[];
+  readonly pinned: boolean;
 }
 
 /** `insecure`: a registry on loopback, by plain http. `ctr` lies beside `program`. */
@@ -52,7 +60,15 @@ export async function startContainerd(program: string, insecure: string): Promis
     await stop();
     throw new Error(`${program} did not start: ${text}`, { cause: error });
   }
-  return { socket, ctr, stop, pull: (reference) => pullImage(socket, reference) };
+  return {
+    socket,
+    ctr,
+    stop,
+    pull: async (reference) => {
+      await askCri(socket, "PullImage", imageRequest(reference));
+    },
+    status: (reference) => imageStatus(socket, reference),
+  };
 }
 
 /** No overlay on overlay is needed with the native snapshotter. 2.x reads the form of 1.6, and loses the snapshotter on the way. */
@@ -75,21 +91,21 @@ function configuration(folder: string, socket: string, is2: boolean): string {
   ].join("\n");
 }
 
-/** `runtime.v1.ImageService/PullImage` of k8s.io/cri-api: `PullImageRequest { ImageSpec image = 1 { string image = 1 } }`. */
-async function pullImage(socket: string, reference: string): Promise<void> {
+/** Of `runtime.v1.ImageService` of k8s.io/cri-api. Answers the message that comes back. */
+async function askCri(socket: string, method: string, message: Uint8Array): Promise<Uint8Array> {
   const session = connectHttp("http://localhost", { createConnection: () => connect(socket) });
   try {
-    const message = field(1, field(1, reference));
     const prefix = Buffer.alloc(5);
     prefix.writeUInt32BE(message.length, 1);
-    await new Promise<void>((resolve, reject) => {
+    return await new Promise<Uint8Array>((resolve, reject) => {
       const call = session.request({
         ":method": "POST",
-        ":path": "/runtime.v1.ImageService/PullImage",
+        ":path": `/runtime.v1.ImageService/${method}`,
         "content-type": "application/grpc",
         te: "trailers",
       });
       let status: Readonly<Record<string, unknown>> = {};
+      const chunks: Buffer[] = [];
       // An answer that is an error alone has its status in the headers.
       call.on("response", (headers) => {
         status = { ...headers };
@@ -97,14 +113,33 @@ async function pullImage(socket: string, reference: string): Promise<void> {
       call.on("trailers", (headers) => {
         status = { ...headers };
       });
+      call.on("data", (chunk: Buffer) => chunks.push(chunk));
       call.on("error", reject).on("end", () => {
-        if (status["grpc-status"] === "0") resolve();
+        if (status["grpc-status"] === "0") resolve(Buffer.concat(chunks).subarray(5));
         else reject(new Error(decodeURIComponent(String(status["grpc-message"] ?? "no answer"))));
       });
-      call.resume();
       call.end(Buffer.concat([prefix, message]));
     });
   } finally {
     session.close();
   }
+}
+
+/** `PullImageRequest` and `ImageStatusRequest`: `{ ImageSpec image = 1 { string image = 1 } }`. */
+function imageRequest(reference: string): Uint8Array {
+  return field(1, field(1, reference));
+}
+
+/** `ImageStatusResponse { Image image = 1 { repeated string repo_digests = 3; bool pinned = 8 } }`. */
+async function imageStatus(socket: string, reference: string): Promise<ImageStatus | null> {
+  const answer = [...readFields(await askCri(socket, "ImageStatus", imageRequest(reference)))];
+  const image = answer.find(({ number }) => number === 1)?.value;
+  if (image === undefined || typeof image === "number") return null;
+  const fields = [...readFields(image)];
+  return {
+    digests: fields
+      .filter(({ number }) => number === 3)
+      .map(({ value }) => Buffer.from(value as Uint8Array).toString()),
+    pinned: fields.some(({ number, value }) => number === 8 && value === 1),
+  };
 }

@@ -1,0 +1,54 @@
+/** What each container runtime is told so that it has an image under a name: one entry each. */
+
+import type { ImageReference } from "../../oci/reference.ts";
+import { formatImageReference } from "../../oci/reference.ts";
+
+export interface PullWords {
+  /** `repository@sha256:…` */
+  readonly image: string;
+  /** The plain name that the image is to have here. */
+  readonly name: ImageReference;
+  /** Further options of the pull, for what only one runtime knows. */
+  readonly options: readonly string[];
+  /** Where containerd keeps it; null for those that have none. */
+  readonly namespace: string;
+}
+
+export type Argv = readonly [string, ...string[]];
+
+export interface RuntimeCommands {
+  /** Prints something where the image is here already, whole. */
+  readonly find: Argv;
+  readonly pull: Argv;
+  readonly tag: Argv;
+  /** Keeps it from garbage collection; null where the runtime has no such word. */
+  readonly pin: Argv | null;
+}
+
+function docker(program: string, { image, name, options }: PullWords): RuntimeCommands {
+  return {
+    find: [program, "image", "inspect", "--format", "{{.Id}}", image],
+    pull: [program, "pull", ...options, image],
+    tag: [program, "tag", image, formatImageReference(name)],
+    pin: null,
+  };
+}
+
+export const runtimes = {
+  docker: (words) => docker("docker", words),
+  podman: (words) => docker("podman", words),
+  containerd: ({ image, name, options, namespace }) => {
+    const images = ["ctr", "--namespace", namespace, "images"] as const;
+    const plain = formatImageReference(name);
+    return {
+      find: [...images, "check", "--quiet", `name==${image}`],
+      pull: [...images, "pull", ...options, image],
+      tag: [...images, "tag", "--force", image, plain],
+      // The name alone: an image of before loses its name to this one, and with it what kept it. (containerd, pkg/cri/labels:
+      // PinnedImageLabelKey; the kubelet spares such images since containerd 1.7.)
+      pin: [...images, "label", plain, "io.cri-containerd.pinned=pinned"],
+    };
+  },
+} as const satisfies Record<string, (words: PullWords) => RuntimeCommands>;
+
+export type RuntimeName = keyof typeof runtimes;
