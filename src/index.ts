@@ -149,6 +149,8 @@ export type {
   LaunchTarget,
   LocalTarget,
 } from "./launch/target.ts";
+export { type PulledImage, type PullOptions, type PullRequest, pullImage } from "./node/pull/pull-image.ts";
+export type { RuntimeName } from "./node/pull/runtimes.ts";
 export { type ExportedScript, type ExportShOptions, exportSh } from "./node/sh/export-sh.ts";
 export { checkImage, type DescribedImage, type ImageCheck } from "./resolve/check-image.ts";
 export { explainResolution } from "./resolve/explain.ts";

@@ -12,7 +12,7 @@ import type { CommandContext } from "./context.ts";
 import { type QuestionFlags, readQuestion } from "./flags/question.ts";
 import { print, tell } from "./print.ts";
 
-export interface PullFlags extends QuestionFlags {
+export interface PullFlags extends Omit<QuestionFlags, "host" | "explain"> {
   readonly as?: string;
   readonly engine?: RuntimeName;
   readonly namespace?: string;
@@ -22,8 +22,6 @@ export interface PullFlags extends QuestionFlags {
 
 export async function pull(flags: PullFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
-  if (flags.host !== undefined)
-    throw usageError("pull is for this machine, and --host speaks of another one", "leave --host out");
   const name = nameOf(flags, lock);
   const resolution = resolveImage(lock, host, options);
   if (resolution.match === null) throw noMatch(nearestFirst(lock, resolution.rejected, host, options));

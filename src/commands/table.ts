@@ -14,6 +14,7 @@ import {
   withQuestion,
   withRegistries,
   withRegistryFleet,
+  withVisibleGpus,
 } from "./flags/options.ts";
 
 /** Answers the exit code: of imgmatch, or of the container that it has run. */
@@ -153,7 +154,7 @@ export const commandTable = {
       .action(run(async () => (await import("./resolve.ts")).resolve)),
 
   pull: (command, run) =>
-    withQuestion(withHost(command))
+    withQuestion(withVisibleGpus(withJson(command)))
       .description("resolve, then pull the image and give it the version's plain name here")
       .option("--as <name>", "the name: registry/repository:tag (default: the version's)")
       .addOption(

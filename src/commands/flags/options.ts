@@ -52,7 +52,12 @@ export function withRegistries(command: Command): Command {
 
 /** What concerns a host. */
 export function withHost(command: Command): Command {
-  return withLaunchHost(command).option("--gpus <list>", "see only these GPUs: 0,2, UUIDs, all or none");
+  return withVisibleGpus(withLaunchHost(command));
+}
+
+/** What this machine alone can be asked. */
+export function withVisibleGpus(command: Command): Command {
+  return command.option("--gpus <list>", "see only these GPUs: 0,2, UUIDs, all or none");
 }
 
 /** `--gpus` of launch is a wish, not what is to be seen. */
