@@ -71,7 +71,6 @@ describe("the first signal ends a command that waits", () => {
     ["build before anything is built", ["build", "--dry-run"]],
     ["lock --update-bases", ["lock", "--update-bases"]],
     ["verify", ["verify"]],
-    ["audit", ["audit"]],
     ["resolve --from", ["resolve", "--from", "REGISTRY/team/app:1"]],
     ["check for a registry", ["check", "REGISTRY/team/app:1"]],
     ["labels --from", ["labels", "--from", "REGISTRY/team/app:1"]],
