@@ -1,6 +1,7 @@
-/** A lock of one image that runs everywhere, as text. */
+/** A lock of one image that was built and runs everywhere, as text. */
 
-export function cudaFreeLock(repository: string): string {
+/** `bases`: what it was built on; without them nobody can tell its own files from a base's. */
+export function cudaFreeLock(repository: string, cell: string, bases: readonly string[]): string {
   const digest = `sha256:${"a".repeat(64)}`;
   const image = {
     axes: { march: "x86-64" },
@@ -9,11 +10,11 @@ export function cudaFreeLock(repository: string): string {
     inputDigest: digest,
     digest,
     requires: { cpu: { march: process.arch === "arm64" ? "armv8-a" : "x86-64", features: [] }, cuda: null },
-    bases: [],
+    bases: bases.map((ref) => ({ ref, digest })),
     builder: "test",
-    created: null,
+    created: "2026-01-01T00:00:00.000Z",
     size: null,
   };
   const head = { schemaVersion: 1, name: "app", version: "1", repository, matrixDigest: digest };
-  return `${JSON.stringify({ ...head, images: { any: image } }, null, 2)}\n`;
+  return `${JSON.stringify({ ...head, images: { [cell]: image } }, null, 2)}\n`;
 }
