@@ -128,6 +128,8 @@ export const problemCodes = {
   AUDIT_DRIVER_FLOOR: failed,
   AUDIT_NOT_OPENED: failed,
   ADOPT_UNDECIDED: failed,
+  // mirror
+  LISTEN_FAILED: failed,
   // launch
   LAUNCH_FAILED: engine,
   LAUNCH_UNSUPPORTED: usage,

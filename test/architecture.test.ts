@@ -96,7 +96,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   doctor: ["docker", "errors", "host", "io", "oci", "registry"],
   resolve: ["errors", "hardware", "host", "lock", "oci"],
   launch: ["errors", "hardware", "host", "lock", "oci", "resolve"],
-  node: ["errors", "hardware", "host", "io", "lock", "oci", "resolve"],
+  node: ["errors", "hardware", "host", "io", "lock", "oci", "registry", "resolve"],
   export: ["build", "errors", "oci"],
 };
 

@@ -202,6 +202,24 @@ export const commandTable = {
       .option("--yaml", "write YAML")
       .action(run(async () => (await import("./launch/launch.ts")).launch)),
 
+  serve: (command, run) =>
+    withRegistries(withHost(command))
+      .description("answer a fleet's plain name on this node with this node's image: a mirror on loopback")
+      .argument("[references...]", "fleets: registry/repository:version, or without version for all of them")
+      .option("--lock <file>", "a fleet's lock, in place of a reference")
+      .option("--cache <folder>", "keep the registry's answers there, for when it cannot be reached")
+      .option("--listen <address>", "where to listen: 127.0.0.1:port or [::1]:port", "127.0.0.1:5047")
+      .option("--pin <axis=value>", "fix an axis, as for resolve; repeatable", collect, [])
+      .option("--cpu", "choose among images without GPU code, also where the GPUs are broken")
+      .option("--require-gpu", "choose among images with GPU code")
+      .option("--fail-closed", "refuse a host that no image fits, instead of leaving it to the registry")
+      .addOption(
+        new Option("--blobs <how>", "off, or redirect: send clients on to the registry for an image's parts")
+          .choices(["off", "redirect"])
+          .default("off"),
+      )
+      .action(run(async () => (await import("./serve.ts")).serve)),
+
   labels: (command, run) =>
     withRegistryFleet(withHost(command))
       .description("print what this node should advertise to a scheduler")

@@ -68,6 +68,11 @@ export function isRepository(text: string): boolean {
   }
 }
 
+/** A repository as it stands in a registry's addresses, without the registry. */
+export function isRepositoryPath(text: string): boolean {
+  return repositoryPattern.test(text) && text.length <= longestRepository;
+}
+
 export function isTag(text: string): boolean {
   return tagPattern.test(text);
 }

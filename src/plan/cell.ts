@@ -24,9 +24,4 @@ export function dockerfilePath(cell: Pick<Cell, "id">): string {
   return `images/${cell.id}.Dockerfile`;
 }
 
-/** The part of a label that is allowed in tags and file names: `9.0+ptx` → `9.0-ptx`. */
-export function slug(label: string): string {
-  return label.replace(/[^A-Za-z0-9._-]+/g, "-");
-}
-
 export type CellValues = Readonly<Record<string, AxisValue | null>>;

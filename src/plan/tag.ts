@@ -1,9 +1,10 @@
 /** Tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
 
+import { slug } from "../oci/slug.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { Place, Problem } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import { type Cell, slug } from "./cell.ts";
+import type { Cell } from "./cell.ts";
 import { shortDigest } from "./input-digest.ts";
 
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#pulling-manifests

@@ -16,7 +16,7 @@ import { lockOfIndex, parseFleetIndex, readFleetIndex, type StoredIndex } from "
 
 export interface FetchOptions {
   /** Called once, with whether an older answer is at hand: then it is not worth waiting long. */
-  readonly connect: (hasCache: boolean) => Promise<RegistryClient>;
+  readonly connect: (hasCache: boolean) => Promise<Pick<RegistryClient, "findManifest" | "readManifest">>;
   /** Folder of answers for when the registry cannot be reached; null for none. */
   readonly cache: string | null;
   readonly now: () => Date;

@@ -101,7 +101,17 @@ export function lockOfIndex(
   digest: Digest,
 ): Lock {
   const unknown = { bases: [], builder: "unknown", created: null, size: null };
-  const images = [...entries].map(([cell, { image }]) => [cell, { ...image, ...unknown }] as const);
+  const images = [...entries].map(
+    ([
+      cell,
+      {
+        image,
+        descriptor: { mediaType, size },
+      },
+    ]) => {
+      return [cell, { ...image, manifest: { mediaType, size }, ...unknown }] as const;
+    },
+  );
   return {
     schemaVersion: lockSchemaVersion,
     name,

@@ -106,6 +106,31 @@ describe("the first signal ends a command that waits", () => {
   });
 });
 
+describe("serve", () => {
+  test("listens until SIGTERM, and ends with 0", { timeout: 30_000 }, async () => {
+    const child = start(
+      ["serve", "--lock", "images/imgmatch.lock.json", "--listen", "127.0.0.1:0"],
+      project(),
+    );
+    let log = "";
+    child.stderr?.on("data", (chunk) => {
+      log += chunk;
+    });
+    const ended = end(child);
+    await until(() => log.includes('"listening"'));
+    const port = /127\.0\.0\.1:(\d+)/.exec(log)?.[1];
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await ended).toMatchObject({ code: 0, signal: null });
+    expect(
+      log
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).event),
+    ).toEqual(["listening", "stopped"]);
+  });
+});
+
 describe("run", () => {
   /** A docker whose container ignores signals, as a shell as process 1 does; it goes on when the command has ended. */
   const docker = (rm: string) => `#!/bin/sh

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { slug } from "../../src/plan/cell.ts";
+import { slug } from "../../src/oci/slug.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 import { compileTag } from "../../src/plan/tag.ts";
 import { cudaEntry, matrixText } from "../support/matrices.ts";

@@ -1,0 +1,66 @@
+/** `imgmatch serve`: the node's own mirror, until it is told to end. */
+
+import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { nodeMirror } from "../node/mirror/node-mirror.ts";
+import { parseListenAddress } from "../node/mirror/listen-address.ts";
+import { startMirror } from "../node/mirror/server.ts";
+import { compilePins, parsePins } from "../resolve/pins.ts";
+import type { CommandContext } from "./context.ts";
+import { type HostFlags, hostFor } from "./flags/host.ts";
+import { type RegistryFlags, trustOf } from "./flags/registry.ts";
+
+export interface ServeFlags extends HostFlags, RegistryFlags {
+  readonly references?: readonly string[];
+  readonly lock?: string;
+  readonly cache?: string;
+  readonly listen: string;
+  readonly pin?: readonly string[];
+  readonly cpu?: boolean;
+  readonly requireGpu?: boolean;
+  readonly failClosed?: boolean;
+  readonly blobs: "off" | "redirect";
+}
+
+export async function serve(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
+  const address = parseListenAddress(flags.listen);
+  if (flags.host === "-")
+    throw usageError("--host - can be read once, and every answer needs the facts", "name a file");
+  const log = logTo(context);
+  const { proxyFromEnv } = await import("../registry/proxy.ts");
+  // The facts of a file, too, are looked at now: a mistake there should not wait for the first container.
+  if (flags.host !== undefined) await hostFor(flags, context);
+  const mirror = await nodeMirror({
+    references: flags.references ?? [],
+    lock: flags.lock ?? null,
+    cache: flags.cache ?? null,
+    probe: () => hostFor(flags, context),
+    failClosed: flags.failClosed ?? false,
+    blobs: flags.blobs,
+    choice: {
+      pins: await compilePins(parsePins(flags.pin ?? [])),
+      cpuOnly: flags.cpu ?? false,
+      requireGpu: flags.requireGpu ?? false,
+    },
+    registry: { ...(await trustOf(flags)), proxy: proxyFromEnv(context.env) },
+    log,
+  });
+  context.takeSignals("finish");
+  const running = await startMirror(address, mirror);
+  log({ level: "info", event: "listening", address: `${flags.listen.replace(/:\d+$/, "")}:${running.port}` });
+  await aborted(context.signal);
+  await running.stop();
+  log({ level: "info", event: "stopped" });
+  return exitCodes.ok;
+}
+
+/** One JSON object on a line, its time first. */
+function logTo({ err }: CommandContext): (line: Readonly<Record<string, unknown>>) => void {
+  return (line) => err(`${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,174 @@
+/** Request → answer: the tag of a fleet is the manifest of this node's image, and everything else is the registry's affair. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import type { Lock } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import type { Manifest, ManifestDescriptor } from "../../registry/client.ts";
+import { registryUrl } from "../../registry/endpoint.ts";
+import { Challenged, type ManifestReader } from "../../registry/forwarding-client.ts";
+import { RegistryError } from "../../registry/registry-error.ts";
+import { type Answer, ociError } from "./answer.ts";
+import type { ChooseImage } from "./choose-image.ts";
+import type { FleetSource } from "./fleet-source.ts";
+import type { MirrorRequest, NamedRequest } from "./parse-request.ts";
+import { createRecent } from "./recent.ts";
+
+export interface MirrorOptions {
+  readonly fleets: readonly FleetSource[];
+  readonly probe: () => Promise<HostFacts>;
+  readonly choose: ChooseImage;
+  /** The registry as this caller may read it. */
+  readonly readerFor: (authorization: string | null) => ManifestReader;
+  readonly plainHttp: (host: string) => boolean;
+  /** A host that no image fits, or that is broken, gets no image, and other tags are passed on: the mirror is the only one asked. */
+  readonly failClosed: boolean;
+  /** `redirect`: blobs are sent on to the registry, for clients that take a whole image from one place. */
+  readonly blobs: "off" | "redirect";
+}
+
+export type AnswerRequest = (
+  request: Extract<MirrorRequest, NamedRequest>,
+  authorization: string | null,
+  wantsBody: boolean,
+) => Promise<Answer>;
+
+/** Manifests that anybody may read, by digest; their sizes are bounded, so their number bounds the memory. */
+const mostKept = 64;
+const longestKept = 256 * 1024;
+
+export function createAnswers(options: MirrorOptions): AnswerRequest {
+  const kept = createRecent<Manifest>(mostKept);
+  const digests = new WeakMap<Lock, ReadonlySet<string | null>>();
+
+  function hasImage(fleet: FleetSource, digest: Digest): boolean {
+    return fleet.locks().some((lock) => {
+      const known = digests.get(lock) ?? new Set(Object.values(lock.images).map((image) => image.digest));
+      digests.set(lock, known);
+      return known.has(digest);
+    });
+  }
+
+  /** null where the registry does not have it. What a login was needed for is not kept for others. */
+  async function read(reference: ImageReference, authorization: string | null): Promise<Manifest | null> {
+    const key = `${reference.registry}/${reference.repository}@${reference.digest}`;
+    const before = reference.digest === null ? undefined : kept.get(key);
+    if (before !== undefined) return before;
+    const manifest = await options.readerFor(authorization).readManifest(reference);
+    const isPublic = authorization === null && reference.digest !== null;
+    if (manifest !== null && isPublic && manifest.size <= longestKept) kept.set(key, manifest);
+    return manifest;
+  }
+
+  async function manifest(
+    reference: ImageReference,
+    asked: Asked,
+    outcome: "image" | "content" | "passed-on",
+    known: ManifestDescriptor | null = null,
+  ): Promise<Answer> {
+    const { authorization, wantsBody } = asked;
+    const found = wantsBody
+      ? await read(reference, authorization)
+      : (known ?? (await options.readerFor(authorization).findManifest(reference)));
+    if (found === null)
+      return ociError(404, "MANIFEST_UNKNOWN", "not-served", "the registry does not have this manifest");
+    return {
+      status: 200,
+      outcome,
+      headers: { "content-type": found.mediaType, "docker-content-digest": found.digest },
+      body: "bytes" in found ? (found as Manifest).bytes : "",
+      length: found.size,
+      digest: found.digest,
+    };
+  }
+
+  async function ownImage(fleet: FleetSource, lock: Lock, asked: Asked): Promise<Answer> {
+    const choice = options.choose(lock, await options.probe());
+    if (!choice.ok) {
+      const outcome = choice.broken ? "host-broken" : "no-match";
+      return options.failClosed
+        ? ociError(403, "DENIED", outcome, choice.reason)
+        : ociError(404, "MANIFEST_UNKNOWN", outcome, choice.reason);
+    }
+    const { digest } = choice;
+    const known = choice.manifest === null ? null : { ...choice.manifest, digest };
+    return manifest(withDigest(referenceTo(fleet), digest), asked, "image", known);
+  }
+
+  async function answer(request: Extract<MirrorRequest, NamedRequest>, asked: Asked): Promise<Answer> {
+    const fleets = options.fleets.filter((each) => isAskedFor(each, request));
+    const [fleet] = fleets;
+    const registries = new Set(fleets.map(({ registry }) => registry));
+    if (registries.size > 1)
+      return notServed(`${request.repository} is in ${[...registries].join(" and ")}: ns= must say which`);
+    if (fleet === undefined) {
+      const registry = options.fleets.find((each) => each.registry === registryOf(request))?.registry;
+      if (options.failClosed && request.kind === "tag" && registry !== undefined)
+        return manifest(
+          { registry, repository: request.repository, tag: request.tag, digest: null },
+          asked,
+          "passed-on",
+        );
+      return notServed("this mirror has no fleet of this name");
+    }
+    if (request.kind === "blob") return blob(fleet, request.digest);
+    if (request.kind === "manifest") {
+      return fleets.some((each) => hasImage(each, request.digest))
+        ? manifest(withDigest(referenceTo(fleet), request.digest), asked, "content")
+        : notServed("this is no image of a fleet that was asked for");
+    }
+    for (const each of fleets) {
+      const lock = await each.lockOf(request.tag, asked.authorization);
+      if (lock !== null) return ownImage(each, lock, asked);
+    }
+    if (options.failClosed) return manifest(withTag(referenceTo(fleet), request.tag), asked, "passed-on");
+    return notServed("this tag is no version of a fleet");
+  }
+
+  function blob(fleet: FleetSource, digest: Digest): Answer {
+    if (options.blobs === "off")
+      return ociError(404, "BLOB_UNKNOWN", "not-served", "blobs are the registry's");
+    const location = registryUrl(referenceTo(fleet), "blobs", digest, options.plainHttp).href;
+    return { status: 307, outcome: "passed-on", headers: { location }, body: "" };
+  }
+
+  return (request, authorization, wantsBody) =>
+    answer(request, { authorization, wantsBody }).catch((error: unknown) => refusal(error));
+}
+
+interface Asked {
+  readonly authorization: string | null;
+  readonly wantsBody: boolean;
+}
+
+function referenceTo({ registry, repository }: FleetSource): ImageReference {
+  return { registry, repository, tag: null, digest: null };
+}
+
+function isAskedFor(fleet: FleetSource, request: NamedRequest): boolean {
+  const namespace = registryOf(request);
+  return fleet.repository === request.repository && (namespace === null || namespace === fleet.registry);
+}
+
+/** The registry in the list of fleets, by what the runtime calls it: Docker Hub has two names. */
+function registryOf({ namespace }: NamedRequest): string | null {
+  return namespace === "registry-1.docker.io" ? "docker.io" : namespace;
+}
+
+function notServed(reason: string): Answer {
+  return ociError(404, "MANIFEST_UNKNOWN", "not-served", reason);
+}
+
+/** Never 429, which clients wait for: 503 sends them to the next host at once. */
+function refusal(error: unknown): Answer {
+  if (error instanceof Challenged) {
+    const headers = error.challenge === null ? {} : { "www-authenticate": error.challenge };
+    return ociError(401, "UNAUTHORIZED", "login", "the registry asks for a login", headers);
+  }
+  if (!(error instanceof ImgmatchError)) throw error;
+  const [{ code, message }] = error.problems;
+  if (error instanceof RegistryError && error.status === 403)
+    return ociError(403, "DENIED", "login", `${code}: ${message}`);
+  return ociError(503, "UNAVAILABLE", "unavailable", `${code}: ${message}`);
+}

@@ -1,0 +1,67 @@
+/** What the mirror says, apart from the connection that it goes over. */
+
+import type { Digest } from "../../oci/digest.ts";
+
+/** What became of a request, for logs and metrics: a closed set. */
+export type Outcome =
+  /** The manifest of this node's image. */
+  | "image"
+  /** A manifest of a fleet, asked for by its digest. */
+  | "content"
+  /** Sent on to the registry for a blob, or told what the registry says of a tag. */
+  | "passed-on"
+  /** Not of a fleet: the runtime asks the registry. */
+  | "not-served"
+  /** A fleet's tag, and no image of it fits this host. */
+  | "no-match"
+  /** A fleet's tag, and this host is broken. */
+  | "host-broken"
+  /** The registry wants a login. */
+  | "login"
+  /** Nobody could say in time which image it is. */
+  | "unavailable"
+  /** No request that a container runtime sends. */
+  | "refused"
+  | "health"
+  | "metrics";
+
+export interface Answer {
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+  /** What HEAD says of a body that is not at hand. */
+  readonly length?: number;
+  /** Why, for the log: what people read in the body of an error. */
+  readonly reason?: string;
+  /** The image that was answered. */
+  readonly digest?: Digest;
+}
+
+/** Of the distribution specification, "Error Codes", and `UNAVAILABLE` of distribution's own (`registry/api/errcode`). */
+export type OciErrorCode =
+  | "NAME_INVALID"
+  | "NAME_UNKNOWN"
+  | "MANIFEST_UNKNOWN"
+  | "BLOB_UNKNOWN"
+  | "UNAUTHORIZED"
+  | "DENIED"
+  | "UNSUPPORTED"
+  | "UNAVAILABLE";
+
+/** `{"errors":[{"code":"DENIED","message":"…"}]}`: containerd 2, Docker and skopeo print the message of a 403. */
+export function ociError(
+  status: number,
+  code: OciErrorCode,
+  outcome: Outcome,
+  reason: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  return {
+    status,
+    outcome,
+    reason,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ errors: [{ code, message: reason }] }),
+  };
+}

@@ -1,0 +1,136 @@
+/** Where the mirror has a fleet from: a lock on this node, or the index in the registry. */
+
+import { statSync } from "node:fs";
+import { ImgmatchError, type ProblemCode } from "../../errors.ts";
+import type { Lock } from "../../lock/lock.ts";
+import { readLock } from "../../lock/lock-file.ts";
+import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import { slug } from "../../oci/slug.ts";
+import { fetchLock } from "../../registry/fetch-lock.ts";
+import type { ManifestReader } from "../../registry/forwarding-client.ts";
+import { createRecent } from "./recent.ts";
+
+export interface FleetSource {
+  readonly registry: string;
+  readonly repository: string;
+  /** Which tag is a fleet's; null for a repository all of whose tags may be. */
+  readonly tag: string | null;
+  /**
+   * The fleet of a tag; null where the tag is something else. Throws `Challenged` where the registry wants a login, and
+   * `ImgmatchError` where nobody can say.
+   */
+  readonly lockOf: (tag: string, authorization: string | null) => Promise<Lock | null>;
+  /** The fleets that were read, for what is asked by digest. */
+  readonly locks: () => readonly Lock[];
+}
+
+export interface SourceOptions {
+  /** Milliseconds, for the age of answers. */
+  readonly now: () => number;
+  /** Hears of what is not worth a refusal: an older answer was given, a file cannot be read. */
+  readonly tell: (message: string) => void;
+}
+
+/** Read again when the file changes; a file that cannot be read leaves the fleet as it was. Throws as `readLock` does. */
+export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tell">): Promise<FleetSource> {
+  let stamp = stampOf(path);
+  let lock = await readLock(path);
+  const { registry, repository } = parseImageReference(lock.repository);
+  async function current(): Promise<Lock> {
+    const next = stampOf(path);
+    if (next === stamp) return lock;
+    stamp = next;
+    try {
+      const read = await readLock(path);
+      if (read.repository !== lock.repository)
+        throw new Error(`it is of ${read.repository} now, and this mirror serves ${lock.repository}`);
+      lock = read;
+    } catch (error) {
+      tell(`${path} is left aside: ${error instanceof Error ? error.message : error}`);
+    }
+    return lock;
+  }
+  return {
+    registry,
+    repository,
+    tag: null,
+    lockOf: async (tag) => {
+      // As `imgmatch publish` names the index of a version.
+      const { version } = await current();
+      return tag === slug(version) ? lock : null;
+    },
+    locks: () => [lock],
+  };
+}
+
+/** Changes whenever the file does; null where there is none. */
+function stampOf(path: string): string | null {
+  try {
+    const { ino, size, mtimeMs } = statSync(path);
+    return `${ino} ${size} ${mtimeMs}`;
+  } catch {
+    return null;
+  }
+}
+
+export interface RegistryFleetOptions extends SourceOptions {
+  readonly readerFor: (authorization: string | null) => ManifestReader;
+  /** Folder of the last good answers; null for none. */
+  readonly cache: string | null;
+}
+
+/** For so long an answer of the registry is not asked for again. */
+export const freshMs = 10_000;
+const mostKnown = 256;
+/** The tag is none of a fleet: whoever asks gets it from the registry. */
+const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_TOO_NEW"];
+
+/** The fleets under a reference, each as the registry shows it to who asks. Nothing is read before somebody asks. */
+export function registryFleet(reference: ImageReference, options: RegistryFleetOptions): FleetSource {
+  const { registry, repository, tag: only } = reference;
+  const known = createRecent<{ readonly lock: Lock | null; readonly at: number }>(mostKnown);
+  const pending = new Map<string, Promise<Lock | null>>();
+
+  async function ask(key: string, tag: string, authorization: string | null): Promise<Lock | null> {
+    const last = known.get(key);
+    const before = last?.lock ?? null;
+    let lock: Lock | null;
+    try {
+      const read = await fetchLock(withTag(reference, tag), {
+        connect: async () => options.readerFor(authorization),
+        cache: options.cache,
+        now: () => new Date(options.now()),
+        tell: options.tell,
+      });
+      // The same object for the same index, for what is remembered of it.
+      lock = before !== null && read.matrixDigest === before.matrixDigest ? before : read;
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.code === "REGISTRY_AUTH") throw error;
+      if (error.code === "INDEX_TOO_NEW") options.tell(error.message);
+      if (notAFleet.includes(error.code)) lock = null;
+      else if (before === null) throw error;
+      else {
+        options.tell(`${error.problems[0].message}; answered from the index that was read before`);
+        lock = before;
+      }
+    }
+    known.set(key, { lock, at: options.now() });
+    return lock;
+  }
+
+  return {
+    registry,
+    repository,
+    tag: only,
+    lockOf: (tag, authorization) => {
+      if (only !== null && tag !== only) return Promise.resolve(null);
+      const key = `${tag} ${authorization ?? ""}`;
+      const last = known.get(key);
+      if (last !== undefined && options.now() - last.at < freshMs) return Promise.resolve(last.lock);
+      const asked = pending.get(key) ?? ask(key, tag, authorization).finally(() => pending.delete(key));
+      pending.set(key, asked);
+      return asked;
+    },
+    locks: () => known.values().flatMap(({ lock }) => (lock === null ? [] : [lock])),
+  };
+}

@@ -1,0 +1,81 @@
+/** A node's mirror, put together: its fleets, this host, and what it says of each request. */
+
+import { usageError } from "../../errors.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import { isLoopback } from "../../registry/endpoint.ts";
+import { createForwardingClient, type ForwardingOptions } from "../../registry/forwarding-client.ts";
+import type { ResolveOptions } from "../../resolve/resolve.ts";
+import type { Outcome } from "./answer.ts";
+import { createAnswers, type MirrorOptions } from "./answer-request.ts";
+import { createChooser } from "./choose-image.ts";
+import { type FleetSource, lockFleet, registryFleet } from "./fleet-source.ts";
+import type { ServerOptions } from "./server.ts";
+
+export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "blobs"> {
+  /** `registry/repository:version`, or without the version for every version. */
+  readonly references: readonly string[];
+  /** Path of a lock; null for none. */
+  readonly lock: string | null;
+  /** Folder of the registry's last good answers; null for none. */
+  readonly cache: string | null;
+  /** Asked for each answer. */
+  readonly probe: () => Promise<HostFacts>;
+  /** What `resolve` is asked with. */
+  readonly choice: ResolveOptions;
+  readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
+  /** Hears one object for each line of the log. */
+  readonly log: (line: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Leaves time for a second question, and for the answer, within the mirror's own two seconds. */
+const upstreamMs = 1500;
+
+/** What is the registry's affair, or asked every few seconds, fills no log; the metrics count it. */
+const unlogged: readonly Outcome[] = ["not-served", "health", "metrics", "login", "passed-on", "content"];
+
+/** Throws `USAGE` for no fleet at all, and as `readLock` and `parseImageReference` do. */
+export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOptions> {
+  const { registry, log } = options;
+  const readerFor = createForwardingClient({ ...registry, timeoutMs: upstreamMs });
+  const tell = (message: string): void => log({ level: "warning", event: "fleet", message });
+  const source = { readerFor, cache: options.cache, now: Date.now, tell };
+  const fleets: FleetSource[] = options.references.map((text) => {
+    const reference = parseImageReference(text);
+    if (reference.digest !== null)
+      throw usageError(`${text} has a digest, and a mirror answers tags`, "leave out @ and the digest");
+    return registryFleet(reference, source);
+  });
+  if (options.lock !== null) fleets.push(await lockFleet(options.lock, { tell }));
+  if (fleets.length === 0)
+    throw usageError("no fleet to serve", "name registry/repository:version, or a lock with --lock");
+  return {
+    answer: createAnswers({
+      fleets,
+      readerFor,
+      probe: oneAtATime(options.probe),
+      choose: createChooser(options.choice),
+      plainHttp: registry.plainHttp ?? isLoopback,
+      failClosed: options.failClosed,
+      blobs: options.blobs,
+    }),
+    residentBytes: () => process.memoryUsage.rss(),
+    onAnswered: ({ outcome, ...rest }) => {
+      if (unlogged.includes(outcome)) return;
+      log({ level: outcome === "image" ? "info" : "warning", event: "answered", outcome, ...rest });
+    },
+    onBug: (error) =>
+      log({ level: "error", event: "bug", message: error instanceof Error ? error.stack : String(error) }),
+  };
+}
+
+/** Who asks while a probe is under way hears its answer: nvidia-smi may take seconds, and must not be started by each. */
+function oneAtATime(probe: () => Promise<HostFacts>): () => Promise<HostFacts> {
+  let current: Promise<HostFacts> | null = null;
+  return () => {
+    current ??= probe().finally(() => {
+      current = null;
+    });
+    return current;
+  };
+}

@@ -1,0 +1,61 @@
+/** What a request asks of the mirror: method, address and `Host`, each by its grammar, before anything is looked up. */
+
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { isRepositoryPath, isTag } from "../../oci/reference.ts";
+import { type Answer, ociError } from "./answer.ts";
+
+export interface RawRequest {
+  readonly method: string;
+  /** Path with query, as it came. */
+  readonly url: string;
+  readonly host: string | undefined;
+}
+
+export interface NamedRequest {
+  /** `ns=` of containerd: the registry that the image's name has; null where the runtime does not say. */
+  readonly namespace: string | null;
+  readonly repository: string;
+}
+
+export type MirrorRequest =
+  | { readonly kind: "base" | "health" | "metrics" }
+  | ({ readonly kind: "tag"; readonly tag: string } & NamedRequest)
+  | ({ readonly kind: "manifest"; readonly digest: Digest } & NamedRequest)
+  | ({ readonly kind: "blob"; readonly digest: Digest } & NamedRequest)
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+const longestUrl = 4096;
+const ownPaths = { "/v2/": "base", "/v2": "base", "/healthz": "health", "/metrics": "metrics" } as const;
+
+/** @param port where the mirror listens: a page of the web that names itself otherwise is not answered (DNS rebinding). */
+export function parseMirrorRequest({ method, url, host }: RawRequest, port: number): MirrorRequest {
+  if (!isOwnHost(host, port))
+    return refuse(421, "UNSUPPORTED", `this mirror answers to 127.0.0.1:${port} and localhost:${port} alone`);
+  if (method !== "GET" && method !== "HEAD")
+    return refuse(405, "UNSUPPORTED", "this mirror is read only", { allow: "GET, HEAD" });
+  if (url.length > longestUrl) return refuse(414, "NAME_INVALID", "the address is too long");
+  const [path = "", query = ""] = url.split("?", 2);
+  if (Object.hasOwn(ownPaths, path)) return { kind: ownPaths[path as keyof typeof ownPaths] };
+  const [, repository = "", kind, name = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(path) ?? [];
+  if (!isRepositoryPath(repository)) return refuse(404, "NAME_INVALID", "no address of a manifest or a blob");
+  const namespaces = new URLSearchParams(query).getAll("ns");
+  if (namespaces.length > 1) return refuse(400, "NAME_INVALID", "ns= stands there twice");
+  const named = { namespace: namespaces[0]?.toLowerCase() ?? null, repository };
+  if (isDigest(name)) return { ...named, kind: kind === "blobs" ? "blob" : "manifest", digest: name };
+  if (kind === "manifests" && isTag(name)) return { ...named, kind: "tag", tag: name };
+  return refuse(404, "NAME_INVALID", "neither a tag nor a sha256 digest");
+}
+
+function isOwnHost(host: string | undefined, port: number): boolean {
+  const own = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
+  return host !== undefined && own.includes(host.toLowerCase());
+}
+
+function refuse(
+  status: number,
+  code: "UNSUPPORTED" | "NAME_INVALID",
+  why: string,
+  headers: Readonly<Record<string, string>> = {},
+): MirrorRequest {
+  return { kind: "refused", answer: ociError(status, code, "refused", why, headers) };
+}

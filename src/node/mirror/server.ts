@@ -1,0 +1,157 @@
+/** The mirror's HTTP server: on loopback, read only, and with an answer to everything in two seconds. */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ImgmatchError } from "../../errors.ts";
+import { type Answer, ociError } from "./answer.ts";
+import type { AnswerRequest } from "./answer-request.ts";
+import { createMetrics } from "./metrics.ts";
+import { parseMirrorRequest } from "./parse-request.ts";
+
+export interface MirrorAddress {
+  readonly host: "127.0.0.1" | "::1";
+  /** 0 for one that is free. */
+  readonly port: number;
+}
+
+/** One request that was answered, as its line of the log says it. */
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly outcome: Answer["outcome"];
+  readonly ms: number;
+  readonly reason?: string;
+  readonly digest?: string;
+  readonly client?: string;
+}
+
+export interface ServerOptions {
+  readonly answer: AnswerRequest;
+  readonly residentBytes: () => number;
+  readonly onAnswered: (answered: AnsweredRequest) => void;
+  /** Hears of what is a bug: the request got 500. */
+  readonly onBug: (error: unknown) => void;
+  /** Milliseconds. Default: 2000. */
+  readonly deadlineMs?: number;
+}
+
+export interface RunningMirror {
+  readonly port: number;
+  /** Takes no more requests, lets those under way end, and closes what is left after the deadline. */
+  readonly stop: () => Promise<void>;
+}
+
+export const deadlineMs = 2000;
+/** More than any runtime opens; who opens more is cut off, and asks the next host. */
+const mostConnections = 1024;
+const longestShown = 300;
+
+/** Throws `LISTEN_FAILED` when the address is taken. */
+export async function startMirror(address: MirrorAddress, options: ServerOptions): Promise<RunningMirror> {
+  const limitMs = options.deadlineMs ?? deadlineMs;
+  const metrics = createMetrics(options.residentBytes);
+
+  async function decide(request: IncomingMessage, port: number): Promise<Answer> {
+    const { method = "", url = "", headers } = request;
+    const parsed = parseMirrorRequest({ method, url, host: headers.host }, port);
+    switch (parsed.kind) {
+      case "refused":
+        return parsed.answer;
+      case "base":
+        return plain("health", "{}", "application/json");
+      case "health":
+        return plain("health", "ok\n", "text/plain; charset=utf-8");
+      case "metrics":
+        return plain("metrics", metrics.text(), "text/plain; version=0.0.4; charset=utf-8");
+      default:
+        return within(limitMs, options.answer(parsed, headers.authorization ?? null, method === "GET"));
+    }
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const started = performance.now();
+    // Nothing that a client sends beside its head is read.
+    request.resume();
+    const answer = await decide(request, request.socket.localPort ?? 0).catch((error: unknown) => {
+      options.onBug(error);
+      return ociError(500, "UNAVAILABLE", "unavailable", "the mirror has a bug: see its log");
+    });
+    send(response, request.method === "HEAD", answer);
+    const ms = performance.now() - started;
+    metrics.count(answer.outcome, answer.status, ms / 1000);
+    options.onAnswered(described(request, answer, ms));
+  }
+
+  const server = createServer(
+    {
+      requestTimeout: 10_000,
+      headersTimeout: 5000,
+      keepAliveTimeout: 5000,
+      connectionsCheckingInterval: 1000,
+    },
+    (request, response) => void handle(request, response),
+  );
+  server.maxConnections = mostConnections;
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  return { port, stop: () => stop(server, limitMs) };
+}
+
+/** Whatever is still under way behind it has limits of its own. */
+async function within(limitMs: number, answer: Promise<Answer>): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Answer>((resolve) => {
+    timer = setTimeout(
+      () => resolve(ociError(503, "UNAVAILABLE", "unavailable", `no answer within ${limitMs} ms`)),
+      limitMs,
+    );
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+function plain(outcome: "health" | "metrics", body: string, type: string): Answer {
+  const headers = { "content-type": type, "docker-distribution-api-version": "registry/2.0" };
+  return { status: 200, outcome, headers, body };
+}
+
+function send(response: ServerResponse, isHead: boolean, { status, headers, body, length }: Answer): void {
+  const size = length ?? Buffer.byteLength(body);
+  response.writeHead(status, { ...headers, "content-length": size, "x-content-type-options": "nosniff" });
+  response.end(isHead ? undefined : body);
+}
+
+function described(request: IncomingMessage, answer: Answer, ms: number): AnsweredRequest {
+  const { status, outcome, reason, digest } = answer;
+  const agent = request.headers["user-agent"];
+  return {
+    method: request.method ?? "",
+    path: (request.url ?? "").slice(0, longestShown),
+    status,
+    outcome,
+    ms: Math.round(ms * 10) / 10,
+    ...(reason === undefined ? {} : { reason }),
+    ...(digest === undefined ? {} : { digest }),
+    ...(agent === undefined ? {} : { client: agent.slice(0, longestShown) }),
+  };
+}
+
+function listen(server: Server, { host, port }: MirrorAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) => {
+      const fix = "name another address with --listen, or stop what listens there";
+      const problem = { code: "LISTEN_FAILED", message: `${host}:${port}: ${error.message}`, fix } as const;
+      reject(new ImgmatchError(problem, { cause: error }));
+    });
+    server.listen({ host, port }, resolve);
+  });
+}
+
+async function stop(server: Server, limitMs: number): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), limitMs);
+  await new Promise((resolve) => {
+    server.close(resolve);
+    server.closeIdleConnections();
+  });
+  clearTimeout(timer);
+}

@@ -1,0 +1,57 @@
+/** Reading manifests with somebody else's permission: a caller's `Authorization` goes to the registry, and its challenge comes back. */
+
+import type { RegistryClient } from "./client.ts";
+import type { RegistryOptions } from "./create-client.ts";
+import { isLoopback } from "./endpoint.ts";
+import { manifestOperations } from "./manifests.ts";
+import { withRedirects } from "./redirect.ts";
+import { withRetries } from "./retry.ts";
+import { createTransport } from "./transport.ts";
+import { waitFor } from "./try-again.ts";
+
+/** The registry wants a login, and says which: what the caller needs to obtain one. */
+export class Challenged extends Error {
+  override readonly name = "Challenged";
+  /** `WWW-Authenticate` as the registry wrote it; null where it gave none. */
+  readonly challenge: string | null;
+
+  constructor(challenge: string | null) {
+    super("the registry asks for a login");
+    this.challenge = challenge;
+  }
+}
+
+export type ManifestReader = Pick<RegistryClient, "findManifest" | "readManifest">;
+
+export type ForwardingOptions = Pick<RegistryOptions, "plainHttp" | "ca" | "proxy" | "timeoutMs" | "signal">;
+
+/**
+ * A client for each caller over connections that all share. No login of this machine is used, and none is obtained: 401 throws
+ * {@link Challenged}. Nothing is tried twice.
+ *
+ * @example
+ * const forUser = createForwardingClient({ timeoutMs: 1500 });
+ * await forUser(request.headers.authorization ?? null).findManifest(reference);
+ */
+export function createForwardingClient(
+  options: ForwardingOptions,
+): (authorization: string | null) => ManifestReader {
+  const { plainHttp = isLoopback, ca, proxy, timeoutMs = 30_000, signal } = options;
+  const transport = createTransport({ timeoutMs, ca, signal, proxy });
+  const policy = { retries: 0, sleep: waitFor, random: Math.random, now: Date.now, signal };
+  const send = withRedirects(withRetries(transport, policy), plainHttp);
+  return (authorization) => {
+    const { findManifest, readManifest } = manifestOperations({
+      plainHttp,
+      send: async (request) => {
+        const headers = authorization === null ? request.headers : { ...request.headers, authorization };
+        const response = await send({ ...request, headers });
+        // Only the registry may ask for a login, not the storage that it redirects to.
+        if (response.status === 401 && response.url.origin === request.url.origin)
+          throw new Challenged(response.headers["www-authenticate"] ?? null);
+        return response;
+      },
+    });
+    return { findManifest, readManifest };
+  };
+}
