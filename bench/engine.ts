@@ -11,6 +11,7 @@ import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { registryAvailable, startRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
+import { openedBuilds } from "./opened-builds.ts";
 import { line, seconds } from "./report.ts";
 import { writeFiles } from "./write-files.ts";
 
@@ -32,6 +33,7 @@ export async function builds(): Promise<void> {
     const api = await connectDocker(env);
     await coldBuild({ folder, env, api, registry: registry.host });
     await noOp({ folder, env, api, registry: registry.host });
+    await openedBuilds({ folder, env, registry: registry.host, platform, march });
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await engine.stop();

@@ -7,7 +7,7 @@ import type { BuildWatch, BuiltImage } from "./engine.ts";
 
 export interface Examiner {
   /**
-   * Throws `AUDIT_…` for what the matrix declares and the image's files show to be untrue: the cell fails, and nothing is pushed.
+   * Throws `AUDIT_…` for what the matrix declares and the image's files show to be untrue: the cell fails, and no tag is written.
    * An image that cannot be opened is a warning, and never a failure.
    */
   examine(subject: ExaminedImage, watch: BuildWatch): Promise<Examination>;

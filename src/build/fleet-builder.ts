@@ -37,7 +37,7 @@ export interface FleetBuilder {
 export interface FleetBuildOptions {
   /** Where the images go; null to leave them in the engine. */
   readonly publisher: Publisher | null;
-  /** Opens each image before it is pushed; null to leave them shut. */
+  /** Opens each image before it has its tag; null to leave them shut. */
   readonly examiner: Examiner | null;
   readonly lockFile: string;
   readonly logFolder: string;

@@ -30,6 +30,8 @@ export interface PublishRequest extends ImageName {
   readonly engine: Pick<Engine, "push">;
   readonly image: BuiltImage;
   readonly watch: BuildWatch;
+  /** Called with what was pushed, by digest, before it has its name. Where it throws, nothing gets the name. */
+  readonly examine?: (pushed: ImageReference) => Promise<void>;
 }
 
 export interface Published extends FoundImage {
@@ -40,8 +42,7 @@ export interface Published extends FoundImage {
 }
 
 /**
- * All that happens between "built" and "in the lock". Whatever else is to look at an image before others see it is a
- * publisher around another one: it throws a problem of the cell, and then nothing is pushed.
+ * All that happens between "built" and "in the lock".
  */
 export interface Publisher {
   /**
@@ -49,6 +50,6 @@ export interface Publisher {
    * name. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
    */
   find(request: FindRequest): Promise<FoundImage | null>;
-  /** Gives the image its name, or answers who was first with the same inputs. Throws as `find`. */
+  /** Gives the image its name, or answers who was first with the same inputs. Throws as `find`, and what `examine` throws. */
   publish(request: PublishRequest): Promise<Published>;
 }

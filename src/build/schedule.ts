@@ -67,7 +67,7 @@ export interface BuildReport {
   readonly interrupted: boolean;
 }
 
-/** In the order of one cell: `start`, any `log`, `open` and `push`, then one of `done`, `failed`, `interrupted`. */
+/** In the order of one cell: `start`, any `log`, `push`, any `open`, then one of `done`, `failed`, `interrupted`. */
 export type BuildEvent =
   | { readonly type: "start"; readonly cell: string; readonly log: string }
   | { readonly type: "log"; readonly cell: string; readonly line: string }
@@ -86,7 +86,7 @@ export interface BuildFleetOptions {
   readonly engine: Pick<Engine, "build" | "push">;
   /** Needed when a job has a reference. */
   readonly publisher: Publisher | null;
-  /** Opens each image before it is pushed; null to leave them shut. */
+  /** Opens each image before it has its tag; null to leave them shut. */
   readonly examiner: Examiner | null;
   /** Cells at the same time, at least 1. */
   readonly concurrency: number;
@@ -95,7 +95,7 @@ export interface BuildFleetOptions {
   readonly onEvent?: (event: BuildEvent) => void;
   /** Called with all that has finished since the call before, one call after the other. What it throws ends the build. */
   readonly onBuilt?: (finished: readonly FinishedJob[]) => Promise<void>;
-  /** First interruption: nothing new starts, builds end, pushes are finished. */
+  /** First interruption: nothing new starts, builds end; pushes are finished, and what they push is opened. */
   readonly drain?: AbortSignal;
   /** Second interruption: pushes end too. */
   readonly stop?: AbortSignal;
@@ -182,30 +182,39 @@ async function makeImage(
     onEvent({ type: "log", cell, line });
   };
   const { platform } = request;
-  const examine = async (image: ExaminedImage["image"]): Promise<Examination> => {
+  const examine = async (image: ExaminedImage["image"], signal: AbortSignal): Promise<Examination> => {
     if (examiner === null) return unexamined;
     onEvent({ type: "open", cell });
-    return examiner.examine({ cell, image }, { signal: drain, onLog });
+    return examiner.examine({ cell, image }, { signal, onLog });
   };
   if (reference !== null && publisher !== null) {
     const found = await publisher.find({ reference, platform, inputDigest, signal: drain });
     if (found !== null) {
       onLog(`adopted ${found.digest}: the registry already has an image of the same inputs`);
-      const examined = await examine(withDigest(reference, found.digest));
+      const examined = await examine(withDigest(reference, found.digest), drain);
       return { how: "adopted", differs: false, ...found, image: null, ...examined };
     }
   }
   const image = await engine.build(request, { signal: drain, onLog });
-  const examined = await examine(image);
-  if (reference === null)
+  if (reference === null) {
+    const examined = await examine(image, drain);
     return { how: "built", differs: false, digest: null, manifest: null, image, ...examined };
+  }
   if (publisher === null) throw new TypeError("a job with a reference needs a publisher");
   drain.throwIfAborted();
   onEvent({ type: "push", cell, reference });
   const watch: BuildWatch = { signal: stop, onLog };
-  const published = await publisher.publish({ engine, image, reference, platform, inputDigest, watch });
-  // Not what was opened here: others built it.
-  const found = published.differs ? await examine(withDigest(reference, published.digest)) : examined;
+  const opened = new Map<Digest | null, Examination>();
+  const published = await publisher.publish({
+    ...{ engine, image, reference, platform, inputDigest, watch },
+    // From the registry its own layers travel alone; an engine would hand over the base with them.
+    examine: async (pushed) => {
+      opened.set(pushed.digest, await examine(pushed, stop));
+    },
+  });
+  // What others put there was not opened here.
+  const found =
+    opened.get(published.digest) ?? (await examine(withDigest(reference, published.digest), stop));
   return { ...published, image, ...found };
 }
 

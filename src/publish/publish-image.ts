@@ -31,15 +31,15 @@ export async function adoptImage(request: AdoptRequest): Promise<ManifestDescrip
 }
 
 /**
- * Looks, pushes under a transient tag `imgmatch-<inputs>-<tag>-<random>` (both as hashes), tags, and looks again until it is
- * settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
+ * Looks, pushes under a transient tag `imgmatch-<inputs>-<tag>-<random>` (both as hashes), has what was pushed examined, tags, and
+ * looks again until it is settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
  * {@link settleTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
  * write takes effect later than `settleMs` after its last look can still win; no registry offers what would prevent that.
  *
  * At the end the transient tag holds an empty index, and is removed where the registry allows that. A killed publisher
  * leaves its own; such a tag costs later publishers of the same tag `settleMs`.
  *
- * Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
+ * Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails, and what `examine` throws.
  */
 export async function publishImage(request: PublishRequest): Promise<Published> {
   const { engine, registry, image, reference, watch, sleep } = request;
@@ -49,13 +49,15 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
 
   const announced = withTag(reference, transientTag(kindOf(request), reference));
   const pushed = await retryPush(() => engine.push(image, announced, watch), watch, { sleep });
-  const manifest = await registry.readManifest(withDigest(reference, pushed));
-  if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
   const own: Announcement = { ...silent(kindOf(request), reference), standsAt: announced };
-  const query = { ...request, signal, ours: manifest.digest };
-  const look = () => findExisting(query);
-  const next = (held: ManifestDescriptor | null) => (held === null ? { manifest } : null);
   try {
+    const manifest = await registry.readManifest(withDigest(reference, pushed));
+    if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
+    // However long it takes: the tag is looked at again before it is written.
+    await request.examine?.(withDigest(reference, pushed));
+    const query = { ...request, signal, ours: manifest.digest };
+    const look = () => findExisting(query);
+    const next = (held: ManifestDescriptor | null) => (held === null ? { manifest } : null);
     const settled = await settleTag({ ...query, look, next, legacy: legacyOf(request) }, own);
     if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
     return settled.digest === manifest.digest

@@ -257,19 +257,21 @@ describe("buildFleet", () => {
     expect(tried).toEqual(["a", "b"]);
   });
 
-  it("opens each image before it is pushed, and pushes none that is not what was declared", async () => {
+  it("opens what it has pushed before it has its tag, and gives none to what is not as declared", async () => {
     const lie = { code: "AUDIT_CPU_BEYOND_MARCH", message: "/app has code for avx2" } as const;
     const measured = { rules: 1, cpu: { unused: ["waitpkg"] }, cuda: null };
     const warning = { code: "AUDIT_BASE_BEYOND_MARCH", message: "look" } as const;
     const opened: ExaminedImage[] = [];
+    const { run, registry, events } = fleet();
+    const tagsWhenOpened = new Map<string, string[]>();
     const examiner: Examiner = {
       examine: async (subject) => {
         opened.push(subject);
+        tagsWhenOpened.set(subject.cell, [...registry.tags.keys()]);
         if (subject.cell === "liar") throw new ImgmatchError(lie);
         return { measured, warnings: [warning] };
       },
     };
-    const { run, registry, events } = fleet();
     const { cells } = await run([job("liar", true), job("honest", true), job("local")], { examiner });
     expect(cells).toMatchObject([
       { status: "failed", problems: [lie] },
@@ -278,8 +280,13 @@ describe("buildFleet", () => {
     ]);
     expect(opened.map(({ cell }) => cell).sort()).toEqual(["honest", "liar", "local"]);
     const of = (wanted: string) => events.filter(({ cell }) => cell === wanted).map(({ type }) => type);
-    expect(of("liar")).toEqual(["start", "open", "failed"]);
-    expect(of("honest")).toEqual(["start", "open", "push", "done"]);
+    expect(of("liar")).toEqual(["start", "push", "open", "failed"]);
+    expect(of("honest")).toEqual(["start", "push", "open", "done"]);
+    expect(of("local")).toEqual(["start", "open", "done"]);
+    // From the registry and by digest, where only the local one is the engine's; no tag was there before, none but one is after.
+    expect(opened.filter(({ image }) => !("registry" in image)).map(({ cell }) => cell)).toEqual(["local"]);
+    expect(tagsWhenOpened.get("honest")).not.toContain("honest");
+    expect([...registry.tags.keys()]).toEqual(["honest"]);
 
     // What others have pushed is opened where it is.
     const digest = await registry.pushImage(

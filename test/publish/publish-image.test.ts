@@ -59,6 +59,38 @@ describe("publishImage", () => {
     expect([...registry.tags]).toEqual([["1.0", digest]]);
   });
 
+  it("has what was pushed examined before the tag is written, and leaves nothing where that fails", async () => {
+    const registry = createMemoryRegistry();
+    const lie = new Error("code beyond the march");
+    const seen: [string | null, readonly string[]][] = [];
+    const look = async ({ digest }: { readonly digest: Digest | null }) => {
+      seen.push([digest, [...registry.tags.keys()]]);
+    };
+    const examine: PublishRequest["examine"] = async (pushed) => {
+      await look(pushed);
+      throw lie;
+    };
+    await expect(publishImage(request(registry, "a", { examine }))).rejects.toBe(lie);
+    expect(registry.tags.size).toBe(0);
+    const { digest } = await publishImage(request(registry, "a", { examine: look }));
+    expect([...registry.tags]).toEqual([["1.0", digest]]);
+    expect(seen).toEqual([
+      [digest, [expect.stringMatching(/^imgmatch-/)]],
+      [digest, [expect.stringMatching(/^imgmatch-/)]],
+    ]);
+  });
+
+  it("adopts what others have tagged while it was being examined", async () => {
+    const registry = createMemoryRegistry();
+    let theirs: Digest | null = null;
+    const examine = async () => {
+      theirs = (await publishImage(request(registry, "quick"))).digest;
+    };
+    const { how, digest } = await publishImage(request(registry, "slow", { examine }));
+    expect([how, digest]).toEqual(["adopted", theirs]);
+    expect([...registry.tags]).toEqual([["1.0", theirs]]);
+  });
+
   it("adopts an image of the same inputs without pushing", async () => {
     const registry = createMemoryRegistry();
     const theirs = registry.pushImage("1.0", labels, "theirs");

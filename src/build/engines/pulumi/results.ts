@@ -153,8 +153,10 @@ async function madeImage(
   const name = `${repository}:${planned.tag}`;
   const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
   const size = await sizeOf(name);
-  // The engine has it under its name: what the stack tells is the registry's digest.
-  const examined = await examine(planned, state, { id: name, size }, options);
+  // From the registry its own layers travel alone. The engine has it under its name: what the stack tells is the registry's digest.
+  const subject =
+    found === null ? { id: name, size } : withDigest(parseImageReference(repository), found.digest);
+  const examined = await examine(planned, state, subject, options);
   return {
     how: found === null ? "built" : "pushed",
     digest: found?.digest ?? null,
