@@ -80,7 +80,6 @@ async function project(
     ),
   });
   await addBusybox(join(root, "context"));
-  await measure(["lock", "--update-bases"], root, env);
   await measure(["render"], root, env);
   return root;
 }
