@@ -42,10 +42,13 @@ const maxSigns = 20;
 export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string[] {
   const signs = new Set<string>();
   for (const table of ["dynamicSymbols", "symbols"] as const) {
-    for (const { name, type } of readSymbols(source, elf, table)) {
-      if (type === symbolType.indirectFunction) signs.add("IFUNC");
-      else if (askingNames.has(name) || askingPrefixes.some((prefix) => name.startsWith(prefix)))
-        signs.add(name);
+    for (const symbol of readSymbols(source, elf, table)) {
+      if (symbol.type === symbolType.indirectFunction) signs.add("IFUNC");
+      else {
+        const name = symbol.name();
+        if (askingNames.has(name) || askingPrefixes.some((prefix) => name.startsWith(prefix)))
+          signs.add(name);
+      }
       if (signs.size >= maxSigns) return [...signs].sort();
     }
   }

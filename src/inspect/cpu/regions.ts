@@ -1,9 +1,8 @@
 /** Executable bytes of a file in pieces: functions, and what stands between them, which may be code or data. */
 
 import type { ByteSource } from "../byte-source.ts";
-import { type FunctionRange, readEhFrame } from "../elf/eh-frame.ts";
 import { type Elf, executableSection, executableSegment, sectionType, segmentType } from "../elf/elf.ts";
-import { readSymbols, symbolType } from "../elf/symbols.ts";
+import { readFunctionRanges } from "./function-ranges.ts";
 
 export interface CodeRegion {
   /** In the file. */
@@ -14,7 +13,7 @@ export interface CodeRegion {
 
 /** In the order of their addresses, each byte in one region, cut wherever a function begins. */
 export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion> {
-  const starts = functionRanges(source, elf);
+  const functions = readFunctionRanges(source, elf);
   for (const area of executableAreas(elf)) {
     const end = area.address + area.size;
     const region = (from: number, to: number, isFunction: boolean): CodeRegion => ({
@@ -23,13 +22,13 @@ export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion
       isFunction,
     });
     let at = area.address;
-    for (let index = firstFrom(starts, area.address); index < starts.length; index++) {
-      const { address, size } = starts[index] ?? { address: end, size: 0 };
+    for (let index = functions.firstFrom(area.address); index < functions.count; index++) {
+      const address = functions.addressAt(index);
       if (address >= end) break;
       if (address > at) yield region(at, address, false);
       // A function may begin inside another: that one then goes on behind it.
-      const next = Math.min(starts[index + 1]?.address ?? end, end);
-      const stop = Math.min(address + size, end, next);
+      const next = Math.min(functions.addressAt(index + 1), end);
+      const stop = Math.min(address + functions.sizeAt(index), next);
       if (stop > Math.max(at, address)) yield region(Math.max(at, address), stop, true);
       at = Math.max(at, stop);
     }
@@ -55,30 +54,4 @@ function executableAreas(elf: Elf): readonly { address: number; offset: number; 
     done = Math.max(done, offset + size);
   }
   return areas;
-}
-
-/** By address, one for each beginning, the longest. */
-function functionRanges(source: ByteSource, elf: Elf): readonly FunctionRange[] {
-  const longest = new Map<number, number>();
-  const add = ({ address, size }: FunctionRange) => {
-    if (size > 0 && size > (longest.get(address) ?? 0)) longest.set(address, size);
-  };
-  const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
-  if (unwinding !== undefined) for (const range of readEhFrame(source, unwinding)) add(range);
-  for (const table of ["symbols", "dynamicSymbols"] as const)
-    for (const { type, address, size, isImport } of readSymbols(source, elf, table))
-      if (!isImport && (type === symbolType.function || type === symbolType.indirectFunction))
-        add({ address, size });
-  return [...longest].map(([address, size]) => ({ address, size })).sort((a, b) => a.address - b.address);
-}
-
-function firstFrom(ranges: readonly FunctionRange[], address: number): number {
-  let low = 0;
-  let high = ranges.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ranges[middle]?.address ?? 0) < address) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

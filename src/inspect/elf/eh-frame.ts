@@ -14,8 +14,6 @@ export interface FunctionRange {
 
 const windowBytes = 4 * 2 ** 20;
 const maxRecord = 2 ** 20;
-/** The largest library seen has one million. */
-const maxFunctions = 4_000_000;
 
 /** How a pointer is written: low four bits the format, the next three what it counts from. */
 const format = { absolute: 0, u2: 2, u4: 3, u8: 4, s2: 10, s4: 11, s8: 12 } as const;
@@ -26,8 +24,7 @@ export function* readEhFrame(source: ByteSource, section: ElfSection): Generator
   const encodings = new Map<number, number | null>();
   let window = source.read(section.offset, Math.min(windowBytes, section.size));
   let start = 0;
-  let count = 0;
-  for (let at = 0; at + 8 <= section.size && count < maxFunctions; ) {
+  for (let at = 0; at + 8 <= section.size; ) {
     if (at + maxRecord > start + window.length && start + window.length < section.size) {
       window = source.read(section.offset + at, Math.min(windowBytes, section.size - at));
       start = at;
@@ -40,10 +37,7 @@ export function* readEhFrame(source: ByteSource, section: ElfSection): Generator
     else {
       const encoding = encodings.get(at + 4 - pointer) ?? null;
       const range = encoding === null ? null : fdeRange(record, encoding, section.address + at + 8);
-      if (range !== null && range.size > 0) {
-        count++;
-        yield range;
-      }
+      if (range !== null) yield range;
     }
     at += 4 + length;
   }

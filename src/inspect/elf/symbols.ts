@@ -5,7 +5,8 @@ import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
 export interface ElfSymbol {
-  readonly name: string;
+  /** Decoded when it is asked for: who looks for functions needs none of a million names. */
+  name(): string;
   readonly type: number;
   readonly address: number;
   readonly size: number;
@@ -27,15 +28,8 @@ export function* readSymbols(
 ): Generator<ElfSymbol> {
   // A file has one of each ("Special Sections").
   const section = elf.sections.find(({ type }) => type === sectionType[table]);
-  if (section !== undefined) yield* symbolsOf(source, elf, section);
-}
-
-function* symbolsOf(source: ByteSource, elf: Elf, section: ElfSection): Generator<ElfSymbol> {
-  const strings = elf.sections[section.link];
-  const names =
-    strings === undefined || strings.size > maxStrings
-      ? new Uint8Array(0)
-      : source.read(strings.offset, strings.size);
+  if (section === undefined) return;
+  const names = namesOf(source, elf.sections[section.link]);
   const entry = elf.bits === 64 ? 24 : 16;
   const perChunk = Math.floor(chunkBytes / entry) * entry;
   for (let start = 0; start + entry <= section.size; start += perChunk) {
@@ -44,10 +38,22 @@ function* symbolsOf(source: ByteSource, elf: Elf, section: ElfSection): Generato
   }
 }
 
-function symbolAt(bytes: Uint8Array, at: number, bits: 32 | 64, names: Uint8Array): ElfSymbol {
+/** Reads the table of names with the first that is asked for. */
+function namesOf(source: ByteSource, strings: ElfSection | undefined): (at: number) => string {
+  let bytes: Uint8Array | null = null;
+  return (at) => {
+    bytes ??=
+      strings === undefined || strings.size > maxStrings
+        ? new Uint8Array(0)
+        : source.read(strings.offset, strings.size);
+    return textAt(bytes, at, 512);
+  };
+}
+
+function symbolAt(bytes: Uint8Array, at: number, bits: 32 | 64, names: (at: number) => string): ElfSymbol {
   const is64 = bits === 64;
   return {
-    name: textAt(names, u32(bytes, at), 512),
+    name: () => names(u32(bytes, at)),
     type: (bytes[at + (is64 ? 4 : 12)] ?? 0) & 0xf,
     address: is64 ? u64(bytes, at + 8) : u32(bytes, at + 4),
     size: is64 ? u64(bytes, at + 16) : u32(bytes, at + 8),

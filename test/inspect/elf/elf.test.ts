@@ -68,8 +68,8 @@ describe("ELF files by gcc", needs(gcc === null ? "no gcc (apt-get install gcc l
     () => {
       const { source, elf } = opened(compile(resolver));
       const symbols = [...readSymbols(source, elf, "symbols")];
-      expect(symbols.find(({ name }) => name === "chosen")?.type).toBe(symbolType.indirectFunction);
-      expect(symbols.find(({ name }) => name === "main")).toMatchObject({
+      expect(symbols.find((symbol) => symbol.name() === "chosen")?.type).toBe(symbolType.indirectFunction);
+      expect(symbols.find((symbol) => symbol.name() === "main")).toMatchObject({
         type: symbolType.function,
         isImport: false,
       });

@@ -1,0 +1,81 @@
+/** Where functions of a file begin and how long they are, as columns: a library has a million, and a hostile file more. */
+
+import type { ByteSource } from "../byte-source.ts";
+import { readEhFrame } from "../elf/eh-frame.ts";
+import type { Elf } from "../elf/elf.ts";
+import { readSymbols, symbolType } from "../elf/symbols.ts";
+
+/** By address, one for each beginning, the longest. */
+export interface FunctionRanges {
+  readonly count: number;
+  /** Where a range stands that is not there: behind everything. */
+  addressAt(index: number): number;
+  sizeAt(index: number): number;
+  /** Number of the first range from an address on. */
+  firstFrom(address: number): number;
+}
+
+/** The largest library seen has one million. What is beyond counts as code outside functions. */
+export const maxFunctions = 4_000_000;
+
+/** From unwinding data, which survives `strip`, and from symbols. */
+export function readFunctionRanges(source: ByteSource, elf: Elf): FunctionRanges {
+  const found = createColumns();
+  const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
+  if (unwinding !== undefined)
+    for (const { address, size } of readEhFrame(source, unwinding)) found.add(address, size);
+  for (const table of ["symbols", "dynamicSymbols"] as const)
+    for (const { type, address, size, isImport } of readSymbols(source, elf, table))
+      if (!isImport && (type === symbolType.function || type === symbolType.indirectFunction))
+        found.add(address, size);
+  return longestOf(found.addresses(), found.sizes());
+}
+
+function createColumns() {
+  let addresses = new Float64Array(1024);
+  let sizes = new Float64Array(1024);
+  let count = 0;
+  return {
+    add(address: number, size: number) {
+      if (size <= 0 || count === maxFunctions) return;
+      if (count === addresses.length) [addresses, sizes] = [doubled(addresses), doubled(sizes)];
+      addresses[count] = address;
+      sizes[count++] = size;
+    },
+    addresses: () => addresses.subarray(0, count),
+    sizes: () => sizes.subarray(0, count),
+  };
+}
+
+function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(column.length * 2);
+  longer.set(column);
+  return longer;
+}
+
+function longestOf(addresses: Float64Array, sizes: Float64Array): FunctionRanges {
+  const starts = addresses.slice().sort();
+  let count = 0;
+  for (const start of starts) if (count === 0 || start !== starts[count - 1]) starts[count++] = start;
+  const firstFrom = (address: number) => {
+    let low = 0;
+    let high = count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) < address) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const longest = new Float64Array(count);
+  for (let index = 0; index < addresses.length; index++) {
+    const place = firstFrom(addresses[index] ?? 0);
+    longest[place] = Math.max(longest[place] ?? 0, sizes[index] ?? 0);
+  }
+  return {
+    count,
+    addressAt: (index) => (index < count ? (starts[index] ?? 0) : Number.POSITIVE_INFINITY),
+    sizeAt: (index) => longest[index] ?? 0,
+    firstFrom,
+  };
+}
