@@ -2,7 +2,7 @@
 // itself; the rest of the program lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
 // that a node asks, to be copied alone. The programs are CommonJS because Node starts that sooner than a module: about 5 of 65 ms.
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
@@ -30,7 +30,7 @@ const ofNode = ["resolve", "probe", "why-not", "export/sh"].map((name) => resolv
 const withoutOtherCommands = {
   name: "without-other-commands",
   async resolveId(source, importer, { kind }) {
-    if (kind !== "dynamic-import" || importer !== resolve("src/commands/table.ts")) return null;
+    if (kind !== "dynamic-import" || dirname(importer) !== resolve("src/commands/definitions")) return null;
     const found = await this.resolve(source, importer);
     return ofNode.includes(found.id) ? found : resolve("src/commands/not-included.ts");
   },

@@ -2,8 +2,9 @@
 
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./commands/context.ts";
+import type { Run } from "./commands/definitions/define.ts";
 import { refuseRepeats } from "./commands/flags/refuse-repeats.ts";
-import { commandTable, isCommand, type Run } from "./commands/table.ts";
+import { commandTable, isCommand } from "./commands/table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "./errors.ts";
 import { styleFor } from "./report/style.ts";
 import { terminalText } from "./report/terminal-text.ts";
@@ -24,8 +25,8 @@ export async function runCli(args: readonly string[], world: CommandContext): Pr
       const action = await load();
       exitCode = await action(flagsOf(given), context);
     };
-  const program = createProgram(args, run, context);
   try {
+    const program = await createProgram(args, run, context);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
@@ -52,7 +53,7 @@ function printingSafely(context: CommandContext): CommandContext {
   };
 }
 
-function createProgram(args: readonly string[], run: Run, context: CommandContext): Command {
+async function createProgram(args: readonly string[], run: Run, context: CommandContext): Promise<Command> {
   const program = new Command("imgmatch")
     .description(
       "Builds a fleet of container images from a matrix, and finds the one that was built for a host.",
@@ -65,7 +66,10 @@ function createProgram(args: readonly string[], run: Run, context: CommandContex
   // A node that resolves should not wait for the flags of commands that it does not run.
   const [first] = args;
   const names = isCommand(first) ? [first] : Object.keys(commandTable).filter(isCommand);
-  for (const name of names) commandTable[name](program.command(name), run);
+  const definitions = await Promise.all(
+    names.map(async (name) => [name, await commandTable[name]()] as const),
+  );
+  for (const [name, define] of definitions) define(program.command(name), run);
   for (const command of program.commands) refuseRepeats(command);
   return program;
 }

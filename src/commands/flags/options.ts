@@ -1,47 +1,6 @@
-/** Groups of flags that several commands have, and how their values are read. */
+/** Groups of flags that several commands have, those of resolve among them. */
 
-import { type Command, Option } from "commander";
-import type { EngineName } from "../../build/engines/engine-traits.ts";
-import { usageError } from "../../errors.ts";
-
-/** What concerns a matrix. */
-export function withFleet(command: Command): Command {
-  return withJson(command)
-    .option("--matrix <file>", "the matrix", "matrix.yaml")
-    .option("--lock <file>", "the lock (default: images/imgmatch.lock.json beside the matrix)")
-    .option("--only <cells>", "only these cells: axis=value,… or a cell's id; repeatable", collect, [])
-    .option("--registry <host/path>", "publish there instead of the matrix's registry");
-}
-
-// Named here and not read from the table: what resolve loads knows nothing of building.
-const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
-
-/** What concerns the engine. */
-export function withEngine(command: Command): Command {
-  return command
-    .addOption(new Option("--engine <name>", "what builds").choices(engineNames).default("docker"))
-    .option("--builder <name>", "with --engine buildx: a builder of docker buildx ls, also a remote one")
-    .option(
-      "--cache-from <ref>",
-      "take build cache from there; {cell} is the cell's id; repeatable",
-      collect,
-      [],
-    )
-    .option("--cache-to <ref>", "put build cache there, or inline; {cell} as above; repeatable", collect, [])
-    .option(
-      "--secret <secret>",
-      "give it to steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE; repeatable",
-      collect,
-      [],
-    )
-    .option("--stack <name>", "with --engine pulumi: the stack (default: imgmatch)");
-}
-
-export function withBases(command: Command): Command {
-  return withRegistries(command)
-    .option("--replace-base <old=new>", "build with another base image; repeatable", collect, [])
-    .option("--offline", "ask no registry for the digests of base images");
-}
+import type { Command } from "commander";
 
 /** What concerns registries. */
 export function withRegistries(command: Command): Command {
@@ -90,18 +49,9 @@ export function withRegistryFleet(command: Command): Command {
 }
 
 export function withJson(command: Command): Command {
-  return command.addOption(new Option("--json", "answer as JSON, errors included"));
+  return command.option("--json", "answer as JSON, errors included");
 }
 
 export function collect(value: string, previous: readonly string[]): string[] {
   return [...previous, value];
-}
-
-/** Reads a whole number above 0. */
-export function positive(example: string): (text: string) => number {
-  return (text) => {
-    const number = Number(text);
-    if (Number.isInteger(number) && number > 0) return number;
-    throw usageError(`${JSON.stringify(text)} is not a whole number above 0`, `write ${example}`);
-  };
 }

@@ -17,16 +17,19 @@ export interface Described {
 }
 
 /** In the order of the help text. */
-export function describeCommands(): readonly Described[] {
-  return Object.entries(commandTable).flatMap(([name, define]) => {
-    const command = new Command(name);
-    define(command, () => async () => {});
-    return [
-      describe(name, command),
-      ...command.commands.map((sub) => describe(`${name} ${sub.name()}`, sub)),
-    ];
-  });
-}
+export const describedCommands: readonly Described[] = (
+  await Promise.all(
+    Object.entries(commandTable).map(async ([name, load]) => {
+      const command = new Command(name);
+      const define = await load();
+      define(command, () => async () => {});
+      return [
+        describe(name, command),
+        ...command.commands.map((sub) => describe(`${name} ${sub.name()}`, sub)),
+      ];
+    }),
+  )
+).flat();
 
 function describe(name: string, command: Command): Described {
   return {
@@ -51,7 +54,7 @@ export function flagsIn(section: string): readonly string[] {
 export function withEveryCommand(page: string): string {
   const sections = sectionsOf(page);
   const [head = ""] = page.split(/^## imgmatch /m);
-  const texts = describeCommands().map((command) =>
+  const texts = describedCommands.map((command) =>
     withEveryFlag(sections.get(command.name) ?? newSection(command), command),
   );
   return `${head}${texts.map((text) => text.trimEnd()).join("\n\n")}\n`;
@@ -79,7 +82,7 @@ function withEveryFlag(section: string, { flags }: Described): string {
 export function withEveryCommandListed(readme: string): string {
   const lines = readme.split("\n");
   const rowOf = (name: string) => lines.find((line) => line.startsWith(`| \`imgmatch ${name}\``));
-  const rows = describeCommands()
+  const rows = describedCommands
     .filter(({ name }) => !name.includes(" "))
     .map(({ name, description }) => rowOf(name) ?? `| \`imgmatch ${name}\` | ${description} |`);
   const first = lines.findIndex((line) => line.startsWith("| `imgmatch "));

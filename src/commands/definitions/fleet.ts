@@ -1,0 +1,82 @@
+/** The arguments and flags of the commands about a matrix and its lock. */
+
+import { withBases, withEngine, withFleet, positive } from "../flags/fleet-options.ts";
+import { withJson } from "../flags/options.ts";
+import type { Define } from "./define.ts";
+
+export const init: Define = (command, run) =>
+  withJson(command)
+    .description("write a small matrix and template to start from")
+    .option("--name <name>", "name of the images", "app")
+    .option("--registry <host/path>", "registry of the images", "localhost:5000")
+    .action(run(async () => (await import("../init.ts")).init));
+
+export const schema: Define = (command, run) =>
+  withJson(command)
+    .description("print the JSON Schema of matrix.yaml")
+    .action(run(async () => (await import("../schema.ts")).schema));
+
+export const plan: Define = (command, run) =>
+  withBases(withFleet(command))
+    .description("say for each cell what would happen to it; changes nothing")
+    .option("--push", "count images that were built but not pushed as still to be built")
+    .option(
+      "--remote",
+      "ask registries too: which images are published already, which base images have moved",
+    )
+    .option("--check", "exit 1 when anything is to be done")
+    .option("--explain <cell>", "show the inputs of one cell, then and now")
+    .action(run(async () => (await import("../plan.ts")).plan));
+
+export const render: Define = (command, run) =>
+  withFleet(command)
+    .description("write one Dockerfile per cell into images/")
+    .option("--check", "write nothing; exit 1 when a Dockerfile is missing, differs or belongs to no cell")
+    .option("--prune", "remove Dockerfiles that belong to no cell")
+    .option("--out <folder>", "write below this folder instead of the matrix's")
+    .action(run(async () => (await import("../render.ts")).render));
+
+export const build: Define = (command, run) =>
+  withEngine(withBases(withFleet(command)))
+    .description("build what the lock does not have, and write the lock")
+    .option("--push", "push every image, never over another one")
+    .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
+    .option("--dry-run", "say what would be built, and stop")
+    .option("--index", "with --push: write the index of the version too, as publish does")
+    .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
+    .action(run(async () => (await import("../build/build.ts")).build));
+
+export const publish: Define = (command, run) =>
+  withEngine(withBases(withFleet(command)))
+    .description("push what was built and not pushed, and write one image index for the version")
+    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
+    .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
+    .action(run(async () => (await import("../build/publish.ts")).publish));
+
+export const repro: Define = (command, run) =>
+  withEngine(withBases(withFleet(command)))
+    .description("build one cell twice without cache and name the first layer that differs")
+    .argument("<cell>", "the cell's id")
+    .action(run(async () => (await import("../repro.ts")).repro));
+
+export const lock: Define = (command, run) => {
+  withBases(withFleet(command))
+    .description("change the lock without building")
+    .option("--update-bases", "let the next build use what the base images' tags mean now")
+    .option("--prune", "drop images of cells that the matrix no longer builds")
+    .action(run(async () => (await import("../lock/lock.ts")).lock));
+  withJson(command.command("merge"))
+    .description("join the locks of builds that ran side by side")
+    .argument("<locks...>", "the locks")
+    .option(
+      "--base <file>",
+      "the lock that they all began with; what is as there counts as unchanged (default: the lock)",
+    )
+    .option("--out <file>", "where to write the result (default: the lock)")
+    .action(run(async () => (await import("../lock/merge.ts")).mergeLocks));
+  withJson(command.command("rm"))
+    .description("drop images from the lock, so that the next build makes them again")
+    .argument("<cells...>", "the cells' ids")
+    .action(run(async () => (await import("../lock/rm.ts")).removeFromLock));
+  return command;
+};

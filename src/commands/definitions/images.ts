@@ -1,0 +1,54 @@
+/** The arguments and flags of the commands about images that exist. */
+
+import { withFleet } from "../flags/fleet-options.ts";
+import { collect, withHost, withJson, withRegistries } from "../flags/options.ts";
+import type { Define } from "./define.ts";
+
+export const verify: Define = (command, run) =>
+  withRegistries(withJson(command))
+    .description("check that the registry holds the lock's digest under every tag of the lock")
+    .option("--lock <file>", "the lock", "images/imgmatch.lock.json")
+    .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
+    .action(run(async () => (await import("../verify.ts")).verify));
+
+export const audit: Define = (command, run) =>
+  withRegistries(withFleet(command))
+    .description("open the images of the lock, and compare what is declared of them with their files")
+    .option("--replace-base <old=new>", "as when it was built; repeatable", collect, [])
+    .option("--remote", "ask the registry alone: what was never pushed is left out")
+    .action(run(async () => (await import("../audit.ts")).audit));
+
+export const check: Define = (command, run) =>
+  withRegistries(withHost(command))
+    .description("say whether one image runs here, by what it says about itself")
+    .argument("<image>", "reference, or id of an image in the container engine")
+    .action(run(async () => (await import("../check.ts")).check));
+
+export const inspect: Define = (command, run) =>
+  withRegistries(withJson(command))
+    .description("open an image: which CPU, GPU and driver the code of its files needs")
+    .argument("<image>", "reference, image of the engine, ./archive.tar, ./layout or ./root-folder")
+    .addOption(
+      command.createOption("--from <place>", "look for a name only here").choices(["engine", "registry"]),
+    )
+    .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
+    .option("--files", "show every file, not only those that decide")
+    .option("--no-cache", "open layers again that were opened before")
+    .action(run(async () => (await import("../inspect.ts")).inspect));
+
+export const adopt: Define = (command, run) =>
+  withRegistries(withJson(command))
+    .description("open images that others built and write them into a lock, for resolve, publish and launch")
+    .argument("<references...>", "images of one repository, each with its tag")
+    .option("--lock <file>", "the lock (default: images/imgmatch.lock.json)")
+    .option("--axis <axis=value>", "an axis of all these images; repeatable", collect, [])
+    .option("--tag-pattern <pattern>", "axes out of each tag: {pytorch}-cuda*-{flavor}")
+    .option("--march <name>", "state what they were compiled for (default: estimated from their files)")
+    .option("--cuda <version>", "state the toolkit that is loaded, where the files do not decide it")
+    .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
+    .option("--name <name>", "name of the fleet, in a new lock (default: the last part of the repository)")
+    .option(
+      "--fleet-version <version>",
+      "version of the fleet, which becomes the tag of its index (default: 1)",
+    )
+    .action(run(async () => (await import("../adopt.ts")).adopt));

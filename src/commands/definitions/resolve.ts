@@ -1,0 +1,11 @@
+/** The arguments and flags of resolve, which every node loads. */
+
+import { withHost, withQuestion } from "../flags/options.ts";
+import type { Define } from "./define.ts";
+
+export const resolve: Define = (command, run) =>
+  withQuestion(withHost(command))
+    .description("print the one image that was built for this host")
+    .option("--explain", "say on standard error why it won, and why each other image did not")
+    .argument("[reference]", "the same as --from")
+    .action(run(async () => (await import("../resolve.ts")).resolve));
