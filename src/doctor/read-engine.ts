@@ -2,10 +2,10 @@
 
 import { connectDocker } from "../docker/api.ts";
 import type { Environment } from "../docker/endpoint.ts";
+import { findProgram } from "../io/find-program.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { fieldsOf } from "../input/json.ts";
 import type { EngineState } from "./diagnose.ts";
-import { findProgram } from "./find-program.ts";
 
 export async function readEngine(env: Environment): Promise<EngineState> {
   const configured = Boolean(env.DOCKER_HOST || env.DOCKER_CONTEXT);

@@ -1,13 +1,13 @@
 /** Which registries this user has logins for. */
 
 import type { Environment } from "../docker/endpoint.ts";
+import { findProgram } from "../io/find-program.ts";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
 import { inputLimits } from "../input/limits.ts";
 import { dockerConfigPath } from "../registry/credentials.ts";
 import { listLogins } from "../registry/docker-config.ts";
 import type { LoginState } from "./diagnose.ts";
-import { findProgram } from "./find-program.ts";
 
 export async function readLogins(env: Environment): Promise<LoginState> {
   const path = dockerConfigPath(env);

@@ -37,11 +37,6 @@ export function parseSecrets(
   return secrets;
 }
 
-/** For `docker buildx build` and `podman build`. */
-export function secretFlags(secrets: readonly BuildSecret[]): string[] {
-  return secrets.flatMap(({ flag }) => ["--secret", flag]);
-}
-
 async function readSecret(path: string): Promise<Uint8Array> {
   try {
     return readBounded(path, inputLimits.secret);

@@ -5,9 +5,7 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
-import { createReadStream } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
@@ -20,6 +18,7 @@ import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../
 import { retryPush } from "../../retry-push.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
+import { buildFlags } from "../build-flags.ts";
 import { type CacheOptions, cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { BuildFailure } from "../docker/build-output.ts";
@@ -28,9 +27,10 @@ import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
-import { type BuildSecret, secretFlags } from "../secrets.ts";
+import type { BuildSecret } from "../secrets.ts";
 import { type Complete, createSharedFailures, type SharedFailures } from "../shared-failure.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
+import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 import { plainFailure } from "./plain-failure.ts";
@@ -136,7 +136,8 @@ export async function createBuildxEngine({
         return;
       }
       const request = { ...requestOf(image), noCache: false };
-      yield* savedByBuilder((file) =>
+      // The builder is on another machine, perhaps: the whole image comes here as a file.
+      yield* writtenFile((file) =>
         rewriting(watch.onLog, async (rewrite) => {
           await buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch);
         }),
@@ -192,18 +193,6 @@ async function archive(
   });
 }
 
-/** The builder is on another machine, perhaps: the whole image comes here as a file. */
-async function* savedByBuilder(write: (file: string) => Promise<void>): AsyncGenerator<Uint8Array> {
-  const folder = await mkdtemp(join(tmpdir(), "imgmatch-buildx-"));
-  try {
-    const file = join(folder, "image.tar");
-    await write(file);
-    yield* createReadStream(file, { highWaterMark: 2 ** 20 });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 function idOf({ cell }: BuildRequest, digest: string | null): string {
   if (digest === null) throw engineFailed(`ended the build of ${cell} without an image`);
   return digest;
@@ -231,28 +220,13 @@ async function buildx(
   const inFolder = (complete: Complete) =>
     withTemporaryFolder(async (folder) => {
       const metadata = join(folder, "metadata.json");
-      const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
-        Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
       const { status, lastLines } = await runProgram(
         "docker",
         [
           ...["buildx", "build"],
           ...builder,
-          ...[
-            "--progress",
-            "plain",
-            "--metadata-file",
-            metadata,
-            "--platform",
-            request.platform,
-            "--file",
-            "-",
-          ],
-          ...(request.target === null ? [] : ["--target", request.target]),
-          ...(request.noCache ? ["--no-cache"] : []),
-          ...pairs("--build-arg", request.args),
-          ...pairs("--label", request.labels),
-          ...secretFlags(secrets),
+          ...["--progress", "plain", "--metadata-file", metadata, "--file", "-"],
+          ...buildFlags(request, secrets),
           ...cacheFrom.flatMap((from) => [
             "--cache-from",
             `type=registry,ref=${cacheReference(from, request.cell)}`,
@@ -285,15 +259,6 @@ function notWritten({ step, message }: BuildFailure, { image, caches = [] }: Wri
   // BuildKit 0.33 counts the push to its step "exporting to image", older ones to none.
   const ofDockerfile = step !== null && !/^(exporting|pushing)\b/.test(step);
   return image === undefined || ofDockerfile ? null : image;
-}
-
-async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "imgmatch-buildx-"));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 function cacheTarget(to: string): string {

@@ -1,9 +1,7 @@
 /** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
 
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
-import { createReadStream } from "node:fs";
-import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import { isDigest } from "../../../oci/digest.ts";
@@ -11,13 +9,15 @@ import { isLoopback } from "../../../registry/endpoint.ts";
 import { formatImageReference } from "../../../oci/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
 import { type Advice, adviceFor } from "../advice.ts";
+import { buildFlags } from "../build-flags.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
-import { type BuildSecret, secretFlags } from "../secrets.ts";
+import type { BuildSecret } from "../secrets.ts";
 import { createStaging, type StageContext } from "../staged-context.ts";
+import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { withAuthority } from "./authority.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
@@ -43,10 +43,8 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
     build: (request, watch) =>
       build({ program, env: usable, secrets, stage, epoch, uncached, advice }, request, watch),
     scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
-    async *save(image, { signal, onLog }) {
-      const folder = await mkdtemp(join(tmpdir(), "imgmatch-podman-"));
-      try {
-        const file = join(folder, "image.tar");
+    save: (image, { signal, onLog }) =>
+      writtenFile(async (file) => {
         // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
         const to = `docker-archive:${file}`;
         const { status, lastLines } = await runProgram(
@@ -54,13 +52,8 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
           ["push", image.id.slice("sha256:".length), to],
           { env: usable, signal, onLine: onLog },
         );
-        if (status !== 0)
-          throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program}: ${lastWords(lastLines)}` });
-        yield* createReadStream(file, { highWaterMark: 2 ** 20 });
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    },
+        if (status !== 0) throw engineFailed(`${program}: ${lastWords(lastLines)}`);
+      }),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
       return withTemporaryFolder(async (folder) => {
@@ -74,10 +67,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
         if (status !== 0) throw pushFailure(name, lastWords(lastLines), advice);
         const digest = (await readFile(file, "utf8")).trim();
         if (isDigest(digest)) return digest;
-        throw new ImgmatchError({
-          code: "ENGINE_FAILED",
-          message: `${program} pushed ${name} without naming a digest`,
-        });
+        throw engineFailed(`${program} pushed ${name} without naming a digest`);
       });
     },
   };
@@ -93,13 +83,12 @@ async function layers(
   const buildah = program === "buildah";
   const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
   const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });
-  if (status !== 0)
-    throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program}: ${lastWords(lastLines)}` });
+  if (status !== 0) throw engineFailed(`${program}: ${lastWords(lastLines)}`);
   const json = JSON.parse(stdout);
   const config = buildah ? (json as BuildahImage).OCIv1 : configOfPodman(json as readonly PodmanImage[]);
   // An answer that is read wrongly must not make two images without layers of it, which are equal.
   if (config?.rootfs?.diff_ids !== undefined) return layersOfConfig(config);
-  throw new ImgmatchError({ code: "ENGINE_FAILED", message: `${program} does not tell the layers of ${id}` });
+  throw engineFailed(`${program} does not tell the layers of ${id}`);
 }
 
 interface BuildahImage {
@@ -137,8 +126,6 @@ async function build(
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
   const context = await stage(request);
-  const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
-    Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
   return withTemporaryFolder(async (folder) => {
     const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
     await writeFile(file, request.dockerfile);
@@ -151,13 +138,8 @@ async function build(
         // Buildah would keep the container of a step that fails.
         ...["build", "--layers", "--force-rm", "--format", "docker", "--file", file],
         ...(namesSteps ? [] : ["--iidfile", idFile]),
-        ...["--platform", request.platform],
-        ...(request.target === null ? [] : ["--target", request.target]),
-        ...(request.noCache ? ["--no-cache"] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
-        ...pairs("--build-arg", request.args),
-        ...pairs("--label", request.labels),
-        ...secretFlags(secrets),
+        ...buildFlags(request, secrets),
         ...request.tags.flatMap((tag) => ["--tag", tag]),
         context,
       ],
@@ -219,11 +201,6 @@ function lastWords(lines: readonly string[]): string {
   return (lines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(/^Error: /, "");
 }
 
-async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "imgmatch-podman-"));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+function engineFailed(message: string): ImgmatchError {
+  return new ImgmatchError({ code: "ENGINE_FAILED", message });
 }

@@ -5,14 +5,14 @@ import type { Image } from "@pulumi/docker";
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
-import type { Digest } from "../../../oci/digest.ts";
-import { parseImageReference, withTag } from "../../../oci/reference.ts";
+import { parseImageReference } from "../../../oci/reference.ts";
 import { parseDockerfile } from "../../../render/instructions.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
 import { docker, pulumi } from "./packages.ts";
 import type { PreparedFleet, PublishedImage } from "./prepare.ts";
+import { digestIn, readBack } from "./read-back.ts";
 import { stageBuild } from "./stage.ts";
 
 /** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
@@ -94,7 +94,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
         : found !== null
           ? pulumi.output(found)
           : image.repoDigest.apply((digest) =>
-              readBack(planned, digest, prepared).catch((error) => {
+              pushedImage(planned, digest, prepared).catch((error) => {
                 throw withoutStack(error);
               }),
             );
@@ -175,30 +175,15 @@ async function readStack(): Promise<ReadonlyMap<string, StackImage>> {
   );
 }
 
-/** The registry's word, not the provider's: the tag must hold the same inputs, and what it holds is the reference. */
-async function readBack(
+async function pushedImage(
   planned: ReadyCell,
-  digest: string,
-  prepared: PreparedFleet,
+  repoDigest: string,
+  { plan, publisher }: PreparedFleet,
 ): Promise<PublishedImage> {
-  const { plan, publisher } = prepared;
-  const own = digest.slice(digest.indexOf("@") + 1) as Digest;
   // A preview, whose digest is that of the last update.
-  if (publisher === null || pulumi.runtime.isDryRun()) return { digest: own, manifest: null };
-  const reference = withTag(parseImageReference(plan.matrix.repository), planned.tag);
-  const { platform } = planned.cell;
-  const found = await publisher.find({
-    reference,
-    platform,
-    inputDigest: planned.inputDigest,
-    ours: own,
-  });
-  if (found !== null) return found;
-  throw new ImgmatchError({
-    code: "REGISTRY_FAILED",
-    message: `the registry of ${plan.matrix.repository}:${planned.tag} does not have it right after it was pushed`,
-    fix: "run the same update again; if it stays, check the registry's storage and clean-up rules",
-  });
+  if (publisher === null || pulumi.runtime.isDryRun())
+    return { digest: digestIn(repoDigest), manifest: null };
+  return readBack(planned, plan.matrix.repository, repoDigest, publisher, "update");
 }
 
 function referencesOf(images: Readonly<Record<string, PublishedImage | null>>, repository: string) {

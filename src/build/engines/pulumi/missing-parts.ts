@@ -1,10 +1,10 @@
 /** The parts that npm does not bring, and how to get each. */
 
-import { access, constants } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
+import { findProgram, isProgram } from "../../../io/find-program.ts";
 import { runProgram } from "../program.ts";
 import { installPackages } from "./install-packages.ts";
 
@@ -25,7 +25,7 @@ export async function findParts(env: Environment): Promise<PulumiParts> {
   // The plug-in must be of the version of its package.
   const docker = await packageVersion();
   if (docker === null) missing.push({ what: "the npm packages of Pulumi", command: installPackages });
-  const root = await findRoot(env);
+  const root = findRoot(env);
   const cli = root === undefined ? null : await versionOf(env, root);
   const wanted = docker ?? "5.2.0";
   let plugin: string | null = null;
@@ -61,14 +61,15 @@ function codeOf(error: Error): string {
 }
 
 /** null where it is in PATH, undefined where it is nowhere. */
-async function findRoot(env: Environment): Promise<string | null | undefined> {
-  if ((await onPath(env, "pulumi")) !== null) return null;
+function findRoot(env: Environment): string | null | undefined {
+  if (findProgram("pulumi", env) !== null) return null;
   const home = env.PULUMI_HOME || join(env.HOME || homedir(), ".pulumi");
-  return (await isExecutable(join(home, "bin", executable("pulumi")))) ? home : undefined;
+  return isProgram(pulumiIn(home)) ? home : undefined;
 }
 
 function pulumiIn(root: string | null): string {
-  return root === null ? "pulumi" : join(root, "bin", executable("pulumi"));
+  if (root === null) return "pulumi";
+  return join(root, "bin", process.platform === "win32" ? "pulumi.exe" : "pulumi");
 }
 
 async function versionOf(env: Environment, root: string | null): Promise<string | null> {
@@ -77,7 +78,7 @@ async function versionOf(env: Environment, root: string | null): Promise<string 
 }
 
 async function findPlugin(env: Environment, root: string | null): Promise<string | null> {
-  if ((await onPath(env, "pulumi-resource-docker")) !== null) return "PATH";
+  if (findProgram("pulumi-resource-docker", env) !== null) return "PATH";
   const { status, stdout } = await runProgram(pulumiIn(root), ["plugin", "ls", "--json"], {
     env: quiet(env),
   });
@@ -88,23 +89,4 @@ async function findPlugin(env: Environment, root: string | null): Promise<string
 
 function quiet(env: Environment): Environment {
   return { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" };
-}
-
-async function onPath(env: Environment, program: string): Promise<string | null> {
-  for (const folder of (env.PATH ?? "").split(delimiter).filter(Boolean)) {
-    const path = join(folder, executable(program));
-    if (await isExecutable(path)) return path;
-  }
-  return null;
-}
-
-function executable(name: string): string {
-  return process.platform === "win32" ? `${name}.exe` : name;
-}
-
-function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,18 +1,18 @@
 /** Images as the stack makes them → results of cells: logs, the registry's digest, the lock, as each one is ready. */
 
 import { ImgmatchError, type Problem } from "../../../errors.ts";
-import type { Digest } from "../../../oci/digest.ts";
-import { parseImageReference, withDigest, withTag } from "../../../oci/reference.ts";
+import { parseImageReference, withDigest } from "../../../oci/reference.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
 import type { ReadyCell } from "../../jobs.ts";
 import { type ExaminedImage, type Examination, type Examiner, unexamined } from "../../examiner.ts";
-import type { FoundImage, Publisher } from "../../publisher.ts";
+import type { Publisher } from "../../publisher.ts";
 import type { BuildEvent, BuiltCell, CellResult, FailedCell } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import { pushFailure } from "../push-failure.ts";
 import type { ImageEvent } from "./events.ts";
 import type { PublishedImage } from "./prepare.ts";
+import { digestIn, readBack } from "./read-back.ts";
 
 export interface RecorderOptions {
   readonly repository: string;
@@ -149,9 +149,10 @@ async function madeImage(
   options: RecorderOptions,
 ): Promise<MadeImage> {
   const { repository, publisher, sizeOf } = options;
-  const found = publisher === null ? null : await readBack(planned, repository, repoDigest, publisher);
+  const found =
+    publisher === null ? null : await readBack(planned, repository, repoDigest, publisher, "build");
   const name = `${repository}:${planned.tag}`;
-  const id = repoDigest.slice(repoDigest.indexOf("@") + 1);
+  const id = digestIn(repoDigest);
   const size = await sizeOf(name);
   // From the registry its own layers travel alone. The engine has it under its name: what the stack tells is the registry's digest.
   const subject =
@@ -179,24 +180,6 @@ async function examine(
     onEvent({ type: "log", cell, line });
   };
   return examiner.examine({ cell, image }, { signal, onLog });
-}
-
-/** What the registry holds behind the tag that was just pushed. Throws `REGISTRY_FAILED` where it has none. */
-async function readBack(
-  { cell: { platform }, tag, inputDigest }: ReadyCell,
-  repository: string,
-  repoDigest: string,
-  from: Publisher,
-): Promise<FoundImage> {
-  const reference = withTag(parseImageReference(repository), tag);
-  const ours = repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
-  const found = await from.find({ reference, platform, inputDigest, ours });
-  if (found !== null) return found;
-  throw new ImgmatchError({
-    code: "REGISTRY_FAILED",
-    message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
-    fix: "run the same build again; if it stays, check the registry's storage and clean-up rules",
-  });
 }
 
 type MadeImage = Pick<BuiltCell, "how" | "digest" | "manifest" | "image" | "measured" | "warnings">;

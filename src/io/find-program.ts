@@ -2,16 +2,15 @@
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import type { Environment } from "../docker/endpoint.ts";
 
 /** null where there is none in PATH. */
-export function findProgram(name: string, env: Environment): string | null {
+export function findProgram(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
   const names = process.platform === "win32" ? [`${name}.exe`, `${name}.cmd`] : [name];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   return folders.flatMap((folder) => names.map((each) => join(folder, each))).find(isProgram) ?? null;
 }
 
-function isProgram(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return true;
