@@ -57,146 +57,95 @@ export function diagnose(host: HostFacts, engine: EngineState, logins: LoginStat
   };
 }
 
+const ok = (check: string, message: string): Finding => ({ check, state: "ok", message });
+const unknown = (check: string, message: string): Finding => ({ check, state: "unknown", message });
+
+function wrong(check: string, { code, message, fix }: Pick<Problem, "code" | "message" | "fix">): Finding {
+  return { check, state: "problem", code, message, ...(fix === undefined ? {} : { fix }) };
+}
+
 function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {
   const model = cpu.model ?? cpu.vendor ?? "of unknown make";
-  const known: Finding =
+  return [
     cpu.features === null
-      ? { check: "cpu", state: "unknown", message: `${platform}, ${model}: its features cannot be read` }
-      : {
-          check: "cpu",
-          state: "ok",
-          message: `${platform}, ${model}: ${cpu.level ?? "no generic level"}, ${cpu.features.length} features`,
-        };
-  const version: Finding =
-    kernel === null
-      ? { check: "kernel", state: "unknown", message: "its version cannot be read" }
-      : { check: "kernel", state: "ok", message: kernel };
-  return [known, version];
+      ? unknown("cpu", `${platform}, ${model}: its features cannot be read`)
+      : ok(
+          "cpu",
+          `${platform}, ${model}: ${cpu.level ?? "no generic level"}, ${cpu.features.length} features`,
+        ),
+    kernel === null ? unknown("kernel", "its version cannot be read") : ok("kernel", kernel),
+  ];
 }
 
 function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
-  if (nvidia === null) {
-    return [
-      { check: "nvidia", state: "ok", message: "neither device nor driver: images without GPU code fit" },
-    ];
+  if (nvidia === null) return [ok("nvidia", "neither device nor driver: images without GPU code fit")];
+  const gpus = nvidia.gpus.map(({ index, name, compute, mig }) => {
+    const instances = mig.length === 0 ? "" : `, ${mig.length} MIG instances`;
+    const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
+    return compute === null ? unknown("gpu", found) : ok("gpu", found);
+  });
+  if (nvidia.driver === null) {
+    // A problem of its own says more than "unknown" does.
+    const told = problems.some(({ code }) => code.startsWith("HOST_"));
+    const silent = unknown("nvidia", "a device is there, the driver's version is unknown");
+    return told ? gpus : [silent, ...gpus];
   }
-  // A problem of its own says more than "unknown" does.
-  const told = problems.some(({ code }) => code.startsWith("HOST_"));
-  const driver: readonly Finding[] =
-    nvidia.driver === null
-      ? told
-        ? []
-        : [
-            {
-              check: "nvidia",
-              state: "unknown",
-              message: "a device is there, the driver's version is unknown",
-            },
-          ]
-      : [
-          {
-            check: "nvidia",
-            state: "ok",
-            message: [
-              `driver ${nvidia.driver}`,
-              ...(nvidia.module === null ? [] : [`${nvidia.module} module`]),
-              nvidia.cuda === null ? "CUDA version unknown" : `CUDA up to ${nvidia.cuda}`,
-            ].join(", "),
-          },
-        ];
-  const gpus = nvidia.gpus.map(
-    ({ index, name, compute, mig }): Finding => ({
-      check: "gpu",
-      state: compute === null ? "unknown" : "ok",
-      message: `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${mig.length === 0 ? "" : `, ${mig.length} MIG instances`}`,
-    }),
-  );
-  return [...driver, ...gpus];
+  const details = [
+    `driver ${nvidia.driver}`,
+    ...(nvidia.module === null ? [] : [`${nvidia.module} module`]),
+    nvidia.cuda === null ? "CUDA version unknown" : `CUDA up to ${nvidia.cuda}`,
+  ];
+  return [ok("nvidia", details.join(", ")), ...gpus];
 }
 
 function hostProblems({ problems }: HostFacts): readonly Finding[] {
-  return problems.map(({ code, message, fix }) => ({
-    check: "host",
-    state: "problem",
-    code,
-    message,
-    ...(fix === undefined ? {} : { fix }),
-  }));
+  return problems.map((problem) => wrong("host", problem));
 }
 
 function examineEngine({ answer, configured, command }: EngineState, host: HostFacts): readonly Finding[] {
   if (!answer.ok) {
-    const { code, message, fix } = answer.problem;
-    const absent = code === "ENGINE_NOT_FOUND" && !configured;
+    const absent = answer.problem.code === "ENGINE_NOT_FOUND" && !configured;
     return [
       absent
-        ? { check: "engine", state: "ok", message: "none here: build and run need one, nothing else does" }
-        : { check: "engine", state: "problem", code, message, ...(fix === undefined ? {} : { fix }) },
+        ? ok("engine", "none here: build and run need one, nothing else does")
+        : wrong("engine", answer.problem),
     ];
   }
   const { name, shown, info } = answer;
   const foreign = info.platform !== null && info.platform !== host.platform;
-  const engine: Finding = {
-    check: "engine",
-    state: "ok",
-    message: `${name} at ${shown}${foreign ? `, for ${info.platform}: what it builds and runs is not for ${host.platform}` : ""}`,
-  };
-  if (command !== null) return [engine, { check: "command", state: "ok", message: command }];
+  const other = foreign ? `, for ${info.platform}: what it builds and runs is not for ${host.platform}` : "";
+  const engine = ok("engine", `${name} at ${shown}${other}`);
+  if (command !== null) return [engine, ok("command", command)];
   const fix = "install Docker's command line (Debian, Ubuntu: apt-get install docker-cli, or docker.io)";
-  const missing = "the engine answers and there is no docker command: imgmatch run needs it, build does not";
-  return [engine, { check: "command", state: "problem", code: "LAUNCH_FAILED", message: missing, fix }];
+  const message = "the engine answers and there is no docker command: imgmatch run needs it, build does not";
+  return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
 }
 
 function examineRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState): readonly Finding[] {
   if (nvidia === null || nvidia.gpus.length === 0) return [];
   if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
     const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
-    return [{ check: "runtime", state: "ok", message: `containers get the GPUs through ${how}` }];
+    return [ok("runtime", `containers get the GPUs through ${how}`)];
   }
-  if (answer.ok && answer.info.nvidiaRuntime) {
-    return [{ check: "runtime", state: "ok", message: "the engine has the NVIDIA runtime" }];
-  }
-  if (runtime.nvidia === null && !answer.ok) {
-    return [
-      {
-        check: "runtime",
-        state: "unknown",
-        message: "how containers would get the GPUs cannot be seen here",
-      },
-    ];
-  }
-  return [
-    {
-      check: "runtime",
-      state: "problem",
-      code: "LAUNCH_FAILED",
-      message:
-        "there are GPUs and a container engine, and no NVIDIA support in it: no container can use them",
-      fix: "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-    },
-  ];
+  if (answer.ok && answer.info.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
+  if (runtime.nvidia === null && !answer.ok)
+    return [unknown("runtime", "how containers would get the GPUs cannot be seen here")];
+  const message =
+    "there are GPUs and a container engine, and no NVIDIA support in it: no container can use them";
+  const fix =
+    "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
+  return [wrong("runtime", { code: "LAUNCH_FAILED", message, fix })];
 }
 
 function examineLogins({ registries, missingHelpers, store, path, problem }: LoginState): Finding {
-  if (problem !== null) {
-    const { code, message, fix } = problem;
-    return { check: "logins", state: "problem", code, message, ...(fix === undefined ? {} : { fix }) };
-  }
+  if (problem !== null) return wrong("logins", problem);
   if (missingHelpers.length > 0) {
-    return {
-      check: "logins",
-      state: "problem",
-      code: "REGISTRY_AUTH",
-      message: `${path} names ${missingHelpers.map((name) => `docker-credential-${name}`).join(", ")}, which is not in PATH`,
-      fix: "install it, or log in again with docker login after removing it from the file",
-    };
+    const helpers = missingHelpers.map((name) => `docker-credential-${name}`).join(", ");
+    const message = `${path} names ${helpers}, which is not in PATH`;
+    const fix = "install it, or log in again with docker login after removing it from the file";
+    return wrong("logins", { code: "REGISTRY_AUTH", message, fix });
   }
-  const known = registries.length === 0 ? "" : registries.join(", ");
   const asked = store === null ? "" : `docker-credential-${store} is asked`;
-  const message = [known, asked].filter((part) => part !== "").join("; ");
-  return {
-    check: "logins",
-    state: "ok",
-    message: message === "" ? "none: registries are asked without one" : message,
-  };
+  const known = [registries.join(", "), asked].filter((part) => part !== "").join("; ");
+  return ok("logins", known === "" ? "none: registries are asked without one" : known);
 }
