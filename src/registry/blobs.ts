@@ -2,7 +2,9 @@
 
 import { createHash } from "node:crypto";
 import type { RegistryClient } from "./client.ts";
+import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
+import type { ImageReference } from "../oci/reference.ts";
 import { registryUrl } from "./endpoint.ts";
 import { digestMismatch, refused } from "./failure.ts";
 import type { OperationOptions } from "./manifests.ts";
@@ -17,15 +19,20 @@ export function blobOperations({
   plainHttp,
   maxBlobBytes,
 }: BlobOptions): Pick<RegistryClient, "readBlob" | "streamBlob"> {
+  const requestFor = (repository: ImageReference, digest: Digest, range?: string): HttpRequest => ({
+    method: "GET",
+    url: registryUrl(repository, "blobs", digest, plainHttp),
+    headers: {
+      "accept-encoding": "identity",
+      "user-agent": "imgmatch",
+      ...(range === undefined ? {} : { range }),
+    },
+    maxBytes: maxBlobBytes,
+    scope: `repository:${repository.repository}:pull`,
+  });
   return {
     async readBlob(repository, digest) {
-      const request: HttpRequest = {
-        method: "GET",
-        url: registryUrl(repository, "blobs", digest, plainHttp),
-        headers: { "accept-encoding": "identity", "user-agent": "imgmatch" },
-        maxBytes: maxBlobBytes,
-        scope: `repository:${repository.repository}:pull`,
-      };
+      const request = requestFor(repository, digest);
       const response = await send(request);
       if (response.status !== 200) throw refused(request, response);
       const actual = digestOf(response.body);
@@ -42,18 +49,9 @@ export function blobOperations({
       const hash = createHash("sha256");
       const piece = (start: number): { request: HttpRequest; answer: Promise<HttpResponse> } => {
         const end = Math.min(start + pieceBytes, size) - 1;
-        const request: HttpRequest = {
-          method: "GET",
-          url: registryUrl(repository, "blobs", digest, plainHttp),
-          headers: {
-            "accept-encoding": "identity",
-            "user-agent": "imgmatch",
-            // A registry or storage without ranges answers with all of it.
-            ...(size > pieceBytes ? { range: `bytes=${start}-${end}` } : {}),
-          },
-          maxBytes: maxBlobBytes,
-          scope: `repository:${repository.repository}:pull`,
-        };
+        // A registry or storage without ranges answers with all of it.
+        const range = size > pieceBytes ? `bytes=${start}-${end}` : undefined;
+        const request = requestFor(repository, digest, range);
         const answer = send(request);
         // It may be waited for only when the piece before it is used up, or never.
         answer.catch(() => {});

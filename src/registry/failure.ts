@@ -55,39 +55,29 @@ export function unreachable(request: Asked, error: TransportError, attempts: num
   return new RegistryError(problem, { temporary, unclear }, { cause: error });
 }
 
-/** An answer with the right status and the wrong content. */
-export function malformed(request: Asked, what: string): RegistryError {
-  return new RegistryError({
-    code: "REGISTRY_FAILED",
-    message: `${show(request)}: ${what}`,
-    fix: "check that this host is an OCI registry and that no proxy changes its answers",
-  });
+function says(code: ProblemCode, fix: (request: Asked) => string) {
+  return (request: Asked, what: string): RegistryError =>
+    new RegistryError({ code, message: `${show(request)}: ${what}`, fix: fix(request) });
 }
+
+/** An answer with the right status and the wrong content. */
+export const malformed = says(
+  "REGISTRY_FAILED",
+  () => "check that this host is an OCI registry and that no proxy changes its answers",
+);
 
 /** An answer, or a row of answers, beyond the limits. */
-export function tooLarge(request: Asked, what: string): RegistryError {
-  return new RegistryError({
-    code: "REGISTRY_ANSWER_TOO_LARGE",
-    message: `${show(request)}: ${what}`,
-    fix: "check what answers under this name: no registry's own answer is so large",
-  });
-}
+export const tooLarge = says(
+  "REGISTRY_ANSWER_TOO_LARGE",
+  () => "check what answers under this name: no registry's own answer is so large",
+);
 
-export function digestMismatch(request: Asked, what: string): RegistryError {
-  return new RegistryError({
-    code: "REGISTRY_DIGEST_MISMATCH",
-    message: `${show(request)}: ${what}`,
-    fix: "try again; if it stays so, the registry or a proxy before it holds damaged or changed content",
-  });
-}
+export const digestMismatch = says(
+  "REGISTRY_DIGEST_MISMATCH",
+  () => "try again; if it stays so, the registry or a proxy before it holds damaged or changed content",
+);
 
-export function authFailed(request: Asked, what: string): RegistryError {
-  return new RegistryError({
-    code: "REGISTRY_AUTH",
-    message: `${show(request)}: ${what}`,
-    fix: authFix(request, 401),
-  });
-}
+export const authFailed = says("REGISTRY_AUTH", (request) => authFix(request, 401));
 
 /** The registry has done nothing, and what the request rests on may have changed: who sent it looks again. */
 export function tookTooLong(request: Asked): RegistryError {

@@ -104,9 +104,7 @@ export function selectPlatformManifest(index: Manifest, reference: ImageReferenc
 }
 
 function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
-  const json = parseJson(index.bytes);
-  const entries = isRecord(json) && Array.isArray(json.manifests) ? json.manifests.filter(isRecord) : [];
-  const images = entries.map((entry) => ({ digest: entry.digest, platform: platformOf(entry.platform) }));
+  const images = imagesOf(index);
   // An image for linux/arm64/v8 is what linux/arm64 means; an exact match goes first.
   const found =
     images.find((image) => image.platform === platform) ??
@@ -115,6 +113,15 @@ function platformDigest(index: Manifest, platform: string): Digest | OtherConten
   // BuildKit's attestations stand in the index as unknown/unknown.
   const has = images.map((image) => image.platform).filter((each) => !each.startsWith("unknown/"));
   return { isNot: `its index has no image for ${platform}, only for ${has.join(", ") || "nothing"}` };
+}
+
+/** The entries of an index, in its order: `os/architecture`, with the variant where there is one. */
+export function imagesOf(
+  index: Manifest,
+): readonly { readonly digest: unknown; readonly platform: string }[] {
+  const json = parseJson(index.bytes);
+  const entries = isRecord(json) && Array.isArray(json.manifests) ? json.manifests.filter(isRecord) : [];
+  return entries.map(({ digest, platform }) => ({ digest, platform: platformOf(platform) }));
 }
 
 function platformOf(platform: unknown): string {
