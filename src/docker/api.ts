@@ -124,27 +124,38 @@ function readPem(path: string): Buffer | undefined {
   }
 }
 
-function send(
+function requestOf(
   endpoint: Endpoint,
   { secure, ...target }: Target,
+  method: Method,
+  path: string,
+  headers: UpgradeHeaders,
+  signal?: AbortSignal,
+): http.ClientRequest {
+  const options: http.RequestOptions = {
+    ...target,
+    // Its own connection for each request: ending one build must not end another.
+    agent: false,
+    method,
+    path,
+    headers: {
+      ...(headers as http.OutgoingHttpHeaders),
+      host: endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`,
+    },
+    ...(signal && { signal }),
+  };
+  return secure ? https.request(options) : http.request(options);
+}
+
+function send(
+  endpoint: Endpoint,
+  target: Target,
   method: Method,
   path: string,
   { query = {}, headers = {}, body, signal }: ApiCall,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const options: http.RequestOptions = {
-      ...target,
-      // Its own connection for each request: ending one build must not end another.
-      agent: false,
-      method,
-      path: path + queryText(query),
-      headers: {
-        ...headers,
-        host: endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`,
-      },
-      ...(signal && { signal }),
-    };
-    const request = secure ? https.request(options) : http.request(options);
+    const request = requestOf(endpoint, target, method, path + queryText(query), headers, signal);
     request.on("response", resolve);
     request.on("error", (error) => {
       if (body?.errored) reject(body.errored);
@@ -162,28 +173,12 @@ function send(
 
 function upgrade(
   endpoint: Endpoint,
-  { secure, ...target }: Target,
+  target: Target,
   path: string,
   headers: UpgradeHeaders,
 ): Promise<Duplex | null> {
   return new Promise((resolve, reject) => {
-    const options: http.RequestOptions = {
-      ...target,
-      agent: false,
-      method: "POST",
-      path,
-      headers: {
-        ...Object.fromEntries(
-          Object.entries(headers).map(([name, value]) => [
-            name,
-            typeof value === "string" ? value : [...value],
-          ]),
-        ),
-        host: endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`,
-        connection: "Upgrade",
-      },
-    };
-    const request = secure ? https.request(options) : http.request(options);
+    const request = requestOf(endpoint, target, "POST", path, { ...headers, connection: "Upgrade" });
     request.once("upgrade", (_response, socket, head) => {
       if (head.length > 0) socket.unshift(head);
       resolve(socket);

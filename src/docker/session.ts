@@ -99,9 +99,7 @@ export async function openSession(api: DockerApi, options: SessionOptions): Prom
 
 /** `CredentialsRequest { string Host = 1 }` → `CredentialsResponse { string Username = 1; string Secret = 2 }`. */
 async function answerCredentials(call: GrpcCall, credentials: CredentialStore): Promise<void> {
-  const { value } = await call.read().next();
-  const [host] = value === undefined ? [] : [...readFields(value)];
-  const name = host?.value instanceof Uint8Array ? Buffer.from(host.value).toString("utf8") : "";
+  const name = await askedFor(call);
   // Docker Hub's images are named after one host and served by another.
   const credential = await credentials.find(name === "registry-1.docker.io" ? "docker.io" : name);
   await call.write(credentialsResponse(credential));
@@ -109,14 +107,19 @@ async function answerCredentials(call: GrpcCall, credentials: CredentialStore): 
 
 /** `GetSecretRequest { string ID = 1 }` → `GetSecretResponse { bytes data = 1 }`, or NotFound, which only a required secret minds. */
 async function answerSecret(call: GrpcCall, secrets: readonly SessionSecret[]): Promise<Refusal | undefined> {
-  const { value } = await call.read().next();
-  const [first] = value === undefined ? [] : [...readFields(value)];
-  const id = first?.value instanceof Uint8Array ? Buffer.from(first.value).toString("utf8") : "";
+  const id = await askedFor(call);
   const secret = secrets.find((one) => one.id === id);
   if (secret === undefined)
     return { status: 5, message: `no secret ${id}: give it with --secret id=${id},…` };
   await call.write(field(1, await secret.read()));
   return undefined;
+}
+
+/** The text that is a request's only field; empty where there is none. */
+async function askedFor(call: GrpcCall): Promise<string> {
+  const { value } = await call.read().next();
+  const [first] = value === undefined ? [] : [...readFields(value)];
+  return first?.value instanceof Uint8Array ? Buffer.from(first.value).toString("utf8") : "";
 }
 
 function credentialsResponse(credential: Credential | null): Uint8Array {
