@@ -1,18 +1,11 @@
 /** `include`: single cells beside the product, one value for every axis. */
 
-import type { Problem } from "../errors.ts";
+import type { Place, Problem } from "../errors.ts";
 import type { Axis, AxisValue, Inclusion } from "./matrix.ts";
 import { baseProblems } from "./references.ts";
-import {
-  type ComputeInput,
-  type CudaInput,
-  type FreeInput,
-  type MarchInput,
-  type MatrixInput,
-  valueSchemas,
-} from "./schema.ts";
+import { type CudaInput, type MatrixInput, valueSchemas } from "./schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { type Parsed, parseComputeValue, parseCudaValue, parseFreeValue, parseMarchValue } from "./values.ts";
+import { type Parsed, valueParsers } from "./values.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 export function parseIncludes(
@@ -89,25 +82,9 @@ function parseIncluded(
       ...baseProblems((shape.data as Exclude<CudaInput, string>).base, source, [...path, "base"]),
     );
   }
-  const parsed = parseValue(axis.kind, shape.data, source.placeOf(path));
+  const parse = valueParsers[axis.kind] as (data: unknown, at: Place) => Parsed<AxisValue>;
+  const parsed = parse(shape.data, source.placeOf(path));
   if ("value" in parsed) return parsed.value;
   problems.push(...parsed.problems);
   return null;
-}
-
-function parseValue(
-  kind: Axis["kind"],
-  data: unknown,
-  at: ReturnType<YamlSource["placeOf"]>,
-): Parsed<AxisValue> {
-  switch (kind) {
-    case "cuda":
-      return parseCudaValue(data as CudaInput, at);
-    case "compute":
-      return parseComputeValue(data as ComputeInput, at);
-    case "march":
-      return parseMarchValue(data as MarchInput, at);
-    case "free":
-      return parseFreeValue(data as FreeInput, at);
-  }
 }

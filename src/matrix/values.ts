@@ -186,6 +186,14 @@ export function parseBases(input: BaseInput | undefined): Bases | null {
   return typeof input === "string" ? { "": input } : input;
 }
 
+/** By kind of axis, for the shape that `valueSchemas` has of it. */
+export const valueParsers = {
+  cuda: parseCudaValue,
+  compute: parseComputeValue,
+  march: parseMarchValue,
+  free: parseFreeValue,
+} as const;
+
 function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name, marchNames());
   return valueProblem(
