@@ -18,15 +18,7 @@ export function writtenSecrets({ text: whole, line }: Instruction, file: string)
   if (keyword !== "ARG" && keyword !== "ENV") return quotedSecrets(keyword ?? "", text, { file, line });
   return assignments(text).flatMap(([name, value]): Problem[] => {
     const what = path.test(value) ? null : secretIn(name, value.replace(/^(["'])(.*)\1$/s, "$2"));
-    if (what === null) return [];
-    return [
-      {
-        code: "MATRIX_SECRET",
-        message: `the value of ${keyword} ${name} is ${what}; whoever has the image reads it with docker history`,
-        fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-        at: { file, line },
-      },
-    ];
+    return what === null ? [] : [written(`the value of ${keyword} ${name} is ${what}`, { file, line })];
   });
 }
 
@@ -41,15 +33,16 @@ function quotedSecrets(keyword: string, text: string, at: Place): Problem[] {
   const form = secretForm(text.replace(variable, ""));
   const named = keyword === "RUN" ? assignedSecret(text) : null;
   const what = form ?? named;
-  if (what === null) return [];
-  return [
-    {
-      code: "MATRIX_SECRET",
-      message: `${keyword} holds ${what}; whoever has the image reads it with docker history`,
-      fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
-      at,
-    },
-  ];
+  return what === null ? [] : [written(`${keyword} holds ${what}`, at)];
+}
+
+function written(what: string, at: Place): Problem {
+  return {
+    code: "MATRIX_SECRET",
+    message: `${what}; whoever has the image reads it with docker history`,
+    fix: "take it out of the template, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+    at,
+  };
 }
 
 function assignedSecret(text: string): string | null {
