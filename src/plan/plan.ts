@@ -84,26 +84,27 @@ function planCell(
   const { lock } = options;
   // A digest is of one repository: a lock of another says nothing about what is in this one.
   const locked = lock?.repository === repository ? (lock.images[cell.id] ?? null) : null;
+  // What registries say is added later, where they are asked.
+  const known = { cell, locked, published: null, moved: [] };
   if (skipped !== null) {
     const retired = locked !== null;
     return {
-      cell,
+      ...known,
       action: retired ? "retired" : skipped.why,
       reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
       inputDigest: null,
       tag: locked?.tag ?? null,
       bases: [],
       inputs: null,
-      locked,
       comparison: [],
-      published: null,
-      moved: [],
     };
   }
   const { bases, ...inputs } = options.inputsOf(cell);
-  const known = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
+  const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   const digest =
-    known.length === bases.length ? inputDigest({ ...inputs, bases: known, platform: cell.platform }) : null;
+    pinned.length === bases.length
+      ? inputDigest({ ...inputs, bases: pinned, platform: cell.platform })
+      : null;
   const same = locked !== null && locked.inputDigest === digest;
   const comparison =
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
@@ -111,19 +112,7 @@ function planCell(
   const action = reason === null ? "keep" : "build";
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
-  return {
-    cell,
-    action,
-    reason,
-    inputDigest: digest,
-    tag,
-    bases,
-    inputs,
-    locked,
-    comparison,
-    published: null,
-    moved: [],
-  };
+  return { ...known, action, reason, inputDigest: digest, tag, bases, inputs, comparison };
 }
 
 function whyBuild(
