@@ -10,6 +10,7 @@ export function formatHostFacts(facts: HostFacts): string {
   return `${JSON.stringify(canonical(facts), null, 2)}\n`;
 }
 
+/** What is undefined is left out of JSON. */
 function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, problems, sources }: HostFacts) {
   return {
     schemaVersion,
@@ -19,7 +20,7 @@ function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, prob
       vendor: cpu.vendor,
       model: cpu.model,
       features: cpu.features,
-      ...(cpu.unknown === undefined ? {} : { unknown: cpu.unknown }),
+      unknown: cpu.unknown,
       level: cpu.level,
     },
     nvidia:
@@ -27,18 +28,14 @@ function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, prob
         ? null
         : {
             driver: nvidia.driver,
-            ...(nvidia.driverScale === undefined ? {} : { driverScale: nvidia.driverScale }),
+            driverScale: nvidia.driverScale,
             module: nvidia.module,
             library: nvidia.library,
             cuda: nvidia.cuda,
             gpus: nvidia.gpus.map(canonicalGpu),
           },
     runtime: { nvidia: runtime.nvidia },
-    problems: problems.map(({ code, message, fix }) => ({
-      code,
-      message,
-      ...(fix === undefined ? {} : { fix }),
-    })),
+    problems: problems.map(({ code, message, fix }) => ({ code, message, fix })),
     sources: Object.fromEntries(sortedEntries(sources)),
   };
 }
