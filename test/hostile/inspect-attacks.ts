@@ -103,7 +103,7 @@ export const inspectAttacks = {
   },
   zip: async (random: Random) => {
     const { sink } = collect();
-    await inspectContent("x.jar", stream(mutateBytes(zip, random)), sink, { left: archiveBudget });
+    await inspectContent("x.jar", stream(mutateBytes(zip, random)), sink, archiveBudget());
   },
   layer: async (random: Random) => {
     shown(await inspectLayer(stream(mutateBytes(pick(random, layers), random)), "layer 1"));

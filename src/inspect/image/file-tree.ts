@@ -2,6 +2,7 @@
 
 import type { FileInspection } from "../inspect-file.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
+import { invalidImage } from "./invalid-image.ts";
 import { type LayerInspection, normalPath, type OpenedFile } from "./layer.ts";
 
 export interface FoundFile {
@@ -34,12 +35,19 @@ interface Node {
 
 /** Linux gives up after as many links (path_resolution(7)). */
 const maxLinks = 40;
+/** Files and folders of all layers: so many fit into memory. */
+const maxNodes = 4_000_000;
 /** PATH_MAX, in parts of one letter. */
 const maxParts = 2048;
 
 /** OCI image-spec, `layer.md`: whiteouts act on lower layers only. */
 export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
   const root = emptyNode();
+  const made = () => {
+    if (++nodes > maxNodes) throw invalidImage(`its layers have more than ${maxNodes} files and folders`);
+    return emptyNode();
+  };
+  let nodes = 0;
   for (const [layer, { changes }] of layers.entries()) {
     // What this layer removes is gone before it adds anything, wherever in it the whiteout stands.
     for (const { kind, path } of changes) {
@@ -48,7 +56,7 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
     }
     for (const change of changes) {
       if (change.kind === "removed" || change.kind === "opaque") continue;
-      const node = place(root, change.path);
+      const node = place(root, change.path, made);
       if (node === null) continue;
       const source = change.kind === "hardlink" ? find(root, change.target) : null;
       node.children.clear();
@@ -86,12 +94,12 @@ function emptyNode(): Node {
 }
 
 /** The node of a path, made where it is not there; null where links lead in circles. */
-function place(root: Node, path: string): Node | null {
+function place(root: Node, path: string, made: () => Node): Node | null {
   const parts = realFolder(root, path);
   if (parts === null) return null;
   let node = root;
   for (const part of parts) {
-    const child = node.children.get(part) ?? emptyNode();
+    const child = node.children.get(part) ?? made();
     node.children.set(part, child);
     node = child;
   }

@@ -21,7 +21,7 @@ export async function openFromFolder(
   { onProgress = () => {} }: OpenOptions,
 ): Promise<OpenedImage> {
   const changes: LayerChange[] = [];
-  const budget = { left: archiveBudget };
+  const budget = archiveBudget();
   let size = 0;
   for await (const path of filesBelow(folder, "")) {
     const { sink, opened } = collect();

@@ -13,12 +13,30 @@ export interface ContentSink {
   unopened(path: string, reason: string): void;
 }
 
-/** What the archives of one layer may unpack to, all together. */
+/** What is left of what the archives of one layer may unpack to, and of the names in them, both in bytes and all together. */
 export interface ArchiveBudget {
   left: number;
+  names: number;
 }
 
-export const archiveBudget = 16 * 2 ** 30;
+export function archiveBudget(): ArchiveBudget {
+  return { left: maxArchives, names: maxNames };
+}
+
+const maxArchives = 16 * 2 ** 30;
+const maxNames = 64 * 2 ** 20;
+/** Programs shrink to a third, logs to a twentieth; zlib cannot do more than 1:1032 at once (zlib's technical details). */
+const maxRatio = 200;
+/** Small archives of nearly nothing but zeros are none that do harm. */
+const freeBytes = 256 * 2 ** 20;
+
+/** What one file of the layer has, and what it has unpacked to so far, together with all archives in it. */
+interface FileBudget {
+  readonly layer: ArchiveBudget;
+  packed: number;
+  unpacked: number;
+}
+
 /** A wheel in a zip in a jar: nobody has seen more. */
 const maxDepth = 3;
 /** Formats that hold programs and are not read: name → mark at the beginning. */
@@ -43,7 +61,24 @@ export async function inspectContent(
   sink: ContentSink,
   budget: ArchiveBudget,
   name = path,
-  depth = 0,
+): Promise<void> {
+  const own: FileBudget = { layer: budget, packed: 0, unpacked: 0 };
+  const counted = async function* (): Chunks {
+    for await (const chunk of chunks) {
+      own.packed += chunk.length;
+      yield chunk;
+    }
+  };
+  await openBytes(path, counted(), sink, own, name, 0);
+}
+
+async function openBytes(
+  path: string,
+  chunks: Chunks,
+  sink: ContentSink,
+  budget: FileBudget,
+  name: string,
+  depth: number,
 ): Promise<void> {
   const reader = createChunkReader(chunks);
   try {
@@ -63,7 +98,7 @@ async function openContent(
   head: Uint8Array,
   whole: () => Chunks,
   sink: ContentSink,
-  budget: ArchiveBudget,
+  budget: FileBudget,
   name: string,
   depth: number,
 ): Promise<void> {
@@ -84,7 +119,7 @@ async function openContent(
     if (isZip(head)) await openZip(path, whole(), sink, budget, depth);
     else if (isTar(head)) await openTar(path, whole(), sink, budget, depth);
     else
-      await inspectContent(
+      await openBytes(
         path,
         within(budget, decompressed(whole(), compression, path)),
         sink,
@@ -107,20 +142,15 @@ async function openFile(path: string, chunks: Chunks, sink: ContentSink): Promis
   if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
 }
 
-async function openZip(
-  path: string,
-  chunks: Chunks,
-  sink: ContentSink,
-  budget: ArchiveBudget,
-  depth: number,
-) {
+async function openZip(path: string, chunks: Chunks, sink: ContentSink, budget: FileBudget, depth: number) {
   const isOpened = await withSpooled(chunks, async (source) => {
     const entries = readZip(source);
     if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
     for (const entry of entries ?? []) {
+      const name = `${path}!/${entry.path}`;
+      countName(budget, name);
       if (entry.path.endsWith("/")) continue;
       const inner = openZipEntry(source, entry);
-      const name = `${path}!/${entry.path}`;
       if (inner === null)
         sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
       else await innerContent(name, within(budget, inner), sink, budget, depth);
@@ -130,15 +160,10 @@ async function openZip(
   if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
 }
 
-async function openTar(
-  path: string,
-  chunks: Chunks,
-  sink: ContentSink,
-  budget: ArchiveBudget,
-  depth: number,
-) {
+async function openTar(path: string, chunks: Chunks, sink: ContentSink, budget: FileBudget, depth: number) {
   for await (const entry of readTar(chunks, path)) {
     const name = `${path}!/${entry.path}`;
+    countName(budget, name);
     if (entry.isSparse) sink.unopened(name, "a sparse file in an archive");
     else if (entry.type === "file")
       await innerContent(name, within(budget, entry.content), sink, budget, depth);
@@ -150,23 +175,34 @@ async function innerContent(
   path: string,
   chunks: Chunks,
   sink: ContentSink,
-  budget: ArchiveBudget,
+  budget: FileBudget,
   depth: number,
 ) {
   try {
-    await inspectContent(path, chunks, sink, budget, path, depth + 1);
+    await openBytes(path, chunks, sink, budget, path, depth + 1);
   } catch (error) {
-    if (!isDamage(error) || budget.left < 0) throw error;
+    if (!isDamage(error) || error instanceof ArchiveBomb) throw error;
     sink.unopened(path, error.message);
   }
 }
 
-async function* within(budget: ArchiveBudget, chunks: Chunks): AsyncGenerator<Uint8Array> {
+async function* within(budget: FileBudget, chunks: Chunks): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    budget.left -= chunk.length;
-    if (budget.left < 0) throw new ArchiveBomb(`unpacks to more than ${archiveBudget} bytes`);
+    budget.unpacked += chunk.length;
+    budget.layer.left -= chunk.length;
+    if (budget.unpacked > freeBytes + maxRatio * budget.packed)
+      throw new ArchiveBomb(`unpacks to more than ${maxRatio} times its size`);
+    if (budget.layer.left < 0)
+      throw new ArchiveBomb(`the archives of its layer unpack to more than ${maxArchives} bytes`);
     yield chunk;
   }
+}
+
+/** Also of what is not opened, as it is told. */
+function countName({ layer }: FileBudget, name: string): void {
+  layer.names -= name.length;
+  if (layer.names < 0)
+    throw new ArchiveBomb(`the names in archives of its layer have more than ${maxNames} bytes`);
 }
 
 class ArchiveBomb extends Error {

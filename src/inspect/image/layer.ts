@@ -32,6 +32,8 @@ export interface OpenedFile {
 
 /** One layer of a hostile image unpacks to no more than this. */
 const maxLayer = 2 ** 40;
+/** A million files with names of 128 letters. */
+const maxNames = 128 * 2 ** 20;
 const whiteout = ".wh.";
 const opaque = ".wh..wh..opq";
 
@@ -51,14 +53,17 @@ export async function inspectLayer(
     }
   };
   const changes: LayerChange[] = [];
-  const budget = { left: archiveBudget };
+  const budget = archiveBudget();
+  let names = 0;
   for await (const entry of readTar(counted(), name)) {
+    names += entry.path.length + entry.target.length;
+    if (names > maxNames) throw invalidImage(`${name}: its names have more than ${maxNames} bytes`);
     const path = normalPath(entry.path);
     const slash = path.lastIndexOf("/");
     const [folder, base] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
     if (base === opaque) changes.push({ kind: "opaque", path: folder });
     else if (base.startsWith(whiteout))
-      changes.push({ kind: "removed", path: join(folder, base.slice(whiteout.length)) });
+      changes.push({ kind: "removed", path: removedBy(folder, base, name) });
     else if (entry.type === "hardlink")
       changes.push({ kind: "hardlink", path, target: normalPath(entry.target) });
     else if (entry.type === "symlink") changes.push({ kind: "symlink", path, target: entry.target });
@@ -73,6 +78,14 @@ export async function inspectLayer(
     }
   }
   return { changes, size };
+}
+
+/** Engines differ in what they do about a whiteout of `.` or `..`, and nobody makes one. */
+function removedBy(folder: string, base: string, name: string): string {
+  const removed = base.slice(whiteout.length);
+  if (removed === "" || removed === "." || removed === "..")
+    throw invalidImage(`${name}: ${join(folder, base)} removes no file that has a name`);
+  return join(folder, removed);
 }
 
 async function wholeText(chunks: Chunks, size: number): Promise<string> {

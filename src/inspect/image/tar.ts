@@ -20,8 +20,10 @@ export interface TarEntry {
 }
 
 const blockSize = 512;
-/** PATH_MAX is 4096; whoever writes more means harm. */
+/** Extended attributes are among the records. */
 const maxExtension = 2 ** 20;
+/** Linux takes no longer path (`PATH_MAX`); whoever writes one means harm. */
+const maxPath = 4096;
 export const maxTarEntries = 2_000_000;
 
 const types: Readonly<Record<string, TarEntry["type"]>> = {
@@ -82,6 +84,10 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
     }
     const extension = { ...always, ...next };
     next = {};
+    const path = extension.path ?? ustarPath(header);
+    const target = extension.target ?? text(header.subarray(157, 257));
+    if (Buffer.byteLength(path) > maxPath || Buffer.byteLength(target) > maxPath)
+      throw invalidImage(`${name}: entry ${count} has a name of more than ${maxPath} bytes`);
     const size = extension.size ?? ownSize;
     const type = types[kind] ?? "other";
     // Links of old writers claim their target's size and hold nothing.
@@ -96,10 +102,10 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
       }
     })();
     yield {
-      path: extension.path ?? ustarPath(header),
+      path,
       type,
       size: type === "file" ? size : 0,
-      target: extension.target ?? text(header.subarray(157, 257)),
+      target,
       isSparse: kind === "S" || extension.isSparse === true,
       content,
     };

@@ -18,7 +18,7 @@ export interface ZipEntry {
 }
 
 const maxEntries = 200_000;
-const maxDirectory = 256 * 2 ** 20;
+const maxDirectory = 64 * 2 ** 20;
 const chunkBytes = 2 ** 20;
 
 export function isZip(head: Uint8Array): boolean {
