@@ -50,7 +50,6 @@ const renamed: Readonly<Record<string, string>> = {
   "avx1.0": "avx",
   lzcnt: "abm",
   lahf: "lahf_lm",
-  rdrand: "rdrand",
   em64t: "lm",
 };
 

@@ -12,8 +12,6 @@ export interface PlatformImage {
   /** Of the platform's manifest, not of an index around it. */
   readonly digest: Digest;
   readonly config: ImageConfig;
-  /** Compressed size of all layers, in bytes. */
-  readonly layersSize: number;
 }
 
 /** The parts of an OCI image configuration that say what an image is for. */
@@ -54,8 +52,7 @@ export async function findImageConfig(
   }
   const json = parseJson(manifest.bytes);
   const configDigest = isRecord(json) && isRecord(json.config) ? json.config.digest : undefined;
-  if (!isRecord(json) || !isDigest(configDigest))
-    return { isNot: `its manifest ${manifest.digest} is not an image` };
+  if (!isDigest(configDigest)) return { isNot: `its manifest ${manifest.digest} is not an image` };
   const bytes = await client.readBlob(reference, configDigest).catch((error: unknown) => {
     if (error instanceof RegistryError && error.status === 404) return null;
     throw error;
@@ -63,7 +60,7 @@ export async function findImageConfig(
   if (bytes === null) return { isNot: `its configuration ${configDigest} is not in the registry` };
   const config = parseImageConfig(bytes);
   if (config === null) return { isNot: `its configuration ${configDigest} is not that of an image` };
-  return { digest: manifest.digest, config, layersSize: sizeOf(json.layers) };
+  return { digest: manifest.digest, config };
 }
 
 /** As {@link findImageConfig}, for who needs an image there: throws `REGISTRY_FAILED` for anything else. */
@@ -127,13 +124,6 @@ export function imagesOf(
 function platformOf(platform: unknown): string {
   if (!isRecord(platform)) return "unknown/unknown";
   return [platform.os, platform.architecture, platform.variant].filter((part) => text(part)).join("/");
-}
-
-function sizeOf(layers: unknown): number {
-  const sizes = (Array.isArray(layers) ? layers : [])
-    .filter(isRecord)
-    .map(({ size }) => (typeof size === "number" ? size : 0));
-  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 function failed(reference: ImageReference, what: string): ImgmatchError {

@@ -35,7 +35,6 @@ describe("docker buildx inspect", () => {
       driver: "docker",
       endpoint: "default",
       version: "0.8+unknown",
-      platforms: ["linux/amd64", "linux/386"],
       rewritesTimestamps: false,
       state: "running",
     });
@@ -47,7 +46,6 @@ describe("docker buildx inspect", () => {
       driver: "remote",
       endpoint: "unix:///tmp/buildkitd.sock",
       version: "0.33.1",
-      platforms: ["linux/amd64", "linux/arm64"],
       rewritesTimestamps: true,
     });
   });

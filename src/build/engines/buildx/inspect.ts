@@ -12,7 +12,6 @@ export interface BuilderFacts {
   readonly endpoint: string;
   /** Of BuildKit; unknown is `?`. */
   readonly version: string;
-  readonly platforms: readonly string[];
   /** `rewrite-timestamp` is an output option since BuildKit 0.13. */
   readonly rewritesTimestamps: boolean;
 }
@@ -57,7 +56,6 @@ export function readInspection(text: string): BuilderFacts & { readonly state: s
     driver: field("Driver") ?? "",
     endpoint: field("Endpoint") ?? "",
     version,
-    platforms: (field("Platforms") ?? "").split(/[,\s]+/).map((one) => one.replace("*", "")),
     rewritesTimestamps: Number(major) > 0 || Number(minor) >= 13,
     state: field("Status") ?? null,
   };
