@@ -6,6 +6,8 @@ import type { ImageReference } from "../oci/reference.ts";
 
 export interface Engine {
   readonly name: string;
+  /** Whether what it pushes to a loopback address comes to this machine. */
+  readonly isHere: boolean;
   /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
   describe(): Promise<string>;
   /**

@@ -5,7 +5,7 @@ import type { Cell } from "../plan/cell.ts";
 import type { ExpandedCell } from "../plan/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { RenderedFile } from "../render/render.ts";
-import type { BuildWatch, BuiltImage } from "./engine.ts";
+import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import type { Examiner } from "./examiner.ts";
 import type { Publisher } from "./publisher.ts";
 import type { BuildEvent, CellResult } from "./schedule.ts";
@@ -26,6 +26,8 @@ export interface FleetBuilder {
   build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
   /** As `Engine.save`, of an image that this builder has made. */
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
+  /** As `Engine.push`; null where what is pushed to a loopback address does not come to this machine. */
+  readonly push: Engine["push"] | null;
   /** What `build` would change in the builder's own state; empty where it keeps none. */
   preview(
     plan: Plan,

@@ -66,7 +66,7 @@ export async function auditFleet(fleet: Fleet, options: AuditFleetOptions): Prom
   const audit = imageAuditor({
     ...options,
     declared: (cell) => declared.get(cell) ?? null,
-    save: ({ id }) => engineArchive(options.env, id, signal),
+    holder: { save: ({ id }) => engineArchive(options.env, id, signal), push: null },
   });
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {

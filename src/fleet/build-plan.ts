@@ -31,7 +31,7 @@ export interface RunBuilderOptions extends Omit<FleetBuildOptions, "publisher" |
 }
 
 export interface BuildPlanOptions extends RunBuilderOptions {
-  readonly engine: Pick<Engine, "describe" | "build" | "push" | "save">;
+  readonly engine: Pick<Engine, "isHere" | "describe" | "build" | "push" | "save">;
 }
 
 /**
@@ -69,7 +69,7 @@ export async function previewBuilder(
 
 /** null where the matrix wants its images shut. */
 function examinerOf(
-  builder: Pick<FleetBuilder, "save">,
+  builder: Pick<FleetBuilder, "save" | "push">,
   plan: Plan,
   fleet: FleetSources,
   { registry, layerCache = noCache }: RunBuilderOptions,
@@ -78,7 +78,7 @@ function examinerOf(
   return imageExaminer({
     declared: declaredImages(plan, fleet),
     registry,
-    save: (image, watch) => builder.save(image, watch),
+    holder: builder,
     cache: layerCache,
   });
 }

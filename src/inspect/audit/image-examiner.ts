@@ -1,18 +1,18 @@
 /** The examiner that opens images: what they do without goes into the lock, and what is not true of them fails the cell. */
 
 import pLimit from "p-limit";
-import type { BuildWatch, BuiltImage } from "../../build/engine.ts";
+import type { BuildWatch } from "../../build/engine.ts";
 import type { ExaminedImage, Examination, Examiner } from "../../build/examiner.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Requirement } from "../../hardware/requirement.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../registry/client.ts";
 import type { LayerCache } from "../image/layer-cache.ts";
-import { openFromArchive } from "../image/from-archive.ts";
 import { openFromRegistry } from "../image/from-registry.ts";
 import type { OpenedImage } from "../image/opened-image.ts";
 import { auditImage, type ImageAudit } from "./audit-image.ts";
 import { createBaseReader } from "./base-reader.ts";
+import { builtImageOpener, type ImageHolder } from "./open-built.ts";
 
 /** What was declared of a cell's image. */
 export interface DeclaredImage {
@@ -28,7 +28,8 @@ export interface ExaminerOptions {
   /** By cell id; null where nobody knows what it was built on. */
   readonly declared: (cell: string) => DeclaredImage | null;
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
-  readonly save: (image: BuiltImage, watch: BuildWatch) => AsyncIterable<Uint8Array>;
+  /** Of the images that were built. */
+  readonly holder: ImageHolder;
   readonly cache: LayerCache;
 }
 
@@ -56,10 +57,11 @@ export function imageExaminer(options: ExaminerOptions): Examiner {
 export function imageAuditor({
   declared,
   registry,
-  save,
+  holder,
   cache,
 }: ExaminerOptions): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
   const originOn = createBaseReader(registry, cache);
+  const openBuilt = builtImageOpener({ registry, holder, cache });
   return async ({ cell, image }, watch) => {
     const about = declared(cell);
     if (about === null)
@@ -68,11 +70,11 @@ export function imageAuditor({
         message: `${cell}: what it was built on is not known, so that its own files cannot be told from the base's`,
         fix: "name the bases as when it was built: --replace-base OLD=NEW",
       });
-    const { platform } = about;
+    const { platform, base } = about;
     const opened =
       "registry" in image
         ? await fromRegistry(registry, image, { platform, cache })
-        : await openFromArchive(save(image, watch), cell, "engine", { platform, cache });
+        : await openBuilt({ cell, image, base, platform }, watch);
     return auditImage(opened, { ...about, base: await originOn(about.base, opened, platform) });
   };
 }

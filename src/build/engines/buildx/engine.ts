@@ -98,6 +98,8 @@ export async function createBuildxEngine({
   };
   return {
     name: "buildx",
+    // Its builders may be anywhere.
+    isHere: false,
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
       if (request.noCache && engineOf === null) {

@@ -63,6 +63,7 @@ export async function createDockerEngine({
   const uncached: string[] = [];
   return {
     name: "docker",
+    isHere: api.endpoint.kind === "socket",
     describe: () => describe(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();

@@ -38,6 +38,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
   const uncached: string[] = [];
   return {
     name: "podman",
+    isHere: true,
     describe: async () => `${program} ${version}`,
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>
