@@ -68,9 +68,32 @@ export async function receivePush(options: PushReceiverOptions): Promise<PushRec
   };
 }
 
-function answers(root: string, { folder, isKnown, maxBytes, onTooMuch }: PushReceiverOptions) {
+function answers(root: string, options: PushReceiverOptions) {
+  const { upload, blob } = blobAnswers(root, options);
+  const manifest = manifestAnswers(root);
+
+  async function route(request: IncomingMessage, response: ServerResponse): Promise<Answer | null> {
+    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    if (url.pathname === "/v2/") return { status: 200 };
+    if (!url.pathname.startsWith(`${root}/`)) return notFound;
+    const [kind, ...rest] = url.pathname.slice(root.length + 1).split("/");
+    if (kind === "manifests" && rest.length === 1) return manifest(request, rest[0] ?? "");
+    if (kind !== "blobs") return notFound;
+    if (rest[0] === "uploads") return upload(request, rest[1] ?? "", url.searchParams.get("digest"));
+    return blob(request, response, rest[0] ?? "");
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const answer = await route(request, response);
+    if (answer === null) return;
+    const { status, headers = {}, body } = answer;
+    response.writeHead(status, { "Docker-Distribution-Api-Version": "registry/2.0", ...headers });
+    response.end(body);
+  };
+}
+
+function blobAnswers(root: string, { folder, isKnown, maxBytes, onTooMuch }: PushReceiverOptions) {
   const uploads = new Map<string, Upload>();
-  const manifests = new Map<string, { readonly type: string; readonly bytes: Uint8Array }>();
   let received = 0;
   const blobPath = (digest: Digest) => join(folder, digest.slice("sha256:".length));
 
@@ -124,7 +147,13 @@ function answers(root: string, { folder, isKnown, maxBytes, onTooMuch }: PushRec
     return null;
   }
 
-  async function manifest(request: IncomingMessage, name: string): Promise<Answer> {
+  return { upload, blob };
+}
+
+function manifestAnswers(root: string) {
+  const manifests = new Map<string, { readonly type: string; readonly bytes: Uint8Array }>();
+
+  return async (request: IncomingMessage, name: string): Promise<Answer> => {
     if (request.method === "PUT") {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -151,24 +180,5 @@ function answers(root: string, { folder, isKnown, maxBytes, onTooMuch }: PushRec
       "Content-Length": bytes.length,
     };
     return { status: 200, headers, ...(request.method === "HEAD" ? {} : { body: bytes }) };
-  }
-
-  async function route(request: IncomingMessage, response: ServerResponse): Promise<Answer | null> {
-    const url = new URL(request.url ?? "/", "http://127.0.0.1");
-    if (url.pathname === "/v2/") return { status: 200 };
-    if (!url.pathname.startsWith(`${root}/`)) return notFound;
-    const [kind, ...rest] = url.pathname.slice(root.length + 1).split("/");
-    if (kind === "manifests" && rest.length === 1) return manifest(request, rest[0] ?? "");
-    if (kind !== "blobs") return notFound;
-    if (rest[0] === "uploads") return upload(request, rest[1] ?? "", url.searchParams.get("digest"));
-    return blob(request, response, rest[0] ?? "");
-  }
-
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const answer = await route(request, response);
-    if (answer === null) return;
-    const { status, headers = {}, body } = answer;
-    response.writeHead(status, { "Docker-Distribution-Api-Version": "registry/2.0", ...headers });
-    response.end(body);
   };
 }

@@ -98,7 +98,6 @@ export async function createBuildxEngine({
   };
   return {
     name: "buildx",
-    // Its builders may be anywhere.
     isHere: false,
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
@@ -133,8 +132,7 @@ export async function createBuildxEngine({
     },
     async *save(image, watch) {
       if (engineOf !== null) {
-        const api = await engineOf();
-        yield* api.bytes("GET", `/images/${image.id}/get`, { signal: watch.signal });
+        yield* (await engineOf()).bytes("GET", `/images/${image.id}/get`, { signal: watch.signal });
         return;
       }
       const request = { ...requestOf(image), noCache: false };
