@@ -1,13 +1,17 @@
 /** `imgmatch serve`: the node's own mirror, until it is told to end. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import { nodeMirror } from "../node/mirror/node-mirror.ts";
+import { nodeMirror, noFleet } from "../node/mirror/node-mirror.ts";
+import { type Runtime, runtimeConfig } from "../node/mirror/runtime-config.ts";
 import { parseListenAddress } from "../node/mirror/listen-address.ts";
 import { startMirror } from "../node/mirror/server.ts";
+import { readLock } from "../lock/lock-file.ts";
+import { parseImageReference } from "../oci/reference.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
 import { type RegistryFlags, trustOf } from "./flags/registry.ts";
+import { print, tell } from "./print.ts";
 
 export interface ServeFlags extends HostFlags, RegistryFlags {
   readonly references?: readonly string[];
@@ -19,10 +23,13 @@ export interface ServeFlags extends HostFlags, RegistryFlags {
   readonly requireGpu?: boolean;
   readonly failClosed?: boolean;
   readonly blobs: "off" | "redirect";
+  readonly printConfig?: Runtime;
+  readonly json?: boolean;
 }
 
 export async function serve(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
   const address = parseListenAddress(flags.listen);
+  if (flags.printConfig !== undefined) return printConfig(flags.printConfig, flags, context);
   if (flags.host === "-")
     throw usageError("--host - can be read once, and every answer needs the facts", "name a file");
   const log = logTo(context);
@@ -50,6 +57,25 @@ export async function serve(flags: ServeFlags, context: CommandContext): Promise
   await aborted(context.signal);
   await running.stop();
   log({ level: "info", event: "stopped" });
+  return exitCodes.ok;
+}
+
+/** The files on standard output, each under its path as a comment, which all of them may have. */
+async function printConfig(runtime: Runtime, flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
+  const names = [...(flags.references ?? [])];
+  if (flags.lock !== undefined) names.push((await readLock(flags.lock)).repository);
+  if (names.length === 0) throw noFleet();
+  const { plainHttp = () => false } = await trustOf(flags);
+  const config = runtimeConfig(runtime, {
+    fleets: names.map(parseImageReference),
+    address: flags.listen,
+    failClosed: flags.failClosed ?? false,
+    plainHttp,
+  });
+  print(context, flags, { schemaVersion: 1, runtime, ...config }, () =>
+    config.files.map(({ path, content }) => `# ${path}\n${content}`).join("\n"),
+  );
+  if (!flags.json) tell(config.notes, context);
   return exitCodes.ok;
 }
 

@@ -9,9 +9,13 @@ export function registryUrl(
   name: string,
   plainHttp: (host: string) => boolean,
 ): URL {
-  // Docker Hub's images are named after one host and served by another.
-  const host = registry === "docker.io" ? "registry-1.docker.io" : registry;
+  const host = apiHost(registry);
   return new URL(`${plainHttp(host) ? "http" : "https"}://${host}/v2/${repository}/${kind}/${name}`);
+}
+
+/** Docker Hub's images are named after one host and served by another. */
+export function apiHost(registry: string): string {
+  return registry === "docker.io" ? "registry-1.docker.io" : registry;
 }
 
 /** Whether a host, with or without port, is this machine: the only one that plain http is safe for. */

@@ -89,6 +89,12 @@ export const serve: Define = (command, run) =>
         .choices(["off", "redirect"])
         .default("off"),
     )
+    .addOption(
+      new Option(
+        "--print-config <runtime>",
+        "print what a container runtime is to be given, and end",
+      ).choices(["containerd", "docker", "podman", "crio"]),
+    )
     .action(run(async () => (await import("../serve.ts")).serve));
 
 export const labels: Define = (command, run) =>

@@ -1,6 +1,6 @@
 /** A node's mirror, put together: its fleets, this host, and what it says of each request. */
 
-import { usageError } from "../../errors.ts";
+import { type ImgmatchError, usageError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../registry/endpoint.ts";
@@ -47,8 +47,7 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
     return registryFleet(reference, source);
   });
   if (options.lock !== null) fleets.push(await lockFleet(options.lock, { tell }));
-  if (fleets.length === 0)
-    throw usageError("no fleet to serve", "name registry/repository:version, or a lock with --lock");
+  if (fleets.length === 0) throw noFleet();
   return {
     answer: createAnswers({
       fleets,
@@ -67,6 +66,10 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
     onBug: (error) =>
       log({ level: "error", event: "bug", message: error instanceof Error ? error.stack : String(error) }),
   };
+}
+
+export function noFleet(): ImgmatchError {
+  return usageError("no fleet to serve", "name registry/repository:version, or a lock with --lock");
 }
 
 /** Who asks while a probe is under way hears its answer: nvidia-smi may take seconds, and must not be started by each. */

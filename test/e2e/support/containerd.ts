@@ -14,8 +14,10 @@ import { endProcess, unmountBelow } from "./children.ts";
 
 export interface RunningContainerd {
   readonly socket: string;
-  /** By CRI, into the namespace of Kubernetes. Throws with containerd's own words. */
-  pull(reference: string): Promise<void>;
+  /** By CRI, into the namespace of Kubernetes. Throws with containerd's own words. `login`: what a Pod's secret says, `name:password`. */
+  pull(reference: string, login?: string): Promise<void>;
+  /** The `hosts.toml` of the registry from now on. */
+  configure(hostsToml: string): Promise<void>;
   /** What a kubelet is told of it; null where it is not here. */
   status(reference: string): Promise<ImageStatus | null>;
   /** In the namespace of Kubernetes. */
@@ -64,9 +66,10 @@ export async function startContainerd(program: string, insecure: string): Promis
     socket,
     ctr,
     stop,
-    pull: async (reference) => {
-      await askCri(socket, "PullImage", imageRequest(reference));
+    pull: async (reference, login) => {
+      await askCri(socket, "PullImage", Buffer.concat([imageRequest(reference), ...authConfig(login)]));
     },
+    configure: (hostsToml) => writeFile(join(hosts, "hosts.toml"), hostsToml),
     status: (reference) => imageStatus(socket, reference),
   };
 }
@@ -123,6 +126,13 @@ async function askCri(socket: string, method: string, message: Uint8Array): Prom
   } finally {
     session.close();
   }
+}
+
+/** `AuthConfig auth = 2 { string username = 1, string password = 2 }` of PullImageRequest; a kubelet names no server either. */
+function authConfig(login: string | undefined): Buffer[] {
+  const [name, password] = login?.split(":") ?? [];
+  if (name === undefined || password === undefined) return [];
+  return [Buffer.from(field(2, Buffer.concat([field(1, name), field(2, password)])))];
 }
 
 /** `PullImageRequest` and `ImageStatusRequest`: `{ ImageSpec image = 1 { string image = 1 } }`. */

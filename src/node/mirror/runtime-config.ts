@@ -1,0 +1,113 @@
+/** What a container runtime is to be given, so that it asks the mirror first: the files, and where they go. */
+
+import type { ImageReference } from "../../oci/reference.ts";
+import { apiHost } from "../../registry/endpoint.ts";
+
+export const runtimes = ["containerd", "docker", "podman", "crio"] as const;
+export type Runtime = (typeof runtimes)[number];
+
+export interface RuntimeConfig {
+  readonly files: readonly { readonly path: string; readonly content: string }[];
+  /** What is to be done besides. */
+  readonly notes: readonly string[];
+}
+
+export interface RuntimeConfigOptions {
+  /** What the mirror serves; tags are left aside. */
+  readonly fleets: readonly Pick<ImageReference, "registry" | "repository">[];
+  /** Where it listens: `127.0.0.1:5047`. */
+  readonly address: string;
+  /** Tags come from the mirror or not at all. */
+  readonly failClosed: boolean;
+  readonly plainHttp: (host: string) => boolean;
+}
+
+/**
+ * @example
+ * const { files } = runtimeConfig("containerd", { fleets, address: "127.0.0.1:5047", failClosed: false, plainHttp: () => false });
+ * files[0]?.path; // "/etc/containerd/certs.d/registry.example.com/hosts.toml"
+ */
+export function runtimeConfig(runtime: Runtime, options: RuntimeConfigOptions): RuntimeConfig {
+  return writers[runtime](options);
+}
+
+const writers = {
+  containerd: (options) => ({
+    files: hostsToml("/etc/containerd/certs.d", options),
+    notes: [
+      'config.toml needs config_path = "/etc/containerd/certs.d" in [plugins."io.containerd.grpc.v1.cri".registry] (containerd 1.x) or [plugins."io.containerd.cri.v1.images".registry] (2.x)',
+      "ctr reads it with --hosts-dir /etc/containerd/certs.d; hosts.toml itself needs no restart",
+    ],
+  }),
+  docker: (options) => ({
+    files: hostsToml("/etc/docker/certs.d", options),
+    notes: [
+      "Docker 28 and newer with the containerd image store reads it, without a restart",
+      `older ones, and graph drivers, do not: there the name is ${options.address}/NAME:TAG, and imgmatch serve needs --blobs redirect`,
+    ],
+  }),
+  podman: (options) => ({ files: [registriesConf(options)], notes: [wholeImage] }),
+  crio: (options) => ({
+    files: [registriesConf(options)],
+    notes: [
+      wholeImage,
+      "systemctl reload crio",
+      "CRI-O gives a Pod's secret to no mirror: private fleets fall back",
+    ],
+  }),
+} as const satisfies Record<Runtime, (options: RuntimeConfigOptions) => RuntimeConfig>;
+
+const wholeImage = "it takes a whole image from one place: imgmatch serve needs --blobs redirect";
+
+/** One for each registry: containerd knows no smaller unit, and asks for tags of other repositories too. */
+function hostsToml(
+  folder: string,
+  { fleets, address, failClosed, plainHttp }: RuntimeConfigOptions,
+): RuntimeConfig["files"] {
+  const mirror = `http://${address}`;
+  const registries = [...new Set(fleets.map(({ registry }) => registry))].sort();
+  return registries.map((registry) => {
+    const host = apiHost(registry);
+    const upstream = `${plainHttp(host) ? "http" : "https"}://${host}`;
+    // The [host] table of the mirror stands there twice over: containerd 1.6 ignores a file with a server alone.
+    const lines = failClosed
+      ? [server(mirror), ...hostTable(mirror, true), ...hostTable(upstream, false)]
+      : [server(upstream), ...hostTable(mirror, true)];
+    return { path: `${folder}/${registry}/hosts.toml`, content: `${lines.join("\n")}\n` };
+  });
+}
+
+const server = (address: string): string => `server = "${address}"`;
+
+/** Who may resolve is asked for tags; content by digest, which is checked, comes from any of them. */
+function hostTable(address: string, resolves: boolean): string[] {
+  return ["", `[host."${address}"]`, `  capabilities = ["pull"${resolves ? ', "resolve"' : ""}]`];
+}
+
+/** A file of its own, whose tables are added to those of registries.conf (containers-registries.conf.d(5)). */
+function registriesConf({
+  fleets,
+  address,
+  failClosed,
+  plainHttp,
+}: RuntimeConfigOptions): RuntimeConfig["files"][number] {
+  const names = new Map(fleets.map((fleet) => [`${fleet.registry}/${fleet.repository}`, fleet]));
+  const tables = [...names].sort().map(([name, { registry, repository }]) => {
+    const mirror = [`location = "${address}/${repository}"`, "insecure = true"];
+    const upstream = [`location = "${name}"`, ...(plainHttp(apiHost(registry)) ? ["insecure = true"] : [])];
+    const [first, second, kind] = failClosed
+      ? [mirror, upstream, "digest-only"]
+      : [upstream, mirror, "tag-only"];
+    return [
+      "[[registry]]",
+      `prefix = "${name}"`,
+      ...first,
+      "",
+      "[[registry.mirror]]",
+      ...second,
+      `pull-from-mirror = "${kind}"`,
+      "",
+    ].join("\n");
+  });
+  return { path: "/etc/containers/registries.conf.d/50-imgmatch.conf", content: tables.join("\n") };
+}
