@@ -90,10 +90,9 @@ export const serve: Define = (command, run) =>
         .default("off"),
     )
     .addOption(
-      new Option(
-        "--print-config <runtime>",
-        "print what a container runtime is to be given, and end",
-      ).choices(["containerd", "docker", "podman", "crio"]),
+      command
+        .createOption("--print-config <runtime>", "print what a container runtime is to be given, and end")
+        .choices(["containerd", "docker", "podman", "crio"]),
     )
     .action(run(async () => (await import("../serve.ts")).serve));
 
