@@ -21,10 +21,10 @@ import { type FleetRows, fleetRows } from "./image-rows.ts";
 import { pciRowsOf } from "./pci-ids.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
 import { driverFunctions, driverMain, noTegra, tegraFunctions } from "./program-driver.ts";
-import { judgeFunctions, judgeMain, runtimeFunctions } from "./program-judge.ts";
+import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
 import { shellFacts, shellHead, shellStart } from "./program-shell.ts";
 import { smiFunctions } from "./program-smi.ts";
-import { compact } from "./program-text.ts";
+import { compact, shrinkAwk } from "./program-text.ts";
 import { visibleFunctions } from "./program-visible.ts";
 import { brandSteps } from "./require-tables.ts";
 import { requireSafeText } from "./safe-text.ts";
@@ -121,7 +121,7 @@ function heading(
 function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): string {
   const arm = fleet.architectures.has("arm64");
   const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
-  const text = compact(
+  const text = shrinkAwk(
     [
       `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(pins.cuda?.text === "none")}; runtime = 4; branches = "${branches()}" }`,
       readRows,
@@ -133,7 +133,9 @@ function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): 
       visibleFunctions,
       nameFunctions(fleet),
       judgeFunctions,
-      ...(fleet.needsBrand ? [runtimeFunctions] : ["function readruntime() { }"]),
+      ...(fleet.needsBrand
+        ? [requireFunctions, runtimeFunctions]
+        : ["function required(list, g) { return 1 }", "function readruntime() { }"]),
       judgeMain.replace("CPU_PARTS", () => parts.map(([, part]) => part).join("\n")),
     ].join("\n"),
   );
@@ -142,7 +144,8 @@ function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): 
 }
 
 const readRows = String.raw`
-  $1 == "I" { n++; plat[n] = $2; set[n] = $3; ker[n] = $4; req[n] = $5; rank[n] = $6; tag[n] = $7; dig[n] = $8; next }
+  NF == 3 && $1 ~ /^[0-9]/ { n++; plat[n] = plat_; set[n] = set_; ker[n] = ker_; req[n] = req_; rank[n] = rank_ $1; tag[n] = $2; dig[n] = $3; next }
+  $1 == "I" { plat_ = $2; set_ = $3; ker_ = $4; req_ = $5; rank_ = $6 }
   $1 == "G" { reqs++; codes[reqs] = $2; table[reqs] = $3; cell[reqs, "linux"] = $4; cell[reqs, "wsl"] = $5; cell[reqs, "l4t"] = $6 }
   $1 == "K" { code[++kn] = $2 }
   $1 == "Q" { asked[++qn] = $2 }

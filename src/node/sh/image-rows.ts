@@ -25,7 +25,7 @@ export interface FleetRows {
 
 /**
  * The rows of the images that a host may get: built, and as the pins ask. An image has a row for each part of its march that it
- * may count as built for; the rank of the largest that the host has is the best.
+ * may count as built for; the rank of the largest that the host has is the best. What images share stands in a row before them.
  */
 export function fleetRows(
   images: readonly (readonly [string, LockedImage])[],
@@ -37,21 +37,26 @@ export function fleetRows(
   const order = compileOrder(offers, prefer);
   const sets = compileFeatureSets(offers.map(({ features }) => features));
   const gpus = createInterner();
-  const rows = offers.map((offer) => {
+  const groups = new Map<string, string[]>();
+  for (const offer of offers) {
     const { image, features } = offer;
     const { requires, tag, digest } = image;
     const cuda = requires.cuda === null ? "-" : gpus.numberOf(JSON.stringify(gpuPart(requires.cuda)));
-    return [
+    const ranks = order.ranks(offer).split("/");
+    const last = ranks.pop();
+    const group = [
       "I",
       normalizePlatform(image.platform),
       sets.numberOf(features),
       kernelOf(requires.kernel),
       cuda,
-      order.ranks(offer),
-      tag,
-      digest?.slice("sha256:".length),
+      ranks.map((rank) => `${rank}/`).join(""),
     ].join(" ");
-  });
+    const rows = groups.get(group) ?? [];
+    groups.set(group, rows);
+    rows.push(`${last} ${tag} ${digest?.slice("sha256:".length)}`);
+  }
+  const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = gpus.texts().map((text) => JSON.parse(text) as CudaRequirement);
   return {
     rows: [...rows, ...gpuRows(requirements), ...sets.rows.map((row) => `C ${row}`)],

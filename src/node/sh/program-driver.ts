@@ -4,6 +4,8 @@ import { libraryFolders } from "../../host/driver-library.ts";
 import { tegraChips } from "../../host/tegra.ts";
 import { wslLibraries } from "../../host/wsl.ts";
 
+const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");
+
 export const driverFunctions = String.raw`
   # The text of a file; 0 where it cannot be read. What exists and cannot be read is denied.
   function slurp(p,  f, l, r) {
@@ -115,7 +117,7 @@ export const driverFunctions = String.raw`
   # The library on disk that no loaded module fits.
   function mismatch(  c, l, i, k, s, first) {
     if (module == "") return
-    c = "cd \"$IMGMATCH_ROOT/\" && ls -ld ${libraries()} 2>/dev/null"
+    c = "cd \"$IMGMATCH_ROOT/\" && for d in ${folders}; do set -- \"$@\" $d/libnvidia-ml.so.1 $d/libcuda.so.1; done && ls -ld \"$@\" 2>/dev/null"
     while ((c | getline l) > 0) if ((i = index(l, " -> "))) {
       s = substr(l, i + 4)
       sub(/^.*\//, "", s)
@@ -129,12 +131,6 @@ export const driverFunctions = String.raw`
     if (first != "" && first != "same") broken("HOST_DRIVER_LIBRARY_MISMATCH", "kernel module " module " and driver library " first)
   }
 `;
-
-function libraries(): string {
-  return libraryFolders
-    .flatMap((folder) => ["libnvidia-ml.so.1", "libcuda.so.1"].map((name) => `${folder.slice(1)}/${name}`))
-    .join(" ");
-}
 
 /** Jetson: only in scripts for a fleet that has Arm images. */
 export const tegraFunctions = String.raw`

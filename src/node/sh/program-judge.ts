@@ -72,20 +72,6 @@ export const judgeFunctions = String.raw`
     if (e + 0) for (j = 0; j < V; j++) if (!required(asked[e + 0], seenby[j])) return why(9, "NVIDIA_REQUIRE_UNSATISFIED", "this host has " facts())
     return 1
   }
-  function required(list, g,  a, k, i, b, p) {
-    b = brand[g]
-    if (b == "" && scale == "linux") b = brandstep(class[g])
-    if (b == "") b = "-"
-    k = split(list, a, ",")
-    for (i = 1; i <= k; i++) { p = index(a[i], ":"); if (substr(a[i], 1, p - 1) == b) return look(upto(substr(a[i], p + 1), "/", cc[g] + 0)) == "+" }
-    return 0
-  }
-  function brandstep(c,  i, a, b, n) {
-    n = drv
-    sub(/\..*/, "", n)
-    for (i = 1; i <= bn; i++) { split(bstep[i], a); if (a[2] == c && a[3] + 0 <= n + 0) b = a[4] == "-" ? "" : a[4] }
-    return b
-  }
   function dotted(c) { return c == "" ? "unknown" : substr(c, 1, length(c) - 1) "." substr(c, length(c)) }
   function key(i,  k, m, s, a, r, t) {
     k = split(steps, m)
@@ -117,6 +103,24 @@ export const judgeFunctions = String.raw`
     if (k && !wide) { sub(/amd64$/, "386", host); sub(/arm64$/, "arm", host) }
   }
   function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }
+`;
+
+/** What an expression of `NVIDIA_REQUIRE_CUDA` asks of a GPU. */
+export const requireFunctions = String.raw`
+  function required(list, g,  a, k, i, b, p) {
+    b = brand[g]
+    if (b == "" && scale == "linux") b = brandstep(class[g])
+    if (b == "") b = "-"
+    k = split(list, a, ",")
+    for (i = 1; i <= k; i++) { p = index(a[i], ":"); if (substr(a[i], 1, p - 1) == b) return look(upto(substr(a[i], p + 1), "/", cc[g] + 0)) == "+" }
+    return 0
+  }
+  function brandstep(c,  i, a, b, n) {
+    n = drv
+    sub(/\..*/, "", n)
+    for (i = 1; i <= bn; i++) { split(bstep[i], a); if (a[2] == c && a[3] + 0 <= n + 0) b = a[4] == "-" ? "" : a[4] }
+    return b
+  }
 `;
 
 /** How containers get the GPU, as `host/container-runtime.ts` reads it: 1 cdi, 2 legacy, 3 none, 4 unknown. */

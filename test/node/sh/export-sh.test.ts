@@ -88,7 +88,7 @@ describe("the text of a script", () => {
 
   test("stays small", async () => {
     const { text } = await exportSh(fleetOf(40), { version: "1.0.0" });
-    expect(text.length).toBeLessThan(40 * 1024);
+    expect(text.length).toBeLessThan(30 * 1024);
   });
 });
 
@@ -102,14 +102,15 @@ function fleetOf(count: number): Lock {
   return lockOf(images);
 }
 
-describe("a fleet of a thousand images", () => {
-  const root = machine("thousand");
+describe("a fleet of 1,500 images", () => {
+  const root = machine("many");
   test("is answered by every shell and awk", {
     ...needs(whyNoDialect(dialects)),
     timeout: 60_000,
   }, async () => {
-    const script = await write("thousand.sh", fleetOf(1000));
-    expect((await exportSh(fleetOf(1000), { version: "1.0.0" })).text.length).toBeGreaterThan(131_072);
+    const script = await write("many.sh", fleetOf(1500));
+    // More than Linux takes as one argument.
+    expect((await exportSh(fleetOf(1500), { version: "1.0.0" })).text.length).toBeGreaterThan(131_072);
     const answers = dialects.map((dialect) => {
       const out = mkdtempSync(join(folder, "out-"));
       return runScripts(out, dialect, [{ script, root, env: {}, smi: null }])[0];

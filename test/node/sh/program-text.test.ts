@@ -1,0 +1,42 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { shrinkAwk } from "../../../src/node/sh/program-text.ts";
+
+describe("shrinkAwk", () => {
+  test.each([
+    [
+      "names, blanks, comments",
+      "function add(list, i) {\n  # why\n  total += list / 2 }",
+      "function b(a,c){d+=a/2}",
+    ],
+    ["no call out of a variable and a parenthesis", 'x = y " " (z)', 'a=b" "(c)'],
+    ["a variable before a parenthesis", "x = y (z)", "a=b (c)"],
+    ["signs that would become others", "x = y - -1 + +z", "a=b- -1+ +c"],
+    [
+      "expressions that hold slashes, quotes and number signs",
+      's ~ /[/"#] a\\/b/ && t',
+      'a~/[/"#] a\\/b/&&b',
+    ],
+    ["strings", 'print "a  # b \\" c"', 'print"a  # b \\" c"'],
+    [
+      "lines that end statements",
+      "BEGIN {\n  a = 1\n\n  # why\n  b = 2; }\nEND { }",
+      "BEGIN{a=1\nb=2}\nEND{}",
+    ],
+    ["words of awk", "k = split(ENVIRON[n], k)", "a=split(ENVIRON[b],a)"],
+  ])("%s", (_, text, shrunk) => {
+    expect(shrinkAwk(text)).toBe(shrunk);
+  });
+
+  test("refuses what is no awk", () => {
+    expect(() => shrinkAwk('x = "open')).toThrow("awk has no word");
+  });
+
+  test("gives a program that answers the same", () => {
+    const program = `function twice(of,  text) { text = of of; return text }
+      BEGIN { for (n = 1; n <= 3; n++) if (n != 2) print twice(n) (n > 1 ? "!" : "") ; else print n / 2; print n - -1 }`;
+    const answer = (text: string) => spawnSync("awk", [text], { encoding: "utf8" }).stdout;
+    expect(answer(shrinkAwk(program))).toBe("11\n1\n33!\n5\n");
+    expect(answer(program)).toBe(answer(shrinkAwk(program)));
+  });
+});
