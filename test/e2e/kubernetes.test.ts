@@ -122,6 +122,11 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       ]);
     });
 
+    it("takes the DaemonSet of docs/node.md, in its own text", async () => {
+      const text = readFileSync("docs/node/daemonset.yaml", "utf8");
+      await taken(parseAllDocuments(text)[0]?.toJS(), text, "application/yaml");
+    });
+
     it("takes every launch", async () => {
       for (const [, object] of launchedObjects()) await taken(object, object);
     });

@@ -28,10 +28,17 @@ export const whyNoSlurm: string | null =
 
 const devices = ["/dev/null", "/dev/zero"] as const;
 
-/** Starts it with a node that has these features and two GPUs that nothing drives. `plugin`: a SPANK plugin with arguments. */
+/**
+ * Starts it with a node that has these features and two GPUs that nothing drives. `plugin`: a SPANK plugin with arguments; `config`:
+ * more lines of slurm.conf.
+ */
 export async function startSlurm(
   features: string,
-  { plugin, path = [] }: { readonly plugin?: string; readonly path?: readonly string[] },
+  {
+    plugin,
+    path = [],
+    config = [],
+  }: { readonly plugin?: string; readonly path?: readonly string[]; readonly config?: readonly string[] },
 ): Promise<RunningSlurm> {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-slurm-"));
   const file = (name: string) => join(folder, name);
@@ -55,6 +62,7 @@ export async function startSlurm(
       `SlurmctldPidFile=${file("run/slurmctld.pid")}`,
       `SlurmdPidFile=${file("run/slurmd.pid")}`,
       ...(plugin === undefined ? [] : [`PlugStackConfig=${file("plugstack.conf")}`]),
+      ...config,
       // Neither cgroups nor accounting: this is about what is accepted, and where it runs.
       "ProctrackType=proctrack/linuxproc",
       "TaskPlugin=task/none",
