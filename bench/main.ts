@@ -12,6 +12,7 @@ import { largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
 import { publishedFleet } from "./published.ts";
+import { nodeScript } from "./node-script.ts";
 import { line, seconds } from "./report.ts";
 import { noOpOfManyCells } from "./scale.ts";
 import { writeFiles } from "./write-files.ts";
@@ -21,6 +22,7 @@ try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
   startOfResolve();
   await probe();
+  await nodeScript(join(folder, "script"));
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);
   await openedImages(folder);
