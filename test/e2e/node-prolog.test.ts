@@ -55,7 +55,7 @@ describe("Slurm with the prologs of docs/node.md", needs(whyNoSlurm), () => {
 
   it("drains a node whose host is broken", async () => {
     writeFileSync(at("etc/fleet.sh"), "echo HOST_BROKEN >&2; exit 4\n");
-    typed("timeout 20 sbatch --wrap=true", slurm.env);
+    typed("timeout 20 sbatch --output=/dev/null --wrap=true", slurm.env);
     const state = () =>
       execFileSync("sinfo", ["--noheader", "--format=%T"], { env: slurm.env, encoding: "utf8" });
     await expect.poll(state, { timeout: 30_000 }).toMatch(/drain/);
