@@ -66,6 +66,7 @@ export const problemCodes = {
   LOCK_SYNTAX: usage,
   LOCK_SCHEMA: usage,
   LOCK_VERSION: usage,
+  LOCK_ADOPTED: usage,
   LOCK_BUSY: failed,
   LOCK_MERGE_CONFLICT: failed,
   // facts of a host

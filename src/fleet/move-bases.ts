@@ -1,6 +1,7 @@
 /** `imgmatch lock --update-bases`: what the next build is to use in place of bases that have moved. */
 
 import { type Problem, throwProblems } from "../errors.ts";
+import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { refuseForeignLock } from "../lock/foreign-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
@@ -29,6 +30,7 @@ export async function moveBases(
 ): Promise<MovedBases> {
   const known = await readLock(lockFile);
   const { repository } = fleet.matrix;
+  refuseAdoptedLock(known, lockFile);
   refuseForeignLock(known, repository, lockFile);
   const { cells } = await planOpenFleet(fleet, { ...options, lock: known });
   const locked = cells.filter((planned) => planned.locked !== null);

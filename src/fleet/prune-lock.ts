@@ -1,5 +1,6 @@
 /** `imgmatch lock --prune`: the lock without what the matrix has no cell for, and what it excludes or holds impossible. */
 
+import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { refuseForeignLock } from "../lock/foreign-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
@@ -9,6 +10,7 @@ import type { Fleet } from "./open-fleet.ts";
 export async function pruneLock({ matrix, cells }: Fleet, lockFile: string): Promise<readonly string[]> {
   const known = await readLock(lockFile);
   const { repository } = matrix;
+  refuseAdoptedLock(known, lockFile);
   refuseForeignLock(known, repository, lockFile);
   const buildable = new Set(cells.filter(({ skipped }) => skipped === null).map(({ cell }) => cell.id));
   const retired = Object.keys(known.images).filter((cell) => !buildable.has(cell));

@@ -2,6 +2,7 @@
 
 import type { BuildSummary } from "../build/fleet-builder.ts";
 import { throwProblems } from "../errors.ts";
+import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { planIndexConflicts } from "../publish/index-conflicts.ts";
@@ -55,6 +56,7 @@ export async function planPublished(
   { lockFile, ...options }: PublishedPlanOptions,
 ): Promise<Plan> {
   const lock = await readLock(lockFile);
+  refuseAdoptedLock(lock, lockFile);
   return planOpenFleet(fleet, { ...options, lock, published: true, findBaseDigest: async () => null });
 }
 

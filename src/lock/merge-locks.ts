@@ -15,7 +15,8 @@ export interface NamedLock {
  * The lock with every image that any of the locks has. `base` is what they all began with: an entry that is still as it
  * stands there says nothing, so that a shard does not contradict the one that built the cell anew.
  *
- * Throws `LOCK_MERGE_CONFLICT`: locks of different repositories, fleets or matrices; two digests for one cell. All at once.
+ * Throws `LOCK_MERGE_CONFLICT`: locks of different repositories, fleets or matrices; two digests for one cell; built and adopted
+ * images. All at once.
  */
 export function mergeLocks(locks: readonly [NamedLock, ...NamedLock[]], base: Lock | null): Lock {
   const before = base !== null && base.repository === locks[0].lock.repository ? base : null;
@@ -39,8 +40,20 @@ export function mergeLocks(locks: readonly [NamedLock, ...NamedLock[]], base: Lo
     if (chosen === null) problems.push(contradiction(cell, claims));
     else merged[cell] = chosen;
   }
+  const { length: all } = Object.keys(merged);
+  const adopted = Object.values(merged).filter((image) => image.adopted !== undefined).length;
+  if (adopted > 0 && adopted < all) problems.push(twoKinds());
   throwProblems(problems);
   return { ...(first?.lock ?? locks[0].lock), images: merged };
+}
+
+function twoKinds(): Problem {
+  return {
+    code: "LOCK_MERGE_CONFLICT",
+    message:
+      "images that imgmatch built and images that others built (imgmatch adopt) do not go into one lock",
+    fix: "leave the adopted ones out: they have a lock of their own",
+  };
 }
 
 interface Claim {

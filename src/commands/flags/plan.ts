@@ -3,6 +3,7 @@
 import { type Problem, throwProblems } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { type FindBaseDigest, planOpenFleet } from "../../fleet/plan-open-fleet.ts";
+import { refuseAdoptedLock } from "../../lock/adopted-lock.ts";
 import { refuseForeignLock } from "../../lock/foreign-lock.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
 import type { Plan } from "../../plan/planned-cell.ts";
@@ -41,6 +42,7 @@ export async function planFor(
 ): Promise<PlannedFleet> {
   const { fleet, only } = await openFleetFor(flags);
   const lock = await readLockIfPresent(lockFileOf(flags));
+  refuseAdoptedLock(lock, lockFileOf(flags));
   if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
   const findBaseDigest = await baseLookup(flags, context, onProblem);
   const plan = await planOpenFleet(fleet, {

@@ -1,0 +1,74 @@
+/** What the commands about a matrix say of a lock that `adopt` wrote. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { runCli } from "../../src/cli.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
+import { makeFolder } from "../support/folders.ts";
+
+const adopted = image({ adopted: { cpu: "estimated" }, builder: "others" });
+const lockFile = "images/imgmatch.lock.json";
+
+function project(images: Parameters<typeof lockOf>[0]): string {
+  const lock = lockOf(images);
+  const cut = lock.repository.lastIndexOf("/");
+  const [registry, name] = [lock.repository.slice(0, cut), lock.repository.slice(cut + 1)];
+  return makeFolder({
+    "matrix.yaml": `name: ${name}\nversion: "1"\nregistry: ${registry}\ntemplate: app.Dockerfile.hbs\naxes:\n  march: [x86-64-v2, x86-64-v3]\n`,
+    "app.Dockerfile.hbs": "FROM registry.example.com/base:1\nRUN cc {{march.flags}} -o /app /app.c\n",
+    [lockFile]: formatLock(lock),
+  });
+}
+
+async function run(folder: string, args: readonly string[]) {
+  const texts = { out: "", err: "" };
+  const exit = await runCli([...args, "--matrix", join(folder, "matrix.yaml")], {
+    out: (text) => {
+      texts.out += text;
+    },
+    err: (text) => {
+      texts.err += text;
+    },
+    env: { HOME: folder },
+    cwd: folder,
+    readStdin: async () => "",
+    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
+    signal: new AbortController().signal,
+    takeSignals: () => {},
+  });
+  return { ...texts, exit };
+}
+
+it.each([
+  ["plan --offline"],
+  ["build --dry-run --offline"],
+  ["build --offline"],
+  ["lock --prune"],
+  ["lock --update-bases"],
+  ["export bake --offline"],
+  ["export github-matrix --offline"],
+])("%s refuses it, and leaves it as it is", async (command) => {
+  const folder = project({ "1.0": adopted });
+  const before = readFileSync(join(folder, lockFile), "utf8");
+  const { err, exit } = await run(folder, command.split(" "));
+  expect(err).toContain("LOCK_ADOPTED: the lock holds 1 image that others built");
+  expect(err).toContain("fix: name a lock of its own for the matrix with --lock");
+  expect(exit).toBe(2);
+  expect(readFileSync(join(folder, lockFile), "utf8")).toBe(before);
+});
+
+it("publish refuses one in which both stand", async () => {
+  const { err, exit } = await run(project({ "1.0": adopted, other: image() }), ["publish"]);
+  expect(err).toContain("LOCK_ADOPTED");
+  expect(exit).toBe(2);
+});
+
+it("lock merge refuses to make one in which both stand", async () => {
+  const folder = project({ built: image() });
+  const theirs = makeFolder({ "adopted.json": formatLock(lockOf({ "1.0": adopted })) });
+  const { err, exit } = await run(folder, ["lock", "merge", join(theirs, "adopted.json")]);
+  expect(err).toContain("LOCK_MERGE_CONFLICT: images that imgmatch built and images that others built");
+  expect(exit).toBe(1);
+});
