@@ -1,0 +1,14 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { needs } from "../../support/needs.ts";
+import { which } from "../sh/support/dialects.ts";
+
+const file = "docs/node/imgmatch-mirror.service";
+const whyNoSystemd =
+  which("systemd-analyze") === null ? "no systemd-analyze (apt-get install systemd)" : null;
+
+test(`${file} is a unit that systemd takes`, needs(whyNoSystemd), () => {
+  const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
+  expect(stderr.split("\n").filter((line) => line.includes("imgmatch"))).toEqual([]);
+  expect(status).toBe(0);
+});
