@@ -81,9 +81,9 @@ describe(
     });
 
     async function publish(version: string, cuda: string): Promise<void> {
-      project.matrix(`base: scratch\naxes:\n  cuda: ${cuda}\n  compute: ['8.0']\n  march: [${levels}]`, {
-        version,
-      });
+      // Busybox alone has no GPU code, and nothing of the levels: what is declared is to be looked at here.
+      const axes = `  cuda: ${cuda}\n  compute: ['8.0']\n  march: [${levels}]`;
+      project.matrix(`base: scratch\nmeasure: false\naxes:\n${axes}`, { version });
       for (const command of [["build", "--push"], ["publish"]]) {
         const ran = await project.run(...command);
         expect(ran, ran.stderr).toMatchObject({ status: 0 });
