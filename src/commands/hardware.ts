@@ -1,6 +1,6 @@
 /** `imgmatch hardware [cuda|gpu|cpu] [name]`: what the tables say, which is what every check goes by. */
 
-import { assertNever, type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
+import { assertNever, type ExitCode, exitCodes, type ImgmatchError, usageError } from "../errors.ts";
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { marchNames } from "../hardware/cpu-marches.ts";
 import { cudaToolkits } from "../hardware/cuda-toolkits.ts";

@@ -1,13 +1,6 @@
 /** `imgmatch plan`: what would happen to each cell. Changes nothing. */
 
-import {
-  type ExitCode,
-  exitCodes,
-  ImgmatchError,
-  type Problem,
-  problemCodes,
-  usageError,
-} from "../errors.ts";
+import { type ExitCode, exitCodes, type Problem, problemCodes, usageError } from "../errors.ts";
 import type { FindBaseDigest } from "../fleet/plan-open-fleet.ts";
 import type { RemotePlan } from "../fleet/plan-remote.ts";
 import { explainInputs } from "../plan/changes.ts";

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 import { describe, expect, it } from "vitest";
 import { parseDockerfile } from "../../src/render/instructions.ts";
 import { writtenSecrets } from "../../src/render/written-secrets.ts";

@@ -1,7 +1,7 @@
 /** An option that takes one value may stand once: of two, commander would take the last without a word. */
 
 import type { Command, Option } from "commander";
-import { ImgmatchError, usageError } from "../../errors.ts";
+import { type ImgmatchError, usageError } from "../../errors.ts";
 
 /** For a command and those below it. Options that collect their values, and those without one, may stand as often as they like. */
 export function refuseRepeats(command: Command): void {
