@@ -3,10 +3,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { runCli } from "../../src/cli.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
+import { runInProcess } from "../support/run-cli.ts";
 
 const adopted = image({ adopted: { cpu: "estimated" }, builder: "others" });
 const lockFile = "images/imgmatch.lock.json";
@@ -23,22 +23,10 @@ function project(images: Parameters<typeof lockOf>[0]): string {
 }
 
 async function run(folder: string, args: readonly string[]) {
-  const texts = { out: "", err: "" };
-  const exit = await runCli([...args, "--matrix", join(folder, "matrix.yaml")], {
-    out: (text) => {
-      texts.out += text;
-    },
-    err: (text) => {
-      texts.err += text;
-    },
+  return runInProcess([...args, "--matrix", join(folder, "matrix.yaml")], {
     env: { HOME: folder },
     cwd: folder,
-    readStdin: async () => "",
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
   });
-  return { ...texts, exit };
 }
 
 it.each([

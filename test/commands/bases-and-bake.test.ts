@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runCli } from "../../src/cli.ts";
 import { startFaultServer } from "../registry/support/fault-server.ts";
 import { makeFolder } from "../support/folders.ts";
+import { runInProcess } from "../support/run-cli.ts";
 
 const digest = `sha256:${"b".repeat(64)}`;
 
@@ -16,22 +16,10 @@ function project(base: string): string {
 }
 
 async function run(folder: string, ...args: readonly string[]) {
-  const texts = { out: "", err: "" };
-  const exit = await runCli([...args, "--matrix", join(folder, "matrix.yaml")], {
-    out: (text) => {
-      texts.out += text;
-    },
-    err: (text) => {
-      texts.err += text;
-    },
+  return runInProcess([...args, "--matrix", join(folder, "matrix.yaml")], {
     env: { HOME: folder },
     cwd: folder,
-    readStdin: async () => "",
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
   });
-  return { ...texts, exit };
 }
 
 describe("a base image that does not exist", () => {

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { runCli } from "../../src/cli.ts";
 import { formatHostFacts } from "../../src/host/format-facts.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
@@ -9,6 +8,7 @@ import { manifestOf } from "../registry/support/manifests.ts";
 import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
 import { cuda, requirement } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
+import { runInProcess } from "../support/run-cli.ts";
 
 const label = "dev.imgmatch.requires";
 let folder = "";
@@ -88,23 +88,7 @@ async function check(...args: readonly string[]) {
 }
 
 async function run(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
-  let out = "";
-  let err = "";
-  const exit = await runCli(["check", ...args], {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    env: { HOME: folder, ...env },
-    cwd: folder,
-    readStdin: async () => "",
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
-  });
-  return { out, err, exit };
+  return runInProcess(["check", ...args], { env: { HOME: folder, ...env }, cwd: folder });
 }
 
 describe("imgmatch check", () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { runCli } from "../../src/cli.ts";
 import { gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
 import { makeLayout } from "../inspect/support/make-layout.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+import { runInProcess } from "../support/run-cli.ts";
 
 const zstd = { flags: 0x8011, compressedSize: 9 };
 const files = [
@@ -30,24 +30,16 @@ beforeAll(() => {
 });
 
 async function run(args: readonly string[], animated = false) {
-  let [out, err] = ["", ""];
-  const status = await runCli(["inspect", folder, "--no-cache", "--platform", "linux/amd64", ...args], {
-    out: (text) => (out += text),
-    err: (text) => (err += text),
-    env: {},
+  return runInProcess(["inspect", folder, "--no-cache", "--platform", "linux/amd64", ...args], {
     cwd: "/",
-    readStdin: async () => "",
     terminal: { animated, interactive: false, columns: 200, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
   });
-  return { status, out, err };
 }
 
 describe("imgmatch inspect", () => {
   it("says for people what is in an image and what it needs", async () => {
-    const { status, out, err } = await run([]);
-    expect({ status, err }).toEqual({ status: 0, err: "" });
+    const { exit, out, err } = await run([]);
+    expect({ exit, err }).toEqual({ exit: 0, err: "" });
     const text = out.replace(/sha256:[0-9a-f]{64}/, "sha256:…").replaceAll(folder, "IMAGE");
     expect(text).toMatchInlineSnapshot(`
       "IMAGE

@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { connectDocker } from "../../src/docker/api.ts";
-import { runCli } from "../../src/cli.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { probeHost } from "../../src/host/probe.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
+import { runInProcess } from "../support/run-cli.ts";
 
 const stack = inject("stack");
 const env = stack.available ? stack.engineEnv : {};
@@ -64,22 +64,6 @@ describe("check and doctor with a real engine", needs(stack.available ? null : s
   }
 
   async function run(...args: readonly string[]) {
-    let out = "";
-    let err = "";
-    const exit = await runCli(args, {
-      out: (text) => {
-        out += text;
-      },
-      err: (text) => {
-        err += text;
-      },
-      env: { ...process.env, ...env, HOME: makeFolder({}) },
-      cwd: process.cwd(),
-      readStdin: async () => "",
-      terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-      signal: new AbortController().signal,
-      takeSignals: () => {},
-    });
-    return { out, err, exit };
+    return runInProcess(args, { env: { ...process.env, ...env, HOME: makeFolder({}) } });
   }
 });

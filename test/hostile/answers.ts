@@ -8,12 +8,12 @@ import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { runCli } from "../../src/cli.ts";
 import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
 import { annotations, readableFormats } from "../../src/registry/fleet-index.ts";
+import { runInProcess } from "../support/run-cli.ts";
 import type { Attack } from "./attacks.ts";
 import { mutateJson, mutateText, pick, type Random, smuggle } from "./mutate.ts";
 
@@ -102,21 +102,10 @@ const questions: readonly Command[] = [
 
 /** Runs one command, and throws what it refused with, an Error when it is our fault. */
 async function answer([args, grammar]: Command, more: readonly string[], stdin = ""): Promise<void> {
-  let out = "";
-  let err = "";
-  const exit = await runCli([...args, ...more], {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
+  const { exit, out, err } = await runInProcess([...args, ...more], {
     env: { HOME: folder, DOCKER_CONFIG: folder, DOCKER_HOST: "unix:///nowhere/docker.sock" },
     cwd: folder,
     readStdin: async () => stdin,
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
   });
   const said = `${[...args, ...more].join(" ")} (exit ${exit}): ${JSON.stringify(out.slice(0, 2000))} ${JSON.stringify(err.slice(0, 1000))}`;
   if (err.includes("This is a bug in imgmatch")) throw new Error(said);

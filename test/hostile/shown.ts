@@ -1,12 +1,12 @@
 /** The program in this process, and whether what it prints could do more to a terminal than show words. */
 
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { runCli } from "../../src/cli.ts";
 import type { CommandContext } from "../../src/commands/context.ts";
 import { isPrintable } from "../../src/input/printable.ts";
+import { runInProcess } from "../support/run-cli.ts";
 
 /** Begins a line where a line break from outside comes through. */
 export const forged = "FORGED";
@@ -15,6 +15,7 @@ export const forged = "FORGED";
 export const nasty = `\u001b]0;x\u0007\r\u009b2J\u202e\u2066\u200f\u200b\u2028\u0000\n${forged}`;
 
 export const folder = mkdtempSync(join(tmpdir(), "imgmatch-hostile-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 export interface Shown {
   readonly out: string;
@@ -25,24 +26,8 @@ export async function shown(
   args: readonly string[],
   { env, ...more }: Partial<CommandContext> = {},
 ): Promise<Shown> {
-  let out = "";
-  let err = "";
-  await runCli(args, {
-    out: (part) => {
-      out += part;
-    },
-    err: (part) => {
-      err += part;
-    },
-    env: { DOCKER_CONFIG: folder, HOME: folder, DOCKER_HOST: "unix:///nowhere/docker.sock", ...env },
-    cwd: folder,
-    readStdin: async () => "",
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
-    signal: new AbortController().signal,
-    takeSignals: () => {},
-    ...more,
-  });
-  return { out, err };
+  const home = { DOCKER_CONFIG: folder, HOME: folder, DOCKER_HOST: "unix:///nowhere/docker.sock" };
+  return runInProcess(args, { cwd: folder, ...more, env: { ...home, ...env } });
 }
 
 export function file(name: string, text: string): string {

@@ -1,0 +1,35 @@
+/** `imgmatch` in this process: the arguments of a command line → its exit code and what it prints. */
+
+import type { CommandContext } from "../../src/commands/context.ts";
+import { runCli } from "../../src/cli.ts";
+
+export interface Ran {
+  readonly exit: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** As in a pipe of 80 columns with nothing on standard input; by default without an environment, in the current folder. */
+export async function runInProcess(
+  args: readonly string[],
+  context: Partial<CommandContext> = {},
+): Promise<Ran> {
+  let out = "";
+  let err = "";
+  const exit = await runCli(args, {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    env: {},
+    cwd: process.cwd(),
+    readStdin: async () => "",
+    terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
+    signal: new AbortController().signal,
+    takeSignals: () => {},
+    ...context,
+  });
+  return { exit, out, err };
+}
