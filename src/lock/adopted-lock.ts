@@ -3,6 +3,12 @@
 import { ImgmatchError } from "../errors.ts";
 import type { Lock } from "./lock.ts";
 
+/** Whether all images of a lock were built by others. */
+export function isAdopted({ images }: Pick<Lock, "images">): boolean {
+  const all = Object.values(images);
+  return all.length > 0 && all.every(({ adopted }) => adopted !== undefined);
+}
+
 /**
  * Throws `LOCK_ADOPTED` for a lock with adopted images: to a matrix each of them would be retired, and a prune would drop what
  * machines resolve to.

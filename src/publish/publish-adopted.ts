@@ -9,12 +9,6 @@ import { type IndexedImage, indexedImage } from "../registry/fleet-index.ts";
 import { publishIndex } from "./publish-index.ts";
 import type { PlanIndex, PlanIndexOptions } from "./publish-plan-index.ts";
 
-/** Whether all images of a lock were built by others. */
-export function isAdopted({ images }: Lock): boolean {
-  const all = Object.values(images);
-  return all.length > 0 && all.every(({ adopted }) => adopted !== undefined);
-}
-
 /** Throws as `publishPlanIndex` does. */
 export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Promise<PlanIndex> {
   const { name, version, prefer = [] } = lock;

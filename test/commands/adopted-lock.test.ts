@@ -60,3 +60,21 @@ it("lock merge refuses to make one in which both stand", async () => {
   expect(err).toContain("LOCK_MERGE_CONFLICT: images that imgmatch built and images that others built");
   expect(exit).toBe(1);
 });
+
+it("lock rm drops rows of it, and sends nobody to a build", async () => {
+  const folder = project({ "1.0": adopted, "2.0": adopted });
+  const unknown = await run(folder, ["lock", "rm", "3.0"]);
+  expect(unknown.err).toContain('CELL_NOT_FOUND: the lock has no cell "3.0"');
+  expect(unknown.err).toContain("fix: its cells are 1.0, 2.0");
+  const some = await run(folder, ["lock", "rm", "1.0"]);
+  expect(some.err).toBe(
+    "1 image removed from the lock; next: imgmatch publish --replace-index, where its index is published\n",
+  );
+  const last = await run(folder, ["lock", "rm", "2.0"]);
+  expect(last.err).toBe("1 image removed from the lock; next: imgmatch adopt, as it is empty now\n");
+});
+
+it("lock rm of images that a matrix makes sends to the build", async () => {
+  const { err } = await run(project({ built: image() }), ["lock", "rm", "built"]);
+  expect(err).toBe("1 image removed from the lock; next: imgmatch build --push\n");
+});

@@ -1,6 +1,7 @@
 /** `imgmatch publish`: pushes what was built and not pushed, then writes the version's index. Builds nothing new. */
 
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { isAdopted } from "../../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
 import type { CommandContext } from "../context.ts";
 import { lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
@@ -9,9 +10,9 @@ import { registryFor } from "../flags/registry.ts";
 import { type BuildFlags, exitCodeOf, runBuild } from "./run-builder.ts";
 
 export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
-  const { isAdopted, publishAdopted } = await import("../../publish/publish-adopted.ts");
   const lock = await readLockIfPresent(lockFileOf(flags));
   if (lock !== null && isAdopted(lock)) {
+    const { publishAdopted } = await import("../../publish/publish-adopted.ts");
     const registry = await registryFor(flags, { env: context.env });
     context.takeSignals("finish");
     const { replaceIndex: replace = false } = flags;
