@@ -20,6 +20,7 @@ import {
 import { fieldsOf, placeOfLine, readJson } from "../input/json.ts";
 import { inputLimits, requireSize } from "../input/limits.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
+import { isMediaType } from "../oci/media-types.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
 import {
   type Lock,
@@ -94,7 +95,9 @@ const bases = list(shape<LockedBase>({ ref: someText, digest }));
 const image: Check<LockedImage> = shape({
   ...choosing,
   digest: orNull(digest),
-  manifest: ifPresent(shape<LockedManifest>({ mediaType: someText, size: wholeNumber })),
+  manifest: ifPresent(
+    shape<LockedManifest>({ mediaType: text({ test: isMediaType }, "a media type"), size: wholeNumber }),
+  ),
   bases,
   nextBases: ifPresent(bases),
   inputs: ifPresent(

@@ -3,8 +3,8 @@
 import { ImgmatchError, InternalError } from "../errors.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
-import { isRecord, parseJson, text } from "../input/json.ts";
-import { acceptedTypes } from "../oci/media-types.ts";
+import { isRecord, parseJson } from "../input/json.ts";
+import { acceptedTypes, isMediaType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./endpoint.ts";
@@ -58,8 +58,8 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     else if (isDigest(promised)) checkEqual(request, promised, digest);
     const json = parseJson(bytes);
     if (!isRecord(json)) throw malformed(request, `the manifest is not JSON (${bytes.byteLength} bytes)`);
-    const mediaType = mediaTypeOf(response) ?? text(json.mediaType);
-    if (mediaType === null) throw malformed(request, "the manifest has no media type");
+    const mediaType = mediaTypeOf(response) ?? json.mediaType;
+    if (!isMediaType(mediaType)) throw malformed(request, "the manifest has no media type");
     return { digest, mediaType, size: bytes.byteLength, bytes };
   }
 
@@ -138,7 +138,7 @@ function descriptorOf(manifest: Manifest | null): ManifestDescriptor | null {
 /** null for the types that servers give to any file. */
 function mediaTypeOf({ headers }: HttpResponse): string | null {
   const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
-  return mediaType.startsWith("application/vnd.") ? mediaType : null;
+  return mediaType.startsWith("application/vnd.") && isMediaType(mediaType) ? mediaType : null;
 }
 
 function checkEqual(request: HttpRequest, expected: Digest, actual: Digest): void {

@@ -17,7 +17,7 @@ import {
   readableFormats,
 } from "./fleet-index.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../input/json.ts";
-import { isIndexType } from "../oci/media-types.ts";
+import { isIndexType, isMediaType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 
 /** An index with its parts, as the registry has them. */
@@ -168,9 +168,8 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
 
 function descriptorOf(item: unknown): Descriptor | null {
   const { mediaType, digest, size } = fieldsOf(item);
-  return typeof mediaType === "string" && isDigest(digest) && typeof size === "number"
-    ? { mediaType, digest, size }
-    : null;
+  const isSize = typeof size === "number" && Number.isSafeInteger(size) && size >= 0;
+  return isMediaType(mediaType) && isDigest(digest) && isSize ? { mediaType, digest, size } : null;
 }
 
 /** null for what is no index of a fleet, of whatever format. */

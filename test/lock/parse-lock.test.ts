@@ -133,6 +133,11 @@ describe("a lock that is no lock", () => {
         ["axes", { cuda: 12 }, '.axes["cuda"]: expected a text that is not empty, found number 12'],
         ["platform", "linux", '.platform: expected a platform, found text "linux"'],
         ["tag", "a tag", '.tag: expected a tag, found text "a tag"'],
+        [
+          "manifest",
+          { mediaType: "a/b\r\nx: y", size: 1 },
+          '.manifest.mediaType: expected a media type, found text "a/b\\r\\nx: y"',
+        ],
         ["inputDigest", null, ".inputDigest: expected a digest, found null"],
         ["digest", "sha256:XYZ", '.digest: expected a digest, found text "sha256:XYZ"'],
         ["digest", undefined, ".digest: expected a digest, found nothing"],

@@ -74,6 +74,22 @@ describe("readManifest", () => {
   });
 });
 
+describe("the media type of a manifest", () => {
+  test.each([
+    ["in its text", { "content-type": "application/json" }],
+    ["in the answer's head", { "content-type": "application/vnd.x\u00e9" }],
+  ])("is no other text, %s", async (_, headers) => {
+    const server = await startFaultServer(
+      serveManifest(manifestOf({ mediaType: "application/vnd.x\r\nx: y" }), headers),
+    );
+    for (const ask of ["findManifest", "readManifest"] as const)
+      await expect(quickClient()[ask](app(server.host))).rejects.toMatchObject({
+        code: "REGISTRY_FAILED",
+        message: expect.stringContaining("the manifest has no media type"),
+      });
+  });
+});
+
 describe("readBlob", () => {
   test("other bytes than the digest", async () => {
     const server = await startFaultServer(status(200, {}, "damaged"));

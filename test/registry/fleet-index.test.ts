@@ -160,6 +160,8 @@ describe("what is not the index of a fleet", () => {
   it.each<[string, (json: ReturnType<typeof valid>) => void]>([
     ["an index of somebody else", (json) => delete json.annotations],
     ["an image's digest that is none", (json) => (json.manifests[0].digest = "sha256:1")],
+    ["a media type that is two lines", (json) => (json.manifests[0].mediaType = "a/b\r\nx: y")],
+    ["a size that is none", (json) => (json.manifests[0].size = -1)],
     [
       "a requirement that is not JSON",
       (json) => (json.manifests[0].annotations["dev.imgmatch.requires"] = "{"),

@@ -236,6 +236,20 @@ describe("The mirror of a published fleet", () => {
   });
 });
 
+describe("A manifest whose media type would be two lines of an answer", () => {
+  it("is none, and the mirror goes on", async () => {
+    const registry = createMemoryRegistry();
+    await publish(registry, "1.0.0");
+    const { server, state, reference } = await serveRegistry(registry);
+    state.before = (_, response) =>
+      void response.writeHead(200).end(JSON.stringify({ mediaType: "a/b\r\nx: y" }));
+    const { port } = await start({ references: [reference("1.0.0")], failClosed: true });
+    const passedOn = await ask(port, `/v2/team/other/manifests/1?ns=${server.host}`);
+    expect([passedOn.status, errorOf(passedOn).code]).toEqual([503, "UNAVAILABLE"]);
+    expect((await ask(port, "/healthz")).status).toBe(200);
+  });
+});
+
 describe("A private fleet", () => {
   it("is the registry's to grant: its challenge is passed on, and what the runtime sends is passed to it", async () => {
     const registry = createMemoryRegistry();
