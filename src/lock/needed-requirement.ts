@@ -14,10 +14,10 @@ const needed = new WeakMap<Declared, Requirement>();
  * the toolkit's own libraries ask for whatever the code was compiled with. Features of every CPU of the architecture stay.
  */
 export function neededRequirement(image: Declared): Requirement {
-  const unused = unusedFeatures(image);
-  if (unused.length === 0) return image.requires;
   const known = needed.get(image);
   if (known !== undefined) return known;
+  const unused = unusedFeatures(image);
+  if (unused.length === 0) return image.requires;
   const { cpu } = image.requires;
   const gone = new Set(unused);
   const requires = {

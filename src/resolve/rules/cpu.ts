@@ -12,15 +12,14 @@ import type { Misfit } from "../verdict.ts";
 export function checkCpu(
   { march, features }: CpuRequirement,
   host: HostView,
-  measured: string | null = null,
+  measured: () => string | null = () => null,
 ): Misfit | null {
-  const what = measured ?? march;
   const present = host.features;
   if (features.length === 0) return null;
   if (present === null) {
     return misfit(
       "CPU_FEATURES_MISSING",
-      `needs ${features.length} CPU features (${what}), this host's CPU features are unknown`,
+      `needs ${features.length} CPU features (${measured() ?? march}), this host's CPU features are unknown`,
       "run imgmatch probe on the host itself, where the system tells them",
     );
   }
@@ -36,7 +35,7 @@ export function checkCpu(
   );
   return misfit(
     "CPU_FEATURES_MISSING",
-    `needs ${listSome(missing)} (${what}), ${describeLack(missing, hidden, open)}`,
+    `needs ${listSome(missing)} (${measured() ?? march}), ${describeLack(missing, hidden, open)}`,
     open.length === missing.length
       ? "run imgmatch probe on the host itself, where the kernel tells them"
       : [
