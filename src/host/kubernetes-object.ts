@@ -19,10 +19,26 @@ export interface KubernetesNode {
  * Throws `FACTS_SCHEMA` for a list of none or many nodes, and for a Node without labels.
  */
 export function readKubernetesNode(value: unknown, file: string): KubernetesNode | null {
+  if (isList(value)) return readNode(onlyItem(value.items, file), file);
+  return readKubernetesNodes(value, file)?.[0] ?? null;
+}
+
+/** The same for any number of them. Throws `FACTS_SCHEMA` for a list of anything but nodes, and of none. */
+export function readKubernetesNodes(value: unknown, file: string): readonly KubernetesNode[] | null {
+  if (isList(value)) {
+    const items = Array.isArray(value.items) ? value.items : [];
+    const other = items.findIndex((item) => !isRecord(item) || item.kind !== "Node");
+    if (other >= 0) throw refuse(`items[${other}] is no Node`, file);
+    if (items.length === 0) throw refuse("a list of no nodes", file);
+    return items.filter(isRecord).map((item) => readNode(item, file));
+  }
   if (!isRecord(value)) return null;
-  if (value.kind === "Node") return readNode(value, file);
-  if (value.kind === "List" || value.kind === "NodeList") return readNode(onlyItem(value.items, file), file);
-  return isLabels(value) ? { name: null, labels: value, info: {}, gpuCapacity: null } : null;
+  if (value.kind === "Node") return [readNode(value, file)];
+  return isLabels(value) ? [{ name: null, labels: value, info: {}, gpuCapacity: null }] : null;
+}
+
+function isList(value: unknown): value is Readonly<Record<string, unknown>> {
+  return isRecord(value) && (value.kind === "List" || value.kind === "NodeList");
 }
 
 function readNode(node: Readonly<Record<string, unknown>>, file: string): KubernetesNode {

@@ -1,6 +1,6 @@
 /** Host facts from a file or from standard input, checked by hand. */
 
-import { ImgmatchError, type ProblemCode, problemCodes } from "../errors.ts";
+import { ImgmatchError, type Place, type ProblemCode, problemCodes } from "../errors.ts";
 import {
   anyObject,
   anyText,
@@ -42,15 +42,19 @@ import { unknownUse } from "./unknown.ts";
 export function parseHostFacts(source: string, file: string): HostFacts {
   requireSize(source, inputLimits.facts, { file });
   const json = readJson(source);
-  const fix = "write the facts with: imgmatch probe --json";
   if (!json.ok) {
     const message = `no JSON: ${json.reason}`;
     throw new ImgmatchError({ code: "FACTS_SYNTAX", message, fix, at: { file, ...json.place } });
   }
-  return withScale(
-    requireChecked(json.value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at: { file } }),
-  );
+  return checkHostFacts(json.value, { file });
 }
+
+/** The same for JSON that is parsed already. Throws every `FACTS_SCHEMA` at once. */
+export function checkHostFacts(value: unknown, at: Place): HostFacts {
+  return withScale(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at }));
+}
+
+const fix = "write the facts with: imgmatch probe --json";
 
 /** Facts that were written before they had a scale said WSL2 in words alone. */
 function withScale(facts: HostFacts): HostFacts {

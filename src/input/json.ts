@@ -4,7 +4,7 @@ import type { Place } from "../errors.ts";
 import { quoteLine } from "./limits.ts";
 
 /** More than anything that imgmatch writes or reads, and far from what overflows a stack: readers call themselves once per level. */
-const deepestJson = 100;
+export const deepestJson = 100;
 
 export type JsonReading =
   | { readonly ok: true; readonly value: unknown }

@@ -35,6 +35,12 @@ export const inputLimits = {
   lock: { what: "the lock", bytes: 256 * MiB, fix: "restore it from version control, or split the fleet" },
   /** Facts of 16 GPUs have 10 KB; a Kubernetes node names up to 50 images and any number of labels. */
   facts: { what: "what --host names", bytes: 16 * MiB, fix: "pass the facts of one host, or one node" },
+  /** 10,000 Kubernetes nodes with 20 KB each. */
+  hosts: {
+    what: "the list of hosts",
+    bytes: 256 * MiB,
+    fix: "pass the hosts in several files, or imgmatch probe --json of each in place of whole nodes",
+  },
   /** `/proc/cpuinfo` of 4096 processors has about 8 MB. */
   hostFile: { what: "the file", bytes: 32 * MiB, fix: "it is not read" },
   ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },

@@ -3,6 +3,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
 import { readHost } from "../../../src/host/read-host.ts";
+import { readHosts } from "../../../src/host/read-hosts.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../../src/lock/parse-requirement.ts";
 import { findBases } from "../../../src/render/bases.ts";
@@ -45,6 +46,25 @@ export const fileReaders: Readonly<Record<string, Reader>> = {
       "one label of dots": repeated("a.", '{"', 'x":"1"}'),
       "a long product": repeated("-MIG-", '{"nvidia.com/gpu.product":"', '","kubernetes.io/arch":"amd64"}'),
       nodes: repeated('{"kind":"Node"},', '{"kind":"List","items":[', "{}]}"),
+    },
+  },
+  "a list of hosts": {
+    read: (text) => readHosts(text, "hosts.jsonl"),
+    texts: {
+      "{": repeated("{"),
+      "{ on lines": repeated("{\n"),
+      "lists on lines": repeated("[]\n", "{", '"'),
+      "one deeper than is read": repeated("[", "\n", "\n"),
+      words: repeated("connection refused\n"),
+      quotes: repeated('"', "{", "x"),
+      backslashes: repeated("\\", '{"a":"', '"}'),
+      lines: repeated("\n", "{", "x"),
+      "facts of nothing": repeated("{}\n"),
+      nodes: repeated(
+        '{"kind":"Node","metadata":{"labels":{}}},',
+        '{"kind":"List","items":[',
+        '{"kind":"Node"}]}',
+      ),
     },
   },
   lock: {

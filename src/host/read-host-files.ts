@@ -1,0 +1,62 @@
+/** Facts of many hosts in files and folders. */
+
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ImgmatchError, type Problem } from "../errors.ts";
+import { inputLimits } from "../input/limits.ts";
+import { readTextFile } from "../io/files.ts";
+import { compareText } from "../oci/text-order.ts";
+import { type NamedHost, readHosts } from "./read-hosts.ts";
+
+/**
+ * The hosts of files, and of all files of folders but those whose names begin with a dot, in the order of their names; `-` is
+ * standard input. Hosts of one name get the path of their file before it.
+ *
+ * Throws what `readHosts` throws, for all files at once, `FILE_NOT_FOUND`, and `FACTS_SCHEMA` for a folder without files.
+ *
+ * @example
+ * const hosts = await readHostFiles(["facts/", "nodes.json"], () => "");
+ */
+export async function readHostFiles(
+  paths: readonly string[],
+  readStdin: () => Promise<string> | string,
+): Promise<readonly NamedHost[]> {
+  const problems: Problem[] = [];
+  const found: (NamedHost & { readonly file: string })[] = [];
+  for (const file of paths.flatMap(filesOf)) {
+    try {
+      const text = file === "-" ? await readStdin() : await readTextFile(file, inputLimits.hosts, { fix });
+      const hosts = await readHosts(text, file === "-" ? "standard input" : file);
+      for (const host of hosts) found.push({ ...host, file });
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+      problems.push(...error.problems);
+    }
+  }
+  const [first, ...rest] = problems;
+  if (first !== undefined) throw new ImgmatchError([first, ...rest]);
+  const counts = new Map<string, number>();
+  for (const { name } of found) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return found.map(({ name, facts, file }) => ({
+    name: (counts.get(name) ?? 0) > 1 ? `${file}: ${name}` : name,
+    facts,
+  }));
+}
+
+const fix = "imgmatch probe --json writes one for each host";
+
+function filesOf(path: string): readonly string[] {
+  if (path === "-" || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
+  const files = readdirSync(path)
+    .filter((name) => !name.startsWith("."))
+    .sort(compareText)
+    .map((name) => join(path, name))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile());
+  if (files.length > 0) return files;
+  throw new ImgmatchError({
+    code: "FACTS_SCHEMA",
+    message: "a folder without files",
+    fix,
+    at: { file: path },
+  });
+}

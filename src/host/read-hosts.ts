@@ -1,0 +1,136 @@
+/** Facts of many hosts in one text, as ssh, Slurm, Ansible and kubectl gather them. */
+
+import { ImgmatchError, type Problem } from "../errors.ts";
+import { splitJson } from "../input/json-values.ts";
+import { isRecord } from "../input/json.ts";
+import { inputLimits, requireSize } from "../input/limits.ts";
+import { plainText } from "./fact-grammar.ts";
+import type { HostFacts } from "./facts.ts";
+import { factsOfNode } from "./kubernetes-node.ts";
+import { type KubernetesNode, readKubernetesNodes } from "./kubernetes-object.ts";
+import { checkHostFacts } from "./parse-facts.ts";
+
+export interface NamedHost {
+  /** For people, in one line: of the file, of the node, or of its place in the text, `nodes.jsonl:3`. */
+  readonly name: string;
+  readonly facts: HostFacts;
+}
+
+/** More than a person corrects before the next try. */
+const mostProblems = 50;
+
+/** Each is named by what the entry says, else by the name of the file, with the line where the file has several. */
+interface Entry {
+  readonly value: unknown;
+  readonly name: string;
+  readonly file: string;
+  /** Where it begins. */
+  readonly line: number;
+}
+
+/**
+ * Reads JSON values one after the other, on a line each or on many: host facts as `imgmatch probe --json` prints them, Kubernetes
+ * Nodes and Lists of them, maps of labels, `{"name": …, "facts": …}`, what Ansible writes of a command (`stdout`), and lists
+ * of all these. The order is that of the text.
+ *
+ * Throws `INPUT_TOO_LARGE`; else every mistake of every host at once: `FACTS_SYNTAX` and `FACTS_SCHEMA`, `FACTS_SCHEMA` too
+ * for a text without any host.
+ *
+ * @param file the name to show
+ * @example
+ * const hosts = await readHosts(await readFile("nodes.json", "utf8"), "nodes.json");
+ */
+export async function readHosts(text: string, file: string): Promise<readonly NamedHost[]> {
+  requireSize(text, inputLimits.hosts, { file });
+  const name = nameOfFile(file);
+  const values = splitJson(text);
+  const problems: Problem[] = [];
+  const hosts: NamedHost[] = [];
+  for (const each of values) {
+    const { line } = each;
+    const alone = values.length === 1;
+    try {
+      if (!each.ok) throw refuse(`no JSON: ${each.reason}`, { file, line }, "FACTS_SYNTAX");
+      hosts.push(
+        ...(await hostsOf({ value: each.value, name: alone ? name : `${name}:${line}`, file, line })),
+      );
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+      problems.push(...error.problems);
+    }
+    if (problems.length > mostProblems) break;
+  }
+  if (values.length === 0) problems.push(...refuse("there is no host in it", { file, line: 1 }).problems);
+  const [first, ...rest] = problems.slice(0, mostProblems);
+  if (first !== undefined) throw new ImgmatchError([first, ...rest]);
+  return hosts;
+}
+
+/** What stands around facts, each inside the one before at most. */
+async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
+  const { value, name, file, line } = entry;
+  if (Array.isArray(value)) {
+    const lists = [];
+    for (const [index, item] of value.entries()) {
+      if (Array.isArray(item)) throw refuse("a list in a list is no host", entry);
+      lists.push(await hostsOf({ ...entry, value: item, name: `${name}[${index}]` }));
+    }
+    return lists.flat();
+  }
+  if (isRecord(value)) {
+    if (isRecord(value.facts)) return [await readNamed(value.name, value.facts, entry)];
+    if (typeof value.stdout === "string") return readStdout(value, value.stdout, entry);
+    const nodes = "schemaVersion" in value ? null : readKubernetesNodes(value, file);
+    if (nodes !== null) return Promise.all(nodes.map((node) => hostOfNode(node, entry)));
+  }
+  return [{ name: plainText(name), facts: checkHostFacts(value, { file, line }) }];
+}
+
+async function readNamed(name: unknown, facts: unknown, entry: Entry): Promise<NamedHost> {
+  if (typeof name !== "string" || !/^.{1,253}$/su.test(name))
+    throw refuse("name: expected text of 1 to 253 characters beside facts", entry);
+  const { file, line } = entry;
+  return { name: plainText(name), facts: checkHostFacts(facts, { file, line }) };
+}
+
+/** As Ansible keeps the result of a command: its standard output is the facts. */
+async function readStdout(
+  { rc }: Readonly<Record<string, unknown>>,
+  stdout: string,
+  entry: Entry,
+): Promise<readonly NamedHost[]> {
+  if (rc !== 0 && rc !== undefined)
+    throw refuse(`the command that was to print its facts ended with ${JSON.stringify(rc)}`, entry);
+  const values = splitJson(stdout);
+  const [only] = values;
+  if (values.length !== 1 || only === undefined || !only.ok || isWrapped(only.value))
+    throw refuse("stdout: expected the facts of one host", entry);
+  return hostsOf({ ...entry, value: only.value });
+}
+
+function isWrapped(value: unknown): boolean {
+  return !isRecord(value) || "stdout" in value || "facts" in value;
+}
+
+async function hostOfNode(node: KubernetesNode, { name }: Entry): Promise<NamedHost> {
+  return { name: plainText(node.name ?? name), facts: await factsOfNode(node) };
+}
+
+/** `facts/gpu-1.json` → `gpu-1` */
+function nameOfFile(file: string): string {
+  const last = file.split(/[\\/]/).at(-1) ?? file;
+  return last.replace(/\.jsonl?$/, "") || file;
+}
+
+function refuse(
+  message: string,
+  { file, line }: Pick<Entry, "file" | "line">,
+  code: "FACTS_SYNTAX" | "FACTS_SCHEMA" = "FACTS_SCHEMA",
+): ImgmatchError {
+  return new ImgmatchError({
+    code,
+    message,
+    fix: "write the facts of each host with imgmatch probe --json, or take it out",
+    at: { file, line },
+  });
+}

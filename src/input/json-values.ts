@@ -1,0 +1,66 @@
+/** JSON values that follow one another: a line each, as programs log them, or printed one after the other. */
+
+import { deepestJson, type JsonReading, readJson } from "./json.ts";
+
+export type JsonValue = JsonReading & {
+  /** Where it begins, from 1. */
+  readonly line: number;
+};
+
+/**
+ * The values of a text, in its order. What is none, such as a line that a login shell has said, is one that is not `ok`: it
+ * ends with its line. The time is linear in the text.
+ */
+export function splitJson(source: string): readonly JsonValue[] {
+  const text = source.replace(/^\uFEFF/, "");
+  const values: JsonValue[] = [];
+  let line = 1;
+  let counted = 0;
+  const start = /\S/g;
+  for (let found = start.exec(text); found !== null; found = start.exec(text)) {
+    for (; counted < found.index; counted++) if (text[counted] === "\n") line++;
+    const end = endOfValue(text, found.index);
+    values.push({ ...readJson(text.slice(found.index, end)), line });
+    start.lastIndex = end;
+  }
+  return values;
+}
+
+/** Behind the bracket that closes the one here; of what is no JSON, the end of the line that shows it. */
+function endOfValue(text: string, start: number): number {
+  if (text[start] !== "{" && text[start] !== "[") return endOfLine(text, start);
+  const marks = /["[\]{}]/g;
+  marks.lastIndex = start;
+  let depth = 0;
+  while (marks.test(text)) {
+    const at = marks.lastIndex - 1;
+    const mark = text[at];
+    if (mark === '"') {
+      const close = endOfString(text, at);
+      // JSON has no line break in a string: the rest of the text is not lost for a quotation mark.
+      if (close === null) return endOfLine(text, at);
+      marks.lastIndex = close;
+    } else if (mark === "]" || mark === "}") {
+      if (--depth === 0) return at + 1;
+    } else if (++depth > deepestJson) return endOfLine(text, at);
+  }
+  return text.length;
+}
+
+function endOfLine(text: string, start: number): number {
+  const end = text.indexOf("\n", start);
+  return end < 0 ? text.length : end;
+}
+
+/** null for a string that its line does not end. */
+function endOfString(text: string, start: number): number | null {
+  const marks = /["\\\n]/g;
+  marks.lastIndex = start + 1;
+  while (marks.test(text)) {
+    const mark = text[marks.lastIndex - 1];
+    if (mark === '"') return marks.lastIndex;
+    if (mark === "\n") return null;
+    marks.lastIndex++;
+  }
+  return null;
+}
