@@ -15,6 +15,7 @@ export interface AdoptFlags extends RegistryFlags {
   readonly axis: readonly string[];
   readonly tagPattern?: string;
   readonly march?: string;
+  readonly without: readonly string[];
   readonly cuda?: string;
   readonly platform?: string;
   readonly name?: string;
@@ -27,7 +28,7 @@ export async function adopt(flags: AdoptFlags, context: CommandContext): Promise
     import("../fleet/adopt-images.ts"),
     import("../inspect/image/layer-cache.ts"),
   ]);
-  const { march, cuda, tagPattern, name, fleetVersion } = flags;
+  const { march, without, cuda, tagPattern, name, fleetVersion } = flags;
   const progress = progressTo(context);
   const lockFile = flags.lock ?? lockPath;
   const adopted = await adoptImages(flags.references, {
@@ -37,7 +38,11 @@ export async function adopt(flags: AdoptFlags, context: CommandContext): Promise
     cache: folderCache(cacheFolder(context.env)),
     onProgress: progress.show,
     axes: flags.axis,
-    statement: { ...(march === undefined ? {} : { march }), ...(cuda === undefined ? {} : { cuda }) },
+    statement: {
+      ...(march === undefined ? {} : { march }),
+      without,
+      ...(cuda === undefined ? {} : { cuda }),
+    },
     ...(tagPattern === undefined ? {} : { tagPattern }),
     ...(name === undefined ? {} : { name }),
     ...(fleetVersion === undefined ? {} : { version: fleetVersion }),

@@ -1,6 +1,7 @@
 /** `imgmatch verify`: whether the registry holds what the lock says. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
+import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { printableReport } from "../input/printable.ts";
 import { styleFor } from "../report/style.ts";
@@ -21,7 +22,13 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   const registry = await registryFor(flags, context);
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
   print(context, flags, { schemaVersion: 1, ...verification }, () =>
-    printableReport(verificationLines(verification, flags, styleFor(context.terminal.color.out))),
+    printableReport(
+      verificationLines(
+        verification,
+        { ...flags, adopted: isAdopted(lock) },
+        styleFor(context.terminal.color.out),
+      ),
+    ),
   );
   return verification.drift.every(({ healed }) => healed) ? exitCodes.ok : exitCodes.failed;
 }

@@ -5,7 +5,7 @@ import { adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts"
 import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import type { OpenOptions } from "../inspect/image/opened-image.ts";
-import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
+import { type Lock, type LockedImage, lockSchemaVersion, type Requirement } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -103,7 +103,7 @@ async function adopt(
     cell: isIndex ? `${tag}_${adopted.platform.split("/")[1]}` : tag,
     notes,
     image: {
-      axes: { cuda: requires.cuda?.toolkit ?? "none", march: requires.cpu.march, ...axes },
+      axes: { cuda: requires.cuda?.toolkit ?? "none", march: marchOf(requires, statement), ...axes },
       tag,
       // It is not known what it was made of: only that the same digest is the same image.
       inputDigest: found.digest,
@@ -116,6 +116,11 @@ async function adopt(
       size: null,
     },
   };
+}
+
+/** As a matrix labels it. */
+function marchOf({ cpu }: Requirement, { without = [] }: Statement): string {
+  return [cpu.march, ...without.map((feature) => `no-${feature}`)].join("-");
 }
 
 function manifestOf({ mediaType, size }: ManifestDescriptor): NonNullable<LockedImage["manifest"]> {

@@ -9,6 +9,8 @@ import { count, formatTable } from "./table.ts";
 interface Asked {
   readonly lock: string;
   readonly heal?: boolean;
+  /** Whether others built the images. */
+  readonly adopted: boolean;
 }
 
 export function verificationLines(
@@ -46,7 +48,7 @@ function detail({ finding, digest, found }: Drift): string {
   }
 }
 
-function advice(open: readonly Drift[], { heal, lock }: Asked): string[] {
+function advice(open: readonly Drift[], { heal, lock, adopted }: Asked): string[] {
   const canHeal = !heal && open.some(({ finding }) => finding !== "lost");
   const lost = open.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
   const where = lock === lockPath ? "" : ` --lock ${lock}`;
@@ -54,9 +56,9 @@ function advice(open: readonly Drift[], { heal, lock }: Asked): string[] {
     ...(canHeal ? ["imgmatch verify --heal gives each tag its digest again"] : []),
     ...(lost.length > 0
       ? [
-          "what is lost must be built again:",
+          adopted ? "what is lost must come back, or leave the lock:" : "what is lost must be built again:",
           `  imgmatch lock${where} rm ${lost.join(" ")}`,
-          `  imgmatch build --push${where} --only ${lost.join(",")}`,
+          ...(adopted ? [] : [`  imgmatch build --push${where} --only ${lost.join(",")}`]),
         ]
       : []),
   ];

@@ -198,7 +198,7 @@ function explainGap(
       (winner === undefined || lock.images[cell]?.requires.cuda !== null),
   );
   if (kept) return [];
-  const suggestion = view.broken.length > 0 ? null : suggestCell(view);
+  const suggestion = view.broken.length > 0 ? null : suggestCell(view, lock);
   return suggestion === null ? [] : [`to serve this host: ${suggestion}`];
 }
 

@@ -109,7 +109,10 @@ const rules: readonly Rule[] = [
   // Features of another architecture are no lack of this CPU.
   (image, host) =>
     sameArchitecture(image.platform, host)
-      ? checkCpu(neededRequirement(image).cpu, host, () => describeMeasured(image))
+      ? checkCpu(neededRequirement(image).cpu, host, {
+          measured: () => describeMeasured(image),
+          adopted: image.adopted,
+        })
       : null,
   ({ requires }, host) => checkKernel(requires.kernel, host),
 ];

@@ -26,4 +26,6 @@ export interface Cure {
   readonly text: string;
   /** null for what only a person can do or know. */
   readonly remedy: Remedy | null;
+  /** What to do instead where others built the image, of which there is no cell: `adopt an image for linux/arm64`. */
+  readonly adopted?: string;
 }

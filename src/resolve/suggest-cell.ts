@@ -4,25 +4,33 @@ import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
 import { compareVersions, parseVersion } from "../hardware/version.ts";
+import { isAdopted } from "../lock/adopted-lock.ts";
+import type { Lock } from "../lock/lock.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 
 /**
- * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`; null when the facts do not say enough, or when no image would fit as
- * the host stands. The toolkit is the newest that this driver serves natively and that compiles for every visible GPU.
+ * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or for a lock of images that others built what to adopt; null when the
+ * facts do not say enough, or when no image would fit as the host stands. The toolkit is the newest that this driver serves
+ * natively and that compiles for every visible GPU.
  */
-export function suggestCell(host: HostView): string | null {
+export function suggestCell(host: HostView, lock: Pick<Lock, "images"> = { images: {} }): string | null {
+  const adopts = isAdopted(lock);
   const march = host.cpu.level;
   if (march === null || !marchPlatforms.includes(host.platform)) return null;
   const { nvidia } = host;
   if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
-    return `add a cell cuda=none march=${march}`;
+    return adopts
+      ? `adopt an image without GPU code, for CPUs of ${march} or less`
+      : `add a cell cuda=none march=${march}`;
   if (!checkGpuPresence(host).ok) return null;
   const computes = nvidia.gpus.map(({ compute }) => compute);
   const known = computes.filter((compute) => compute !== null);
   const toolkit = newestToolkit(nvidia);
   if (known.length < computes.length || toolkit === null) return null;
   const values = [...new Set(known.map(formatComputeCapability))].sort();
+  if (adopts)
+    return `adopt an image with code for compute capability ${values.join(" and ")}, of CUDA ${toolkit} at most, for CPUs of ${march} or less`;
   return `add a cell cuda=${toolkit} compute=${values.length === 1 ? values[0] : `[${values.join(", ")}]`} march=${march}`;
 }
 

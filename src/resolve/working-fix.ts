@@ -18,7 +18,7 @@ import { presenceSteps } from "./rules/gpu-presence.ts";
 import { requireSteps } from "./rules/nvidia-require.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
-type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "axes">;
+type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adopted" | "axes">;
 
 /** What is against an image on a host, without a word on what would help. */
 export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;
@@ -31,8 +31,10 @@ export function tryCures(
   trial: Trial,
   existing: FindCells | undefined,
 ): Misfit {
-  if (!misfit.cures.some(({ remedy }) => remedy !== null && tried.has(remedy.kind))) return misfit;
-  const cures = misfit.cures.flatMap((cure): readonly Cure[] => {
+  const isOthers = image.adopted !== undefined;
+  const isTried = ({ remedy }: Cure) => remedy !== null && tried.has(remedy.kind);
+  if (!misfit.cures.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined))) return misfit;
+  const found = misfit.cures.flatMap((cure): readonly Cure[] => {
     switch (cure.remedy?.kind) {
       case "driver":
         return tryDriver(cure, cure.remedy, misfit.code, image, host, trial);
@@ -43,14 +45,26 @@ export function tryCures(
         return [cure];
     }
   });
-  return withCures(misfit, cures.length > 0 ? cures : [otherToolkit(host.nvidia)]);
+  const cures = found.length > 0 ? found : [otherToolkit(host.nvidia)];
+  return withCures(misfit, isOthers ? cures.map(withoutMatrix) : cures);
+}
+
+/** Of an image that others built there is no cell to add or to change. */
+function withoutMatrix({ text, remedy, adopted }: Cure): Cure {
+  if (adopted === undefined) return { text, remedy };
+  return { text: adopted, remedy: remedy?.kind === "without" ? remedy : null };
 }
 
 const tried: ReadonlySet<Remedy["kind"]> = new Set(["driver", "cell", "platform"]);
 
 function otherToolkit(nvidia: NvidiaView | null): Cure {
   const drives = nvidia?.gpus.map(({ label }) => label).join(", ") ?? "the GPUs";
-  return { text: `add a cell with another toolkit: no driver serves this one and ${drives}`, remedy: null };
+  const why = `no driver serves this one and ${drives}`;
+  return {
+    text: `add a cell with another toolkit: ${why}`,
+    remedy: null,
+    adopted: `adopt an image of another toolkit: ${why}`,
+  };
 }
 
 /** The proposed driver where it works, else the nearest that does, else none. */
@@ -137,6 +151,7 @@ function tryCell(
   trial: Trial,
   existing: FindCells | undefined,
 ): Cure {
+  if (image.adopted !== undefined) return takeAdopted(cure, image, host, trial, existing);
   const axes = remedy.kind === "cell" ? remedy.axes : {};
   const but =
     remedy.kind === "platform" ? ["march"] : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
@@ -156,4 +171,22 @@ function tryCell(
   const has = values.length > 0 ? values.join(" ") : `platform ${found.platform}`;
   const take = found.digest === null ? `build ${cell} (imgmatch build)` : `take ${cell}`;
   return { text: `${take}, which has ${has}`, remedy: { kind: "take", cell } };
+}
+
+/** Another of the images that others built, of the same kind: their hardware axes say what was found, and are no plan. */
+function takeAdopted(
+  cure: Cure,
+  image: TriedImage,
+  host: HostView,
+  trial: Trial,
+  existing: FindCells | undefined,
+): Cure {
+  const withCode = image.requires.cuda !== null && !(cure.remedy?.kind === "cell" && cure.remedy.axes.cuda);
+  const [cell] =
+    existing?.(image.axes, Object.keys(changed)).find(
+      ([, other]) => (other.requires.cuda !== null) === withCode && trial(other, host).size === 0,
+    ) ?? [];
+  return cell === undefined
+    ? cure
+    : { text: `take ${cell}, which runs here`, remedy: { kind: "take", cell } };
 }

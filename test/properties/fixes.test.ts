@@ -8,6 +8,7 @@ import { parseComputeCapability } from "../../src/hardware/compute-capability.ts
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/existing-cells.ts";
+import { explainResolution } from "../../src/resolve/explain.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/judge.ts";
 import type { Remedy } from "../../src/resolve/remedy.ts";
@@ -135,6 +136,20 @@ describe("every fix that is offered", () => {
     );
     for (const kind of ["driver", "cell", "take", "features", "kernel", "build"])
       expect(seen.get(kind) ?? 0, kind).toBeGreaterThan(0);
+  });
+
+  it("speaks of no cell where others built the images", { timeout: timeoutMs }, () => {
+    const origin = fc.constantFrom({ cpu: "estimated" } as const, { cpu: "stated" } as const);
+    fc.assert(
+      fc.property(anyHost, fleet, origin, (host, { images, ...rest }, adopted) => {
+        const others = Object.entries(images).map(([cell, image]) => [cell, { ...image, digest, adopted }]);
+        const lock: Lock = { ...rest, images: Object.fromEntries(others) };
+        const { rejected } = resolveImage(lock, host);
+        for (const line of [...rejected.map(({ fix }) => fix), ...explainResolution(lock, host)])
+          expect(line).not.toMatch(/a cell|'s cell|build again|imgmatch build/);
+      }),
+      checkOptions,
+    );
   });
 
   it("adds no cell that the fleet has", { timeout: timeoutMs }, () => {

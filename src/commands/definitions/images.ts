@@ -44,6 +44,7 @@ export const adopt: Define = (command, run) =>
     .option("--axis <axis=value>", "an axis of all these images; repeatable", collect, [])
     .option("--tag-pattern <pattern>", "axes out of each tag: {pytorch}-cuda*-{flavor}")
     .option("--march <name>", "state what they were compiled for (default: estimated from their files)")
+    .option("--without <feature>", "a feature of that march which they do without; repeatable", collect, [])
     .option("--cuda <version>", "state the toolkit that is loaded, where the files do not decide it")
     .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
     .option("--name <name>", "name of the fleet, in a new lock (default: the last part of the repository)")

@@ -1,7 +1,7 @@
 /** An opened image that others built, and what its owner states → what a lock says of it. Pure. */
 
 import { ImgmatchError, throwProblems } from "../../errors.ts";
-import { findMarch } from "../../hardware/cpu-marches.ts";
+import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { parseCudaVersion } from "../../hardware/version.ts";
@@ -21,6 +21,8 @@ import { gpuOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "
 export interface Statement {
   /** The march that it was compiled for; without it the CPU requirement is estimated. */
   readonly march?: string;
+  /** Features of that march which it does without, as in a matrix. */
+  readonly without?: readonly string[];
   /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
   readonly cuda?: string;
 }
@@ -47,7 +49,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     ...(kernel === null ? {} : { kernel }),
   };
   const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
-  const fix = "state what its files have, or leave --march and --cuda out";
+  const fix = "state what its files have, or leave --march, --without and --cuda out";
   throwProblems(audit.lies.map((lie) => ({ ...lie, message: `${opened.name}: ${lie.message}`, fix })));
   const unopened = inspection.unopened.length;
   return {
@@ -69,19 +71,32 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
 
 function cpuOf(
   inspection: ImageInspection,
-  { march: name }: Statement,
+  { march: name, without = [] }: Statement,
   platform: string,
 ): Requirement["cpu"] {
   const { level, features } = inspection.requires.cpu;
   // No level has it all: the features say it alone.
-  if (name === undefined) return { march: level ?? "estimated", features };
+  if (name === undefined) {
+    if (without.length > 0)
+      throw usage(
+        `--without ${without.join(", ")} says nothing without a march`,
+        "state it with --march: its features less these are what the image needs",
+      );
+    return { march: level ?? "estimated", features };
+  }
   const march = findMarch(name);
   if (march === null || `linux/${march.architecture}` !== platform.split("/").slice(0, 2).join("/"))
     throw usage(
       `${inspection.image} is for ${platform}, for which there is no march ${name}`,
       "imgmatch hardware cpu lists the marches",
     );
-  return { march: name, features: march.features };
+  const unknown = unknownWithout(march, without);
+  if (unknown.length > 0)
+    throw usage(
+      `--without ${unknown.join(", ")}: ${name} has no such feature`,
+      `its features are ${march.features.join(" ")}`,
+    );
+  return { march: name, features: marchFeatures(march, without) };
 }
 
 function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaRequirement | null {

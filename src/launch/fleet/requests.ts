@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../errors.ts";
 import { unknownGpu, unknownHost } from "../../host/unknown.ts";
 import type { Lock } from "../../lock/lock.ts";
+import { isAdopted } from "../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { immutableReferenceOf, type ResolveOptions } from "../../resolve/resolve.ts";
 import type { GpuUnit } from "../gpu-units.ts";
@@ -39,7 +40,7 @@ export function fleetRequests(
     throw new ImgmatchError({
       code: "NO_MATCH",
       message: "no image of the lock is built and matches the pins",
-      fix: "run imgmatch build, or change --pin",
+      fix: isAdopted(lock) ? "change --pin" : "run imgmatch build, or change --pin",
     });
   }
   const fleetName = name ?? dnsName(lastPart(lock.repository));

@@ -1,6 +1,7 @@
 /** What may stand in a script: values of strict grammars, in which no shell and no awk finds anything to do. */
 
-import { type Problem, throwProblems } from "../../errors.ts";
+import { throwProblems } from "../../errors.ts";
+import { isAdopted } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 
 const word = /^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}$/;
@@ -20,15 +21,20 @@ export function requireSafeText(
   { repository, name, version }: Pick<Lock, "repository" | "name" | "version">,
   images: readonly (readonly [string, LockedImage])[],
 ): void {
-  throwProblems([
+  // Others' images have no matrix: name and version are what `adopt` was told.
+  const fix = isAdopted({ images: Object.fromEntries(images) })
+    ? "adopt them again, with another --name or --fleet-version where it is the lock's, or use imgmatch resolve there"
+    : "correct it in the matrix and build again, or use imgmatch resolve there";
+  const problems = [
     ...check("repository", repository, "the lock"),
     ...check("name", name, "the lock"),
     ...check("version", version, "the lock"),
     ...images.flatMap(([cell, image]) => checkImage(JSON.stringify(cell), image)),
-  ]);
+  ];
+  throwProblems(problems.map((message) => ({ code: "EXPORT_UNSAFE", message, fix })));
 }
 
-function checkImage(cell: string, { platform, tag, digest, requires }: LockedImage): readonly Problem[] {
+function checkImage(cell: string, { platform, tag, digest, requires }: LockedImage): readonly string[] {
   return [
     ...check("platform", platform, cell),
     ...check("tag", tag, cell),
@@ -38,13 +44,7 @@ function checkImage(cell: string, { platform, tag, digest, requires }: LockedIma
   ];
 }
 
-function check(kind: keyof typeof grammars, value: string, where: string): readonly Problem[] {
+function check(kind: keyof typeof grammars, value: string, where: string): readonly string[] {
   if (grammars[kind].test(value)) return [];
-  return [
-    {
-      code: "EXPORT_UNSAFE",
-      message: `${where} has the ${kind} ${JSON.stringify(value.slice(0, 100))}, which does not go into a script`,
-      fix: "correct it in the matrix and build again, or use imgmatch resolve there",
-    },
-  ];
+  return [`${where} has the ${kind} ${JSON.stringify(value.slice(0, 100))}, which does not go into a script`];
 }

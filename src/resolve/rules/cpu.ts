@@ -2,17 +2,23 @@
 
 import { hiddenFeatures } from "../../hardware/cpu-hidden-features.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
-import type { CpuRequirement } from "../../lock/lock.ts";
+import type { CpuRequirement, LockedAdoption } from "../../lock/lock.ts";
 import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
 import type { Cure } from "../remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
-/** `measured`: what its binaries use of what was declared, in words, where `features` is not all of that. */
+export interface CpuOrigin {
+  /** What its binaries use of what was declared, in words, where `features` is not all of that. */
+  readonly measured?: () => string | null;
+  /** Of an image that others built. */
+  readonly adopted?: LockedAdoption | undefined;
+}
+
 export function checkCpu(
   { march, features }: CpuRequirement,
   host: HostView,
-  measured: () => string | null = () => null,
+  { measured = () => null, adopted }: CpuOrigin = {},
 ): Misfit | null {
   const present = host.features;
   if (features.length === 0) return null;
@@ -39,10 +45,12 @@ export function checkCpu(
     open.length === missing.length
       ? "run imgmatch probe on the host itself, where the kernel tells them"
       : [
-          ...(open.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing)),
-          exposed(
+          ...(open.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing, adopted)),
+          ...(adopted?.cpu === "estimated" ? [stateMarch] : []),
+          ...exposed(
             missing.filter((feature) => !hidden.includes(feature)),
             hidden,
+            adopted,
           ),
         ],
     missing.length,
@@ -52,8 +60,19 @@ export function checkCpu(
 /** More than this is another CPU. */
 const mostLeftOut = 4;
 
+/** An estimate counts what a file uses without asking the CPU, and its owner may know better; `adopt` checks it. */
+const stateMarch: Cure = {
+  text: "state what it was built for, where it runs with less (imgmatch adopt --march)",
+  remedy: null,
+};
+
 /** The same march without what is missing, where that leaves more than the host's level; else a cell of that level. */
-function otherImage(host: HostView, name: string, missing: readonly string[]): readonly Cure[] {
+function otherImage(
+  host: HostView,
+  name: string,
+  missing: readonly string[],
+  adopted: LockedAdoption | undefined,
+): readonly Cure[] {
   const march = findMarch(name);
   const level = host.cpu.level === null ? null : findMarch(host.cpu.level);
   const rest = march === null ? [] : marchFeatures(march, missing);
@@ -63,25 +82,60 @@ function otherImage(host: HostView, name: string, missing: readonly string[]): r
     unknownWithout(march, missing).length === 0 &&
     rest.every((feature) => host.features?.has(feature)) &&
     rest.length > (level?.features.length ?? 0);
-  if (!serves) return lowerMarch(host, name);
-  const text = `list ${listSome(missing)} under the without of march=${name} and build again`;
-  return [{ text, remedy: { kind: "without", march: name, features: missing } }];
+  // What was estimated is no march: there is nothing to leave out of it.
+  if (!serves || adopted?.cpu === "estimated") return lowerMarch(host, name);
+  return [
+    {
+      text: `list ${listSome(missing)} under the without of march=${name} and build again`,
+      remedy: { kind: "without", march: name, features: missing },
+      adopted: adoptWithout(missing),
+    },
+  ];
 }
 
 /** The cell that serves this host. */
 function lowerMarch({ cpu: { level } }: HostView, march: string): readonly Cure[] {
-  if (level === null) return [{ text: "add a cell with a march that this host runs", remedy: null }];
+  if (level === null)
+    return [
+      {
+        text: "add a cell with a march that this host runs",
+        remedy: null,
+        adopted: "adopt an image that this host's CPU runs",
+      },
+    ];
   if (level === march) return [];
-  return [{ text: `add a cell with march=${level}`, remedy: { kind: "cell", axes: { march: level } } }];
+  return [
+    {
+      text: `add a cell with march=${level}`,
+      remedy: { kind: "cell", axes: { march: level } },
+      adopted: `adopt an image for CPUs of ${level}`,
+    },
+  ];
+}
+
+function adoptWithout(features: readonly string[]): string {
+  return `adopt it again with ${features.map((feature) => `--without ${feature}`).join(" ")}, where no program uses ${features.length === 1 ? "it" : "them"}`;
 }
 
 /** What no kernel prints stays unseen in a guest, too: there the image has to do without. */
-function exposed(visible: readonly string[], hidden: readonly string[]): Cure {
+function exposed(
+  visible: readonly string[],
+  hidden: readonly string[],
+  adopted: LockedAdoption | undefined,
+): readonly Cure[] {
   const expose =
     visible.length === 0 ? [] : [`in a virtual machine, expose ${listSome(visible, 4)} to the guest`];
-  if (hidden.length === 0) return { text: expose.join(), remedy: { kind: "features", features: visible } };
+  if (hidden.length === 0) return [{ text: expose.join(), remedy: { kind: "features", features: visible } }];
+  // Its files need them: to expose the others is not enough.
+  if (adopted?.cpu === "estimated") return [];
   const without = `list ${listSome(hidden, 4)} under the march's without, where no program uses it`;
-  return { text: [...expose, without].join(" and "), remedy: null };
+  return [
+    {
+      text: [...expose, without].join(" and "),
+      remedy: null,
+      adopted: [...expose, adoptWithout(hidden)].join(" and "),
+    },
+  ];
 }
 
 function describeLack(

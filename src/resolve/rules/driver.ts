@@ -111,7 +111,13 @@ function checkBundledDriver(
     return misfit(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, WSL has none (its driver is ${driverText})`,
-      "add a cell that takes the host's driver (driver mode host)",
+      [
+        {
+          text: "add a cell that takes the host's driver (driver mode host)",
+          remedy: null,
+          adopted: "adopt an image without a driver of its own",
+        },
+      ],
     );
   }
   if (bundled === null || driver === null || compareDriverVersions(bundled, driver) !== 0) {
@@ -123,7 +129,11 @@ function checkBundledDriver(
           text: `install that driver: ${driverText} → ${version}`,
           remedy: { kind: "driver", version, atLeast: false },
         },
-        { text: `add a cell that bundles ${driverText}`, remedy: null },
+        {
+          text: `add a cell that bundles ${driverText}`,
+          remedy: null,
+          adopted: `adopt an image that bundles ${driverText}, or none`,
+        },
       ],
     );
   }

@@ -100,11 +100,16 @@ function noCode(
 /** For every GPU that finds none: with code for one of them the image would still not run. */
 function addCodes(toolkit: string, lacking: readonly GpuView[]): Cure {
   const computes = lacking.flatMap(({ compute }) => (compute === null ? [] : [compute]));
-  const distinct = [...new Map(computes.map((each) => [formatComputeCapability(each), each])).values()];
-  const cures = distinct.map((each) => addCode(toolkit, each));
+  const distinct = new Map(computes.map((each) => [formatComputeCapability(each), each]));
+  const cures = [...distinct.values()].map((each) => addCode(toolkit, each));
   const [only] = cures;
   if (only !== undefined && cures.length === 1 && computes.length === lacking.length) return only;
-  return { text: cures.map(({ text }) => text).join(", and "), remedy: null };
+  const adopted = `adopt an image with code for compute capability ${[...distinct.keys()].join(" and ")}`;
+  return {
+    text: cures.map(({ text }) => text).join(", and "),
+    remedy: null,
+    ...(distinct.size === 0 ? {} : { adopted }),
+  };
 }
 
 function tooNew(

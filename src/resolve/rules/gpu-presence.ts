@@ -15,6 +15,7 @@ import type { RuleSteps } from "./rule-steps.ts";
 const cpuCell: Cure = {
   text: "add a cell with cuda=none",
   remedy: { kind: "cell", axes: { cuda: "none" } },
+  adopted: "adopt an image without GPU code",
 };
 
 /** GPUs that a driver drives, one at least. */

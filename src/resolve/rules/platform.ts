@@ -15,6 +15,7 @@ export function checkPlatform(platform: string, host: HostView): Misfit | null {
           {
             text: `add a cell whose march belongs to ${host.platform}`,
             remedy: { kind: "platform", platform: host.platform },
+            adopted: `adopt an image for ${host.platform}`,
           },
         ]
       : `run it on a ${platform} host: no march belongs to ${host.platform}`,

@@ -27,8 +27,14 @@ export function updateDriver(
         remedy: { kind: "driver", version: minimum, atLeast: true },
       },
     ];
-  const text = `add a cell with an older toolkit: no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
-  return [{ text, remedy: null }];
+  const why = `no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
+  return [
+    {
+      text: `add a cell with an older toolkit: ${why}`,
+      remedy: null,
+      adopted: `adopt an image of an older toolkit: ${why}`,
+    },
+  ];
 }
 
 /** Whether some driver offers this CUDA version and still drives every GPU, as far as the tables know. */
@@ -46,12 +52,13 @@ export function addCode(toolkit: string, compute: ComputeCapability): Cure {
   const architecture = findArchitecture(compute);
   const compiles = known === null ? null : toolkitCompiles(known, { kind: "sass", compute, suffix: "" });
   const remedy = { kind: "cell", axes: { compute: number } } as const;
+  const adopted = `adopt an image with code for compute capability ${number}`;
   if (architecture === null || compiles !== false)
-    return { text: `add compute=${number} to the image's cell`, remedy };
+    return { text: `add compute=${number} to the image's cell`, remedy, adopted };
   const { firstToolkit, lastToolkit } = architecture;
   const which = lastToolkit === null ? `${firstToolkit} or newer` : `${firstToolkit} to ${lastToolkit}`;
   const text = `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
-  return { text, remedy: null };
+  return { text, remedy: null, adopted };
 }
 
 /** The oldest of the last branches that drive the GPUs, and whose it is. */

@@ -47,6 +47,19 @@ describe("an adopted image", () => {
     expect(measured?.cpu.unused).not.toContain("avx2");
   });
 
+  it("needs of the stated march only what its owner has not left out, which is checked too", () => {
+    const { requires } = adopt([cu128], { march: "haswell", without: ["movbe"] });
+    expect(requires.cpu.features).toContain("avx2");
+    expect(requires.cpu.features).not.toContain("movbe");
+    expect(codeOf(() => adopt([cu128], { march: "haswell", without: ["avx2"] }))).toContain(
+      "AUDIT_CPU_BEYOND_MARCH",
+    );
+    expect(codeOf(() => adopt([cu128], { march: "haswell", without: ["sve"] }))).toBe(
+      "USAGE: --without sve: haswell has no such feature",
+    );
+    expect(codeOf(() => adopt([cu128], { without: ["movbe"] }))).toContain("USAGE: --without movbe");
+  });
+
   it("is refused where its files contradict what is stated", () => {
     expect(codeOf(() => adopt([cu128], { march: "x86-64-v2" }))).toContain("AUDIT_CPU_BEYOND_MARCH: app:1: ");
     expect(codeOf(() => adopt([cu118], { cuda: "11.2" }))).toContain("AUDIT_TOOLKIT_OTHER");
