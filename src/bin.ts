@@ -47,6 +47,8 @@ const context: CommandContext = {
   env: process.env,
   cwd: process.cwd(),
   readStdin,
+  stdinLines,
+  self: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
   terminal: {
     get animated() {
       return process.stderr.isTTY === true && process.env.TERM !== "dumb" && process.env.CI === undefined;
@@ -80,6 +82,11 @@ async function readStdin(): Promise<string> {
       throw inputTooLarge(inputLimits.facts, null, { file: "standard input" });
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+async function* stdinLines(): AsyncGenerator<string> {
+  const { createInterface } = await import("node:readline");
+  yield* createInterface({ input: process.stdin });
 }
 
 // CommonJS, the form that starts soonest, has no await at the top level.

@@ -228,8 +228,9 @@ describe("effects stay at the edge", () => {
     expect(lines(/\bconsole\.|process\.std(out|err)\b/, stages)).toEqual([]);
   });
 
-  test("one file runs programs; a launch hands the terminal over, and may outlive us", () => {
+  test("one file runs programs, one asks them line by line; a launch hands the terminal over, and may outlive us", () => {
     expect(lines(/node:child_process/, files)).toEqual([
+      "io/line-program.ts",
       "io/run-program.ts",
       "launch/container-id.ts",
       "launch/run.ts",

@@ -9,6 +9,10 @@ export interface CommandContext {
   readonly cwd: string;
   /** Reads standard input to its end. */
   readonly readStdin: () => Promise<string>;
+  /** The lines of standard input, as they come. */
+  readonly stdinLines: () => AsyncIterable<string>;
+  /** The words that start this program again, without arguments. */
+  readonly self: readonly [string, ...string[]];
   readonly terminal: TerminalFacts;
   /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;

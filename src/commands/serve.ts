@@ -1,6 +1,7 @@
 /** `imgmatch serve`: the node's own mirror, until it is told to end. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { createHostProber } from "../node/mirror/host-prober.ts";
 import { nodeMirror, noFleet } from "../node/mirror/node-mirror.ts";
 import { type Runtime, runtimeConfig } from "../node/mirror/runtime-config.ts";
 import { parseListenAddress } from "../node/mirror/listen-address.ts";
@@ -36,11 +37,16 @@ export async function serve(flags: ServeFlags, context: CommandContext): Promise
   const { proxyFromEnv } = await import("../registry/proxy.ts");
   // The facts of a file, too, are looked at now: a mistake there should not wait for the first container.
   if (flags.host !== undefined) await hostFor(flags, context);
+  const prober = createHostProber({
+    command: [...context.self, "probe", "--each-line", ...hostWords(flags)],
+    env: context.env,
+    tell: (message) => log({ level: "warning", event: "probe", message }),
+  });
   const mirror = await nodeMirror({
     references: flags.references ?? [],
     lock: flags.lock ?? null,
     cache: flags.cache ?? null,
-    probe: () => hostFor(flags, context),
+    prober,
     failClosed: flags.failClosed ?? false,
     blobs: flags.blobs,
     choice: {
@@ -52,12 +58,22 @@ export async function serve(flags: ServeFlags, context: CommandContext): Promise
     log,
   });
   context.takeSignals("finish");
-  const running = await startMirror(address, mirror);
+  // What the first answer needs is at hand before somebody asks.
+  void prober.ask();
+  const running = await startMirror(address, mirror).catch((error: unknown) => {
+    prober.stop();
+    throw error;
+  });
   log({ level: "info", event: "listening", address: `${flags.listen.replace(/:\d+$/, "")}:${running.port}` });
   await aborted(context.signal);
   await running.stop();
+  prober.stop();
   log({ level: "info", event: "stopped" });
   return exitCodes.ok;
+}
+
+function hostWords({ host, gpus }: HostFlags): string[] {
+  return [...(host === undefined ? [] : ["--host", host]), ...(gpus === undefined ? [] : ["--gpus", gpus])];
 }
 
 /** The files on standard output, each under its path as a comment, which all of them may have. */

@@ -10,6 +10,11 @@ export function formatHostFacts(facts: HostFacts): string {
   return `${JSON.stringify(canonical(facts), null, 2)}\n`;
 }
 
+/** The same on one line. */
+export function formatFactsLine(facts: HostFacts): string {
+  return `${JSON.stringify(canonical(facts))}\n`;
+}
+
 /** What is undefined is left out of JSON. */
 function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, problems, sources }: HostFacts) {
   return {

@@ -26,6 +26,8 @@ export async function runInProcess(
     env: {},
     cwd: process.cwd(),
     readStdin: async () => "",
+    stdinLines: async function* () {},
+    self: [process.execPath, "dist/cli.cjs"],
     terminal: { animated: false, interactive: false, columns: 80, color: { out: false, err: false } },
     signal: new AbortController().signal,
     takeSignals: () => {},

@@ -15,6 +15,7 @@ import type { Define } from "./define.ts";
 export const probe: Define = (command, run) =>
   withHost(command)
     .description("print what this machine is: CPU features, NVIDIA driver, GPUs")
+    .option("--each-line", "answer each line of standard input with the facts, as one line of JSON")
     .action(run(async () => (await import("../probe.ts")).probe));
 
 export const pull: Define = (command, run) =>

@@ -1,7 +1,6 @@
 /** Request → answer: the tag of a fleet is the manifest of this node's image, and everything else is the registry's affair. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { HostFacts } from "../../host/facts.ts";
 import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
@@ -12,12 +11,14 @@ import { RegistryError } from "../../registry/registry-error.ts";
 import { type Answer, ociError } from "./answer.ts";
 import type { ChooseImage } from "./choose-image.ts";
 import type { FleetSource } from "./fleet-source.ts";
+import type { Probed } from "./host-prober.ts";
 import type { MirrorRequest, NamedRequest } from "./parse-request.ts";
 import { createRecent } from "./recent.ts";
 
 export interface MirrorOptions {
   readonly fleets: readonly FleetSource[];
-  readonly probe: () => Promise<HostFacts>;
+  /** This host as it is now. Rejects never. */
+  readonly probe: () => Promise<Probed>;
   readonly choose: ChooseImage;
   /** The registry as this caller may read it. */
   readonly readerFor: (authorization: string | null) => ManifestReader;
@@ -83,8 +84,8 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     };
   }
 
-  async function ownImage(fleet: FleetSource, lock: Lock, asked: Asked): Promise<Answer> {
-    const choice = options.choose(lock, await options.probe());
+  async function ownImage(fleet: FleetSource, lock: Lock, probed: Probed, asked: Asked): Promise<Answer> {
+    const choice = probed.ok ? options.choose(lock, probed.facts) : { ...probed, broken: true };
     if (!choice.ok) {
       const outcome = choice.broken ? "host-broken" : "no-match";
       return options.failClosed
@@ -118,9 +119,11 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
         ? manifest(withDigest(referenceTo(fleet), request.digest), asked, "content")
         : notServed("this is no image of a fleet that was asked for");
     }
+    // Host and registry are asked at the same time: together they may take longer than the answer has.
+    const probing = options.probe();
     for (const each of fleets) {
       const lock = await each.lockOf(request.tag, asked.authorization);
-      if (lock !== null) return ownImage(each, lock, asked);
+      if (lock !== null) return ownImage(each, lock, await probing, asked);
     }
     if (options.failClosed) return manifest(withTag(referenceTo(fleet), request.tag), asked, "passed-on");
     return notServed("this tag is no version of a fleet");

@@ -10,7 +10,13 @@ export interface Metrics {
 /** Seconds. A HEAD that is answered from memory takes one or two milliseconds; the deadline is two seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5];
 
-export function createMetrics(residentBytes: () => number): Metrics {
+export interface Gauges {
+  readonly residentBytes: () => number;
+  /** Probes of the host that hang and cannot be ended. */
+  readonly stuckProbes: () => number;
+}
+
+export function createMetrics({ residentBytes, stuckProbes }: Gauges): Metrics {
   const requests = new Map<string, number>();
   const buckets = bounds.map(() => 0);
   let [total, sum] = [0, 0];
@@ -36,6 +42,8 @@ export function createMetrics(residentBytes: () => number): Metrics {
         `imgmatch_mirror_request_duration_seconds_bucket{le="+Inf"} ${total}`,
         `imgmatch_mirror_request_duration_seconds_sum ${sum}`,
         `imgmatch_mirror_request_duration_seconds_count ${total}`,
+        ...head("imgmatch_mirror_stuck_probes", "gauge", "Probes of this host that hang inside the kernel."),
+        `imgmatch_mirror_stuck_probes ${stuckProbes()}`,
         ...head("process_resident_memory_bytes", "gauge", "Resident memory."),
         `process_resident_memory_bytes ${residentBytes()}`,
         "",

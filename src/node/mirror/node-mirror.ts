@@ -1,7 +1,6 @@
 /** A node's mirror, put together: its fleets, this host, and what it says of each request. */
 
 import { type ImgmatchError, usageError } from "../../errors.ts";
-import type { HostFacts } from "../../host/facts.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../registry/endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../registry/forwarding-client.ts";
@@ -10,6 +9,7 @@ import type { Outcome } from "./answer.ts";
 import { createAnswers, type MirrorOptions } from "./answer-request.ts";
 import { createChooser } from "./choose-image.ts";
 import { type FleetSource, lockFleet, registryFleet } from "./fleet-source.ts";
+import type { HostProber } from "./host-prober.ts";
 import type { ServerOptions } from "./server.ts";
 
 export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "blobs"> {
@@ -19,8 +19,7 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "b
   readonly lock: string | null;
   /** Folder of the registry's last good answers; null for none. */
   readonly cache: string | null;
-  /** Asked for each answer. */
-  readonly probe: () => Promise<HostFacts>;
+  readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** What `resolve` is asked with. */
   readonly choice: ResolveOptions;
   readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
@@ -52,13 +51,13 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
     answer: createAnswers({
       fleets,
       readerFor,
-      probe: oneAtATime(options.probe),
+      probe: options.prober.ask,
       choose: createChooser(options.choice),
       plainHttp: registry.plainHttp ?? isLoopback,
       failClosed: options.failClosed,
       blobs: options.blobs,
     }),
-    residentBytes: () => process.memoryUsage.rss(),
+    gauges: { residentBytes: () => process.memoryUsage.rss(), stuckProbes: options.prober.stuck },
     onAnswered: ({ outcome, ...rest }) => {
       if (unlogged.includes(outcome)) return;
       log({ level: outcome === "image" ? "info" : "warning", event: "answered", outcome, ...rest });
@@ -70,15 +69,4 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
 
 export function noFleet(): ImgmatchError {
   return usageError("no fleet to serve", "name registry/repository:version, or a lock with --lock");
-}
-
-/** Who asks while a probe is under way hears its answer: nvidia-smi may take seconds, and must not be started by each. */
-function oneAtATime(probe: () => Promise<HostFacts>): () => Promise<HostFacts> {
-  let current: Promise<HostFacts> | null = null;
-  return () => {
-    current ??= probe().finally(() => {
-      current = null;
-    });
-    return current;
-  };
 }

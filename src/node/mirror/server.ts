@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { ImgmatchError } from "../../errors.ts";
 import { type Answer, ociError } from "./answer.ts";
 import type { AnswerRequest } from "./answer-request.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, type Gauges } from "./metrics.ts";
 import { parseMirrorRequest } from "./parse-request.ts";
 
 export interface MirrorAddress {
@@ -28,7 +28,7 @@ export interface AnsweredRequest {
 
 export interface ServerOptions {
   readonly answer: AnswerRequest;
-  readonly residentBytes: () => number;
+  readonly gauges: Gauges;
   readonly onAnswered: (answered: AnsweredRequest) => void;
   /** Hears of what is a bug: the request got 500. */
   readonly onBug: (error: unknown) => void;
@@ -50,7 +50,7 @@ const longestShown = 300;
 /** Throws `LISTEN_FAILED` when the address is taken. */
 export async function startMirror(address: MirrorAddress, options: ServerOptions): Promise<RunningMirror> {
   const limitMs = options.deadlineMs ?? deadlineMs;
-  const metrics = createMetrics(options.residentBytes);
+  const metrics = createMetrics(options.gauges);
 
   async function decide(request: IncomingMessage, port: number): Promise<Answer> {
     const { method = "", url = "", headers } = request;

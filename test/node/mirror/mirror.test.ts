@@ -6,6 +6,7 @@ import type { HostFacts } from "../../../src/host/facts.ts";
 import { parseHostFacts } from "../../../src/host/parse-facts.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
+import type { Probed } from "../../../src/node/mirror/host-prober.ts";
 import { type NodeMirrorOptions, nodeMirror } from "../../../src/node/mirror/node-mirror.ts";
 import { type ServerOptions, startMirror } from "../../../src/node/mirror/server.ts";
 import { acceptedTypes, manifestTypes } from "../../../src/oci/media-types.ts";
@@ -20,6 +21,7 @@ import { makeFolder } from "../../support/folders.ts";
 const levelV2 = ["cx16", "lahf_lm", "pni", "popcnt"];
 const hostFacts = (features: readonly string[]): HostFacts =>
   cpuHost({ cpu: { vendor: "GenuineIntel", model: "Intel(R) Xeon(R)", features, level: null } });
+const known = (facts: HostFacts): Probed => ({ ok: true, facts });
 const mismatch = "docs/examples/vision/hosts/mismatch.json";
 const mismatchedHost = () => parseHostFacts(readFileSync(mismatch, "utf8"), mismatch);
 
@@ -93,13 +95,20 @@ async function publish(registry: MemoryRegistry, version: string, host = "regist
   return Object.fromEntries(images.map(([cell, { digest }]) => [cell, digest])) as Record<string, string>;
 }
 
-async function start(options: Partial<NodeMirrorOptions>, more: Partial<ServerOptions> = {}) {
+interface StartOptions extends Partial<NodeMirrorOptions> {
+  readonly probe?: () => Promise<Probed>;
+}
+
+async function start(
+  { probe = async () => known(hostFacts(levelV3)), ...options }: StartOptions,
+  more: Partial<ServerOptions> = {},
+) {
   const lines: Record<string, unknown>[] = [];
   const mirror = await nodeMirror({
     references: [],
     lock: null,
     cache: null,
-    probe: async () => hostFacts(levelV3),
+    prober: { ask: probe, stuck: () => 0 },
     failClosed: false,
     blobs: "off",
     choice: {},
@@ -118,7 +127,7 @@ describe("The mirror of a published fleet", () => {
     const digests = await publish(registry, "1.0.0");
     const { server, reference } = await serveRegistry(registry);
     let facts: HostFacts = hostFacts(levelV3);
-    const { port } = await start({ references: [reference("1.0.0")], probe: async () => facts });
+    const { port } = await start({ references: [reference("1.0.0")], probe: async () => known(facts) });
 
     const head = await ask(port, `/v2/team/app/manifests/1.0.0?ns=${server.host}`, {
       method: "HEAD",
@@ -320,7 +329,7 @@ describe("A lock", () => {
 
   it("leaves a host that no image fits to the registry, or, failing closed, refuses it with the reason", async () => {
     const file = join(makeFolder({ "lock.json": formatLock(lock("nowhere.invalid/team/app")) }), "lock.json");
-    const probe = async () => hostFacts([]);
+    const probe = async () => known(hostFacts([]));
     const open = await start({ lock: file, probe });
     const left = await ask(open.port, "/v2/team/app/manifests/1.12.0");
     expect([left.status, errorOf(left).code]).toEqual([404, "MANIFEST_UNKNOWN"]);
@@ -333,7 +342,11 @@ describe("A lock", () => {
 
   it("refuses a broken host, failing closed, in the words of resolve", async () => {
     const file = join(makeFolder({ "lock.json": formatLock(lock("nowhere.invalid/team/app")) }), "lock.json");
-    const { port } = await start({ lock: file, probe: async () => mismatchedHost(), failClosed: true });
+    const { port } = await start({
+      lock: file,
+      probe: async () => known(mismatchedHost()),
+      failClosed: true,
+    });
     const refused = await ask(port, "/v2/team/app/manifests/1.12.0");
     expect(refused.status).toBe(403);
     expect(errorOf(refused).message).toMatch(/^HOST_BROKEN: HOST_DRIVER_LIBRARY_MISMATCH: .*; fix: reboot/);
@@ -374,17 +387,16 @@ describe("A lock", () => {
     expect((await ask(port, `/v2/team/other/blobs/${blob}`)).status).toBe(404);
   });
 
-  it("never waits for a probe that hangs, and starts it once", async () => {
+  it("of a host that cannot be asked is left to the registry, or, failing closed, refused with the reason", async () => {
     const file = join(makeFolder({ "lock.json": formatLock(lock("nowhere.invalid/team/app")) }), "lock.json");
-    let probes = 0;
-    const probe = () => {
-      probes++;
-      return new Promise<HostFacts>(() => {});
-    };
-    const { port } = await start({ lock: file, probe }, { deadlineMs: 200 });
-    const all = await Promise.all([1, 2, 3].map(() => ask(port, "/v2/team/app/manifests/1.12.0")));
-    expect(all.map(({ status }) => status)).toEqual([503, 503, 503]);
-    expect(probes).toBe(1);
+    const probe = async (): Promise<Probed> => ({ ok: false, reason: "HOST_UNREADABLE: no answer" });
+    const path = "/v2/team/app/manifests/1.12.0";
+    const open = await start({ lock: file, probe });
+    expect((await ask(open.port, path)).status).toBe(404);
+    expect(open.lines.at(-1)).toMatchObject({ outcome: "host-broken", reason: "HOST_UNREADABLE: no answer" });
+    const closed = await start({ lock: file, probe, failClosed: true });
+    const refused = await ask(closed.port, path);
+    expect([refused.status, errorOf(refused).message]).toEqual([403, "HOST_UNREADABLE: no answer"]);
   });
 });
 

@@ -1,0 +1,150 @@
+/**
+ * What this host is, asked of another process: a driver that hangs inside a call, or a file of `/proc` that never ends, stops that
+ * process and not the mirror, which says in time that it does not know.
+ */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import { parseHostFacts } from "../../host/parse-facts.ts";
+import { isRecord, parseJson } from "../../input/json.ts";
+import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
+
+export type Probed =
+  | { readonly ok: true; readonly facts: HostFacts }
+  /** Nobody can say what this host is now. */
+  | { readonly ok: false; readonly reason: string };
+
+export interface HostProber {
+  /** The host as it is now. Who asks while a probe is under way hears its answer. Answers within `waitMs`, and rejects never. */
+  readonly ask: () => Promise<Probed>;
+  /** Processes that were killed and are still there. */
+  readonly stuck: () => number;
+  readonly stop: () => void;
+}
+
+export interface HostProberOptions {
+  /** A program that writes facts as one line of JSON for each line that it reads: `imgmatch probe --each-line`. */
+  readonly command: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Hears when a process hangs. */
+  readonly tell: (message: string) => void;
+  /** How long an asker waits, in milliseconds. Default: 1000. */
+  readonly waitMs?: number;
+  /** After so long a probe counts as stuck. Default: 20,000: nvidia-smi has 15,000. */
+  readonly stuckMs?: number;
+  /** For tests: what starts the process. */
+  readonly start?: typeof startLineProgram;
+}
+
+/** No further process is started while so many cannot be ended. */
+const mostStuck = 2;
+/** A host that answers later than anybody waits (GPUs without persistence mode) is asked again and again, on nobody's time. */
+const slowAgainMs = 15_000;
+const slowKeptMs = 45_000;
+
+export function createHostProber(options: HostProberOptions): HostProber {
+  const { command, env, tell, waitMs = 1000, stuckMs = 20_000, start = startLineProgram } = options;
+  const stuck = new Set<LineProgram>();
+  const read = createReader();
+  let child: LineProgram | null = null;
+  let underWay: Promise<Probed> | null = null;
+  let slow: { readonly probed: Probed; readonly at: number } | null = null;
+  let again: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  function abandon(hanging: LineProgram): void {
+    child = null;
+    stuck.add(hanging);
+    hanging.kill();
+    void hanging.gone.then(() => stuck.delete(hanging));
+  }
+
+  async function probe(): Promise<Probed> {
+    if (isStopped) return unknown("the mirror is ending");
+    if (stuck.size >= mostStuck)
+      return unknown(`${stuck.size} processes that asked for them hang inside the kernel`);
+    child ??= start(command, env);
+    const asked = child;
+    const started = performance.now();
+    const line = await within(stuckMs, asked.ask());
+    if (line === late) {
+      abandon(asked);
+      tell(`a probe of this host gave no answer in ${stuckMs} ms and was killed`);
+      return unknown(`were not read within ${stuckMs} ms`);
+    }
+    if (line === null) {
+      child = null;
+      asked.kill();
+      return unknown("were not read: the process that asked for them ended");
+    }
+    const probed = read(line);
+    const isSlow = performance.now() - started > waitMs;
+    slow = isSlow ? { probed, at: performance.now() } : null;
+    clearTimeout(again);
+    if (isSlow) again = setTimeout(() => void share(), slowAgainMs).unref();
+    return probed;
+  }
+
+  function share(): Promise<Probed> {
+    underWay ??= probe().finally(() => {
+      underWay = null;
+    });
+    return underWay;
+  }
+
+  return {
+    ask: async () => {
+      if (slow !== null && performance.now() - slow.at < slowKeptMs) return slow.probed;
+      const probed = await within(waitMs, share());
+      return probed === late ? unknown(`were not read within ${waitMs} ms: a driver may hang`) : probed;
+    },
+    stuck: () => stuck.size,
+    stop: () => {
+      isStopped = true;
+      clearTimeout(again);
+      child?.kill();
+    },
+  };
+}
+
+const late = Symbol("late");
+
+async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value | typeof late> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<typeof late>((resolve) => {
+    timer = setTimeout(() => resolve(late), limitMs);
+  });
+  return Promise.race([answer, limit]).finally(() => clearTimeout(timer));
+}
+
+function unknown(why: string): Probed {
+  const fix = "imgmatch doctor, nvidia-smi and the kernel's log say more";
+  return { ok: false, reason: `HOST_UNREADABLE: this host's facts ${why}; fix: ${fix}` };
+}
+
+/** A line is parsed when it is another than the last: the same object stands for the same facts. */
+function createReader(): (line: string) => Probed {
+  let last: { readonly line: string; readonly probed: Probed } | null = null;
+  return (line) => {
+    if (last?.line !== line) last = { line, probed: parse(line) };
+    return last.probed;
+  };
+}
+
+function parse(line: string): Probed {
+  const refusal = refusalOf(line);
+  if (refusal !== null) return { ok: false, reason: refusal };
+  try {
+    return { ok: true, facts: parseHostFacts(line, "imgmatch probe") };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    return { ok: false, reason: `${error.code}: ${error.problems[0].message}` };
+  }
+}
+
+/** `{"errors":[{"code":"SELECTION_INVALID","message":"…"}]}`; null for facts. */
+function refusalOf(line: string): string | null {
+  const answer = parseJson(line);
+  const [first] = isRecord(answer) && Array.isArray(answer.errors) ? (answer.errors as unknown[]) : [];
+  return isRecord(first) ? `${String(first.code)}: ${String(first.message)}` : null;
+}

@@ -1,0 +1,115 @@
+/** The program's mirror on a machine whose driver, or a file of /proc, never answers: the mirror does, and says why. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
+import { cudaFreeLock } from "../../cli/support/lock.ts";
+import { which } from "../sh/support/dialects.ts";
+
+const bundle = "node_modules/.cache/imgmatch-hanging-host";
+const cli = resolve(bundle, "cli.cjs");
+const folder = makeFolder({ "lock.json": cudaFreeLock("registry.example.com/team/app", "any", []) });
+const whyNoNamespace =
+  process.platform === "linux" && process.getuid?.() === 0 && which("unshare") !== null
+    ? null
+    : "needs root on Linux, and unshare of util-linux, to put other files into /proc";
+const whyNoCompiler = which("gcc") === null ? "no gcc (apt-get install gcc)" : null;
+
+/** Each is run in a mount namespace of its own before the mirror takes its place. */
+const hangs = {
+  "a file of /proc that never ends": `mkfifo "$PWD/cpuinfo" 2>/dev/null || true
+mount --bind "$PWD/cpuinfo" /proc/cpuinfo`,
+  "a call of NVML that never returns": `mount -t tmpfs none /proc/driver
+mkdir /proc/driver/nvidia
+echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024' > /proc/driver/nvidia/version
+mount -t tmpfs none /dev
+mknod -m 666 /dev/null c 1 3
+mknod -m 666 /dev/urandom c 1 9
+: > /dev/nvidiactl
+export LD_LIBRARY_PATH="$PWD"`,
+} as const;
+
+interface Mirror {
+  readonly port: number;
+  readonly child: ChildProcess;
+  readonly log: () => readonly Readonly<Record<string, unknown>>[];
+  readonly ended: Promise<number | null>;
+}
+
+async function startIn(hang: string, ...flags: string[]): Promise<Mirror> {
+  writeFileSync(join(folder, "start.sh"), `set -e\n${hang}\nexec "$@"\n`);
+  const serve = [process.execPath, cli, "serve", "--lock", "lock.json", "--listen", "127.0.0.1:0", ...flags];
+  const child = spawn("unshare", ["--mount", "sh", "start.sh", ...serve], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const ended = new Promise<number | null>((done) => child.once("close", done));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  let text = "";
+  const port = await new Promise<number>((done, reject) => {
+    void ended.then((code) => reject(new Error(`it ended with ${code}: ${text}`)));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+      const [, found] = /"listening".*?:(\d+)"/.exec(text) ?? [];
+      if (found !== undefined) done(Number(found));
+    });
+  });
+  const log = () => text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+  return { port, child, log, ended };
+}
+
+const tagged = "/v2/team/app/manifests/1";
+const ask = (port: number, path: string) =>
+  fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(10_000) });
+
+describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => {
+  beforeAll(() => {
+    if (whyNoNamespace !== null || whyNoCompiler !== null) return;
+    execFileSync(process.execPath, ["scripts/bundle.mjs", bundle], { stdio: "inherit" });
+    const source = "#include <unistd.h>\nint nvmlInit_v2(void) { for (;;) pause(); }\n";
+    writeFileSync(join(folder, "nvml.c"), source);
+    const library = join(folder, "libnvidia-ml.so.1");
+    execFileSync("gcc", ["-shared", "-fPIC", "-o", library, join(folder, "nvml.c")]);
+  }, 120_000);
+
+  it(
+    "answers within two seconds, again and again, and ends when it is told to",
+    needs(whyNoNamespace, whyNoCompiler),
+    async () => {
+      const { port, child, ended } = await startIn(hang);
+      for (let count = 0; count < 3; count++) {
+        const started = performance.now();
+        const answers = await Promise.all([1, 2, 3, 4].map(() => ask(port, tagged)));
+        expect(performance.now() - started).toBeLessThan(2000);
+        expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+        expect((await ask(port, "/healthz")).status).toBe(200);
+      }
+      // They share one probe.
+      expect(childrenOf(child.pid)).toHaveLength(1);
+      child.kill("SIGTERM");
+      expect(await ended).toBe(0);
+    },
+  );
+
+  it("refuses the host, failing closed, and says why", needs(whyNoNamespace, whyNoCompiler), async () => {
+    const { port, log } = await startIn(hang, "--fail-closed");
+    const refused = await ask(port, tagged);
+    expect(refused.status).toBe(403);
+    const [error] = ((await refused.json()) as { errors: { code: string; message: string }[] }).errors;
+    expect(error?.code).toBe("DENIED");
+    expect(error?.message).toMatch(
+      /^HOST_UNREADABLE: this host's facts were not read within 1000 ms.*; fix: /,
+    );
+    await expect.poll(() => log().at(-1)).toMatchObject({ outcome: "host-broken", status: 403 });
+  });
+});
+
+function childrenOf(pid: number | undefined): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+}
