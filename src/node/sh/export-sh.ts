@@ -16,11 +16,12 @@ import { twoKinds } from "../../resolve/resolve.ts";
 import { checkPins, type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber } from "./compile-order.ts";
 import { toEre } from "./ere.ts";
+import type { FleetNeeds } from "./fleet-needs.ts";
 import { presenceGrids } from "./gpu-tables.ts";
 import { type FleetRows, fleetRows } from "./image-rows.ts";
 import { pciRowsOf } from "./pci-ids.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
-import { driverFunctions, driverMain, noTegra, tegraFunctions } from "./program-driver.ts";
+import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
 import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
 import { shellFacts, shellHead, shellStart } from "./program-shell.ts";
 import { smiFunctions } from "./program-smi.ts";
@@ -72,7 +73,7 @@ export async function exportSh(lock: Lock, options: ExportShOptions): Promise<Ex
     version,
     title: `${lock.name} ${lock.version}`,
     lockDigest,
-    readsRuntime: fleet.needsBrand,
+    needs: needsOf(fleet),
   };
   const text = [
     `#!/bin/sh\n${heading(shell, pins, { cpuOnly, requireGpu })}`,
@@ -99,7 +100,7 @@ function isOfKind({ requires }: LockedImage, { cpuOnly, requireGpu }: Kinds): bo
 }
 
 function heading(
-  { version, title, lockDigest }: { version: string; title: string; lockDigest: string },
+  { version, title }: { version: string; title: string },
   pins: Pins,
   { cpuOnly, requireGpu }: Kinds,
 ): string {
@@ -110,51 +111,42 @@ function heading(
   ];
   return [
     `# Prints the image of ${title} that was built for this host. Made by imgmatch ${version}: imgmatch export sh`,
-    `# lock ${lockDigest}`,
     ...(wishes.length === 0
       ? []
       : [`# pinned: ${wishes.map((wish) => wish.replace(/[^ -~]/g, "?")).join(", ")}`]),
     "# exit code 0: one line on standard output, 3: no image fits, 4: the host is broken, 2: wrong usage",
+    "# Compares /proc, /sys and nvidia-smi with the tables at its end; imgmatch's docs/node.md says how to read them.",
   ].join("\n");
 }
 
 function program(fleet: FleetRows, lock: Lock, pins: Pins, smiSeconds: number): string {
-  const arm = fleet.architectures.has("arm64");
+  const needs = needsOf(fleet);
   const parts = Object.entries(cpuParts).filter(([architecture]) => fleet.architectures.has(architecture));
   const text = shrinkAwk(
     [
-      `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(pins.cuda?.text === "none")}; runtime = 4; branches = "${branches()}" }`,
+      `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(pins.cuda?.text === "none")}; runtime = 4; branches = ",${branches()}," }`,
       readRows,
       cpuCommon,
-      driverFunctions,
-      arm ? tegraFunctions : noTegra,
-      driverMain,
+      driverFunctions(needs),
+      ...(needs.arm ? [tegraFunctions] : []),
+      driverMain(needs),
       smiFunctions(smiSeconds),
       visibleFunctions,
-      nameFunctions(fleet),
-      judgeFunctions,
-      ...(fleet.needsBrand
-        ? [requireFunctions, runtimeFunctions]
-        : ["function required(list, g) { return 1 }", "function readruntime() { }"]),
-      judgeMain.replace("CPU_PARTS", () => parts.map(([, part]) => part).join("\n")),
+      ...nameFunctions(needs),
+      judgeFunctions(needs),
+      ...(needs.brands ? [requireFunctions, runtimeFunctions] : []),
+      judgeMain(needs).replace("CPU_PARTS", () => parts.map(([, part]) => part(needs)).join("\n")),
     ].join("\n"),
   );
   if (text.includes("'")) throw new InternalError("the program would end at its own quote");
   return text;
 }
 
+/** Images with what the row above them says; every other row by its letter and number. */
 const readRows = String.raw`
   NF == 3 && $1 ~ /^[0-9]/ { n++; plat[n] = plat_; set[n] = set_; ker[n] = ker_; req[n] = req_; rank[n] = rank_ $1; tag[n] = $2; dig[n] = $3; next }
   $1 == "I" { plat_ = $2; set_ = $3; ker_ = $4; req_ = $5; rank_ = $6 }
-  $1 == "G" { reqs++; codes[reqs] = $2; table[reqs] = $3; cell[reqs, "linux"] = $4; cell[reqs, "wsl"] = $5; cell[reqs, "l4t"] = $6 }
-  $1 == "K" { code[++kn] = $2 }
-  $1 == "Q" { asked[++qn] = $2 }
-  $1 == "D" { grid[++gn] = $2 }
-  $1 == "C" { setrow[++sets] = $0 }
-  $1 == "V" { vrow[++vn] = $0 }
-  $1 == "P" { pcomputes[++ppn] = $2; pgrids[ppn] = $3 }
-  $1 == "H" { hidden[++hn] = $0 }
-  $1 == "Y" { bstep[++bn] = $0 }
+  { row[$1, ++rows[$1]] = substr($0, 3) }
 `;
 
 /** The branches whose drivers offer one CUDA version. */
@@ -168,17 +160,27 @@ function branches(): string {
 }
 
 /** Class and brand by a product's name, only for fleets whose answer depends on them. */
-function nameFunctions({ needsClass, needsBrand }: FleetRows): string {
-  const classes = needsClass || needsBrand ? classRules : [];
-  const brands = needsBrand ? brandsByName : [];
-  return [
+function nameFunctions({ classes, brands }: FleetNeeds): readonly string[] {
+  const classOf = [
     'function classof(s) { s = tolower(s); sub(/^nvidia /, "", s); s = trim(s)',
-    ...classes.map(([name, pattern]) => `if (s ~ /${toEre(pattern)}/) return ${gpuClasses.indexOf(name)}`),
+    ...classRules.map(([name, pattern]) => `if (s ~ /${toEre(pattern)}/) return ${gpuClasses.indexOf(name)}`),
     `return ${gpuClasses.indexOf("unknown")} }`,
+  ];
+  const brandOf = [
     'function brandof(s) { s = tolower(s); sub(/^nvidia[ \\t]+/, "", s)',
-    ...brands.map(([pattern, brand]) => `if (s ~ /${toEre(pattern)}/) return "${brand}"`),
-    'return "" }',
-  ].join("\n");
+    ...brandsByName.map(([pattern, brand]) => `if (s ~ /${toEre(pattern)}/) return "${brand}"`),
+    "}",
+  ];
+  return [...(classes ? classOf : []), ...(brands ? brandOf : [])];
+}
+
+function needsOf(fleet: FleetRows): FleetNeeds {
+  return {
+    arm: fleet.architectures.has("arm64"),
+    classes: fleet.needsClass || fleet.needsBrand,
+    brands: fleet.needsBrand,
+    hidden: hiddenRows(fleet).length > 0,
+  };
 }
 
 async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
@@ -204,7 +206,7 @@ async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
           ({ class: name, branch, brand }) => `Y ${gpuClasses.indexOf(name)} ${branch} ${brand ?? "-"}`,
         )
       : []),
-    ...(fleet.hasGpuImages ? (await pciRowsOf(fleet.needsBrand)).map((row) => `V ${row}`) : []),
+    ...(fleet.hasGpuImages ? (await pciRowsOf(needsOf(fleet))).map((row) => `V ${row}`) : []),
   ];
 }
 
@@ -214,10 +216,9 @@ function hiddenRows({ features, architectures }: FleetRows): readonly string[] {
   return hiddenFeatureRows.flatMap((row) =>
     row.features
       .filter((feature) => features.has(feature))
-      .flatMap((feature) =>
-        row.models.map(
-          (model) => `H ${row.vendor} ${row.family} ${model} ${extendedFeature(feature)} ${feature}`,
-        ),
+      .map(
+        (feature) =>
+          `H ${row.vendor} ${row.family} ${row.models.join(",")} ${extendedFeature(feature)} ${feature}`,
       ),
   );
 }

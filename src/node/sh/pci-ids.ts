@@ -1,25 +1,48 @@
-/** NVIDIA's PCI ids by compute capability, class and brand, in half the bytes: `1b=8081` stands for 1b80 and 1b81. */
+/** NVIDIA's PCI ids by compute capability, class and brand, in a third of the bytes: `1b=808184-87` stands for 1b80, 1b81 and 1b84 to 1b87. */
 
 import { findGpuByPci } from "../../hardware/gpu-products.ts";
 import { brandOf } from "../../resolve/gpu-brand.ts";
+import type { FleetNeeds } from "./fleet-needs.ts";
 import { gpuClasses } from "./synthetic-host.ts";
 
-/** `86 2 geforce 22=0304 24=84`: compute capability, place of the class, brand by name or `-`, ids. */
-export async function pciRowsOf(withBrands: boolean): Promise<readonly string[]> {
+/** `86/2/geforce 22=0304 24=84`: compute capability, then class and brand where the fleet needs them, then ids. */
+export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readonly string[]> {
   const { pciRows } = await import("../../hardware/gpu-pci-table.ts");
-  const groups = new Map<string, Map<string, string>>();
+  const groups = new Map<string, Map<string, number[]>>();
   for (const { id } of pciRows) {
     const product = await findGpuByPci(id);
     if (product === null) continue;
-    const compute = product.compute.replace(".", "");
-    const brand = withBrands ? brandOf(product, null) : null;
-    const key = `${compute} ${gpuClasses.indexOf(product.class)} ${brand ?? "-"}`;
-    const ids = groups.get(key) ?? new Map<string, string>();
+    const key = [
+      product.compute.replace(".", ""),
+      ...(classes ? [gpuClasses.indexOf(product.class)] : []),
+      ...(brands ? [brandOf(product, null) ?? ""] : []),
+    ].join("/");
+    const ids = groups.get(key) ?? new Map<string, number[]>();
     groups.set(key, ids);
     const [, device = ""] = id.split(":");
-    ids.set(device.slice(0, 2), (ids.get(device.slice(0, 2)) ?? "") + device.slice(2));
+    const start = device.slice(0, 2);
+    ids.set(start, [...(ids.get(start) ?? []), Number.parseInt(device.slice(2), 16)]);
   }
   return [...groups].map(
-    ([key, ids]) => `${key} ${[...ids].map(([start, ends]) => `${start}=${ends}`).join(" ")}`,
+    ([key, ids]) => `${key} ${[...ids].map(([start, ends]) => `${start}=${packed(ends)}`).join(" ")}`,
   );
+}
+
+/** Two digits each; three and more in a row as their first and last. */
+function packed(numbers: readonly number[]): string {
+  const runs: [first: number, last: number][] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const run = runs.at(-1);
+    if (run !== undefined && run[1] === number - 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  return runs
+    .map(([first, last]) =>
+      last - first > 1 ? `${hex(first)}-${hex(last)}` : [...new Set([first, last])].map(hex).join(""),
+    )
+    .join("");
+}
+
+function hex(number: number): string {
+  return number.toString(16).padStart(2, "0");
 }

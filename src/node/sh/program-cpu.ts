@@ -1,8 +1,10 @@
 /** The script's reading of `/proc/cpuinfo`: what `host/cpuinfo.ts` does, in awk, one part for each architecture. */
 
+import type { FleetNeeds } from "./fleet-needs.ts";
+
 /** `add(list)` counts the features of one processor; a feature that every list has is there. */
 export const cpuCommon = String.raw`
-  function trim(s) { sub(/^[ \t\r]+/, "", s); sub(/[ \t\r]+$/, "", s); return s }
+  function trim(s) { sub(/^[ \t\r\n]+/, "", s); sub(/[ \t\r\n]+$/, "", s); return s }
   function add(list,  w, k, i) {
     k = split(list, w)
     lists++
@@ -23,29 +25,32 @@ export const cpuCommon = String.raw`
     }
     close(f)
   }
-  function single(k) { return many[k] == 1 ? value[k] : "" }
 `;
 
+/** `H GenuineIntel 6 151,154 avx2 serialize`: where all processors are of one of these models and have the first, they have the second. */
+const hiddenFeatures = String.raw`
+      for (i = 1; i <= rows["H"]; i++) {
+        split(row["H", i], h)
+        if (many["vendor_id"] == 1 && h[1] == value["vendor_id"] && many["cpu family"] == 1 && h[2] == value["cpu family"] && many["model"] == 1 && index("," h[3] ",", "," value["model"] ",") && lists && have[h[4]] == lists) have[h[5]] = lists
+      }`;
+
 /** Where no CPU of an architecture tells features, only images that need none fit. */
-export const cpuParts: Readonly<Record<string, string>> = {
-  amd64: String.raw`
+export const cpuParts: Readonly<Record<string, (needs: FleetNeeds) => string>> = {
+  amd64: ({ hidden }) => String.raw`
     if (host == "linux/amd64") {
       feature = "flags"
-      cpuinfo("|flags|vendor_id|cpu family|model|")
-      for (i = 1; i <= many["flags"]; i++) add(line["flags", i])
-      for (i = 1; i <= hn; i++) {
-        split(hidden[i], h)
-        if (h[2] == single("vendor_id") && h[3] == single("cpu family") && h[4] == single("model") && lists && have[h[5]] == lists) have[h[6]] = lists
-      }
+      cpuinfo("|flags|${hidden ? "vendor_id|cpu family|model|" : ""}")
+      for (i = 1; i <= many[feature]; i++) add(line[feature, i])
+      ${hidden ? hiddenFeatures : ""}
     }`,
-  arm64: String.raw`
+  arm64: () => String.raw`
     if (host == "linux/arm64") {
       feature = "Features"
       cpuinfo("|Features|")
       for (i = 1; i <= many[feature]; i++) add(line[feature, i])
     }`,
   // Each POWER generation runs the code of those before it.
-  ppc64le: String.raw`
+  ppc64le: () => String.raw`
     if (host == "linux/ppc64le") {
       feature = "cpu"
       cpuinfo("|cpu|")
@@ -56,7 +61,7 @@ export const cpuParts: Readonly<Record<string, string>> = {
         add(t)
       }
     }`,
-  riscv64: String.raw`
+  riscv64: () => String.raw`
     if (host == "linux/riscv64") {
       feature = "isa"
       cpuinfo("|isa|")

@@ -3,10 +3,12 @@
 import { libraryFolders } from "../../host/driver-library.ts";
 import { tegraChips } from "../../host/tegra.ts";
 import { wslLibraries } from "../../host/wsl.ts";
+import type { FleetNeeds } from "./fleet-needs.ts";
 
 const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");
 
-export const driverFunctions = String.raw`
+/** With what is asked of a Jetson only in scripts for a fleet that has Arm images: no other image fits there. */
+export const driverFunctions = ({ arm }: FleetNeeds): string => String.raw`
   # The text of a file; 0 where it cannot be read. What exists and cannot be read is denied.
   function slurp(p,  f, l, r) {
     f = R p
@@ -43,7 +45,7 @@ export const driverFunctions = String.raw`
     n = split(substr(l[i], RSTART + RLENGTH), a)
     s = leading(a[1] == "for" && n > 2 ? a[3] : a[1])
     if (s == "") return 0
-    if (a[1] == "for" && a[2] == "aarch64" && !open && s + 0 < 100) { l4t = 1; open = 0; return 1 }
+    ${arm ? 'if (a[1] == "for" && a[2] == "aarch64" && !open && s + 0 < 100) { l4t = 1; open = 0; return 1 }' : ""}
     module = s
     flavor = open ? "open" : "proprietary"
     return 1
@@ -53,17 +55,18 @@ export const driverFunctions = String.raw`
     if (!match(s, /^[0-9]+\.[0-9]+(\.[0-9]+)?(\.[0-9]+)?/)) return ""
     return substr(s, RLENGTH + 1, 1) ~ /[A-Za-z0-9_.]/ ? "" : substr(s, 1, RLENGTH)
   }
-  function number(s) { return s ~ /^[0-9]+\.[0-9]+(\.[0-9]+)?(\.[0-9]+)?$/ }
-  function broken(code, what) { if (fault == "") fault = code ": " what; told++ }
-  function tell(code, what) { if (note == "") note = code ": " what; told++ }
+  function number(s) { return s != "" && leading(s) == s }
+  # States of the host, without the HOST_ of their codes: what breaks it, what is to be said, what may not be read.
+  function broken(code, what) { if (fault == "") fault = "HOST_" code ": " what; told++ }
+  function tell(code, what) { if (note == "") note = "HOST_" code ": " what; told++ }
+  function forbidden(what) { tell("NO_PERMISSION", "no permission for " what) }
   function container(  k, a, i) {
-    if (("/.dockerenv" in has) || ("/run/.containerenv" in has) || ("container" in ENVIRON) || ("KUBERNETES_SERVICE_HOST" in ENVIRON)) return 1
+    if ("/.dockerenv" in has || "/run/.containerenv" in has || "container" in ENVIRON || "KUBERNETES_SERVICE_HOST" in ENVIRON) return 1
     if (slurp("/proc/1/cgroup") && text ~ /docker|kubepods|containerd|libpod|lxc/) return 1
     if (slurp("/run/systemd/container") && manager(text)) return 1
-    if (!("/proc/1/environ" in has)) return 0
-    k = split(plain("/proc/1/environ"), a, "\n")
+    k = "/proc/1/environ"
+    k = k in has ? split(plain(k), a, "\n") : 0
     for (i = 1; i <= k; i++) if (a[i] ~ /^container=/) return manager(substr(a[i], 11))
-    return 0
   }
   function manager(s) { gsub(/[ \t\r\n]/, "", s); return s != "" && s != "wsl" }
   # Files with NUL between their words, which some awks end at.
@@ -77,17 +80,17 @@ export const driverFunctions = String.raw`
   function gpu(index_, uuid, name, compute, id, where) {
     idx[N] = index_; uu[N] = uuid; nm[N] = name; cc[N] = compute; id_[N] = id; at[N] = where; N++
   }
-  function idof(where,  i) { for (i = 1; i <= pn; i++) if (pb[i] == where) return pd[i]; return "" }
+  function idof(where,  i) { for (i = 1; i <= pn; i++) if (pb[i] == where) return pd[i] }
   function field(t, k,  l, n, i) {
     n = split(t, l, "\n")
     for (i = 1; i <= n; i++) if (index(l[i], k ":") == 1) return trim(substr(l[i], length(k) + 2))
-    return ""
   }
   # What the kernel says about the module's GPUs; listed is 0 where it says nothing.
   function procgpus(  i, j, t, m, w, s, k, refused) {
-    N = 0; listed = 0; k = 0
+    k = N = listed = 0
+    s = "/proc/driver/nvidia/gpus"
     for (i = 1; i <= dn; i++) {
-      if (!slurp("/proc/driver/nvidia/gpus/" dir[i] "/information")) { if (info[i]) refused = 1; continue }
+      if (!slurp(s "/" dir[i] "/information")) { if (info[i]) refused = 1; continue }
       t = text
       w = bus(field(t, "Bus Location"))
       if (w == "") w = bus(dir[i])
@@ -97,7 +100,7 @@ export const driverFunctions = String.raw`
       src[w] = t
       absent[w] = inside && m ~ /^[0-9]+$/ && length(m) < 5 && !(("/dev/nvidia" (m + 0)) in has)
     }
-    if (refused) tell("HOST_NO_PERMISSION", "no permission for /proc/driver/nvidia/gpus")
+    if (refused) forbidden(s)
     if (dn && !refused) {
       listed = 1
       sort(buses, k)
@@ -128,11 +131,10 @@ export const driverFunctions = String.raw`
       else if (first == "") first = s
     }
     close(c)
-    if (first != "" && first != "same") broken("HOST_DRIVER_LIBRARY_MISMATCH", "kernel module " module " and driver library " first)
+    if (first != "" && first != "same") broken("DRIVER_LIBRARY_MISMATCH", "kernel module " module " and driver library " first)
   }
 `;
 
-/** Jetson: only in scripts for a fleet that has Arm images. */
 export const tegraFunctions = String.raw`
   function readtegra(  t, i, k, a) {
     if (host != "linux/arm64") return
@@ -162,60 +164,57 @@ function number(compute: string): string {
   return compute.replace(".", "");
 }
 
-export const noTegra = String.raw`
-  function readtegra() { }
-  function chipof(name) { return 0 }
-`;
-
 /** In the order of `readSurroundings`, `readDriver`, `nvidiaFacts`. */
-export const driverMain = String.raw`
-  function nvidia(  i, p, s, r, free, lost) {
-    if (!slurp("/proc/driver/nvidia/version")) { if ("/proc/driver/nvidia/version" in has) denied = 1 }
-    else { loaded = 1; if (kernelmodule(text)) known = 1 }
-    if (!known) {
-      if (!slurp("/sys/module/nvidia/version")) { if ("/sys/module/nvidia/version" in has) denied = 1 }
-      else { loaded = 1; s = trim(text); sub(/\n$/, "", s); s = trim(s); if (number(s)) { module = s; known = 1 } }
-    }
-    if (!known && denied) tell("HOST_NO_PERMISSION", "no permission for /proc/driver/nvidia/version")
+export const driverMain = ({ arm, classes, brands }: FleetNeeds): string => String.raw`
+  # 1 when the file of a loaded module says something.
+  function readable(p) {
+    if (slurp(p)) return loaded = 1
+    if (p in has) denied = 1
+  }
+  function nvidia(  i, p, s, free, lost) {
+    p = "/proc/driver/nvidia/version"
+    if (readable(p)) known = kernelmodule(text)
+    if (!known && readable("/sys/module/nvidia/version") && number(s = trim(text))) { module = s; known = 1 }
+    if (!known && denied) forbidden(p)
     wsl = ("/dev/dxg" in has) || (tolower(release) ~ /microsoft/ && ("${wslLibraries}/libcuda.so.1" in has))
     control = "/dev/nvidiactl" in has
-    readtegra()
-    scale = wsl ? "wsl" : tegra ? "l4t" : "linux"
+    ${arm ? "readtegra()" : ""}
+    scale = wsl ? "wsl" : ${arm ? 'tegra ? "l4t" : ' : ""}"linux"
     driver = loaded || denied || wsl || control
-    if (!driver && !pn && !tegra) return
+    if (!driver && !pn${arm ? " && !tegra" : ""}) return
     device = 1
     inside = container()
     if (!driver) {
-      if (tegra) { tell("HOST_UNSUPPORTED", "this Jetson has no NVIDIA driver with a version"); return }
-      for (i = 1; i <= pn; i++) if (pv[i] == "nouveau") tell("HOST_NOUVEAU", "nouveau holds " pb[i] "; CUDA needs the NVIDIA driver")
-      for (i = 1; i <= pn; i++) if (pv[i] == "none" || pv[i] == "nvidia") tell("HOST_NO_DRIVER", "NVIDIA GPU " pb[i] " and no NVIDIA kernel module loaded")
-      if (!told) tell("HOST_GPU_TAKEN", "another driver holds " pb[1])
+      ${arm ? 'if (tegra) { tell("UNSUPPORTED", "this Jetson has no NVIDIA driver with a version"); return }' : ""}
+      for (i = 1; i <= pn; i++) if (pv[i] == "nouveau") tell("NOUVEAU", "nouveau holds " pb[i] "; CUDA needs the NVIDIA driver")
+      for (i = 1; i <= pn; i++) if (pv[i] == "none" || pv[i] == "nvidia") tell("NO_DRIVER", "NVIDIA GPU " pb[i] " and no NVIDIA kernel module loaded")
+      if (!told) tell("GPU_TAKEN", "another driver holds " pb[1])
       return
     }
-    if (l4t) tell("HOST_UNSUPPORTED", "the driver of this Jetson names an L4T release and no driver version")
+    ${arm ? 'if (l4t) tell("UNSUPPORTED", "the driver of this Jetson names an L4T release and no driver version")' : ""}
     told = 0
-    if (inside && !control && !wsl && !tegra) {
-      tell("HOST_CONTAINER_WITHOUT_DEVICES", "inside a container without /dev/nvidiactl")
+    if (inside && !control && !wsl${arm ? " && !tegra" : ""}) {
+      tell("CONTAINER_WITHOUT_DEVICES", "inside a container without /dev/nvidiactl")
       drv = module
       return
     }
     procgpus()
     named = told
     # The old Jetson stack has no nvidia-smi, and no other source knows its driver better.
-    if (!l4t && !cpuonly && !(unchecked && enough())) {
+    if (${arm ? "!l4t && " : ""}!cpuonly && !(unchecked && enough())) {
       if (!nvidiasmi()) {
-        if (wsl) broken("HOST_NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
-        else if (!tegra && !unchecked) refusal = "HOST_UNCHECKED: nvidia-smi is not there to say whether the driver and its GPUs work; --unchecked goes without it"
+        if (wsl) broken("NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
+        else if (${arm ? "!tegra && " : ""}!unchecked) refusal = "HOST_UNCHECKED: nvidia-smi is not there to say whether the driver and its GPUs work; --unchecked goes without it"
         mismatch()
       }
       else if (fromsmi) told = told - named
-    } else if (!l4t && !cpuonly) mismatch()
+    } else if (${arm ? "!l4t && " : ""}!cpuonly) mismatch()
     named = told
-    if (!listed && tegra && chip) { gpu(0, "", "", "", "", ""); listed = 1 }
-    drv = wsl ? library : module != "" ? module : l4t ? "" : smidriver
+    ${arm ? 'if (!listed && tegra && chip) { gpu(0, "", "", "", "", ""); listed = 1 }' : ""}
+    drv = wsl ? library : module != "" ? module : ${arm ? 'l4t ? "" : ' : ""}smidriver
     cudaversion()
     for (i = 0; i < N; i++) complete(i)
-    if (inside || wsl || tegra) return
+    if (inside || wsl${arm ? " || tegra" : ""}) return
     # GPUs on the bus that the driver does not list.
     for (i = 1; i <= pn; i++) {
       for (p = 0; p < N; p++) if (at[p] == pb[i]) break
@@ -226,20 +225,21 @@ export const driverMain = String.raw`
     for (p = 0; p < N; p++) if (at[p] == "") lost = 0
     # A state that is already named explains what is missing.
     if (named) return
-    if (!N) { if (!free || lost) broken("HOST_NO_DEVICES", "driver " drv " is loaded and lists no GPU") }
-    else if (lost) broken("HOST_NO_DEVICES", "the driver lists " N " GPUs, the PCI bus has " s " too")
+    if (!N) { if (!free || lost) broken("NO_DEVICES", "driver " drv " is loaded and lists no GPU") }
+    else if (lost) broken("NO_DEVICES", "the driver lists " N " GPUs, the PCI bus has " s " too")
   }
-  function branchcuda(t,  a, k, i, p) {
-    k = split(branches, a, ",")
+  function branchcuda(t) {
     sub(/\..*/, "", t)
-    for (i = 1; i <= k; i++) { p = index(a[i], "="); if (substr(a[i], 1, p - 1) + 0 == t + 0) return substr(a[i], p + 1) }
-    return ""
+    t = "," t + 0 "="
+    if (!index(branches, t)) return ""
+    t = substr(branches, index(branches, t) + length(t))
+    return substr(t, 1, index(t, ",") - 1)
   }
   # What the driver tells, but never more than its branch offers: a compatibility library may speak in its place.
   function cudaversion(  b) {
     b = drv == "" ? "" : branchcuda(drv)
     cuda = smicuda == "" ? b : smicuda
-    if (b != "" && smicuda != "" && v(smicuda) > v(b) && !wsl && !tegra) cuda = b
+    if (b != "" && smicuda != "" && v(smicuda) > v(b) && !wsl${arm ? " && !tegra" : ""}) cuda = b
   }
   # Whether /proc and /sys alone tell what a decision needs.
   function enough(  i) {
@@ -247,16 +247,21 @@ export const driverMain = String.raw`
     for (i = 0; i < N; i++) if (id_[i] == "" || !product(id_[i])) return 0
     return 1
   }
-  function product(id,  i, j, k, m, a) {
-    for (i = 1; i <= vn; i++) {
-      k = split(vrow[i], a)
-      for (j = 5; j <= k; j++) if (substr(a[j], 1, 2) == substr(id, 1, 2))
-        for (m = 4; m < length(a[j]); m += 2) if (substr(a[j], m, 2) == substr(id, 3)) {
-          pcc = a[2]; pclass = a[3]; pbrand = a[4]
-          return 1
+  function product(id,  i, j, k, m, a, s, t) {
+    for (i = 1; i <= rows["V"]; i++) {
+      k = split(row["V", i], a)
+      for (j = 2; j <= k; j++) if (substr(a[j], 1, 2) == substr(id, 1, 2))
+        for (m = 4; m < length(a[j]); m += 2) {
+          s = t = substr(a[j], m, 2)
+          if (substr(a[j], m + 2, 1) == "-") t = substr(a[j], m += 3, 2)
+          if (s <= substr(id, 3) && substr(id, 3) <= t) {
+            s = a[1]
+            split(s, a, "/")
+            pcc = a[1]; pclass = a[2]; pbrand = a[3]
+            return 1
+          }
         }
     }
-    return 0
   }
   # Compute capability, class and brand of a GPU, from the tables where its source does not tell.
   function complete(i,  k, c) {
@@ -264,12 +269,11 @@ export const driverMain = String.raw`
     k = id_[i] != "" && product(id_[i])
     if (cc[i] == "") {
       if (k) cc[i] = pcc
-      else if (tegra && (c = chipof(nm[i]))) cc[i] = c
+      ${arm ? "else if (tegra && (c = chipof(nm[i]))) cc[i] = c" : ""}
       else if (nm[i] != "") strange[i] = 1
     }
-    class[i] = tegra ? 3 : k && pclass != 4 ? pclass : classof(nm[i])
-    brand[i] = brandof(nm[i])
-    if (brand[i] == "" && nm[i] == "" && k && pbrand != "-") brand[i] = pbrand
-    if (cc[i] == "" && !strange[i]) tell("HOST_GPU_FIELD_UNKNOWN", "GPU " idx[i] " does not tell its compute capability")
+    ${classes ? `class[i] = ${arm ? "tegra ? 3 : " : ""}k && pclass != 4 ? pclass : classof(nm[i])` : ""}
+    ${brands ? 'brand[i] = brandof(nm[i]); if (brand[i] == "" && nm[i] == "" && k) brand[i] = pbrand' : ""}
+    if (cc[i] == "" && !strange[i]) tell("GPU_FIELD_UNKNOWN", "GPU " idx[i] " does not tell its compute capability")
   }
 `;

@@ -1,75 +1,70 @@
 /** The script's verdicts and its choice: everything that a rule says stands in the tables. */
 
 import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
+import type { FleetNeeds } from "./fleet-needs.ts";
 
-export const judgeFunctions = String.raw`
+export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.raw`
   # What a rule says for this driver and its CUDA version; an unknown one takes the first answer.
-  function look(g,  a, k, i, j, p, b, s) {
-    if (g in memo) return memo[g]
-    k = split(grid[g], a, ";")
-    for (i = k; i > 1; i--) if (v(substr(a[i], 1, index(a[i], ":") - 1)) <= drvkey) break
-    k = split(substr(a[i], index(a[i], ":") + 1), b, ",")
-    s = b[1]
-    for (j = 2; cudakey != "" && j <= k; j++) { p = index(b[j], "="); if (v(substr(b[j], 1, p - 1)) <= cudakey) s = substr(b[j], p + 1) }
-    return memo[g] = s
+  function look(g) {
+    if (!(g in memo)) memo[g] = upto("=" upto(row["D", g], ";", ":", drvkey), ",", "=", cudakey)
+    return memo[g]
   }
   # One of a list, or the one that stands for all.
   function pick(list, i,  a) { return split(list, a, ",") == 1 ? a[1] : a[i] }
-  # The last entry of a table, 80=2s80, that begins at or before a number.
-  function upto(list, sep, c,  a, k, i, p, e) {
+  # The last entry of a table, 80=2s80,90=0a90, that begins at or before a version.
+  function upto(list, sep, eq, version,  a, k, i, p, e) {
     k = split(list, a, sep)
-    for (i = 1; i <= k; i++) { p = index(a[i], "="); if (substr(a[i], 1, p - 1) + 0 <= c) e = substr(a[i], p + 1) }
+    for (i = 1; i <= k; i++) { p = index(a[i], eq); if (v(substr(a[i], 1, p - 1)) <= version) e = substr(a[i], p + 1) }
     return e
   }
   function why(step, code, s) {
-    if (step > reached) { reached = step; reason = code " for " current (s == "" ? "" : ": " s) }
-    return 0
+    if (step > reached) { reached = step; reason = code " for " current ": " s }
   }
-  function facts() { return "driver " (drv == "" ? "unknown" : drv) ", CUDA " (cuda == "" ? "unknown" : cuda) }
+  function version(step, code) { why(step, code, "this host has driver " (drv == "" ? "unknown" : drv) ", CUDA " (cuda == "" ? "unknown" : cuda)) }
   # Parents first, so that a set is its parent and a few more.
   function fitsets(  i, p, k, w, j) {
     fitting[0] = 1
-    for (i = 1; i <= sets; i++) {
-      k = split(setrow[i], w)
-      p = w[2] + 0
+    for (i = 1; i <= rows["C"]; i++) {
+      k = split(row["C", i], w)
+      p = w[1]
       fitting[i] = lists > 0 && fitting[p]
       lack[i] = lack[p]
-      for (j = 3; j <= k && fitting[i]; j++) if (have[w[j]] != lists) { fitting[i] = 0; lack[i] = w[j] }
+      for (j = 2; j <= k && fitting[i]; j++) if (have[w[j]] != lists) { fitting[i] = 0; lack[i] = w[j] }
       if (!lists) lack[i] = "what it has, which cannot be read"
     }
   }
-  # The GPU half: 1 with tier, worst and used, 0 with a reason. A strange GPU leaves the answer open.
-  function fitsgpu(q,  j, g, s, e, x, c, k, t, seen_) {
+  # The GPU half: 1 with tier, worst and unused, 0 with a reason. A strange GPU leaves the answer open.
+  function fitsgpu(q,  j, g, s, e, x, c, k, t, y, seen_) {
     if (drv == "" || drvkey == "") return why(4, "NO_NVIDIA_DRIVER", device ? "this host has no NVIDIA driver with a version" : "this host has no NVIDIA GPU")
     if (!V) return why(4, "NO_GPU", "driver " drv " and no visible GPU")
     for (j = 0; j < V; j++) {
       g = seenby[j]
-      for (k = 1; k <= ppn; k++) if (index("," pcomputes[k] ",", "," cc[g] ","))
-        if (look(pick(pgrids[k], (scale == "linux" ? 1 : scale == "wsl" ? 3 : 5) + (flavor == "open"))) != "+") return why(5, "NO_GPU", "driver " drv " does not drive compute capability " dotted(cc[g]))
+      for (k = 1; k <= rows["P"]; k++) if (split(row["P", k], y) && index("," y[1] ",", "," cc[g] ","))
+        if (look(pick(y[2], (scale == "linux" ? 1 : ${arm ? 'scale == "l4t" ? 5 : ' : ""}3) + (flavor == "open"))) != "+") return why(5, "NO_GPU", "driver " drv " does not drive compute capability " dotted(cc[g]))
     }
-    split(cell[q, scale], x, "/")
+    split(row["G", q], y)
+    split(y[scale == "linux" ? 3 : ${arm ? 'scale == "l4t" ? 5 : ' : ""}4], x, "/")
     for (j = 0; j < V; j++) {
       s = look(pick(x[1], class[seenby[j]] + 1))
-      if (s !~ /^[0-9]$/) return why(6, s == "o" ? "DRIVER_TOO_OLD" : s == "x" ? "DRIVER_NOT_EXACT" : "COMPAT_NOT_SUPPORTED", "this host has " facts())
+      if (s !~ /^[0-9]$/) return version(6, s == "o" ? "DRIVER_TOO_OLD" : s == "x" ? "DRIVER_NOT_EXACT" : "COMPAT_NOT_SUPPORTED")
     }
     tier = int(s / 2)
     t = s % 2
     worst = 0
-    used = 0
+    unused = y[1]
     for (j = 0; j < V; j++) {
       g = seenby[j]
       if (strange[g]) { unsure = g; return why(7, "NO_GPU_CODE", "the compute capability of " nm[g] " is unknown") }
-      if ((q, cc[g]) in best) e = best[q, cc[g]]
-      else best[q, cc[g]] = e = cc[g] == "" ? "-" : upto(code[table[q]], ",", cc[g] + 0)
+      if (!((q, cc[g]) in best)) best[q, cc[g]] = cc[g] == "" ? "-" : upto(row["K", y[2]], ",", "=", v(cc[g]))
+      e = best[q, cc[g]]
       if (e == "" || e == "-") return why(7, "NO_GPU_CODE", "no code of it runs on compute capability " dotted(cc[g]))
-      if (substr(e, 2, 1) == "p" && !t) return why(8, "PTX_TOO_NEW", "this host has " facts())
+      if (substr(e, 2, 1) == "p" && !t) return version(8, "PTX_TOO_NEW")
       match(e, /[0-9]+$/)
       c = 1000 * substr(e, 1, 1) + cc[g] - substr(e, RSTART)
       if (c > worst) worst = c
-      if (!(substr(e, 2) in seen_)) { seen_[substr(e, 2)] = 1; used++ }
+      if (!(substr(e, 2) in seen_)) { seen_[substr(e, 2)] = 1; unused-- }
     }
-    e = pick(x[2], runtime)
-    if (e + 0) for (j = 0; j < V; j++) if (!required(asked[e + 0], seenby[j])) return why(9, "NVIDIA_REQUIRE_UNSATISFIED", "this host has " facts())
+    ${brands ? 'e = pick(x[2], runtime); if (e + 0) for (j = 0; j < V; j++) if (!required(row["Q", e], seenby[j])) return version(9, "NVIDIA_REQUIRE_UNSATISFIED")' : ""}
     return 1
   }
   function dotted(c) { return c == "" ? "unknown" : substr(c, 1, length(c) - 1) "." substr(c, length(c)) }
@@ -77,11 +72,7 @@ export const judgeFunctions = String.raw`
     k = split(steps, m)
     split(rank[i], r, "/")
     s = "k"
-    for (t = 1; t <= k; t++) {
-      if (m[t] == "C") s = s sprintf("%04d", req[i] == "-" ? cpucode : worst)
-      else if (m[t] == "U") s = s sprintf("%04d", req[i] == "-" ? 0 : codes[req[i]] - used)
-      else s = s sprintf("%07d", pick(r[m[t]], req[i] == "-" ? 1 : tier + 1))
-    }
+    for (t = 1; t <= k; t++) s = s sprintf("%07d", m[t] == "C" ? (req[i] == "-" ? cpucode : worst) : m[t] == "U" ? (req[i] == "-" ? 0 : unused) : pick(r[m[t]], tier + 1))
     return s
   }
   function fits(i,  k) {
@@ -91,7 +82,7 @@ export const judgeFunctions = String.raw`
     if (!fitting[set[i]]) return why(2, "CPU_FEATURES_MISSING", "the CPU of this host does not have " lack[set[i]])
     if (ker[i] != "-") {
       k = v(ker[i])
-      if (k == "" || kernel == "" || kernel < k) return why(3, "KERNEL_TOO_OLD", "it needs kernel " ker[i] ", this host has " release)
+      if (k == "" || kernel < k) return why(3, "KERNEL_TOO_OLD", "it needs kernel " ker[i] ", this host has " release)
     }
     tier = 0
     return req[i] == "-" ? 1 : fitsgpu(req[i])
@@ -112,13 +103,12 @@ export const requireFunctions = String.raw`
     if (b == "" && scale == "linux") b = brandstep(class[g])
     if (b == "") b = "-"
     k = split(list, a, ",")
-    for (i = 1; i <= k; i++) { p = index(a[i], ":"); if (substr(a[i], 1, p - 1) == b) return look(upto(substr(a[i], p + 1), "/", cc[g] + 0)) == "+" }
-    return 0
+    for (i = 1; i <= k; i++) { p = index(a[i], ":"); if (substr(a[i], 1, p - 1) == b) return look(upto(substr(a[i], p + 1), "/", "=", v(cc[g] + 0))) == "+" }
   }
   function brandstep(c,  i, a, b, n) {
     n = drv
     sub(/\..*/, "", n)
-    for (i = 1; i <= bn; i++) { split(bstep[i], a); if (a[2] == c && a[3] + 0 <= n + 0) b = a[4] == "-" ? "" : a[4] }
+    for (i = 1; i <= rows["Y"]; i++) { split(row["Y", i], a); if (a[1] == c && a[2] + 0 <= n + 0) b = a[3] == "-" ? "" : a[3] }
     return b
   }
 `;
@@ -155,7 +145,7 @@ export const runtimeFunctions = String.raw`
   .replace("PROGRAMS", runtimePrograms.join(" "))
   .replace("ENGINES", enginePrograms.join(" "));
 
-export const judgeMain = String.raw`
+export const judgeMain = ({ brands }: FleetNeeds): string => String.raw`
   END {
     R = ENVIRON["IMGMATCH_ROOT"]
     n_ = split(ENVIRON["IMGMATCH_FACTS"], facts_, "\n")
@@ -169,22 +159,20 @@ export const judgeMain = String.raw`
       else if (a[1] == "h") host = a[2]
       else if (a[1] == "cpu") cpuonly = cpuwanted = 1
       else if (a[1] == "unchecked") unchecked = 1
-      else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)
+      ${brands ? 'else if (a[1] == "d") cdi[++cn] = substr(facts_[i], 3)' : ""}
     }
     if (pinned) cpuwanted = 1
     # To look at an element makes it: a variable that is not set must stay so.
     for (i in ENVIRON) if (i ~ /^(NVIDIA|CUDA)_VISIBLE_DEVICES$/ && tolower(ENVIRON[i]) ~ /mig-|:/) wantsmig = 1
     release = slurp("/proc/sys/kernel/osrelease") ? trim(text) : ""
-    sub(/\n$/, "", release)
-    release = trim(release)
     narrow_host()
     if (match(release, /^[0-9]+\.[0-9]+(\.[0-9]+)?/)) kernel = v(substr(release, 1, RLENGTH))
     CPU_PARTS
-    if (feature && !lists) tell("HOST_UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
+    if (feature && !lists) tell("UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
     fitsets()
     if (cpuonly) for (i = 1; i <= n; i++) if (req[i] != "-") plat[i] = "--cpu"
     if (!cpuonly) { nvidia(); visible() }
-    if (qn) readruntime()
+    ${brands ? "readruntime()" : ""}
     drvkey = v(drv)
     cudakey = v(cuda)
     for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (winner == 0 || k_ < least) { winner = i; least = k_ } }

@@ -2,12 +2,13 @@
 
 import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import { wslLibraries } from "../../host/wsl.ts";
+import type { FleetNeeds } from "./fleet-needs.ts";
 
 export interface ShellText {
   readonly version: string;
   readonly title: string;
   readonly lockDigest: string;
-  readonly readsRuntime: boolean;
+  readonly needs: FleetNeeds;
 }
 
 /** Paths whose being there says something. */
@@ -20,9 +21,8 @@ const paths = [
   "/proc/1/environ",
   "/proc/driver/nvidia/version",
   "/sys/module/nvidia/version",
-  "/proc/device-tree/compatible",
-  "/etc/nv_tegra_release",
 ];
+const tegraPaths = ["/proc/device-tree/compatible", "/etc/nv_tegra_release"];
 
 /** `uname -m` → the word of OCI platforms. */
 const machines: readonly (readonly [string, string])[] = [
@@ -35,17 +35,21 @@ const machines: readonly (readonly [string, string])[] = [
 
 export function shellHead({ version, title, lockDigest }: ShellText): string {
   return `
-LC_ALL=C
-export LC_ALL
+export LC_ALL=C
+lock=${lockDigest}
 f=
+fact() {
+f="$f
+$1"
+}
+exists() {
+[ -e "$R$1" ] && fact "e $1"
+}
 for a do
 case $a in
---cpu) f="$f
-cpu" ;;
---unchecked) f="$f
-unchecked" ;;
+--cpu|--unchecked) fact "\${a#--}" ;;
 --version) echo "imgmatch ${version}, ${title}"; exit 0 ;;
---lock-digest) echo "${lockDigest}"; exit 0 ;;
+--lock-digest) echo "$lock"; exit 0 ;;
 --help) echo "usage: sh FILE [--cpu] [--unchecked] [--version] [--lock-digest]"; exit 0 ;;
 *) echo "imgmatch: USAGE: unknown argument $a; --help lists what there is" >&2; exit 2 ;;
 esac
@@ -65,16 +69,13 @@ esac`;
 }
 
 /** Standard error is closed around it: a file may go while it is read. */
-export function shellFacts({ readsRuntime }: ShellText): string {
+export function shellFacts({ needs }: ShellText): string {
   return `
-f="$f
-h linux/$m"
-for p in ${paths.join(" ")}; do
-[ -e "$R$p" ] && f="$f
-e $p"
+fact "h linux/$m"
+for p in ${[...paths, ...(needs.arm ? tegraPaths : [])].join(" ")}; do
+exists "$p"
 done
-[ -r "$R/dev/nvidiactl" ] && [ -w "$R/dev/nvidiactl" ] && f="$f
-e w"
+[ -r "$R/dev/nvidiactl" ] && [ -w "$R/dev/nvidiactl" ] && fact "e w"
 {
 for d in "$R"/sys/bus/pci/devices/*; do
 v=
@@ -93,8 +94,7 @@ for p in nvidia nouveau; do
 [ -e "$R/sys/bus/pci/drivers/$p/\${d##*/}" ] && k=$p
 done
 fi
-f="$f
-p \${d##*/} $i $k" ;;
+fact "p \${d##*/} $i $k" ;;
 esac ;;
 esac
 done
@@ -103,26 +103,22 @@ for d in "$R"/proc/driver/nvidia/gpus/*; do
 [ -e "$d" ] || continue
 i=0
 [ -e "$d/information" ] && i=1
-f="$f
-g \${d##*/} $i"
+fact "g \${d##*/} $i"
 done
 for d in "$R"/dev/nvidia[0-9]*; do
-[ -e "$d" ] && f="$f
-e \${d#"$R"}"
-done${readsRuntime ? runtimeFacts() : ""}`;
+exists "\${d#"$R"}"
+done${needs.brands ? runtimeFacts() : ""}`;
 }
 
 /** Only for fleets whose images carry NVIDIA_REQUIRE_CUDA. */
 function runtimeFacts(): string {
   return `
 for p in ${[...runtimePrograms, ...enginePrograms].join(" ")}; do
-[ -e "$R$p" ] && f="$f
-e $p"
+exists "$p"
 done
 for d in ${cdiFolders.map((folder) => `"$R"${folder}/*`).join(" ")}; do
 case $d in
-*.yaml|*.yml|*.json) [ -e "$d" ] && f="$f
-d \${d#"$R"}" ;;
+*.yaml|*.yml|*.json) [ -e "$d" ] && fact "d \${d#"$R"}" ;;
 esac
 done`;
 }

@@ -10,7 +10,7 @@ import { wslLibraries } from "../../host/wsl.ts";
  */
 export const smiFunctions = (seconds: number): string => String.raw`
   function run(args,  c, l, a, p) {
-    c = "exec 2>/dev/null </dev/null; s=nvidia-smi; " (wsl ? "[ -x \"$IMGMATCH_ROOT${wslLibraries}/nvidia-smi\" ] && s=\"$IMGMATCH_ROOT${wslLibraries}/nvidia-smi\"; " : "") \
+    c = "exec 2>/dev/null </dev/null; s=nvidia-smi; " (wsl ? "l=$IMGMATCH_ROOT${wslLibraries}/nvidia-smi; [ -x \"$l\" ] && s=$l; " : "") \
       "command -v \"$s\" >/dev/null || { echo IMGMATCH none; exit; }; " \
       "{ { trap \"kill \\$t; exit\" TERM; sleep ${seconds} >/dev/null & t=$!; wait $t && echo IMGMATCH late; } 2>/dev/null & w=$!; " \
       "{ sh -c \"echo IMGMATCH pid \\$\\$; exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$s\" " args "; e=$?; kill $w 2>/dev/null; echo; echo IMGMATCH end $e; } & } 2>&1 | while IFS= read -r l; do printf \"%s\\n\" \"$l\"; case $l in IMGMATCH\\ end*|IMGMATCH\\ late) break ;; esac; done"
@@ -34,15 +34,14 @@ export const smiFunctions = (seconds: number): string => String.raw`
   # The state that nvidia-smi reports in words instead of an answer.
   function complaint(t) {
     t = tolower(t)
-    if (index(t, "driver/library version mismatch")) return "HOST_DRIVER_LIBRARY_MISMATCH: kernel module and driver library differ"
-    if (t ~ /couldn.t communicate with the nvidia driver/) return "HOST_NVML_FAILED: nvidia-smi cannot communicate with the driver"
+    if (index(t, "driver/library version mismatch")) return "DRIVER_LIBRARY_MISMATCH: kernel module and driver library differ"
+    if (t ~ /couldn.t communicate with the nvidia driver/) return "NVML_FAILED: nvidia-smi cannot communicate with the driver"
     if (match(t, /device handle for gpu[ \t]*[0-9a-f:.]*[ \t]*:[ \t]*[^.\n]+/))
-      return (substr(t, RSTART, RLENGTH) ~ /gpu is lost|fallen off/ ? "HOST_GPU_LOST: " : "HOST_NVML_FAILED: ") substr(t, RSTART, RLENGTH)
-    if (t ~ /gpu is lost|fallen off the bus/) return "HOST_GPU_LOST: a GPU has fallen off the bus"
-    if (index(t, "no devices were found")) return "HOST_NO_DEVICES: the driver is loaded and lists no GPU"
-    if (t ~ /insufficient permissions|no permission/) return "HOST_NO_PERMISSION: no permission for NVML"
-    if (match(t, /failed to initialize nvml:[^\n\[]+/)) return "HOST_NVML_FAILED: " substr(t, RSTART, RLENGTH)
-    return ""
+      return (substr(t, RSTART, RLENGTH) ~ /gpu is lost|fallen off/ ? "GPU_LOST: " : "NVML_FAILED: ") substr(t, RSTART, RLENGTH)
+    if (t ~ /gpu is lost|fallen off the bus/) return "GPU_LOST: a GPU has fallen off the bus"
+    if (index(t, "no devices were found")) return "NO_DEVICES: the driver is loaded and lists no GPU"
+    if (t ~ /insufficient permissions|no permission/) return "NO_PERMISSION: no permission for NVML"
+    if (match(t, /failed to initialize nvml:[^\n\[]+/)) return "NVML_FAILED: " substr(t, RSTART, RLENGTH)
   }
   function cells(l, c,  k, i) { k = split(l, c, ","); for (i = 1; i <= k; i++) c[i] = trim(c[i]); return k }
   function header(l,  k, i, c, named) {
@@ -60,20 +59,15 @@ export const smiFunctions = (seconds: number): string => String.raw`
   }
   function get(c, name) { return (name in col) && !nothing(c[col[name]]) ? c[col[name]] : "" }
   # Asks for all fields, then without those that this program does not know. 0: there is no nvidia-smi.
-  function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, seen_) {
-    f = "${queryFields.join(",")}"
-    for (;;) {
-      if (!run("--query-gpu=" f " --format=csv")) return 0
-      if (!match(output, /Field "[A-Za-z0-9_.]+" is not a valid field to query/)) break
-      s = substr(output, RSTART + 7)
-      s = substr(s, 1, index(s, "\"") - 1)
-      if (index("," f ",", "," s ",") == 0) break
-      t = "," f ","
-      i = index(t, "," s ",")
-      t = substr(t, 1, i) substr(t, i + length(s) + 2)
-      f = substr(t, 2, length(t) - 2)
-    }
-    if (status == "late") { broken("HOST_SMI_TIMEOUT", "nvidia-smi gave no answer in ${seconds} s"); return 1 }
+  function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, seen_, place) {
+    f = ",${queryFields.join(",")},"
+    do {
+      if (!run("--query-gpu=" substr(f, 2, length(f) - 2) " --format=csv")) return
+      s = match(output, /Field "[A-Za-z0-9_.]+" is not a valid field to query/) ? substr(output, RSTART + 7, RLENGTH - 38) : ""
+      i = index(f, "," s ",")
+      if (i) f = substr(f, 1, i) substr(f, i + length(s) + 2)
+    } while (i)
+    if (status == "late") { broken("SMI_TIMEOUT", "nvidia-smi gave no answer in ${seconds} s"); return 1 }
     s = complaint(output)
     n = split(output, l, "\n")
     for (i = 1; i <= n; i++) { l[i] = trim(l[i]); if ((w = header(l[i]))) break }
@@ -86,27 +80,31 @@ export const smiFunctions = (seconds: number): string => String.raw`
       for (k = 1; k <= w; k++) if (tolower(c[k]) ~ /^\[?(unknown error|gpu is lost|err!|gpu requires reset)\]?$/) x = l[i]
     }
     # NVML too knows no device then, and why is for the bus to say.
-    if (s ~ /^HOST_NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
-    if (s ~ /^HOST_NVML_FAILED: failed/ && control && !("w" in has)) s = "HOST_NO_PERMISSION"
-    if (s ~ /^HOST_NO_PERMISSION/) tell("HOST_NO_PERMISSION", "no permission for NVML")
+    if (s ~ /^NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
+    if (s ~ /^NVML_FAILED: failed/ && control && !("w" in has)) s = "NO_PERMISSION"
+    if (s ~ /^NO_PERMISSION/) forbidden("NVML")
     else if (s != "") { k = index(s, ":"); broken(substr(s, 1, k - 1), substr(s, k + 2)) }
     if (!alive) {
-      if (s == "" && status != 0) broken("HOST_SMI_FAILED", "nvidia-smi ended with status " status)
-      else if (s == "") tell("HOST_SMI_GARBAGE", "nvidia-smi printed something else than its table")
+      if (s == "" && status != 0) broken("SMI_FAILED", "nvidia-smi ended with status " status)
+      else if (s == "") tell("SMI_GARBAGE", "nvidia-smi printed something else than its table")
       return 1
     }
-    if (strays && s == "") tell("HOST_SMI_GARBAGE", "nvidia-smi printed something beside its table")
-    if (x != "") broken("HOST_NVML_FAILED", "a GPU does not answer: " x)
+    if (strays && s == "") tell("SMI_GARBAGE", "nvidia-smi printed something beside its table")
+    if (x != "") broken("NVML_FAILED", "a GPU does not answer: " x)
     fromsmi = 1
     listed = 1
     N = 0
     for (i = 1; i <= alive; i++) {
       cells(row[i], c)
       s = get(c, "index")
-      if (s ~ /^[0-9]+$/ && length(s) < 10 && !(s + 0 in seen_)) { seen_[s + 0] = 1; numbers++ }
+      if (s !~ /^[0-9]+$/ || length(s) > 9) s = ""
+      else if (!(s + 0 in seen_)) { seen_[s + 0] = 1; numbers++ }
+      place[i] = substr("000000000" s, length(s) + 1) " " i
     }
+    # By index, as the facts are; where not each has its own, in their order.
+    if (numbers == alive) sort(place, alive)
     for (i = 1; i <= alive; i++) {
-      cells(row[i], c)
+      cells(row[substr(place[i], 11)], c)
       if (smidriver == "") smidriver = leading(get(c, "driver_version"))
       t = get(c, "name")
       if (t == "Graphics Device" || t == "NVIDIA Graphics Device" || t ~ /\.\.\.$/) t = ""
@@ -120,18 +118,9 @@ export const smiFunctions = (seconds: number): string => String.raw`
       gpu(numbers == alive ? get(c, "index") + 0 : i - 1, tolower(w) ~ /^gpu-[0-9a-f-]+$/ ? w : "", t, x, s, bus(get(c, "pci.bus_id")))
       if (tolower(get(c, "mig.mode.current")) == "enabled") mig = 1
     }
-    order_gpus()
     if (wsl || module == "" || branchcuda(module) == "") readheader()
     if (mig && wantsmig) readmig()
     return 1
-  }
-  # By index, as the facts are.
-  function order_gpus(  i, j, a, b, c, d, e, f) {
-    for (i = 1; i < N; i++) {
-      a = idx[i]; b = uu[i]; c = nm[i]; d = cc[i]; e = id_[i]; f = at[i]
-      for (j = i - 1; j >= 0 && idx[j] > a; j--) { idx[j+1] = idx[j]; uu[j+1] = uu[j]; nm[j+1] = nm[j]; cc[j+1] = cc[j]; id_[j+1] = id_[j]; at[j+1] = at[j] }
-      idx[j+1] = a; uu[j+1] = b; nm[j+1] = c; cc[j+1] = d; id_[j+1] = e; at[j+1] = f
-    }
   }
   function label(name,  i, s, t) {
     s = tolower(substr(output, 1, 4096))

@@ -29,16 +29,15 @@ export const visibleFunctions = String.raw`
       k = split(s, a, ",")
       for (i = 1; i <= k; i++) {
         if ((j = entry(trim(a[i]), cudas)) < 0) {
-          if (!x++) tell("HOST_VISIBLE_DEVICES_UNCLEAR", name ": there is no GPU " trim(a[i]))
+          if (!x++) tell("VISIBLE_DEVICES_UNCLEAR", name ": there is no GPU " trim(a[i]))
           if (cudas) break
         } else if (!(j in on)) { on[j] = 1; count++ }
       }
     }
     if (cudas && s ~ /^[0-9]/ && count && count < N && ENVIRON["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID") {
-      for (i = 0; i < N; i++) if (!((nm[i] == "" ? id_[i] : nm[i], cc[i]) in kinds)) { kinds[nm[i] == "" ? id_[i] : nm[i], cc[i]] = 1; x = i }
-      i = 0
-      for (j in kinds) i++
-      if (i > 1) { tell("HOST_VISIBLE_DEVICES_UNCLEAR", name " counts unlike GPUs by speed, which only CUDA knows; all GPUs count as visible"); return }
+      x = 0
+      for (i = 0; i < N; i++) x += kinds[nm[i] == "" ? id_[i] : nm[i], cc[i]]++ == 0
+      if (x > 1) { tell("VISIBLE_DEVICES_UNCLEAR", name " counts unlike GPUs by speed, which only CUDA knows; all GPUs count as visible"); return }
     }
     for (i = 0; i < N; i++) if (!(i in on)) hide[i] = 1
   }
