@@ -24,6 +24,7 @@ import { planOpenFleet } from "./fleet/plan-open-fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
 import { parseHostFacts } from "./host/parse-facts.ts";
 import { readRevision } from "./io/revision.ts";
+import { refuseAdoptedLock } from "./lock/adopted-lock.ts";
 import { lockPath } from "./lock/lock.ts";
 import { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 import { parseImageReference } from "./oci/reference.ts";
@@ -109,9 +110,12 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
   const plainHttp = (host: string) => isLoopback(host) || (args.plainHttp ?? []).includes(host);
   const problems: Problem[] = [];
   const lookUp = createBaseLookup(env, (problem) => problems.push(problem), { plainHttp });
+  const lockFile = args.lock ?? join(root, lockPath);
+  // One that is named and is not there would leave the bases unpinned in silence.
+  const lock = await (args.lock === undefined ? readLockIfPresent(lockFile) : readLock(lockFile));
+  refuseAdoptedLock(lock, lockFile);
   const plan = await planOpenFleet(fleet, {
-    // One that is named and is not there would leave the bases unpinned in silence.
-    lock: args.lock === undefined ? await readLockIfPresent(join(root, lockPath)) : await readLock(args.lock),
+    lock,
     only: parseSelections(
       args.only ?? [],
       fleet.matrix.axes.map(({ name }) => name),

@@ -14,11 +14,9 @@ import { declaredImage } from "./declared-image.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { planOpenFleet } from "./plan-open-fleet.ts";
 
-export interface AuditFleetOptions {
+/** How images are opened. */
+export interface AuditOptions {
   readonly lock: Lock;
-  readonly only: readonly Selection[];
-  /** As when it was built. */
-  readonly replaceBases: ReadonlyMap<string, string>;
   readonly registry: RegistryClient;
   /** Where the engine is, for images that were built and never pushed. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -30,8 +28,14 @@ export interface AuditFleetOptions {
   readonly signal: AbortSignal;
 }
 
+export interface AuditFleetOptions extends AuditOptions {
+  readonly only: readonly Selection[];
+  /** As when it was built. */
+  readonly replaceBases: ReadonlyMap<string, string>;
+}
+
 export interface FleetAudit {
-  /** In the order of the matrix. */
+  /** In the order of the matrix, or of the lock where others built the images. */
   readonly cells: readonly AuditedCell[];
   /** Cells of images that were never pushed and not asked for. */
   readonly unpublished: readonly string[];
@@ -52,17 +56,55 @@ export interface AuditedCell {
 
 /** An image that cannot be opened does not stop the others. Throws what planning throws, and the signal's reason. */
 export async function auditFleet(fleet: Fleet, options: AuditFleetOptions): Promise<FleetAudit> {
-  const { lock, only, replaceBases, remote, signal, onImage = () => {} } = options;
+  const { lock, only, replaceBases } = options;
   const plan = await planOpenFleet(fleet, {
     ...{ lock, only, replaceBases },
     published: false,
     findBaseDigest: async () => null,
   });
-  const built = plan.cells.filter(isBuilt);
-  const wanted = built.filter(({ locked }) => !remote || locked.digest !== null);
-  const declared = new Map(
-    wanted.map((planned) => [planned.cell.id, declaredOf(fleet, plan.matrix, planned)]),
-  );
+  const subjects = plan.cells.filter(isBuilt).map((planned) => ({
+    cell: planned.cell.id,
+    locked: planned.locked,
+    declared: declaredOf(fleet, plan.matrix, planned),
+  }));
+  return auditImages(subjects, options);
+}
+
+/**
+ * Images that others built, of which there is no matrix: what the lock says of each, estimated or stated, is what is declared, and
+ * no file is a base's. Throws the signal's reason.
+ */
+export async function auditAdopted(options: AuditOptions): Promise<FleetAudit> {
+  const { images, repository } = options.lock;
+  const subjects = Object.entries(images).map(([cell, locked]) => {
+    const { requires, platform } = locked;
+    return { cell, locked, declared: { requires, platform, floor: [], base: null } };
+  });
+  const { cells, unpublished } = await auditImages(subjects, options);
+  const again = (cell: string) => (problem: Problem) => ({
+    ...problem,
+    fix: `adopt it again, and state what its files have: imgmatch adopt ${repository}:${images[cell]?.tag}`,
+  });
+  return {
+    unpublished,
+    cells: cells.map((found) => ({
+      ...found,
+      lies: found.lies.map(again(found.cell)),
+      notes: found.notes.map(again(found.cell)),
+    })),
+  };
+}
+
+interface Subject {
+  readonly cell: string;
+  readonly locked: LockedImage;
+  readonly declared: DeclaredImage | null;
+}
+
+async function auditImages(subjects: readonly Subject[], options: AuditOptions): Promise<FleetAudit> {
+  const { lock, remote, signal, onImage = () => {} } = options;
+  const wanted = subjects.filter(({ locked }) => !remote || locked.digest !== null);
+  const declared = new Map(wanted.map((subject) => [subject.cell, subject.declared]));
   const audit = imageAuditor({
     ...options,
     declared: (cell) => declared.get(cell) ?? null,
@@ -71,12 +113,12 @@ export async function auditFleet(fleet: Fleet, options: AuditFleetOptions): Prom
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {
     signal.throwIfAborted();
-    onImage(cell.id, cells.length, wanted.length);
-    cells.push(await auditCell(cell.id, lock.repository, locked, audit, { signal, onLog: () => {} }));
+    onImage(cell, cells.length, wanted.length);
+    cells.push(await auditCell(cell, lock.repository, locked, audit, { signal, onLog: () => {} }));
   }
   return {
     cells,
-    unpublished: built.filter((planned) => !wanted.includes(planned)).map(({ cell }) => cell.id),
+    unpublished: subjects.filter((subject) => !wanted.includes(subject)).map(({ cell }) => cell),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Taking images out of a lock by name: the next build makes them again, where a matrix does. */
 
 import { type Problem, throwProblems } from "../errors.ts";
-import { isAdopted } from "./adopted-lock.ts";
+import { isAdopted, namesOf } from "./adopted-lock.ts";
 import type { Lock } from "./lock.ts";
 import { readLock } from "./lock-file.ts";
 import { updateLock } from "./update-lock.ts";
@@ -15,7 +15,6 @@ export async function removeImages(file: string, cells: readonly string[]): Prom
 
 /** Throws `CELL_NOT_FOUND` for every cell that the lock does not have; then nothing is removed. */
 export function withoutImages(lock: Lock, cells: readonly string[], file: string): Lock {
-  const names = Object.keys(lock.images).sort();
   const unknown = [...new Set(cells)].filter((cell) => !Object.hasOwn(lock.images, cell));
   throwProblems(
     unknown.map(
@@ -23,7 +22,7 @@ export function withoutImages(lock: Lock, cells: readonly string[], file: string
         code: "CELL_NOT_FOUND",
         message: `the lock has no cell ${JSON.stringify(cell)}`,
         fix: isAdopted(lock)
-          ? `its cells are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`
+          ? namesOf(lock)
           : "imgmatch plan lists the cells; what the lock does not have is built anyway",
         at: { file },
       }),

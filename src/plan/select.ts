@@ -1,6 +1,7 @@
 /** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
+import { isAdopted, namesOf } from "../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Cell } from "./cell.ts";
@@ -104,7 +105,7 @@ export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   throw new ImgmatchError({
     code: "SELECTION_EMPTY",
     message: "--only selects no image of the lock",
-    fix: "imgmatch plan lists the cells",
+    fix: isAdopted(lock) ? namesOf(lock) : "imgmatch plan lists the cells",
   });
 }
 

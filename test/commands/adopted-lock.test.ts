@@ -1,6 +1,6 @@
 /** What the commands about a matrix say of a lock that `adopt` wrote. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
@@ -45,6 +45,25 @@ it.each([
   expect(err).toContain("fix: name a lock of its own for the matrix with --lock");
   expect(exit).toBe(2);
   expect(readFileSync(join(folder, lockFile), "utf8")).toBe(before);
+});
+
+it("audit asks for no matrix, and takes no flags about one", async () => {
+  const folder = project({ "1.0": { ...adopted, digest: null } });
+  rmSync(join(folder, "matrix.yaml"));
+  expect(await run(folder, ["audit", "--remote", "--json"])).toMatchObject({
+    exit: 0,
+    out: expect.stringContaining('"unpublished"'),
+  });
+  const other = await run(folder, ["audit", "--registry", "registry.example.com/other"]);
+  expect(other).toMatchObject({ exit: 2, err: expect.stringContaining("images that others built") });
+  const none = await run(folder, ["audit", "--only", "2.0"]);
+  expect(none.err).toContain("fix: its cells are 1.0");
+});
+
+it("audit refuses one in which both stand", async () => {
+  const { err, exit } = await run(project({ "1.0": adopted, other: image() }), ["audit"]);
+  expect(err).toContain("LOCK_ADOPTED");
+  expect(exit).toBe(2);
 });
 
 it("publish refuses one in which both stand", async () => {

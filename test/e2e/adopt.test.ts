@@ -143,6 +143,29 @@ describe("An image of libraries that others built", needs(why), () => {
     expect(launched.stdout).toContain(`${named("0.50-cu128")}@${digestOf("0.50-cu128")}`);
   });
 
+  it("is audited against what its row says", async () => {
+    const lock = project.lock();
+    const text = (changed: object) =>
+      JSON.stringify({ ...lock, images: { "0.50-cu128": { ...lock.images["0.50-cu128"], ...changed } } });
+    const { requires } = lock.images["0.50-cu128"] ?? {};
+    project.write("same.json", text({}));
+    expect(await project.run("audit", "--lock", "same.json")).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("1 image as declared"),
+    });
+    const other = {
+      cpu: { march: "x86-64-v2", features: [] },
+      cuda: { ...requires?.cuda, code: [...(requires?.cuda?.code ?? []), "sm_37"] },
+    };
+    project.write("other.json", text({ requires: { ...requires, ...other } }));
+    const found = await project.run("audit", "--lock", "other.json", "--json");
+    expect(found.status).toBe(1);
+    const [cell] = JSON.parse(found.stdout).cells;
+    const lies: { code: string; fix: string }[] = cell.lies;
+    expect(lies.map(({ code }) => code)).toEqual(["AUDIT_CPU_BEYOND_MARCH", "AUDIT_GPU_TARGET_MISSING"]);
+    expect(lies[0]?.fix).toContain(`imgmatch adopt ${named("0.50-cu128")}`);
+  });
+
   it("is undecided with code of two majors, until its owner states which is loaded", async () => {
     const run = (...args: string[]) => project.run("adopt", named("0.50-all"), "--lock", "all.json", ...args);
     const refused = await run();

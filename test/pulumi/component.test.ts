@@ -258,6 +258,17 @@ describe("What the program gets", () => {
     await failuresOf(/LOCK_NOT_FOUND/, { lock: join(folder, "nowhere.json") });
   });
 
+  it("is nothing when the lock holds images that others built", async () => {
+    const { lock } = await update();
+    const images = Object.entries(lock.images).map(([cell, image]) => [
+      cell,
+      { ...image, created: "2026-01-02T03:04:05Z", adopted: { cpu: "estimated" } },
+    ]);
+    const file = join(folder, "adopted.json");
+    writeFileSync(file, JSON.stringify({ ...lock, images: Object.fromEntries(images) }));
+    await failuresOf(/LOCK_ADOPTED/, { lock: file });
+  });
+
   it("is the same lock every time", async () => {
     const once = await update();
     const twice = await update();
