@@ -57,6 +57,7 @@ export const problemCodes = {
   TEMPLATE_SYNTAX: usage,
   TEMPLATE_UNKNOWN_NAME: usage,
   TEMPLATE_IGNORES_AXIS: usage,
+  ARGUMENT_UNDECLARED: usage,
   DOCKERFILE_INVALID: usage,
   CONTEXT_NOT_FOUND: usage,
   CONTEXT_CHANGED: failed,

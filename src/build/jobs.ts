@@ -45,7 +45,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
   const file = options.render(cell);
-  const variables = { args: matrix.args, platform: cell.platform };
+  const variables = { args: file.args, platform: cell.platform };
   const runBase = runBaseOf(file.text, matrix.target?.value ?? null, variables);
   const run = bases.find(({ ref }) => ref === runBase);
   return {
@@ -61,7 +61,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       platform: cell.platform,
       target: matrix.target?.value ?? null,
       args: {
-        ...matrix.args,
+        ...file.args,
         [describingArgs.revision]: options.revision,
         [describingArgs.baseName]: run?.used ?? runBase,
         [describingArgs.baseDigest]: run?.digest ?? "",

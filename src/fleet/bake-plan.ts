@@ -38,14 +38,25 @@ export interface UnhiddenFiles {
   readonly files: number;
   /** The fewest paths that `.dockerignore` has to name. */
   readonly paths: readonly string[];
+  /** What `<Dockerfile>.dockerignore` shows and the context's own hides: bake would build without them. */
+  readonly hidden: readonly string[];
 }
 
-/** imgmatch keeps its own files out of images; bake sends everything that `.dockerignore` does not hide. */
+/**
+ * imgmatch keeps its own files out of images; bake sends everything that the context's `.dockerignore` does not hide, and asks no other
+ * file, as the Dockerfiles stand in the bake file.
+ */
 export async function filesToHide({ context, contextDir, matrix }: Fleet): Promise<UnhiddenFiles> {
   const sent = new Set(context.entries.map(({ path }) => path));
   const { entries } = await readContext(contextDir, matrix.context.at);
+  const known = new Set(entries.map(({ path }) => path));
   const more = entries
     .filter(({ path, kind }) => kind !== "folder" && !sent.has(path))
     .map(({ path }) => path);
-  return { files: more.length, paths: pathsToHide(more, sent) };
+  const lost = context.entries.filter(({ path, kind }) => kind !== "folder" && !known.has(path));
+  return {
+    files: more.length,
+    paths: pathsToHide(more, sent),
+    hidden: lost.map(({ path }) => path),
+  };
 }

@@ -25,10 +25,8 @@ export function declaredImage(
   planned: Pick<PlannedCell, "cell" | "bases">,
 ): DeclaredImage | null {
   const { cell } = planned;
-  const ref = runBaseOf(fleet.render(cell).text, matrix.target?.value ?? null, {
-    args: matrix.args,
-    platform: cell.platform,
-  });
+  const { text, args } = fleet.render(cell);
+  const ref = runBaseOf(text, matrix.target?.value ?? null, { args, platform: cell.platform });
   const base = ref === "scratch" ? null : referenceOf(planned.bases, ref);
   if (base === undefined) return null;
   return { requires: cell.requires, floor: floorOf(planned), platform: cell.platform, base };

@@ -2,9 +2,9 @@
 
 import { basename, dirname, join, relative } from "node:path";
 import type { FleetSources } from "../build/fleet-builder.ts";
-import { type Place, type Problem, throwProblems } from "../errors.ts";
+import { ImgmatchError, type Place, type Problem, throwProblems } from "../errors.ts";
 import { readContext } from "../io/context.ts";
-import { readTextFile } from "../io/files.ts";
+import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { inputLimits } from "../input/limits.ts";
 import { lockPath } from "../lock/lock.ts";
@@ -17,12 +17,14 @@ import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { expandMatrix } from "../plan/expand.ts";
 import { oncePer, oncePerText } from "../plan/once-per.ts";
+import { type Arguments, compileArguments } from "../render/arguments.ts";
 import { type Base, findBasesIn } from "../render/bases.ts";
+import { undeclaredArguments } from "../render/declared-arguments.ts";
 import { missingSources } from "../render/copy-sources.ts";
 import { effectiveText } from "../render/effective-text.ts";
-import type { Instruction } from "../render/instructions.ts";
+import { type Instruction, parseDockerfile } from "../render/instructions.ts";
 import { type RenderedCell, type RenderedFile, renderCell } from "../render/render.ts";
-import { compileTemplate } from "../render/template.ts";
+import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "../render/template.ts";
 import { telling, writtenSecrets } from "../render/written-secrets.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
@@ -63,12 +65,12 @@ export async function openFleetText(
   const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
   parseImageReference(matrix.repository);
   const root = dirname(matrixFile);
-  const template = compileTemplate(
-    await readReferenced(root, matrix.template.value, matrix.template.at),
-    join(root, matrix.template.value),
-  );
+  const template = await readTemplate(root, matrix);
+  const argumentsOf = compileArguments(matrix);
   const contextDir = join(root, matrix.context.value);
-  const context = await readContext(contextDir, matrix.context.at, ownFiles(matrixFile, matrix, contextDir));
+  const own = ownFiles(matrixFile, matrix, contextDir);
+  const ignoreFiles = ignoreFilesOf(root, matrix);
+  const context = await readContext(contextDir, matrix.context.at, own, ignoreFiles);
   const paths = new Set(context.entries.map(({ path }) => path));
   const checks = [
     onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
@@ -76,7 +78,7 @@ export async function openFleetText(
   ];
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
   const check = oncePer((cell: Cell) =>
-    checkFile(renderCell(cell, matrix, template), cell, matrix, { checks, isReference }),
+    checkFile(renderCell(cell, matrix, template, argumentsOf(cell)), cell, matrix, { checks, isReference }),
   );
   return {
     root,
@@ -106,13 +108,12 @@ type InstructionCheck = (instruction: Instruction, file: string) => readonly Pro
 
 /** Throws all that is wrong with what the template says in one Dockerfile: bases that cannot be decided or named, and what the checks find. */
 function checkFile(
-  { file, own }: RenderedCell,
+  { file, own, ownFile: path }: RenderedCell,
   cell: Cell,
-  { args, target }: Matrix,
+  { target }: Matrix,
   { checks, isReference }: FileChecks,
 ): CheckedFile {
-  const { path } = file;
-  const options = { args, platform: cell.platform };
+  const options = { args: file.args, platform: cell.platform };
   const bases = findBasesIn(own, path, options);
   throwProblems([
     ...bases.flatMap(({ ref, line }) =>
@@ -138,11 +139,24 @@ function onceFaultless(keywords: readonly string[], check: InstructionCheck): In
   };
 }
 
-/** What of the build context is imgmatch's own: matrix, template, Dockerfiles, lock, logs; and git's. */
+/** As BuildKit has it: `<Dockerfile>.dockerignore` beside the Dockerfile goes before the context's own. */
+export function ignoreFilesOf(
+  root: string,
+  { template, context }: Pick<Matrix, "template" | "context">,
+): string[] {
+  const dockerfile = template.value.replace(/\.(hbs|handlebars)$/i, "");
+  return [join(root, `${dockerfile}.dockerignore`), join(root, context.value, ".dockerignore")];
+}
+
+/**
+ * What of the build context is imgmatch's own: matrix, template, Dockerfiles, lock, logs; and git's. A Dockerfile that is used as it
+ * stands is a file of the project like others.
+ */
 function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string): (path: string) => boolean {
   const root = dirname(matrixFile);
   const inContext = (path: string) => relative(contextDir, path).replaceAll("\\", "/");
-  const files = new Set([matrixFile, join(root, template.value), join(root, ".imgmatch")].map(inContext));
+  const templates = isTemplateName(template.value) ? [join(root, template.value)] : [];
+  const files = new Set([matrixFile, ...templates, join(root, ".imgmatch")].map(inContext));
   const images = inContext(join(root, "images"));
   const isWritten = (name: string) => name.endsWith(".Dockerfile") || name.startsWith(basename(lockPath));
   return (path) =>
@@ -152,10 +166,31 @@ function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string):
     (path.startsWith(`${images}/`) && isWritten(path.slice(images.length + 1)));
 }
 
-async function readReferenced(root: string, path: string, at: Place): Promise<string> {
+/** A Dockerfile, or the template of one, with what is wrong with its arguments whatever the cell. */
+async function readTemplate(root: string, matrix: Matrix): Promise<Template> {
+  const { value: path, at } = matrix.template;
+  if (isTemplateName(path)) {
+    const text = await readReferenced(path, at, (options) =>
+      readTextFile(join(root, path), inputLimits.template, options),
+    );
+    return compileTemplate(text, join(root, path));
+  }
+  const text = await readReferenced(path, at, (options) =>
+    readExactText(join(root, path), inputLimits.template, options),
+  );
+  throwProblems(undeclaredArguments(matrix, parseDockerfile(text)));
+  return plainDockerfile(text);
+}
+
+async function readReferenced(
+  path: string,
+  at: Place,
+  read: (options: ReadOptions) => Promise<string>,
+): Promise<string> {
   try {
-    return await readTextFile(join(root, path), inputLimits.template, { missingCode: "TEMPLATE_NOT_FOUND" });
+    return await read({ missingCode: "TEMPLATE_NOT_FOUND" });
   } catch (error) {
+    if (error instanceof ImgmatchError && error.code !== "TEMPLATE_NOT_FOUND") throw error;
     const fix = "create it, or correct template: in the matrix";
     throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
     throw error;

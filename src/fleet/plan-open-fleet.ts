@@ -60,7 +60,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     inputsOf: (cell) => ({
       dockerfile: digestOf(fleet.render(cell).text),
       context: fleet.context.digest,
-      args: fleet.matrix.args,
+      args: fleet.render(cell).args,
       target: fleet.matrix.target?.value ?? null,
       builder: builderName,
       bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {

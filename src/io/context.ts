@@ -31,20 +31,22 @@ export interface BuildContext {
 }
 
 /**
- * Reads a build context less what its `.dockerignore` hides and less the paths of `isOwn`. A missing folder, and a file
+ * Reads a build context less what `ignoreFiles` hide and less the paths of `isOwn`. A missing folder, and a file
  * that vanishes or cannot be read while it is hashed, are errors and never skipped.
  *
+ * @param ignoreFiles the first of them that is there counts, alone. Default: the context's `.dockerignore`
  * @param isOwn what imgmatch itself reads and writes: no image is made of it, so it must not change what an image is
  */
 export async function readContext(
   folder: string,
   at: Place,
   isOwn: (path: string) => boolean = () => false,
+  ignoreFiles: readonly string[] = [join(folder, ".dockerignore")],
 ): Promise<BuildContext> {
   await requireFolder(folder, at);
   const keep = dockerignore
     .default()
-    .add((await readIgnoreFile(folder)).split("\n"))
+    .add((await readIgnoreFile(ignoreFiles)).split("\n"))
     .createFilter();
   const entries: ContextEntry[] = [];
   try {
@@ -80,11 +82,12 @@ async function requireFolder(folder: string, at: Place): Promise<void> {
   });
 }
 
-async function readIgnoreFile(folder: string): Promise<string> {
+async function readIgnoreFile([path, ...others]: readonly string[]): Promise<string> {
+  if (path === undefined) return "";
   try {
-    return await readTextFile(join(folder, ".dockerignore"), inputLimits.ignoreFile);
+    return await readTextFile(path, inputLimits.ignoreFile);
   } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "FILE_NOT_FOUND") return "";
+    if (error instanceof ImgmatchError && error.code === "FILE_NOT_FOUND") return readIgnoreFile(others);
     throw error;
   }
 }

@@ -12,14 +12,40 @@ import { type InputLimit, inputTooLarge } from "../input/limits.ts";
 export async function readTextFile(
   path: string,
   limit: InputLimit,
-  {
-    missingCode = "FILE_NOT_FOUND",
-    shown = path,
-    fix,
-  }: { missingCode?: ProblemCode; shown?: string; fix?: string } = {},
+  options: ReadOptions = {},
 ): Promise<string> {
+  return readFileBytes(path, limit, options).toString("utf8").replaceAll("\r\n", "\n");
+}
+
+export interface ReadOptions {
+  readonly missingCode?: ProblemCode;
+  readonly shown?: string;
+  readonly fix?: string;
+}
+
+/** The same text byte for byte: with the line ends that it has, and its byte order mark. Throws `FILE_UNREADABLE` too where it is not UTF-8. */
+export async function readExactText(
+  path: string,
+  limit: InputLimit,
+  options: ReadOptions = {},
+): Promise<string> {
+  const bytes = readFileBytes(path, limit, options);
   try {
-    return readBounded(path, limit, shown).toString("utf8").replaceAll("\r\n", "\n");
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    const at = { file: options.shown ?? path };
+    const fix = "write it in UTF-8";
+    throw new ImgmatchError({ code: "FILE_UNREADABLE", message: "is not UTF-8", fix, at }, { cause: error });
+  }
+}
+
+function readFileBytes(
+  path: string,
+  limit: InputLimit,
+  { missingCode = "FILE_NOT_FOUND", shown = path, fix }: ReadOptions,
+): Buffer {
+  try {
+    return readBounded(path, limit, shown);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
     const missing = isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR");

@@ -18,12 +18,13 @@ export interface Matrix {
   readonly repository: string;
   /** URL of the sources, for `org.opencontainers.image.source`. */
   readonly source: string | null;
-  /** Paths are relative to the matrix file, with forward slashes. */
+  /** A Dockerfile, or the template of one. Paths are relative to the matrix file, with forward slashes. */
   readonly template: Located<string>;
   readonly context: Located<string>;
   readonly tag: Located<string>;
   readonly target: Located<string> | null;
-  readonly args: Readonly<Record<string, string>>;
+  /** Build arguments, each a template of its own: see `render/arguments.ts`. */
+  readonly args: Readonly<Record<string, Located<string>>>;
   /** Extra labels of every image. */
   readonly labels: Readonly<Record<string, string>>;
   /** Base images of cells whose `cuda` value names none. */

@@ -69,7 +69,12 @@ export function parseMatrix(text: string, file: string): Matrix {
     context: located(input.context ?? folder, input.context === undefined ? "template" : "context"),
     tag: located(input.tag ?? defaultTag, "tag"),
     target: input.target === undefined ? null : located(input.target, "target"),
-    args: input.args ?? {},
+    args: Object.fromEntries(
+      Object.entries(input.args ?? {}).map(([name, value]) => [
+        name,
+        { value, at: source.placeOf(["args", name]) },
+      ]),
+    ),
     labels: input.labels ?? {},
     base: parseBases(input.base),
     compiler: parseCompiler(input.compiler),

@@ -13,10 +13,15 @@ export interface Drift {
 }
 
 /** Compares by content; `onDisk` is path → text, line ends made `\n`. All lists are sorted. */
-export function findDrift(rendered: readonly RenderedFile[], onDisk: ReadonlyMap<string, string>): Drift {
+export function findDrift(
+  rendered: readonly Pick<RenderedFile, "path" | "text">[],
+  onDisk: ReadonlyMap<string, string>,
+): Drift {
   const expected = new Set(rendered.map(({ path }) => path));
   const missing = rendered.filter(({ path }) => !onDisk.has(path));
-  const changed = rendered.filter(({ path, text }) => onDisk.has(path) && onDisk.get(path) !== text);
+  const changed = rendered.filter(
+    ({ path, text }) => onDisk.has(path) && onDisk.get(path) !== text.replaceAll("\r\n", "\n"),
+  );
   return {
     missing: missing.map(({ path }) => path).sort(),
     changed: changed.map(({ path }) => path).sort(),

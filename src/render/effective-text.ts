@@ -7,7 +7,8 @@ import { findStage, readStages, type Stage, type StageOptions } from "./stages.t
  * The instructions of the stages that the image is made of, as one text: without comments, labels, and arguments that no
  * instruction behind them can see. Two Dockerfiles with one text give images that differ in their labels alone.
  *
- * An argument counts where a `RUN` follows, as that has it in its environment, and where a later instruction names it.
+ * An argument counts, with the value that the build is given for it, where a `RUN` follows, as that has it in its environment, and
+ * where a later instruction names it.
  */
 export function effectiveText(
   dockerfile: Instructions,
@@ -23,7 +24,9 @@ export function effectiveText(
     if (each.keyword !== "ARG") return true;
     return isSeen(each, kept.slice(index + 1), stageOf(each, stages) < 0);
   });
-  const lines = effective.map(({ text, documents }) => `${text.trim()}\n${documents}`);
+  const lines = effective.map(
+    (each) => `${each.text.trim()}\n${each.documents}${givenFor(each, options.args ?? {})}`,
+  );
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
 }
 
@@ -61,10 +64,22 @@ function copiedFrom({ keyword, text }: Instruction): readonly string[] {
   return Array.from(text.matchAll(/(?:--|,|=)from=["']?([^\s,"']+)/g), ([, name = ""]) => name);
 }
 
-/** An argument before the first `FROM` reaches no `RUN` unless a stage asks for it by name. */
-function isSeen(argument: Instruction, later: readonly Instruction[], isGlobal: boolean): boolean {
-  const words = argument.text.trim().split(/\s+/).slice(1);
-  const names = words.flatMap((word) => /^\w+/.exec(word)?.[0] ?? []).join("|");
+/** What the build is given for an `ARG`. */
+function givenFor(argument: Instruction, args: Readonly<Record<string, string>>): string {
+  if (argument.keyword !== "ARG") return "";
+  const given = namesOf(argument).filter((name) => Object.hasOwn(args, name));
+  return given.map((name) => `# ${JSON.stringify([name, args[name]])}\n`).join("");
+}
+
+function namesOf({ text }: Instruction): readonly string[] {
+  const [, ...words] = text.trim().split(/\s+/);
+  return words.flatMap((word) => /^\w+/.exec(word)?.[0] ?? []);
+}
+
+/** An argument before the first `FROM` reaches no stage unless a `FROM` names it, or a stage asks for it by name. */
+function isSeen(argument: Instruction, all: readonly Instruction[], isGlobal: boolean): boolean {
+  const later = isGlobal ? all.filter(({ keyword }) => keyword === "FROM" || keyword === "ARG") : all;
+  const names = namesOf(argument).join("|");
   if (names === "") return true;
   const named = new RegExp(`\\$\\{?(?:${names})\\b|^\\s*ARG\\s(?:.*\\s)?(?:${names})(?:\\s|$)`, "i");
   return later.some(

@@ -3,6 +3,7 @@
 import type { Place, Problem } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "../plan/cell.ts";
+import { isTemplateName } from "./template.ts";
 
 /** Axes that the host decides. */
 const hardwareAxes = ["cuda", "compute", "march"] as const;
@@ -13,6 +14,13 @@ const uses: Readonly<Record<HardwareAxis, string>> = {
   cuda: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
   compute: "use {{gpu.gencode}} or {{gpu.targets}}",
   march: "use {{march.flags}}",
+};
+
+/** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
+const argumentFor: Readonly<Record<HardwareAxis, readonly [name: string, value: string]>> = {
+  cuda: ["BASE", "{{base}}"],
+  compute: ["GENCODE", "{{gpu.gencode}}"],
+  march: ["MARCH_FLAGS", "{{march.flags}}"],
 };
 
 const merges: Readonly<Record<HardwareAxis, string>> = {
@@ -48,11 +56,21 @@ export function ignoredAxes(
       {
         code: "TEMPLATE_IGNORES_AXIS",
         message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${others}`,
-        fix: `${uses[axis]} in ${template.value}, or ${merges[axis]}`,
+        fix: `${howToUse(axis, template.value)}, or ${merges[axis]}`,
         at: placeOf(first.other, axis) ?? template.at,
       },
     ];
   });
+}
+
+function howToUse(axis: HardwareAxis, template: string): string {
+  if (isTemplateName(template)) return `${uses[axis]} in ${template}`;
+  const [name, value] = argumentFor[axis];
+  const where =
+    axis === "cuda"
+      ? `ARG ${name} before FROM \${${name}} in ${template}`
+      : `ARG ${name} in the stage of ${template} that uses it`;
+  return `give the build an argument, args: { ${name}: "${value}" } in the matrix and ${where}`;
 }
 
 /**

@@ -6,6 +6,8 @@ import { parseTemplate } from "./template-syntax.ts";
 import type { TemplateView } from "./view.ts";
 
 export interface Template {
+  /** A Dockerfile that is used as it stands, and gets its cell by build arguments alone. */
+  readonly isPlain: boolean;
   /** Throws `TEMPLATE_UNKNOWN_NAME` when the template names something that the view does not have. */
   render(view: TemplateView): string;
 }
@@ -19,5 +21,15 @@ export interface Template {
 export function compileTemplate(source: string, file: string): Template {
   const parsed = parseTemplate(source, file);
   checkTemplate(parsed);
-  return { render: (view) => evaluateTemplate(parsed, view, view.cell) };
+  return { isPlain: false, render: (view) => evaluateTemplate(parsed, view, view.cell) };
+}
+
+/** A file of any other name is a Dockerfile. */
+export function isTemplateName(path: string): boolean {
+  return /\.(hbs|handlebars)$/i.test(path);
+}
+
+/** A Dockerfile without a template's language: what stands in it between `{{` and `}}` is its own. */
+export function plainDockerfile(text: string): Template {
+  return { isPlain: true, render: () => text };
 }

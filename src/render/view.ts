@@ -34,6 +34,10 @@ export interface TemplateView {
     readonly targets: readonly string[];
     /** nvcc's options for exactly these targets, each in single quotes. */
     readonly gencode: string;
+    /** The same targets for CMake's `CMAKE_CUDA_ARCHITECTURES`: `80-real;90`. */
+    readonly cmake: string;
+    /** The same for PyTorch's `TORCH_CUDA_ARCH_LIST`: `8.0;9.0+PTX`. */
+    readonly torch: string;
   } | null;
   readonly march: {
     readonly name: string;
@@ -43,13 +47,27 @@ export interface TemplateView {
   };
   /** Axis → label. */
   readonly axes: Readonly<Record<string, string>>;
-  /** Build arguments of the matrix. */
+  /** Build arguments of this cell. */
   readonly args: Readonly<Record<string, string>>;
   /** Every free axis by its name: its text, or, where the matrix gives one of its values as a mapping, `value` and all keys. */
   readonly [axis: string]: unknown;
 }
 
-export function viewOf(cell: Cell, matrix: Matrix): TemplateView {
+export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): TemplateView {
+  return Object.assign(sharedView(cell, matrix), { args }) as TemplateView;
+}
+
+/**
+ * What the templates of build arguments see: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
+ * takes none away; so without brackets too, with one option for each target.
+ */
+export function argumentView(cell: Cell, matrix: Matrix): object {
+  const { compute } = cell;
+  const gpu = compute === null ? null : { ...gpuView(compute), gencode: plainGencode(compute) };
+  return Object.assign(sharedView(cell, matrix), { gpu });
+}
+
+function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
   const { cuda, compute, march, bases, platform } = cell;
   const view: Record<string, unknown> = {};
   for (const [axis, { value, data }] of Object.entries(cell.free)) {
@@ -68,7 +86,6 @@ export function viewOf(cell: Cell, matrix: Matrix): TemplateView {
     gpu: compute === null ? null : gpuView(compute),
     march: marchView(march),
     axes: cell.axes,
-    args: matrix.args,
   });
 }
 
@@ -118,7 +135,15 @@ const cudaView = oncePer(({ toolkit, driver }: CudaValue): TemplateView["cuda"] 
 const gpuView = oncePer(({ targets }: ComputeValue) => ({
   targets: [...new Set(targets.map(formatGpuTarget))],
   gencode: gencodeOptions(targets),
+  cmake: cmakeArchitectures(targets),
+  torch: torchArchitectures(targets),
 }));
+
+const plainGencode = oncePer(({ targets }: ComputeValue) =>
+  [...new Map(targets.map((target) => [formatGpuTarget(target), target]))]
+    .map(([code, target]) => `-gencode=arch=${formatGpuTarget(virtualTarget(target))},code=${code}`)
+    .join(" "),
+);
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({
   name: march.name,
@@ -153,4 +178,39 @@ export function gencodeOptions(targets: readonly GpuTarget[]): string {
         `'-gencode=arch=${virtual},code=${code.length === 1 ? code[0] : `[${code.join(",")}]`}'`,
     )
     .join(" ");
+}
+
+/** Each compute capability once, in the order of the file, with what there is of it. */
+function byCapability(
+  targets: readonly GpuTarget[],
+): readonly (readonly [capability: string, kinds: Kinds])[] {
+  const found = new Map<string, { sass: boolean; ptx: boolean }>();
+  for (const { kind, compute, suffix } of targets) {
+    const name = `${compute.major}.${compute.minor}${suffix}`;
+    const kinds = found.get(name) ?? { sass: false, ptx: false };
+    kinds[kind] = true;
+    found.set(name, kinds);
+  }
+  return [...found];
+}
+
+interface Kinds {
+  readonly sass: boolean;
+  readonly ptx: boolean;
+}
+
+/** Source: CMake, "CUDA_ARCHITECTURES": `-real` is SASS alone, `-virtual` PTX alone, and neither is both. */
+function cmakeArchitectures(targets: readonly GpuTarget[]): string {
+  return byCapability(targets)
+    .map(
+      ([name, { sass, ptx }]) => `${name.replace(".", "")}${sass && ptx ? "" : sass ? "-real" : "-virtual"}`,
+    )
+    .join(";");
+}
+
+/** Source: PyTorch, torch/utils/cpp_extension.py, `TORCH_CUDA_ARCH_LIST`. */
+function torchArchitectures(targets: readonly GpuTarget[]): string {
+  return byCapability(targets)
+    .map(([name, { ptx }]) => `${name}${ptx ? "+PTX" : ""}`)
+    .join(";");
 }

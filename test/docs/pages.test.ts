@@ -148,7 +148,7 @@ describe("docs/matrix.md", () => {
     );
     const [first] = expandMatrix(matrix);
     const section = textOf("docs/matrix.md").split("## What a template sees")[1]?.split(/^## /m)[0] ?? "";
-    const names = first === undefined ? [] : namesOf(viewOf(first.cell, matrix));
+    const names = first === undefined ? [] : namesOf(viewOf(first.cell, matrix, {}));
     expect(names).toContain("march.flags");
     const open = /^(axes|args)\./;
     expect(names.filter((name) => !open.test(name) && !section.includes(`\`${name}\``))).toEqual([]);

@@ -55,7 +55,7 @@ test("the values of the hardware axes are parsed", () => {
   const { axes, repository, source, args, labels: extra } = parse("drivers");
   expect(repository).toBe("registry.example.com/team/cv-tf");
   expect(source).toBe("https://example.com/cv-tf");
-  expect(args).toEqual({ TF_VERSION: "1.12.0" });
+  expect(args).toMatchObject({ TF_VERSION: { value: "1.12.0", at: { line: 7, column: 21 } } });
   expect(extra).toEqual({ "com.example.team": 'vision & "more" $HOME' });
   expect(labels(axes, "compute")).toEqual(["5.2", "8.0", "8.6+8.9", "9.0+ptx", "9.0a", "8.7", "10.0f"]);
   expect(labels(axes, "march")).toEqual([

@@ -3,6 +3,7 @@ import { DockerfileParser } from "dockerfile-ast";
 import { describe, expect, test } from "vitest";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
+import { compileArguments } from "../../src/render/arguments.ts";
 import { renderCell } from "../../src/render/render.ts";
 import { compileTemplate } from "../../src/render/template.ts";
 
@@ -12,7 +13,8 @@ const template = compileTemplate(
   "app.Dockerfile.hbs",
 );
 const cells = expandMatrix(matrix).filter(({ skipped }) => skipped === null);
-const files = new Map(cells.map(({ cell }) => [cell.id, renderCell(cell, matrix, template).file]));
+const argumentsOf = compileArguments(matrix);
+const files = new Map(cells.map(({ cell }) => [cell.id, renderCell(cell, matrix, template, argumentsOf(cell)).file]));
 
 const golden = {
   "a CPU-only row": "none_broadwell_1.12.0",
@@ -88,7 +90,7 @@ describe("every Dockerfile", () => {
     const source = readFileSync("test/fixtures/matrices/valid/drivers.yaml", "utf8").replaceAll("\n", "\r\n");
     const again = parseMatrix(source, "matrix.yaml");
     for (const { cell } of expandMatrix(again).filter(({ skipped }) => skipped === null)) {
-      expect(renderCell(cell, again, template).file).toEqual(files.get(cell.id));
+      expect(renderCell(cell, again, template, argumentsOf(cell)).file).toEqual(files.get(cell.id));
     }
   });
 });

@@ -9,6 +9,7 @@ import { expandMatrix } from "../../src/plan/expand.ts";
 import { effectiveText } from "../../src/render/effective-text.ts";
 import { axisNeighbours, ignoredAxes } from "../../src/render/ignored-axes.ts";
 import { parseDockerfile } from "../../src/render/instructions.ts";
+import { compileArguments } from "../../src/render/arguments.ts";
 import { renderCell } from "../../src/render/render.ts";
 import { compileTemplate } from "../../src/render/template.ts";
 
@@ -181,10 +182,11 @@ function cellsOf(axes: string, more = "") {
 function problemsOf(axes: string, template: string, more = ""): readonly Problem[] {
   const { matrix, cells } = cellsOf(axes, more);
   const compiled = compileTemplate(template, "app.hbs");
-  const options = (cell: Cell) => ({ args: matrix.args, platform: cell.platform });
+  const argumentsOf = compileArguments(matrix);
+  const options = (cell: Cell) => ({ args: argumentsOf(cell), platform: cell.platform });
   return ignoredAxes(
     cells,
-    (cell) => effectiveText(renderCell(cell, matrix, compiled).own, null, options(cell)),
+    (cell) => effectiveText(renderCell(cell, matrix, compiled, argumentsOf(cell)).own, null, options(cell)),
     matrix,
   );
 }

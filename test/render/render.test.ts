@@ -9,6 +9,7 @@ import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
 import { findDrift, hasDrift } from "../../src/render/drift.ts";
 import { parseDockerfile } from "../../src/render/instructions.ts";
+import { compileArguments } from "../../src/render/arguments.ts";
 import { renderCell } from "../../src/render/render.ts";
 import { compileTemplate } from "../../src/render/template.ts";
 import { gencodeOptions } from "../../src/render/view.ts";
@@ -20,7 +21,12 @@ function render(template: string, rest = march): string {
   const matrix = parseMatrix(matrixText(rest), "matrix.yaml");
   const [first] = expandMatrix(matrix);
   if (first === undefined) throw new Error("no cell");
-  return renderCell(first.cell, matrix, compileTemplate(template, "app.hbs")).file.text;
+  return renderCell(
+    first.cell,
+    matrix,
+    compileTemplate(template, "app.hbs"),
+    compileArguments(matrix)(first.cell),
+  ).file.text;
 }
 
 const names = (text: string) =>
@@ -34,7 +40,7 @@ describe("an axis of which some values are mappings", () => {
     const matrix = parseMatrix(matrixText(mixed), "matrix.yaml");
     const template = compileTemplate(`FROM {{base}}\n${line}\n`, "app.hbs");
     return expandMatrix(matrix).map(({ cell }) => {
-      const { text } = renderCell(cell, matrix, template).file;
+      const { text } = renderCell(cell, matrix, template, {}).file;
       return /^RUN (.*)$/m.exec(text)?.[1] ?? "";
     });
   };
@@ -234,7 +240,7 @@ describe("what the template says in the file", () => {
     const matrix = parseMatrix(matrixText(rest), "matrix.yaml");
     const [first] = expandMatrix(matrix);
     if (first === undefined) throw new Error("no cell");
-    const { file, own } = renderCell(first.cell, matrix, compileTemplate(template, "app.hbs"));
+    const { file, own } = renderCell(first.cell, matrix, compileTemplate(template, "app.hbs"), {});
     const whole = parseDockerfile(file.text);
     expect(own.syntax).toEqual(whole.syntax);
     expect(own.instructions.length).toBeGreaterThan(0);

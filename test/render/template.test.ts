@@ -12,7 +12,12 @@ const view: TemplateView = {
   architecture: "amd64",
   base: { build: "gcc:14", run: "debian:12" },
   cuda: { toolkit: "12.8.1", major: "12", minor: "12.8", driver: { mode: "host", version: null } },
-  gpu: { targets: ["sm_90", "compute_90"], gencode: "'-gencode=arch=compute_90,code=[sm_90,compute_90]'" },
+  gpu: {
+    targets: ["sm_90", "compute_90"],
+    gencode: "'-gencode=arch=compute_90,code=[sm_90,compute_90]'",
+    cmake: "90",
+    torch: "9.0+PTX",
+  },
   march: { name: "x86-64-v3", flags: "-march=x86-64-v3", without: [] },
   axes: { march: "x86-64-v3" },
   args: {},

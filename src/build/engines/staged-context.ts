@@ -12,6 +12,12 @@ import type { ContextEntry } from "../../io/context.ts";
 import { isLeft, ownedName } from "../../io/owner.ts";
 import type { BuildRequest } from "../engine.ts";
 
+/**
+ * An ignore file for a context of which all is to be sent. It goes before the one that lies in the context, which has done its work
+ * when the files were chosen, or does not count beside a Dockerfile's own.
+ */
+export const nothingMore = "# Nothing more than what is left out already.\n";
+
 export type StageContext = (
   request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">,
 ) => Promise<string>;

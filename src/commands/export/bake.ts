@@ -33,7 +33,16 @@ function checkedSecrets(texts: readonly string[]): readonly string[] {
 }
 
 async function warnOfOwnFiles(fleet: Fleet, context: CommandContext): Promise<void> {
-  const { files, paths } = await filesToHide(fleet);
+  const { files, paths, hidden } = await filesToHide(fleet);
+  if (hidden.length > 0)
+    tellProblem(
+      {
+        code: "CONTEXT_NOT_FOUND",
+        message: `bake would leave out ${count(hidden.length, "file")} that the Dockerfile's own ignore file shows: ${hidden.slice(0, 8).join(", ")}${hidden.length > 8 ? " …" : ""}`,
+        fix: `show them in ${fleet.contextDir}/.dockerignore`,
+      },
+      context,
+    );
   if (files === 0) return;
   tellProblem(
     {

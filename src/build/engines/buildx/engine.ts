@@ -5,7 +5,7 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
@@ -29,7 +29,7 @@ import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
 import { type Complete, createSharedFailures, type SharedFailures } from "../shared-failure.ts";
-import { createStaging, type StageContext } from "../staged-context.ts";
+import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
@@ -219,13 +219,15 @@ async function buildx(
   const context = await stage(request);
   const inFolder = (complete: Complete) =>
     withTemporaryFolder(async (folder) => {
-      const metadata = join(folder, "metadata.json");
+      const [metadata, dockerfile] = [join(folder, "metadata.json"), join(folder, "Dockerfile")];
+      await writeFile(dockerfile, request.dockerfile);
+      await writeFile(`${dockerfile}.dockerignore`, nothingMore);
       const { status, lastLines } = await runProgram(
         "docker",
         [
           ...["buildx", "build"],
           ...builder,
-          ...["--progress", "plain", "--metadata-file", metadata, "--file", "-"],
+          ...["--progress", "plain", "--metadata-file", metadata, "--file", dockerfile],
           ...buildFlags(request, secrets),
           ...cacheFrom.flatMap((from) => [
             "--cache-from",
@@ -234,7 +236,7 @@ async function buildx(
           ...more,
           context,
         ],
-        { env, input: request.dockerfile, signal, onLine: onLog },
+        { env, signal, onLine: onLog },
       );
       if (status !== 0) {
         const failure = plainFailure(lastLines);

@@ -16,7 +16,7 @@ import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import type { BuildSecret } from "../secrets.ts";
-import { createStaging, type StageContext } from "../staged-context.ts";
+import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { withAuthority } from "./authority.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
@@ -130,6 +130,10 @@ async function build(
   return withTemporaryFolder(async (folder) => {
     const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
     await writeFile(file, request.dockerfile);
+    const ignoreFile = join(folder, "ignore");
+    await writeFile(ignoreFile, nothingMore);
+    // Older than 4 they do not know the flag.
+    const mayHide = request.contextFiles.some(({ path }) => /^\.(docker|container)ignore$/.test(path));
     // Buildah names the images of its steps only where it is to write no file.
     const namesSteps = program === "buildah" && request.noCache;
     const steps: string[] = [];
@@ -139,6 +143,7 @@ async function build(
         // Buildah would keep the container of a step that fails.
         ...["build", "--layers", "--force-rm", "--format", "docker", "--file", file],
         ...(namesSteps ? [] : ["--iidfile", idFile]),
+        ...(mayHide ? ["--ignorefile", ignoreFile] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
         ...buildFlags(request, secrets),
         ...request.tags.flatMap((tag) => ["--tag", tag]),
