@@ -3,7 +3,6 @@
 import { ImgmatchError } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { type Cell, dockerfilePath } from "../plan/cell.ts";
-import type { Arguments } from "./arguments.ts";
 import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { runBaseOf } from "./run-base.ts";
@@ -17,7 +16,7 @@ export interface RenderedFile {
   readonly path: string;
   readonly text: string;
   /** What its build is given for its `ARG`s. */
-  readonly args: Arguments;
+  readonly args: Readonly<Record<string, string>>;
 }
 
 export interface RenderedCell {
@@ -32,7 +31,12 @@ export interface RenderedCell {
  * Renders one cell's Dockerfile: the template, and at the end of the stage that becomes the image what imgmatch adds.
  * Throws `TEMPLATE_UNKNOWN_NAME`, and `DOCKERFILE_INVALID` where nothing can be added.
  */
-export function renderCell(cell: Cell, matrix: Matrix, template: Template, args: Arguments): RenderedCell {
+export function renderCell(
+  cell: Cell,
+  matrix: Matrix,
+  template: Template,
+  args: RenderedFile["args"],
+): RenderedCell {
   const { value: name } = matrix.template;
   const rendered = template.render(viewOf(cell, matrix, args));
   if (!/^\ufeff?[ \t]*FROM\s/im.test(rendered)) {
