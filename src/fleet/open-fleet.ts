@@ -17,7 +17,7 @@ import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { expandMatrix } from "../plan/expand.ts";
 import { oncePer, oncePerText } from "../plan/once-per.ts";
-import { type Arguments, compileArguments } from "../render/arguments.ts";
+import { compileArguments } from "../render/arguments.ts";
 import { type Base, findBasesIn } from "../render/bases.ts";
 import { undeclaredArguments } from "../render/declared-arguments.ts";
 import { missingSources } from "../render/copy-sources.ts";

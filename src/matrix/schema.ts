@@ -88,7 +88,9 @@ export const matrixSchema = z.strictObject({
   version: text.describe("Version of the fleet, for tags and labels."),
   registry: text.describe("Registry and path in front of the name: registry.example.com/team."),
   source: text.optional().describe("URL of the sources."),
-  template: text.describe("A Dockerfile as it stands, or a Handlebars template of one (.hbs), relative to this file."),
+  template: text.describe(
+    "A Dockerfile as it stands, or a Handlebars template of one (.hbs), relative to this file.",
+  ),
   context: text.optional().describe("Build context, relative to this file. Default: the template's folder."),
   tag: text
     .describe("Tag template: {{version}}, {{cell}}, {{inputs}}, {{platform}} and every axis by name.")
@@ -97,7 +99,9 @@ export const matrixSchema = z.strictObject({
   args: z
     .record(text, z.string())
     .optional()
-    .describe("Build arguments, each a template: {{march.flags}}. Never secrets: they stay in the image's history."),
+    .describe(
+      "Build arguments, each a template: {{march.flags}}. Never secrets: they stay in the image's history.",
+    ),
   labels: z.record(text, z.string()).optional().describe("Extra labels of every image."),
   base: base.optional(),
   compiler: compiler.optional(),

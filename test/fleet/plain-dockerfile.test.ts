@@ -184,9 +184,9 @@ describe("what is refused", () => {
   });
 
   test("a base that no argument decides, at the Dockerfile's own line", async () => {
-    const told = await refusal({ Dockerfile: dockerfile.replace("${PYTHON}", "${PYTHON_VERSION}") });
+    const told = await refusal({ Dockerfile: dockerfile.replace("{PYTHON}", "{PY}") });
     expect(told).toContain(
-      "Dockerfile:3: DOCKERFILE_INVALID: the image of FROM python:${PYTHON_VERSION}-slim is not known",
+      "Dockerfile:3: DOCKERFILE_INVALID: the image of FROM python:$\u007bPY}-slim is not known",
     );
   });
 

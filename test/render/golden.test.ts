@@ -14,7 +14,9 @@ const template = compileTemplate(
 );
 const cells = expandMatrix(matrix).filter(({ skipped }) => skipped === null);
 const argumentsOf = compileArguments(matrix);
-const files = new Map(cells.map(({ cell }) => [cell.id, renderCell(cell, matrix, template, argumentsOf(cell)).file]));
+const files = new Map(
+  cells.map(({ cell }) => [cell.id, renderCell(cell, matrix, template, argumentsOf(cell)).file]),
+);
 
 const golden = {
   "a CPU-only row": "none_broadwell_1.12.0",
