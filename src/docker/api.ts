@@ -10,6 +10,7 @@ import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
 import { inputLimits, inputTooLarge } from "../input/limits.ts";
 import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
+import { type Check, requireChecked } from "../input/checks.ts";
 import { jsonLines } from "./json-lines.ts";
 
 export interface DockerApi {
@@ -18,6 +19,8 @@ export interface DockerApi {
   readonly version: string;
   /** One JSON answer. Throws `ENGINE_FAILED` with the engine's own words for every status outside 2xx. */
   json(method: Method, path: string, call?: ApiCall): Promise<unknown>;
+  /** The answer to a `GET`, as far as `check` reads it. Throws `ENGINE_FAILED` for something else. */
+  read<T>(path: string, check: Check<T>, call?: ApiCall): Promise<T>;
   /** An answer that comes as one JSON value per line. Ending the loop early, or the signal, ends the request. */
   stream(method: Method, path: string, call?: ApiCall): AsyncIterable<unknown>;
   /** An answer as it comes, of any length. Ending the loop early ends the request. */
@@ -67,12 +70,21 @@ export async function connectDocker(env: Environment, io: EndpointIo = diskIo): 
     throw refused(endpoint, method, path, status, await readText(endpoint, response));
   }
 
+  async function json(method: Method, path: string, call: ApiCall = {}): Promise<unknown> {
+    const body = await readText(endpoint, await open(method, path, call));
+    return body.trim() === "" ? null : JSON.parse(body);
+  }
+
   return {
     endpoint,
     version,
-    async json(method, path, call = {}) {
-      const body = await readText(endpoint, await open(method, path, call));
-      return body.trim() === "" ? null : JSON.parse(body);
+    json,
+    async read(path, check, call) {
+      const at = { file: endpoint.shown };
+      return requireChecked(await json("GET", path, call), check, "the answer", {
+        ...{ code: "ENGINE_FAILED", at },
+        fix: `see whether DOCKER_HOST names a container engine: GET ${path} answers otherwise there`,
+      });
     },
     async *stream(method, path, call = {}) {
       const response = await open(method, path, call);

@@ -1,5 +1,6 @@
 /** Removing again what builds without cache have left in the engine. */
 
+import { imageAnswer, imageList } from "./answers.ts";
 import type { DockerApi } from "./api.ts";
 
 /**
@@ -11,14 +12,14 @@ export async function createScratch(
   built: () => Iterable<string>,
   onLog: (line: string) => void,
 ): Promise<() => Promise<void>> {
-  const images = (await api.json("GET", "/images/json", { query: { all: "1" } })) as readonly Listed[];
+  const images = await api.read("/images/json", imageList, { query: { all: "1" } });
   const before = new Set(images.map(({ Id }) => Id));
   return async () => {
     for (const id of new Set(built())) {
       if (before.has(id)) continue;
       try {
-        const { RepoTags } = (await api.json("GET", `/images/${id}/json`)) as Listed;
-        if ((RepoTags ?? []).length > 0) continue;
+        const { RepoTags } = await api.read(`/images/${id}/json`, imageAnswer);
+        if (RepoTags.length > 0) continue;
         // Without force: an image that a container or another image is made of stays. No parents: they are not ours.
         await api.json("DELETE", `/images/${id}`, { query: { noprune: "1" } });
       } catch (error) {
@@ -26,9 +27,4 @@ export async function createScratch(
       }
     }
   };
-}
-
-interface Listed {
-  readonly Id: string;
-  readonly RepoTags?: readonly string[] | null;
 }

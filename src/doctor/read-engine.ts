@@ -1,10 +1,10 @@
 /** What the container engine of this machine says of itself. */
 
+import { infoAnswer, versionAnswer } from "../docker/answers.ts";
 import { connectDocker } from "../docker/api.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { findProgram } from "../io/find-program.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { fieldsOf } from "../input/json.ts";
 import type { EngineState } from "./diagnose.ts";
 
 export async function readEngine(env: Environment): Promise<EngineState> {
@@ -12,18 +12,17 @@ export async function readEngine(env: Environment): Promise<EngineState> {
   const command = findProgram("docker", env);
   try {
     const api = await connectDocker(env);
-    const [version, info] = [await api.json("GET", "/version"), await api.json("GET", "/info")];
-    const { Version, Os, Arch } = fieldsOf(version);
-    const { Runtimes } = fieldsOf(info);
-    const platform = typeof Os === "string" && typeof Arch === "string" ? `${Os}/${Arch}` : null;
+    const { Version, Os, Arch } = await api.read("/version", versionAnswer);
+    const { Runtimes } = await api.read("/info", infoAnswer);
+    const platform = Os !== null && Arch !== null ? `${Os}/${Arch}` : null;
     return {
       configured,
       command,
       answer: {
         ok: true,
-        name: `docker ${typeof Version === "string" ? Version : `API ${api.version}`}`,
+        name: `docker ${Version ?? `API ${api.version}`}`,
         shown: api.endpoint.shown,
-        info: { platform, nvidiaRuntime: Object.hasOwn(fieldsOf(Runtimes), "nvidia") },
+        info: { platform, nvidiaRuntime: Object.hasOwn(Runtimes, "nvidia") },
       },
     };
   } catch (error) {

@@ -166,6 +166,14 @@ export function object<T extends object>(members: Members<T>): Check<T> {
   return checkMembers(members, () => ({}));
 }
 
+/** The same without a type of its own. */
+export function fields<M extends Readonly<Record<string, Check<unknown>>>>(members: M) {
+  return checkMembers<{ readonly [Key in keyof M]: M[Key] extends Check<infer T> ? T : never }>(
+    members as never,
+    () => ({}),
+  );
+}
+
 /** The object as it is, also with members that only a later imgmatch knows: for what is written again. */
 export function shape<T extends object>(members: Members<T>): Check<T> {
   return checkMembers(members, null);

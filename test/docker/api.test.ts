@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { imageAnswer } from "../../src/docker/answers.ts";
 import { connectDocker } from "../../src/docker/api.ts";
 import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
@@ -52,6 +53,21 @@ describe("Docker Engine API", () => {
     const asking = (await connectDocker(env)).json("DELETE", "/images/x");
     await expect(asking).rejects.toMatchObject({ code: "ENGINE_FAILED" });
     await expect(asking).rejects.toThrow(/answered 409 to DELETE \/images\/x: image is being used/);
+  });
+
+  it("reads null as nothing, and names the place of what is something else than an answer", async () => {
+    const answers = ['{"RepoTags":null,"Size":7,"Name":"more"}', '{"RepoTags":["a",1]}', "[]"];
+    const env = await engineWith((_, response) => response.end(answers.shift()));
+    const api = await connectDocker(env);
+    const read = () => api.read("/images/x/json", imageAnswer);
+    expect(await read()).toEqual({ RepoTags: [], Size: 7, RootFS: { Layers: [] } });
+    const code = "ENGINE_FAILED";
+    const file = `${env.DOCKER_HOST}`;
+    const wrong = { code, at: { file }, message: "RepoTags[1]: expected text, found number 1" };
+    await expect(read()).rejects.toMatchObject({ problems: [wrong] });
+    await expect(read()).rejects.toMatchObject({
+      problems: [{ code, at: { file }, message: "the answer: expected an object, found a list" }],
+    });
   });
 
   it("gives the answer of an engine that does not read the whole body", async () => {

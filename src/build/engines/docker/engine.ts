@@ -3,6 +3,7 @@
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
+import { imageAnswer, infoAnswer, versionAnswer } from "../../../docker/answers.ts";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import { contextItems, textItem } from "../../../docker/context-items.ts";
 import { contextTar, dockerfileName } from "../../../docker/context-tar.ts";
@@ -84,24 +85,19 @@ export async function createDockerEngine({
 
 /** The containerd image store keeps layers as BuildKit exports them; the classic one makes them anew from files. */
 async function hasContentStore(api: DockerApi): Promise<boolean> {
-  const { DriverStatus } = (await api.json("GET", "/info")) as {
-    readonly DriverStatus?: readonly (readonly string[])[] | null;
-  };
-  return (DriverStatus ?? []).some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
+  const { DriverStatus } = await api.read("/info", infoAnswer);
+  return DriverStatus.some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
 }
 
 /** Where the engine keeps its data. */
 async function rootOf(api: DockerApi): Promise<string | undefined> {
-  const info = await api.json("GET", "/info").catch(() => null);
-  return (info as { readonly DockerRootDir?: string } | null)?.DockerRootDir;
+  const info = await api.read("/info", infoAnswer).catch(() => null);
+  return info?.DockerRootDir ?? undefined;
 }
 
 async function describe(api: DockerApi): Promise<string> {
-  const { Version, Platform } = (await api.json("GET", "/version")) as {
-    readonly Version?: string;
-    readonly Platform?: { readonly Name?: string };
-  };
-  const name = /podman/i.test(Platform?.Name ?? "") ? "podman" : "docker";
+  const { Version, Platform } = await api.read("/version", versionAnswer);
+  const name = /podman/i.test(Platform.Name) ? "podman" : "docker";
   return `${name} ${Version ?? `API ${api.version}`}`;
 }
 
@@ -237,8 +233,6 @@ async function runBuild(
       fix: "see the engine's log (journalctl -u docker)",
     });
   }
-  const { Size } = (await api.json("GET", `/images/${imageId}/json`, { signal })) as {
-    readonly Size?: number;
-  };
-  return { id: imageId, size: Size ?? null };
+  const { Size: size } = await api.read(`/images/${imageId}/json`, imageAnswer, { signal });
+  return { id: imageId, size };
 }

@@ -3,6 +3,7 @@
 import { usageError } from "../../../errors.ts";
 import type { FleetBuilder } from "../../fleet-builder.ts";
 import { adviceFor } from "../advice.ts";
+import { imageAnswer } from "../../../docker/answers.ts";
 import { connectDocker } from "../../../docker/api.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
@@ -48,9 +49,7 @@ function requireStackName(stack: string): void {
 async function createSizeLookup(env: Environment): Promise<(name: string) => Promise<number | null>> {
   const api = await connectDocker(env);
   return async (name) => {
-    const image = (await api.json("GET", `/images/${name}/json`).catch(() => null)) as {
-      readonly Size?: number;
-    } | null;
+    const image = await api.read(`/images/${name}/json`, imageAnswer).catch(() => null);
     return image?.Size ?? null;
   };
 }

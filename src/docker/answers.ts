@@ -1,0 +1,33 @@
+/** What the Docker Engine API answers, as far as it is read. Podman's imitation of it has null where there is nothing. */
+
+import { anyObject, anyText, fields, list, optional, wholeNumber } from "../input/checks.ts";
+
+const texts = optional(list(anyText), []);
+
+/** `/images/json` */
+export const imageList = list(fields({ Id: anyText }));
+
+/** `/images/NAME/json` */
+export const imageAnswer = fields({
+  RepoTags: texts,
+  Size: optional(wholeNumber),
+  RootFS: optional(fields({ Layers: texts }), { Layers: [] }),
+});
+
+/** `/images/NAME/history`, the last step first. */
+export const imageHistory = list(fields({ CreatedBy: anyText }));
+
+/** `/version` */
+export const versionAnswer = fields({
+  Version: optional(anyText),
+  Os: optional(anyText),
+  Arch: optional(anyText),
+  Platform: optional(fields({ Name: optional(anyText, "") }), { Name: "" }),
+});
+
+/** `/info` */
+export const infoAnswer = fields({
+  DriverStatus: optional(list(texts), []),
+  DockerRootDir: optional(anyText),
+  Runtimes: optional(anyObject, {}),
+});
