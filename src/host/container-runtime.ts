@@ -1,5 +1,6 @@
 /** How containers on this host get the GPU: a CDI specification, the NVIDIA runtime (legacy hook), or not at all. */
 
+import { fieldsOf, parseJson } from "../input/json.ts";
 import { type HostIo, textOf } from "./io.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;
@@ -53,12 +54,5 @@ function isNvidiaSpec(io: HostIo, folder: string, name: string): boolean {
 
 /** Whether a `daemon.json` names a runtime called nvidia. Docker refuses a broken file, so it counts as none here. */
 export function hasNvidiaRuntime(text: string): boolean {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== "object" || parsed === null || !("runtimes" in parsed)) return false;
-    const { runtimes } = parsed;
-    return typeof runtimes === "object" && runtimes !== null && Object.hasOwn(runtimes, "nvidia");
-  } catch {
-    return false;
-  }
+  return Object.hasOwn(fieldsOf(fieldsOf(parseJson(text)).runtimes), "nvidia");
 }

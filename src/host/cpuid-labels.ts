@@ -127,13 +127,16 @@ export function labelledFeature(name: string, architecture: string): LabelledFea
 
 /** The Linux names that the default configuration of Node Feature Discovery leaves out. */
 export function blockedByDefault(architecture: string): ReadonlySet<string> {
-  const found = [...tableOf(architecture).values()].filter(({ labelled }) => labelled === "blocked");
-  return new Set(found.map(({ linux }) => linux));
+  return namesOf(architecture, "blocked");
 }
 
 /** The Linux names whose absence among the labels proves that the CPU does not have them. */
 export function alwaysLabelled(architecture: string): ReadonlySet<string> {
-  const found = [...tableOf(architecture).values()].filter(({ labelled }) => labelled === "always");
+  return namesOf(architecture, "always");
+}
+
+function namesOf(architecture: string, how: LabelledFeature["labelled"]): ReadonlySet<string> {
+  const found = [...tableOf(architecture).values()].filter(({ labelled }) => labelled === how);
   return new Set(found.map(({ linux }) => linux));
 }
 

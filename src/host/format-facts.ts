@@ -1,5 +1,6 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
+import { isRecord } from "../input/json.ts";
 import { printable } from "../input/printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./problems.ts";
@@ -15,50 +16,22 @@ export function formatFactsLine(facts: HostFacts): string {
   return `${JSON.stringify(canonical(facts))}\n`;
 }
 
-/** What is undefined is left out of JSON. */
-function canonical({ schemaVersion, platform, kernel, cpu, nvidia, runtime, problems, sources }: HostFacts) {
-  return {
-    schemaVersion,
-    platform,
-    kernel,
-    cpu: {
-      vendor: cpu.vendor,
-      model: cpu.model,
-      features: cpu.features,
-      unknown: cpu.unknown,
-      level: cpu.level,
-    },
-    nvidia:
-      nvidia === null
-        ? null
-        : {
-            driver: nvidia.driver,
-            driverScale: nvidia.driverScale,
-            module: nvidia.module,
-            library: nvidia.library,
-            cuda: nvidia.cuda,
-            gpus: nvidia.gpus.map(canonicalGpu),
-          },
-    runtime: { nvidia: runtime.nvidia },
-    problems: problems.map(({ code, message, fix }) => ({ code, message, fix })),
-    sources: Object.fromEntries(sortedEntries(sources)),
-  };
+function canonical(facts: HostFacts) {
+  return { ...(inOrder(facts) as object), sources: Object.fromEntries(sortedEntries(facts.sources)) };
 }
 
-function canonicalGpu(gpu: GpuFacts) {
-  return {
-    index: gpu.index,
-    uuid: gpu.uuid,
-    name: gpu.name,
-    compute: gpu.compute,
-    pci: gpu.pci,
-    bus: gpu.bus,
-    memoryMiB: gpu.memoryMiB,
-    class: gpu.class,
-    integrated: gpu.integrated,
-    mig: gpu.mig.map(({ uuid, profile }) => ({ uuid, profile })),
-    use: { processes: gpu.use.processes, memoryMiB: gpu.use.memoryMiB },
-  };
+/** Of all objects in the facts: each has some of these, and no two of them have them in different orders. */
+const keyOrder =
+  "schemaVersion platform kernel cpu vendor model features unknown level nvidia driver driverScale module library cuda gpus index uuid name compute pci bus processes memoryMiB class integrated mig profile use runtime problems code message fix".split(
+    " ",
+  );
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    keyOrder.flatMap((key) => (value[key] === undefined ? [] : [[key, inOrder(value[key])]])),
+  );
 }
 
 const unknown = "unknown";

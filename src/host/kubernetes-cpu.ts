@@ -128,6 +128,6 @@ function neededFeatures(architecture: string): readonly string[] {
   return [...new Set(ours.flatMap(({ features }) => features))].sort();
 }
 
-function isNumber(text: string | undefined): text is string {
+export function isNumber(text: string | undefined): text is string {
   return text !== undefined && /^\d{1,9}$/.test(text);
 }

@@ -6,6 +6,7 @@
 import { classifyGpu } from "../hardware/gpu-class.ts";
 import { findGpuByName } from "../hardware/gpu-products.ts";
 import type { GpuFacts, NvidiaFacts } from "./facts.ts";
+import { isNumber } from "./kubernetes-cpu.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
 import { unknownGpu } from "./unknown.ts";
 
@@ -112,7 +113,3 @@ function gpuCount(labels: Labels, gpuCapacity: number | null): number {
 
 /** More than any machine has; a label can hold any number. */
 const mostGpus = 64;
-
-function isNumber(text: string | undefined): text is string {
-  return text !== undefined && /^\d{1,9}$/.test(text);
-}

@@ -1,7 +1,7 @@
 /** What `kubectl get node NAME -o json` prints, as far as the facts need it. */
 
 import { ImgmatchError } from "../errors.ts";
-import { isRecord } from "../input/json.ts";
+import { fieldsOf, isRecord, text, textsOf } from "../input/json.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -9,10 +9,12 @@ export interface KubernetesNode {
   readonly name: string | null;
   readonly labels: Labels;
   /** `status.nodeInfo`, which labels alone do not have. */
-  readonly info: { readonly architecture?: string; readonly system?: string; readonly kernel?: string };
+  readonly info: Readonly<Record<"architecture" | "system" | "kernel", string | null>>;
   /** GPUs that a device plugin offers; null when the object does not tell. */
   readonly gpuCapacity: number | null;
 }
+
+const noInfo = { architecture: null, system: null, kernel: null };
 
 /**
  * Reads a Node, a List with one Node, or a bare map of labels; null for any other value, such as host facts.
@@ -34,7 +36,7 @@ export function readKubernetesNodes(value: unknown, file: string): readonly Kube
   }
   if (!isRecord(value)) return null;
   if (value.kind === "Node") return [readNode(value, file)];
-  return isLabels(value) ? [{ name: null, labels: value, info: {}, gpuCapacity: null }] : null;
+  return isLabels(value) ? [{ name: null, labels: value, info: noInfo, gpuCapacity: null }] : null;
 }
 
 function isList(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -42,28 +44,21 @@ function isList(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function readNode(node: Readonly<Record<string, unknown>>, file: string): KubernetesNode {
-  const metadata = isRecord(node.metadata) ? node.metadata : {};
-  const status = isRecord(node.status) ? node.status : {};
-  const info = isRecord(status.nodeInfo) ? status.nodeInfo : {};
-  if (!isRecord(metadata.labels)) throw refuse("the Node has no metadata.labels", file);
-  const labels = Object.entries(metadata.labels).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
+  const { name, labels } = fieldsOf(node.metadata);
+  const { nodeInfo, capacity } = fieldsOf(node.status);
+  const { architecture, operatingSystem, kernelVersion } = fieldsOf(nodeInfo);
+  if (!isRecord(labels)) throw refuse("the Node has no metadata.labels", file);
+  const gpus = text(fieldsOf(capacity)["nvidia.com/gpu"]) ?? "";
   return {
-    name: typeof metadata.name === "string" ? metadata.name : null,
-    labels: Object.fromEntries(labels),
+    name: text(name),
+    labels: textsOf(labels),
     info: {
-      ...(typeof info.architecture === "string" ? { architecture: info.architecture } : {}),
-      ...(typeof info.operatingSystem === "string" ? { system: info.operatingSystem } : {}),
-      ...(typeof info.kernelVersion === "string" ? { kernel: info.kernelVersion } : {}),
+      architecture: text(architecture),
+      system: text(operatingSystem),
+      kernel: text(kernelVersion),
     },
-    gpuCapacity: readCapacity(status.capacity),
+    gpuCapacity: /^\d{1,4}$/.test(gpus) ? Number(gpus) : null,
   };
-}
-
-function readCapacity(capacity: unknown): number | null {
-  const gpus = isRecord(capacity) ? capacity["nvidia.com/gpu"] : undefined;
-  return typeof gpus === "string" && /^\d{1,4}$/.test(gpus) ? Number(gpus) : null;
 }
 
 function onlyItem(items: unknown, file: string): Readonly<Record<string, unknown>> {

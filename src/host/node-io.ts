@@ -2,6 +2,7 @@
 
 import { accessSync, constants, existsSync, readdirSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
+import { attempt } from "../io/attempt.ts";
 import { isErrno, readBounded } from "../io/files.ts";
 import { inputLimits } from "../input/limits.ts";
 import { type Denied, denied, type HostIo } from "./io.ts";
@@ -14,10 +15,10 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
     endianness: endianness(),
     env,
     readText,
-    list,
+    list: (path) => attempt(() => readdirSync(path).sort(), []),
     exists: existsSync,
     mayOpen,
-    readLink,
+    readLink: (path) => attempt(() => readlinkSync(path), null),
     run: async (command, args, limits) => {
       const { runProgram } = await import("../io/run-program.ts");
       return runProgram(command, args, { ...limits, env }).catch(() => null);
@@ -35,27 +36,9 @@ function readText(path: string): string | null | Denied {
   }
 }
 
-function list(path: string): readonly string[] {
-  try {
-    return readdirSync(path).sort();
-  } catch {
-    return [];
-  }
-}
-
 function mayOpen(path: string): boolean {
-  try {
+  return attempt(() => {
     accessSync(path, constants.R_OK | constants.W_OK);
     return true;
-  } catch {
-    return false;
-  }
-}
-
-function readLink(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null;
-  }
+  }, false);
 }

@@ -1,9 +1,9 @@
 /** NVML called in this process through koffi. Sources of every signature and struct: nvml.h of CUDA 13.0. */
 
+import { attempt } from "../io/attempt.ts";
 import { type NvmlAnswer, type NvmlDevice, type NvmlReading, nvmlCode, nvmlCodes } from "./nvml-reading.ts";
 
-type Koffi = Pick<typeof import("koffi"), "load">;
-type Library = ReturnType<Koffi["load"]>;
+type Library = ReturnType<typeof import("koffi")["load"]>;
 /** A function of the library; `functionNotFound` when this version of it has none of that name. */
 type Call = (...args: readonly (Buffer | bigint | number | null)[]) => number;
 
@@ -17,18 +17,10 @@ export async function readNvmlWithKoffi(libraries: readonly string[]): Promise<N
   const koffi = await import("koffi").catch(() => null);
   if (koffi === null) return null;
   for (const path of libraries) {
-    const library = load(koffi, path);
+    const library = attempt(() => koffi.load(path), null);
     if (library !== null) return ask(library, path);
   }
   return null;
-}
-
-function load(koffi: Koffi, path: string): Library | null {
-  try {
-    return koffi.load(path);
-  } catch {
-    return null;
-  }
 }
 
 function ask(library: Library, path: string): NvmlReading {
@@ -77,11 +69,10 @@ function readDevice(library: Library, index: number): NvmlDevice {
 }
 
 function bind(library: Library, name: string, types: readonly string[]): Call {
-  try {
-    return library.func(name, "int", [...types]) as Call;
-  } catch {
-    return () => nvmlCodes.functionNotFound;
-  }
+  return attempt(
+    () => library.func(name, "int", [...types]) as Call,
+    () => nvmlCodes.functionNotFound,
+  );
 }
 
 function answer<T>(code: number, value: () => T): NvmlAnswer<T> {

@@ -1,5 +1,6 @@
 /** Facts that somebody passes: what `imgmatch probe --json` prints, or a Kubernetes node. */
 
+import { isRecord, parseJson } from "../input/json.ts";
 import { inputLimits, requireSize } from "../input/limits.ts";
 import type { HostFacts } from "./facts.ts";
 import { parseHostFacts } from "./parse-facts.ts";
@@ -13,21 +14,13 @@ import { parseHostFacts } from "./parse-facts.ts";
  */
 export async function readHost(text: string, file: string): Promise<HostFacts> {
   requireSize(text, inputLimits.facts, { file });
-  const value = parse(text);
+  // What is no JSON `parseHostFacts` reports with its place.
+  const value = parseJson(text);
   // Host facts are the common case, and what follows need not be loaded for them.
-  if (value !== null && typeof value === "object" && !("schemaVersion" in value)) {
+  if (isRecord(value) && !("schemaVersion" in value)) {
     const { readKubernetesNode } = await import("./kubernetes-object.ts");
     const node = readKubernetesNode(value, file);
     if (node !== null) return (await import("./kubernetes-node.ts")).factsOfNode(node);
   }
   return parseHostFacts(text, file);
-}
-
-/** null for no JSON, which `parseHostFacts` reports with its place. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
-  } catch {
-    return null;
-  }
 }

@@ -100,6 +100,12 @@ export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {};
 }
 
+/** The texts among the members of an object. */
+export function textsOf(value: unknown): Readonly<Record<string, string>> {
+  const all = Object.entries(fieldsOf(value));
+  return Object.fromEntries(all.filter((one): one is [string, string] => typeof one[1] === "string"));
+}
+
 export function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }

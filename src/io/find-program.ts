@@ -2,6 +2,7 @@
 
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { attempt } from "./attempt.ts";
 
 /** null where there is none in PATH. */
 export function findProgram(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
@@ -11,10 +12,8 @@ export function findProgram(name: string, env: Readonly<Record<string, string | 
 }
 
 export function isProgram(path: string): boolean {
-  try {
+  return attempt(() => {
     accessSync(path, constants.X_OK);
     return true;
-  } catch {
-    return false;
-  }
+  }, false);
 }

@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { attempt } from "./attempt.ts";
 import { isErrno } from "./files.ts";
 
 /** What nobody can tell the owner of is left alone for a day. */
@@ -41,7 +42,13 @@ let known: string | null = null;
 /** Where process numbers mean the same: a machine since it was started, and a container on it (pid_namespaces(7)). */
 function place(): string {
   known ??= createHash("sha256")
-    .update([hostname(), text("/proc/sys/kernel/random/boot_id"), link("/proc/self/ns/pid")].join("\0"))
+    .update(
+      [
+        hostname(),
+        text("/proc/sys/kernel/random/boot_id"),
+        attempt(() => readlinkSync("/proc/self/ns/pid"), ""),
+      ].join("\0"),
+    )
     .digest("hex")
     .slice(0, 12);
   return known;
@@ -55,7 +62,7 @@ function startOf(pid: number): number | null {
   return ticks === undefined || !/^\d+$/.test(ticks) ? null : Number(ticks);
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -66,17 +73,5 @@ function isAlive(pid: number): boolean {
 }
 
 function text(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-function link(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
-  }
+  return attempt(() => readFileSync(path, "utf8"), "");
 }

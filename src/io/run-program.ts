@@ -1,6 +1,7 @@
 /** Runs one program without a shell: bounded in time and output, and ended with all that it started. */
 
 import type { Readable } from "node:stream";
+import { attempt } from "./attempt.ts";
 
 export interface ProgramOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -65,11 +66,10 @@ export async function runProgram(
     throw await new Promise((resolve) => child.once("error", resolve));
   }
   const kill = (name: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(process.platform === "win32" ? child.pid : -child.pid, name);
-    } catch {
-      // It has ended meanwhile.
-    }
+    const { pid } = child;
+    // It may have ended meanwhile.
+    if (pid !== undefined)
+      attempt(() => process.kill(process.platform === "win32" ? pid : -pid, name), false);
   };
   const killNow = () => kill("SIGKILL");
   let size = 0;

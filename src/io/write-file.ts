@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
+import { attempt } from "./attempt.ts";
 import { isLeft, ownedName } from "./owner.ts";
 import { hideFromGit, makeFolderFor, projectOf } from "./project-folder.ts";
 import { writeFailed } from "./write-failed.ts";
@@ -94,10 +95,7 @@ function removeLeft(folder: string): void {
   }
 }
 
+/** Where that fails, the next run tries again. */
 function remove(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch {
-    // The next run tries again.
-  }
+  attempt(() => rmSync(path, { recursive: true, force: true }), undefined);
 }

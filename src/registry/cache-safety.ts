@@ -6,6 +6,7 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ImgmatchError } from "../errors.ts";
+import { attempt } from "../io/attempt.ts";
 
 const writableByOthers = 0o022;
 const sticky = 0o1000;
@@ -35,14 +36,8 @@ function above(path: string): string[] {
 }
 
 function existing(paths: readonly string[]): (readonly [string, Stats])[] {
-  return paths.flatMap((path) => {
-    try {
-      return [[path, statSync(path)] as const];
-    } catch {
-      // What is not there, or cannot be looked at, is not read either.
-      return [];
-    }
-  });
+  // What is not there, or cannot be looked at, is not read either.
+  return paths.flatMap((path) => attempt(() => [[path, statSync(path)] as const], []));
 }
 
 function unsafe({ uid, mode }: Stats, user: number): string | null {

@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
-import { isRecord, parseJson, text } from "../input/json.ts";
+import { fieldsOf, isRecord, parseJson, text, textsOf } from "../input/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
@@ -51,7 +51,7 @@ export async function findImageConfig(
     manifest = inner;
   }
   const json = parseJson(manifest.bytes);
-  const configDigest = isRecord(json) && isRecord(json.config) ? json.config.digest : undefined;
+  const { digest: configDigest } = fieldsOf(fieldsOf(json).config);
   if (!isDigest(configDigest)) return { isNot: `its manifest ${manifest.digest} is not an image` };
   const bytes = await client.readBlob(reference, configDigest).catch((error: unknown) => {
     if (error instanceof RegistryError && error.status === 404) return null;
@@ -80,16 +80,13 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
   if (!isRecord(json)) return null;
   const [os, architecture] = [text(json.os), text(json.architecture)];
   if (os === null || architecture === null) return null;
-  const run = isRecord(json.config) ? json.config : {};
-  const labels = Object.entries(isRecord(run.Labels) ? run.Labels : {});
+  const { Labels: labels, Env: env } = fieldsOf(json.config);
   return {
     os,
     architecture,
     variant: text(json.variant) || null,
-    labels: Object.fromEntries(
-      labels.filter((label): label is [string, string] => typeof label[1] === "string"),
-    ),
-    env: (Array.isArray(run.Env) ? run.Env : []).filter((each) => typeof each === "string"),
+    labels: textsOf(labels),
+    env: (Array.isArray(env) ? env : []).filter((each) => typeof each === "string"),
   };
 }
 

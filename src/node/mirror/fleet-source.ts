@@ -2,6 +2,7 @@
 
 import { statSync } from "node:fs";
 import { ImgmatchError, type ProblemCode } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
@@ -65,12 +66,8 @@ export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tel
 
 /** Changes whenever the file does; null where there is none. */
 function stampOf(path: string): string | null {
-  try {
-    const { ino, size, mtimeMs } = statSync(path);
-    return `${ino} ${size} ${mtimeMs}`;
-  } catch {
-    return null;
-  }
+  const found = attempt(() => statSync(path), null);
+  return found && `${found.ino} ${found.size} ${found.mtimeMs}`;
 }
 
 export interface RegistryFleetOptions extends SourceOptions {

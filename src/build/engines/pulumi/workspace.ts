@@ -9,6 +9,7 @@ import * as automation from "@pulumi/pulumi/automation/index.js";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
 import { isErrno } from "../../../io/files.ts";
+import { isAlive } from "../../../io/owner.ts";
 import { makeProjectFolder } from "../../../io/project-folder.ts";
 import { digestOf } from "../../../oci/digest-of.ts";
 import { imageType, type StackImage, stackImages } from "./cells.ts";
@@ -171,13 +172,7 @@ export function lockHolders(message: string): readonly LockHolder[] {
 }
 
 function isGone({ host, pid }: LockHolder): boolean {
-  if (host !== hostname()) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return isErrno(error, "ESRCH");
-  }
+  return host === hostname() && !isAlive(pid);
 }
 
 /**
