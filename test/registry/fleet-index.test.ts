@@ -1,36 +1,19 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Lock } from "../../src/lock/lock.ts";
 import type { Manifest } from "../../src/registry/client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
-import { type FleetIndex, type IndexedImage, indexedImage } from "../../src/registry/fleet-index.ts";
+import type { IndexedImage } from "../../src/registry/fleet-index.ts";
 import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
+import { indexOf, readBack } from "./support/index-of-lock.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import { cuda, gpuImage, image, lockOf, requirement } from "../resolve/support/locks.ts";
 
 const reference = parseImageReference("registry.example.com/team/cv-tf:1.12.0");
-
-/** What publishing a lock puts into the index: everything that has a digest. */
-function indexOf({ name, version, images }: Lock): FleetIndex {
-  const entries = Object.entries(images).flatMap(([cell, locked]) => {
-    const indexed = indexedImage(locked);
-    if (indexed === null) return [];
-    const { digest } = indexed;
-    const descriptor = { mediaType: "application/vnd.oci.image.manifest.v1+json", digest, size: 1234 };
-    return [[cell, { image: indexed, descriptor }] as const];
-  });
-  return { name, version, prefer: [], entries: new Map(entries) };
-}
-
-function readBack(index: FleetIndex, maxBytes?: number): Lock {
-  const stored = formatFleetIndex(index, { maxBytes });
-  return lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);
-}
 
 const cellsOf = ({ bytes }: Manifest) =>
   JSON.parse(Buffer.from(bytes).toString()).manifests.map(
@@ -47,7 +30,7 @@ describe("resolving from the index", () => {
       fc.property(anyHost, anyLock, fc.integer({ min: 500, max: 20_000 }), (host, lock, maxBytes) => {
         const here = { ...lock, repository: "registry.example.com/team/cv-tf" };
         const byLock = resolveImage(here, host);
-        const byIndex = resolveImage(readBack(indexOf(here), maxBytes), host);
+        const byIndex = resolveImage(readBack(indexOf(here), reference, maxBytes), host);
         expect(byIndex.match).toEqual(byLock.match);
         const isBuilt = (cell: string) => here.images[cell]?.digest !== null;
         const verdicts = byLock.rejected
@@ -127,7 +110,9 @@ describe("the bytes of an index", () => {
     expect(new Set(refs.map(({ platform }: { platform: { os: string } }) => platform.os))).toEqual(
       new Set(["unknown"]),
     );
-    expect(Object.keys(readBack(index, 900).images).sort()).toEqual([...index.entries.keys()].sort());
+    expect(Object.keys(readBack(index, reference, 900).images).sort()).toEqual(
+      [...index.entries.keys()].sort(),
+    );
   });
 
   it("holds 10,000 images in manifests that registries take", () => {
