@@ -23,7 +23,7 @@ export async function runCli(args: readonly string[], world: CommandContext): Pr
     (load) =>
     async (...given) => {
       const action = await load();
-      exitCode = await action(flagsOf(given), context);
+      exitCode = await action(flagsOf(given, args), context);
     };
   try {
     const program = await createProgram(args, run, context);
@@ -35,13 +35,20 @@ export async function runCli(args: readonly string[], world: CommandContext): Pr
 }
 
 /** What commander hands to an action, each argument, then flags and command, as the one object that a command takes. */
-function flagsOf<Flags>(given: readonly unknown[]): Flags {
+function flagsOf<Flags>(given: readonly unknown[], args: readonly string[]): Flags {
   const command = given.at(-1) as Command;
   const named = command.registeredArguments.map(
     (argument, index) => [argument.name(), given[index]] as const,
   );
-  const written = named.filter(([, value]) => value !== undefined);
-  return { ...command.parent?.opts(), ...command.opts(), ...Object.fromEntries(written) } as Flags;
+  const written = Object.fromEntries(named.filter(([, value]) => value !== undefined));
+  const afterDashes = args.slice(beforeDashes(args).length + 1);
+  return { ...command.parent?.opts(), ...command.opts(), ...written, afterDashes } as Flags;
+}
+
+/** What stands after `--` is for the container. */
+function beforeDashes(args: readonly string[]): readonly string[] {
+  const end = args.indexOf("--");
+  return end < 0 ? args : args.slice(0, end);
 }
 
 /** Every word that the program prints goes through here, whoever wrote it. */
@@ -123,10 +130,8 @@ function usageProblem({ message }: CommanderError): Problem {
   };
 }
 
-/** What stands after `--` is for the container. */
 function wantsJson(args: readonly string[]): boolean {
-  const end = args.indexOf("--");
-  return (end < 0 ? args : args.slice(0, end)).includes("--json");
+  return beforeDashes(args).includes("--json");
 }
 
 const helpFooter = `

@@ -9,7 +9,7 @@ import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem }
 import { buildFleet, type CellResult } from "./schedule.ts";
 
 interface Options extends FleetBuildOptions {
-  readonly engine: Pick<Engine, "isHere" | "describe" | "build" | "push" | "save">;
+  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save">;
 }
 
 /** Every cell by itself. */
@@ -25,7 +25,8 @@ export function cellBuilder(engine: Options["engine"]): FleetBuilder {
 async function buildCells(plan: Plan, fleet: FleetSources, options: Options): Promise<BuildSummary> {
   const wanted = plan.cells.filter(({ action }) => action === "build");
   const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
-  const builder = ready.size > 0 ? await options.engine.describe() : "";
+  const { engine } = options;
+  const builder = { described: ready.size > 0 ? await engine.describe() : "", keeper: engine.keeper };
   const jobs = [...ready.values()].map((planned) =>
     jobOf(planned, {
       ...fleet,

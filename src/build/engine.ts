@@ -1,6 +1,7 @@
 /** What builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
 
 import type { ContextEntry } from "../io/context.ts";
+import type { LocalEngine } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 
@@ -8,6 +9,8 @@ export interface Engine {
   readonly name: string;
   /** Whether what it pushes to a loopback address comes to this machine. */
   readonly isHere: boolean;
+  /** Where its images can be run without a push; null where they stay on a builder. */
+  readonly keeper: LocalEngine | null;
   /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
   describe(): Promise<string>;
   /**

@@ -1,15 +1,16 @@
 /** Planned cells → build jobs, and what they make → entries of the lock. */
 
 import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
-import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
+import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { Digest } from "../oci/digest.ts";
+import { type Digest, isDigest } from "../oci/digest.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
 import { type BaseOptions, pinBases } from "../render/bases.ts";
 import { describingArgs, inputsLabel } from "../render/metadata.ts";
 import type { RenderedFile } from "../render/render.ts";
 import { runBaseOf } from "../render/run-base.ts";
+import type { BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
@@ -96,11 +97,17 @@ function required(digest: Digest | null): Digest {
   return digest;
 }
 
+/** Who has built: what the lock says of it, and the engine of this machine that keeps the image, if one does. */
+export interface Builder {
+  readonly described: string;
+  readonly keeper: LocalEngine | null;
+}
+
 /** What the lock says of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
   built: Pick<BuiltCell, "digest" | "manifest" | "image" | "measured">,
-  builder: string,
+  { described, keeper }: Builder,
   created: string,
 ): LockedImage {
   const { cell, tag, inputDigest, bases, inputs } = planned;
@@ -110,15 +117,20 @@ export function lockedImageOf(
     tag,
     inputDigest,
     digest: built.digest,
+    ...(built.digest === null ? localOf(built.image, keeper) : {}),
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
     ...(built.measured === null ? {} : { measured: built.measured }),
     bases: bases.map(({ used, digest }) => ({ ref: used, digest: required(digest) })),
     ...(inputs === null ? {} : { inputs }),
-    builder,
+    builder: described,
     created,
     size: built.image?.size ?? null,
   };
+}
+
+function localOf(image: BuiltImage | null, keeper: LocalEngine | null): Pick<LockedImage, "local"> {
+  return keeper !== null && isDigest(image?.id) ? { local: { engine: keeper, id: image.id } } : {};
 }
 
 /** A lock of these images, with what the matrix says of all of them. */

@@ -14,6 +14,9 @@ export const imageAnswer = fields({
   RootFS: optional(fields({ Layers: texts }), { Layers: [] }),
 });
 
+/** The same, for who asks which image a name means. */
+export const namedImage = fields({ Id: anyText, Size: optional(wholeNumber) });
+
 /** `/images/NAME/history`, the last step first. */
 export const imageHistory = list(fields({ CreatedBy: anyText }));
 

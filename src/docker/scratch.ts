@@ -1,7 +1,8 @@
 /** Removing again what builds without cache have left in the engine. */
 
-import { imageAnswer, imageList } from "./answers.ts";
+import { imageAnswer } from "./answers.ts";
 import type { DockerApi } from "./api.ts";
+import { heldIds } from "./held-ids.ts";
 
 /**
  * Looks which images the engine has; the answer removes those of `built()` that it had not, and that have no name.
@@ -12,8 +13,7 @@ export async function createScratch(
   built: () => Iterable<string>,
   onLog: (line: string) => void,
 ): Promise<() => Promise<void>> {
-  const images = await api.read("/images/json", imageList, { query: { all: "1" } });
-  const before = new Set(images.map(({ Id }) => Id));
+  const before = new Set(await heldIds(api));
   return async () => {
     for (const id of new Set(built())) {
       if (before.has(id)) continue;

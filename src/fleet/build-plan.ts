@@ -31,7 +31,7 @@ export interface RunBuilderOptions extends Omit<FleetBuildOptions, "publisher" |
 }
 
 export interface BuildPlanOptions extends RunBuilderOptions {
-  readonly engine: Pick<Engine, "isHere" | "describe" | "build" | "push" | "save">;
+  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save">;
 }
 
 /**

@@ -24,6 +24,7 @@ export interface FleetPlanOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
   readonly published?: boolean;
+  readonly held?: ReadonlySet<string>;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: ReadonlyMap<string, string>;
   /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
@@ -57,6 +58,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     lock: options.lock,
     ...(options.only === undefined ? {} : { only: options.only }),
     ...(options.published === undefined ? {} : { published: options.published }),
+    ...(options.held === undefined ? {} : { held: options.held }),
     inputsOf: (cell) => ({
       dockerfile: digestOf(fleet.render(cell).text),
       context: fleet.context.digest,

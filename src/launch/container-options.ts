@@ -4,10 +4,12 @@ import type { LaunchRequest, Mount } from "./target.ts";
 
 /** A service outlives reboots and crashes; a batch leaves nothing behind. */
 export function modeOptions(
-  { task = "batch", interactive = false, tty = false }: LaunchRequest,
+  { task = "batch", interactive = false, tty = false, options = [] }: LaunchRequest,
   restart: "unless-stopped" | "always",
 ): readonly string[] {
-  const mode = task === "service" ? ["--detach", "--restart", restart] : ["--rm"];
+  // Docker refuses to remove a container that it is to start again.
+  const batch = options.some((word) => /^--restart(=|$)/.test(word)) ? [] : ["--rm"];
+  const mode = task === "service" ? ["--detach", "--restart", restart] : batch;
   return [...mode, ...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
 }
 

@@ -40,6 +40,8 @@ export interface LockedImage {
   readonly requires: Requirement;
   /** What its files showed of `requires`. Absent where nobody has opened it; then all that is declared is needed. */
   readonly measured?: Measured;
+  /** Where an image is that was built and not pushed. Absent where no engine of this machine keeps it. */
+  readonly local?: LockedLocal;
   /** Only of an image that others built, and `imgmatch adopt` opened. */
   readonly adopted?: LockedAdoption;
   /** What it was built on. */
@@ -54,6 +56,16 @@ export interface LockedImage {
   readonly created: string | null;
   /** Size in bytes as the engine reports it, or null where it is not known. */
   readonly size: number | null;
+}
+
+/** Engines that keep what they build. */
+export const localEngines = ["docker", "podman"] as const;
+export type LocalEngine = (typeof localEngines)[number];
+
+export interface LockedLocal {
+  readonly engine: LocalEngine;
+  /** The image's id there: it names these bytes for ever, and on this machine alone. */
+  readonly id: Digest;
 }
 
 export interface LockedAdoption {

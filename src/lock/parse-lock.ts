@@ -28,7 +28,9 @@ import {
   type LockedBase,
   type LockedImage,
   type LockedInputs,
+  type LockedLocal,
   type LockedManifest,
+  localEngines,
   lockSchemaVersion,
 } from "./lock.ts";
 import { requirement } from "./parse-requirement.ts";
@@ -95,6 +97,7 @@ const bases = list(shape<LockedBase>({ ref: someText, digest }));
 const image: Check<LockedImage> = shape({
   ...choosing,
   digest: orNull(digest),
+  local: ifPresent(shape<LockedLocal>({ engine: oneOf(...localEngines), id: digest })),
   manifest: ifPresent(
     shape<LockedManifest>({ mediaType: text({ test: isMediaType }, "a media type"), size: wholeNumber }),
   ),

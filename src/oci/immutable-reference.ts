@@ -1,13 +1,13 @@
 /** The name of one image for ever: what `resolve` prints and what every launch starts. Made by the functions here alone. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Digest } from "./digest.ts";
+import { type Digest, isDigest } from "./digest.ts";
 import { parseImageReference } from "./reference.ts";
 
 declare const checked: unique symbol;
 
 /**
- * `repository:tag@sha256:…`, or without the tag. It begins with a letter, a digit or a bracket and holds nothing that a shell
+ * `repository:tag@sha256:…`, or without the tag; of an image that only an engine of this machine has, its id there, `sha256:…`. It begins with a letter, a digit or a bracket and holds nothing that a shell
  * or a program reads as anything but a name: it can stand wherever an argument can.
  */
 export type ImmutableReference = string & { readonly [checked]: true };
@@ -28,6 +28,11 @@ export function parseImmutableReference(text: string): ImmutableReference {
 /** The image with this tag and digest in a repository. Throws `REFERENCE_INVALID`. */
 export function immutableReference(repository: string, tag: string, digest: Digest): ImmutableReference {
   return parseImmutableReference(`${repository}:${tag}@${digest}`);
+}
+
+/** An image that an engine has and no registry: docker and podman take its id wherever they take a name. */
+export function localReference(id: Digest): ImmutableReference {
+  return id as string as ImmutableReference;
 }
 
 /** The name as it was written, for programs that read it in a form of their own. */
@@ -51,6 +56,7 @@ export function referenceParts(reference: ImmutableReference): {
  * ("Docker references with both a tag and digest are currently not supported").
  */
 export function byDigest(reference: ImmutableReference): string {
+  if (isDigest(reference)) return reference;
   const { repository, digest } = referenceParts(reference);
   return `${repository}@${digest}`;
 }

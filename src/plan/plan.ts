@@ -26,6 +26,8 @@ export interface PlanOptions {
   readonly only?: readonly Selection[];
   /** Count an image that was built but never pushed as still to be built. */
   readonly published?: boolean;
+  /** Ids of the images that the engine has: one that was built, not pushed and is none of them is to be built again. Default: not asked. */
+  readonly held?: ReadonlySet<string>;
 }
 
 /**
@@ -108,7 +110,7 @@ function planCell(
   const same = locked !== null && locked.inputDigest === digest;
   const comparison =
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
-  const reason = whyBuild(digest, locked, comparison, options.published ?? false);
+  const reason = whyBuild(digest, locked, comparison, options);
   const action = reason === null ? "keep" : "build";
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
@@ -119,7 +121,7 @@ function whyBuild(
   inputs: Digest | null,
   locked: LockedImage | null,
   comparison: readonly InputComparison[],
-  published: boolean,
+  { published = false, held }: PlanOptions,
 ): string | null {
   if (locked === null) return "not in the lock";
   if (inputs === null) return "the digest of a base image is unknown";
@@ -130,5 +132,9 @@ function whyBuild(
   }
   if (locked.digest !== null) return null;
   if (locked.created === null) return "not built yet";
-  return published ? "built, but not pushed" : null;
+  if (published) return "built, but not pushed";
+  if (held === undefined || (locked.local !== undefined && held.has(locked.local.id))) return null;
+  return locked.local === undefined
+    ? "built, but nobody knows where"
+    : "built and not pushed, and the engine has it no more";
 }

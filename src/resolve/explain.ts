@@ -14,7 +14,7 @@ import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { plainPins } from "./pins.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
-import { type Ranking, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
+import { immutableReferenceOf, type Ranking, type ResolveOptions, rankImages } from "./resolve.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import type { Misfit } from "./verdict.ts";
 
@@ -88,7 +88,7 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   const codes = describeCode(winner.fit.code, host);
   const lines = [
     `match: ${winner.cell}`,
-    `  ${referenceOf(lock, winner.image)}`,
+    `  ${immutableReferenceOf(lock, winner.image)}`,
     ...describedAs(winner.image),
     `  tier ${winner.fit.tier}${codes.map((text) => `, ${text}`).join("")}`,
   ];

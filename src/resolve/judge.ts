@@ -24,7 +24,7 @@ import { type Trial, tryCures } from "./working-fix.ts";
 /** What of a locked image the rules ask. */
 export type JudgedImage = Pick<
   LockedImage,
-  "platform" | "requires" | "measured" | "adopted" | "digest" | "axes"
+  "platform" | "requires" | "measured" | "adopted" | "digest" | "local" | "axes"
 >;
 
 export interface JudgeOptions {
@@ -33,6 +33,8 @@ export interface JudgeOptions {
   readonly cpuOnly?: boolean;
   /** The user asks for an image with GPU code, and for none where none fits. */
   readonly requireGpu?: boolean;
+  /** As {@link ResolveOptions}. */
+  readonly local?: ReadonlySet<string>;
   /** What the lock has besides, so that no fix proposes to add it. */
   readonly existing?: FindCells;
 }
@@ -89,7 +91,7 @@ type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfi
 const hostless = [
   ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
   ({ requires }, options) => checkKind(requires.cuda !== null, options),
-  ({ digest }) => checkBuilt(digest),
+  checkBuilt,
 ] as const satisfies readonly ((image: JudgedImage, options: JudgeOptions) => Misfit | null)[];
 
 /** Whether some host could get this image as the answer. */
@@ -121,12 +123,21 @@ function sameArchitecture(platform: string, host: HostView): boolean {
   return platform.split("/")[1] === host.platform.split("/")[1];
 }
 
-function checkBuilt(digest: string | null): Misfit | null {
-  return digest === null
-    ? misfit("NOT_BUILT", "has no digest in the lock: it was never built", [
-        { text: "run imgmatch build", remedy: { kind: "build" } },
+function checkBuilt({ digest, local }: JudgedImage, { local: held }: JudgeOptions): Misfit | null {
+  if (digest !== null || (local !== undefined && held?.has(local.id))) return null;
+  const remedy = { kind: "build" } as const;
+  if (local === undefined)
+    return misfit("NOT_BUILT", "has no digest in the lock: it was never built", [
+      { text: "run imgmatch build", remedy },
+    ]);
+  return held === undefined
+    ? misfit("NOT_BUILT", `was built and not pushed: only ${local.engine} has it, where it was built`, [
+        { text: "push it (imgmatch build --push)", remedy },
+        { text: "on that machine, ask with --local", remedy: null },
       ])
-    : null;
+    : misfit("NOT_BUILT", `was built and not pushed, and ${local.engine} on this machine does not have it`, [
+        { text: "build it here (imgmatch build)", remedy },
+      ]);
 }
 
 function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: JudgeOptions): Misfit | null {

@@ -9,6 +9,8 @@ export interface ResolveOptions {
   readonly cpuOnly?: boolean;
   /** Only images with GPU code: no image at all rather than one that leaves the GPUs unused. */
   readonly requireGpu?: boolean;
+  /** Ids of the images that an engine of this machine has: what was built and not pushed counts as built where it is one of them. */
+  readonly local?: ReadonlySet<string>;
   /** Steps of the order to look at first, in place of the lock's own: see `orderBy`. */
   readonly prefer?: readonly string[];
 }

@@ -2,8 +2,8 @@
 
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { Lock, LockedImage } from "../lock/lock.ts";
-import { type ImmutableReference, immutableReference } from "../oci/immutable-reference.ts";
+import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
+import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { existingCells } from "./existing-cells.ts";
@@ -45,6 +45,7 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
         : {
             cell: winner.cell,
             reference: immutableReferenceOf(lock, winner.image),
+            ...localOf(winner.image),
             tier: winner.fit.tier,
             ...(measured === null ? {} : { measured }),
             reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
@@ -53,6 +54,10 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
     problems,
     ...findUnasked(lock, host, ranking, options),
   };
+}
+
+function localOf({ digest, local }: LockedImage): { readonly local?: LocalEngine } {
+  return digest === null && local !== undefined ? { local: local.engine } : {};
 }
 
 /** Judges every image and puts those that fit in their total order. Throws as {@link resolveImage} does. */
@@ -103,8 +108,9 @@ export function referenceOf(lock: Lock, image: Pick<LockedImage, "tag" | "digest
 /** The same for an image that is built: only such an image fits a host. */
 export function immutableReferenceOf(
   lock: Lock,
-  { tag, digest }: Pick<LockedImage, "tag" | "digest">,
+  { tag, digest, local }: Pick<LockedImage, "tag" | "digest" | "local">,
 ): ImmutableReference {
+  if (digest === null && local !== undefined) return localReference(local.id);
   if (digest === null) throw new InternalError(`${tag} was chosen and is not built`);
   return immutableReference(lock.repository, tag, digest);
 }

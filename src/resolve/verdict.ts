@@ -1,5 +1,6 @@
 /** The answer for one image on one host, and for a whole lock. */
 
+import type { LocalEngine } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import type { Cure } from "./remedy.ts";
 
@@ -100,6 +101,8 @@ export interface OpenAxis {
 export interface Match {
   readonly cell: string;
   readonly reference: ImmutableReference;
+  /** Which engine of this machine has it, where no registry does: `reference` is its id there. */
+  readonly local?: LocalEngine;
   readonly tier: Tier;
   /** What was declared of its CPU beside what its files use, in words: only where they use less, or it is estimated. */
   readonly measured?: string;

@@ -6,7 +6,13 @@ import { describeMeasured } from "./describe-measured.ts";
 import { explainImage } from "./explain.ts";
 import { findCell } from "./find-cell.ts";
 import { explainOrder } from "./rank.ts";
-import { type Candidate, type ResolveOptions, rankImages, referenceOf } from "./resolve.ts";
+import {
+  type Candidate,
+  immutableReferenceOf,
+  type ResolveOptions,
+  rankImages,
+  referenceOf,
+} from "./resolve.ts";
 import type { Misfit, Resolution, Tier } from "./verdict.ts";
 
 export const whyNotSchemaVersion = 1;
@@ -61,13 +67,13 @@ export function whyNot(lock: Lock, name: string, host: HostFacts, options: Resol
     fix,
   }));
   const measured = describeMeasured(image);
+  const index = ranked.findIndex((candidate) => candidate.cell === cell);
   const answer = {
     schemaVersion: whyNotSchemaVersion,
     cell,
-    reference: referenceOf(lock, image),
+    reference: index < 0 ? referenceOf(lock, image) : immutableReferenceOf(lock, image),
     ...(measured === null ? {} : { measured }),
   } as const;
-  const index = ranked.findIndex((candidate) => candidate.cell === cell);
   const [winner, next] = ranked;
   const own = ranked[index];
   if (own === undefined || winner === undefined)
@@ -85,7 +91,7 @@ export function whyNot(lock: Lock, name: string, host: HostFacts, options: Resol
           ? null
           : {
               cell: winner.cell,
-              reference: referenceOf(lock, winner.image),
+              reference: immutableReferenceOf(lock, winner.image),
               reason: explainOrder(order, winner, own),
               pins: winningPins(own, ranked),
             },

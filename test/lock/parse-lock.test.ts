@@ -138,6 +138,12 @@ describe("a lock that is no lock", () => {
           { mediaType: "a/b\r\nx: y", size: 1 },
           '.manifest.mediaType: expected a media type, found text "a/b\\r\\nx: y"',
         ],
+        [
+          "local",
+          { engine: "rm -rf", id: "sha256:1" },
+          '.local.engine: expected docker, podman, found text "rm -rf"',
+        ],
+        ["local", { engine: "docker", id: "app:1" }, '.local.id: expected a digest, found text "app:1"'],
         ["inputDigest", null, ".inputDigest: expected a digest, found null"],
         ["digest", "sha256:XYZ", '.digest: expected a digest, found text "sha256:XYZ"'],
         ["digest", undefined, ".digest: expected a digest, found nothing"],

@@ -126,6 +126,19 @@ describe("what would happen to each cell", () => {
     expect(build({ lock: lockOf(), published: true })).toEqual([]);
   });
 
+  test("an image that was built and not pushed is built again where the engine has lost it", () => {
+    const local = { engine: "docker", id: `sha256:${"d".repeat(64)}` } as const;
+    const lock = lockOf({ digest: null, local });
+    expect(build({ lock, held: new Set([local.id]) })).toEqual([]);
+    expect(build({ lock, held: new Set() })).toEqual(
+      Array(3).fill("built and not pushed, and the engine has it no more"),
+    );
+    expect(build({ lock: lockOf({ digest: null }), held: new Set([local.id]) })).toEqual(
+      Array(3).fill("built, but nobody knows where"),
+    );
+    expect(build({ lock: lockOf(), held: new Set() })).toEqual([]);
+  });
+
   test("a lock of another repository says nothing about this one", () => {
     const lock = lockOf({}, { repository: "registry.example.com/other/app" });
     expect(build({ lock })).toEqual(Array(3).fill("not in the lock"));

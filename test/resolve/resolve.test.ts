@@ -30,6 +30,33 @@ describe("resolveImage", () => {
     expect(resolveImage(preferring, host, { prefer: ["gpu"] }).match?.cell).toBe("cuda12-80");
   });
 
+  it("takes an image that no registry has only where it is asked for, and the engine has it", () => {
+    const local = { engine: "podman", id: `sha256:${"d".repeat(64)}` } as const;
+    const lock = lockOf({ cpu: image({ digest: null, local }), old: image({ digest: null }) });
+    const ask = (held?: readonly string[]) =>
+      resolveImage(lock, cpuHost(), held === undefined ? {} : { local: new Set(held) });
+    expect(ask([local.id]).match).toEqual({
+      cell: "cpu",
+      reference: local.id,
+      local: "podman",
+      tier: "native",
+      reasons: ["the only image that fits"],
+    });
+    expect(ask([local.id]).rejected).toMatchObject([
+      { cell: "old", code: "NOT_BUILT", message: "has no digest in the lock: it was never built" },
+    ]);
+    expect(ask().rejected[0]).toMatchObject({
+      code: "NOT_BUILT",
+      message: "was built and not pushed: only podman has it, where it was built",
+      fix: "push it (imgmatch build --push), or on that machine, ask with --local",
+    });
+    expect(ask([]).rejected[0]).toMatchObject({
+      code: "NOT_BUILT",
+      message: "was built and not pushed, and podman on this machine does not have it",
+      fix: "build it here (imgmatch build)",
+    });
+  });
+
   it("names the two numbers that clash and the fix", () => {
     const { rejected } = resolveImage(fleet, gpuHost([h100], "570.124.06", "12.8"));
     expect(rejected.find(({ cell }) => cell === "cuda13-90")).toEqual({

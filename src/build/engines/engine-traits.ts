@@ -1,5 +1,7 @@
 /** What can be asked of each engine, without loading any. */
 
+import type { LocalEngine } from "../../lock/lock.ts";
+
 export interface EngineTraits {
   /** `--builder`: it has builders with names. */
   readonly builders: boolean;
@@ -9,16 +11,16 @@ export interface EngineTraits {
   readonly cache: boolean;
   /** `--secret`. */
   readonly secrets: boolean;
-  /** What it builds can be used on this machine without a push. */
-  readonly local: boolean;
+  /** What keeps what it builds, so that it can be used without a push; null for builders that keep it to themselves. */
+  readonly keeper: LocalEngine | null;
 }
 
 export const engineTraits = {
-  docker: { builders: false, stacks: false, cache: true, secrets: true, local: true },
-  buildx: { builders: true, stacks: false, cache: true, secrets: true, local: false },
-  podman: { builders: false, stacks: false, cache: false, secrets: true, local: true },
+  docker: { builders: false, stacks: false, cache: true, secrets: true, keeper: "docker" },
+  buildx: { builders: true, stacks: false, cache: true, secrets: true, keeper: null },
+  podman: { builders: false, stacks: false, cache: false, secrets: true, keeper: "podman" },
   // Its state would keep a secret, and its provider takes no cache.
-  pulumi: { builders: false, stacks: true, cache: false, secrets: false, local: true },
+  pulumi: { builders: false, stacks: true, cache: false, secrets: false, keeper: "docker" },
 } as const satisfies Record<string, EngineTraits>;
 
 export type EngineName = keyof typeof engineTraits;

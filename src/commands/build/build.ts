@@ -36,7 +36,12 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     problems.push(problem);
     tellProblem(problem, context);
   };
-  const { fleet, only, plan } = await planFor(flags, context, { onProblem, writes: !flags.dryRun });
+  const { fleet, only, plan } = await planFor(flags, context, {
+    onProblem,
+    writes: !flags.dryRun,
+    // A dry run needs no engine.
+    keeper: flags.push || flags.dryRun ? null : engineTraits[flags.engine].keeper,
+  });
   const conflicts = await foundConflicts(plan, flags, context);
   if (flags.dryRun) {
     const stacks = await previewFor(plan, fleet, flags, context);

@@ -36,8 +36,14 @@ export const pull: Define = (command, run) =>
 export const run: Define = (command, run) =>
   withQuestion(withHost(command))
     .description("resolve, then run the image with docker")
+    .usage("[options] [reference] [options of docker run] [-- arguments for the container]")
     .option("--dry-run", "print the docker command instead of running it")
-    .argument("[args...]", "arguments for the container, after --")
+    .addOption(
+      command.createOption("--engine <name>", "what runs it").choices(["docker", "podman"]).default("docker"),
+    )
+    .option("--option <word>", "a further word for the engine's run; repeatable", collect, [])
+    .allowUnknownOption()
+    .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
     .action(run(async () => (await import("../run.ts")).run));
 
 export const launch: Define = (command, run) =>
@@ -109,6 +115,7 @@ export const labels: Define = (command, run) =>
 export const whyNot: Define = (command, run) =>
   withQuestion(withHost(command))
     .description("say why resolve does not choose an image, and what would make it")
+    .option("--local", "count what was built here and not pushed as built")
     .argument("<image>", "cell, tag or reference of the lock")
     .action(run(async () => (await import("../why-not.ts")).whyNot));
 

@@ -84,6 +84,6 @@ function requireOffered({
 
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
 export function requirePush({ engine }: EngineFlags, push: boolean): void {
-  if (engineTraits[engine].local || push) return;
+  if (engineTraits[engine].keeper !== null || push) return;
   throw usageError("what a buildx builder builds stays on the builder", "add --push");
 }

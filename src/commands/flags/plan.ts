@@ -2,9 +2,10 @@
 
 import { type Problem, throwProblems } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
-import { type FindBaseDigest, planOpenFleet } from "../../fleet/plan-open-fleet.ts";
+import { type FindBaseDigest, type FleetPlanOptions, planOpenFleet } from "../../fleet/plan-open-fleet.ts";
 import { refuseAdoptedLock } from "../../lock/adopted-lock.ts";
 import { refuseForeignLock } from "../../lock/foreign-lock.ts";
+import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
 import type { Plan } from "../../plan/planned-cell.ts";
 import type { Selection } from "../../plan/select.ts";
@@ -32,13 +33,15 @@ export interface PlanForOptions {
   readonly onProblem: (problem: Problem) => void;
   /** The lock is to be written: throws where it is of another repository. */
   readonly writes?: boolean;
+  /** What is to keep the images where they are not pushed: it is asked which of them it has. */
+  readonly keeper?: LocalEngine | null;
 }
 
 /** Throws what opening and planning a fleet throw. */
 export async function planFor(
   flags: FleetFlags & { readonly push?: boolean },
   context: CommandContext,
-  { onProblem, writes = false }: PlanForOptions,
+  { onProblem, writes = false, keeper = null }: PlanForOptions,
 ): Promise<PlannedFleet> {
   const { fleet, only } = await openFleetFor(flags);
   const lock = await readLockIfPresent(lockFileOf(flags));
@@ -49,10 +52,25 @@ export async function planFor(
     lock,
     only,
     published: flags.push ?? false,
+    ...(await heldBy(keeper, lock, context)),
     replaceBases: parseReplacements(flags.replaceBase),
     findBaseDigest,
   });
   return { fleet, only, plan, findBaseDigest };
+}
+
+/** Asked only where the lock has something that was built and not pushed: a build with nothing to do needs no engine. */
+async function heldBy(
+  keeper: LocalEngine | null,
+  lock: Lock | null,
+  { env }: CommandContext,
+): Promise<Pick<FleetPlanOptions, "held">> {
+  const waiting = Object.values(lock?.images ?? {}).some(
+    ({ digest, created }) => digest === null && created !== null,
+  );
+  if (keeper === null || !waiting) return {};
+  const { heldImages } = await import("../../build/engines/held-images.ts");
+  return { held: await heldImages(keeper, env) };
 }
 
 /** The plan of `build --push`. Throws what keeps a base image's digest from being known. */

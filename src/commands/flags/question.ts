@@ -4,6 +4,7 @@ import { type ImgmatchError, usageError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { type Lock, lockPath } from "../../lock/lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
+import { unpushedEngines } from "../../lock/unpushed.ts";
 import { compilePins, parsePins } from "../../resolve/pins.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
 import { problemLines } from "../../report/answer.ts";
@@ -19,6 +20,8 @@ export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
   readonly pin?: readonly string[];
   readonly cpu?: boolean;
   readonly requireGpu?: boolean;
+  /** Images that were built here and not pushed are as good as those that were. */
+  readonly local?: boolean;
   /** The explanation names the host's problems itself. */
   readonly explain?: boolean;
 }
@@ -39,9 +42,30 @@ export async function readFleetQuestion(
   flags: QuestionFlags,
   context: CommandContext,
 ): Promise<{ lock: Lock; options: ResolveOptions }> {
+  requireLock(flags);
   const lock = await readFleet(flags, context);
   const pins = await compilePins(parsePins(flags.pin ?? []));
-  return { lock, options: { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false } };
+  const local = flags.local ? { local: await heldHere(lock, context) } : {};
+  return {
+    lock,
+    options: { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false, ...local },
+  };
+}
+
+/** What a registry's index names has been pushed. */
+function requireLock({ local = false, from, reference = from }: QuestionFlags): void {
+  if (!local || reference === undefined) return;
+  throw usageError(
+    `--local asks the engine of this machine, and the fleet of ${reference} is in a registry`,
+    "leave --local out",
+  );
+}
+
+/** Throws `ENGINE_…` for an engine that is to have them and cannot be asked. */
+async function heldHere(lock: Lock, { env }: CommandContext): Promise<ReadonlySet<string>> {
+  const { heldImages } = await import("../../build/engines/held-images.ts");
+  const held = await Promise.all([...unpushedEngines(lock)].map((engine) => heldImages(engine, env)));
+  return new Set(held.flatMap((ids) => [...ids]));
 }
 
 async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {

@@ -19,7 +19,7 @@ async function failed(message: string) {
     signal: new AbortController().signal,
     logFolder: folder,
     advice: adviceFor("engine", "/ca.pem"),
-    sizeOf: async () => null,
+    imageOf: async () => null,
     onEvent: () => {},
     onBuilt: async () => {},
   });

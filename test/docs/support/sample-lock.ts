@@ -22,7 +22,12 @@ export async function sampleLock(folder: string): Promise<string> {
     const built = { status: "built", how: "pushed", cell: id, inputDigest, digest, image } as const;
     return [
       id,
-      lockedImageOf(planned, { ...built, log: null, durationMs: 0 } as never, "docker 28.5.1", builtAt),
+      lockedImageOf(
+        planned,
+        { ...built, log: null, durationMs: 0 } as never,
+        { described: "docker 28.5.1", keeper: null },
+        builtAt,
+      ),
     ];
   });
   const { name, version, repository, digest: matrixDigest } = matrix;

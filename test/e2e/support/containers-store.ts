@@ -27,6 +27,12 @@ export async function isolateStore(program: string, env: NodeJS.ProcessEnv): Pro
   const paths = `graphroot = "${join(folder, "graph")}"\nrunroot = "${join(folder, "run")}"`;
   // No overlay on overlay is needed this way.
   await writeFile(store, `[storage]\ndriver = "vfs"\n${paths}\n`);
+  // Containers run where limits cannot be raised, and need no network.
+  const conf = join(folder, "containers.conf");
+  await writeFile(
+    conf,
+    '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\nnetns = "none"\n[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\n',
+  );
   const bin = join(folder, "bin");
   await mkdir(bin);
   for (const name of [program, "git"]) {
@@ -35,7 +41,13 @@ export async function isolateStore(program: string, env: NodeJS.ProcessEnv): Pro
   }
   return {
     // And no user namespaces this way.
-    env: { ...env, PATH: bin, CONTAINERS_STORAGE_CONF: store, BUILDAH_ISOLATION: "chroot" },
+    env: {
+      ...env,
+      PATH: bin,
+      CONTAINERS_STORAGE_CONF: store,
+      CONTAINERS_CONF: conf,
+      BUILDAH_ISOLATION: "chroot",
+    },
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 }

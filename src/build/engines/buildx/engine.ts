@@ -99,6 +99,7 @@ export async function createBuildxEngine({
   return {
     name: "buildx",
     isHere: false,
+    keeper: null,
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
       if (request.noCache && engineOf === null) {

@@ -65,6 +65,7 @@ export async function createDockerEngine({
   return {
     name: "docker",
     isHere: api.endpoint.kind === "socket",
+    keeper: "docker",
     describe: () => describe(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();

@@ -19,6 +19,7 @@ import type { BuildSecret } from "../secrets.ts";
 import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { withAuthority } from "./authority.ts";
+import { findProgram } from "./find-program.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
 export interface PodmanOptions {
@@ -39,6 +40,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
   return {
     name: "podman",
     isHere: true,
+    keeper: "podman",
     describe: async () => `${program} ${version}`,
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>
@@ -174,22 +176,6 @@ async function build(
     const id = (named ?? "").trim().replace(/^sha256:/, "");
     if (request.noCache) uncached.push(id);
     return { id: `sha256:${id}`, size: null };
-  });
-}
-
-async function findProgram(env: Environment): Promise<{ program: string; version: string }> {
-  for (const program of ["podman", "buildah"]) {
-    try {
-      const { status, stdout } = await runProgram(program, ["--version"], { env });
-      if (status === 0) return { program, version: /version (\S+)/.exec(stdout)?.[1] ?? "?" };
-    } catch (error) {
-      if (!(error instanceof ImgmatchError && error.code === "ENGINE_NOT_FOUND")) throw error;
-    }
-  }
-  throw new ImgmatchError({
-    code: "ENGINE_NOT_FOUND",
-    message: "neither podman nor buildah is installed",
-    fix: "apt-get install podman (or buildah), or use --engine docker",
   });
 }
 

@@ -1,9 +1,10 @@
 /** Pulumi: a whole fleet as one update of a stack. What it builds with is the Docker Engine that its plug-in finds. */
 
 import { usageError } from "../../../errors.ts";
+import type { BuiltImage } from "../../engine.ts";
 import type { FleetBuilder } from "../../fleet-builder.ts";
 import { adviceFor } from "../advice.ts";
-import { imageAnswer } from "../../../docker/answers.ts";
+import { namedImage } from "../../../docker/answers.ts";
 import { connectDocker } from "../../../docker/api.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
@@ -23,8 +24,8 @@ export async function createPulumiBuilder(options: PulumiBuilderOptions): Promis
   requireStackName(stack);
   const parts = await findParts(env);
   const docker = await createDockerEngine(options);
-  const sizeOf = await createSizeLookup(env);
-  const run = { env, pulumiRoot: parts.root, stack, advice: adviceFor("engine", ca), sizeOf };
+  const imageOf = await createImageLookup(env);
+  const run = { env, pulumiRoot: parts.root, stack, advice: adviceFor("engine", ca), imageOf };
   const builder = `pulumi ${parts.version}, docker plug-in ${parts.plugin}, ${await docker.describe()}`;
   return {
     // Pulumi takes half a second to load: only where it is asked for.
@@ -46,10 +47,10 @@ function requireStackName(stack: string): void {
   );
 }
 
-async function createSizeLookup(env: Environment): Promise<(name: string) => Promise<number | null>> {
+async function createImageLookup(env: Environment): Promise<(name: string) => Promise<BuiltImage | null>> {
   const api = await connectDocker(env);
   return async (name) => {
-    const image = await api.read(`/images/${name}/json`, imageAnswer).catch(() => null);
-    return image?.Size ?? null;
+    const image = await api.read(`/images/${name}/json`, namedImage).catch(() => null);
+    return image === null ? null : { id: image.Id, size: image.Size };
   };
 }

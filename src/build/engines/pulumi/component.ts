@@ -205,7 +205,12 @@ function lockOfImages(
     return [
       planned.cell.id,
       {
-        ...lockedImageOf(planned, { digest, manifest, image: null, measured: null }, builder, ""),
+        ...lockedImageOf(
+          planned,
+          { digest, manifest, image: null, measured: null },
+          { described: builder, keeper: null },
+          "",
+        ),
         created: null,
       },
     ];

@@ -6,6 +6,7 @@ import { type CellLog, openCellLog } from "../../cell-log.ts";
 import type { ReadyCell } from "../../jobs.ts";
 import { type ExaminedImage, type Examination, type Examiner, unexamined } from "../../examiner.ts";
 import type { Publisher } from "../../publisher.ts";
+import type { BuiltImage } from "../../engine.ts";
 import type { BuildEvent, BuiltCell, CellResult, FailedCell } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
@@ -23,8 +24,8 @@ export interface RecorderOptions {
   readonly logFolder: string;
   /** For what the Docker Engine that the plug-in uses fails at. */
   readonly advice: Advice;
-  /** Bytes of an image in the engine, or null where it does not tell. */
-  readonly sizeOf: (name: string) => Promise<number | null>;
+  /** An image in the engine, or null where it does not tell. */
+  readonly imageOf: (name: string) => Promise<BuiltImage | null>;
   readonly onEvent: (event: BuildEvent) => void;
   /** Ends the opening of images. */
   readonly signal: AbortSignal;
@@ -148,12 +149,12 @@ async function madeImage(
   repoDigest: string,
   options: RecorderOptions,
 ): Promise<MadeImage> {
-  const { repository, publisher, sizeOf } = options;
+  const { repository, publisher, imageOf } = options;
   const found =
     publisher === null ? null : await readBack(planned, repository, repoDigest, publisher, "build");
   const name = `${repository}:${planned.tag}`;
-  const id = digestIn(repoDigest);
-  const size = await sizeOf(name);
+  const held = await imageOf(name);
+  const size = held?.size ?? null;
   // From the registry its own layers travel alone. The engine has it under its name: what the stack tells is the registry's digest.
   const subject =
     found === null ? { id: name, size } : withDigest(parseImageReference(repository), found.digest);
@@ -162,7 +163,7 @@ async function madeImage(
     how: found === null ? "built" : "pushed",
     digest: found?.digest ?? null,
     manifest: found?.manifest ?? null,
-    image: { id, size },
+    image: { id: held?.id ?? digestIn(repoDigest), size },
     ...examined,
   };
 }

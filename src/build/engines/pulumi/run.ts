@@ -15,6 +15,7 @@ import type {
   FleetSources,
   StackPreview,
 } from "../../fleet-builder.ts";
+import type { BuiltImage } from "../../engine.ts";
 import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
@@ -34,7 +35,7 @@ export interface RunOptions {
   readonly stack: string;
   readonly advice: Advice;
   /** Bytes of an image in the engine, or null where it does not tell. */
-  readonly sizeOf: (name: string) => Promise<number | null>;
+  readonly imageOf: (name: string) => Promise<BuiltImage | null>;
 }
 
 type Common = Parameters<FleetBuilder["preview"]>[2];
@@ -73,8 +74,9 @@ export async function runPlan(
   fleet: FleetSources,
   options: FleetBuildOptions,
   run: RunOptions,
-  builder: string,
+  described: string,
 ): Promise<BuildSummary> {
+  const builder = { described, keeper: "docker" } as const;
   const { onEvent = () => {}, drain, logFolder, lockFile } = options;
   const shards = await prepareShards(plan, fleet, options, run);
   const wanted = plan.cells.filter(({ action }) => action === "build");
@@ -85,7 +87,7 @@ export async function runPlan(
     signal: drain ?? new AbortController().signal,
     logFolder,
     advice: run.advice,
-    sizeOf: run.sizeOf,
+    imageOf: run.imageOf,
     onEvent,
     onBuilt: async (planned, built) => {
       const image = lockedImageOf(planned, built, builder, options.now().toISOString());
