@@ -1,6 +1,7 @@
 /** `imgmatch serve`: the node's own mirror, until it is told to end. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import type { BlobMode } from "../node/mirror/answer-blob.ts";
 import { createHostProber } from "../node/mirror/host-prober.ts";
 import { nodeMirror, noFleet } from "../node/mirror/node-mirror.ts";
 import { type Runtime, runtimeConfig } from "../node/mirror/runtime-config.ts";
@@ -23,7 +24,7 @@ export interface ServeFlags extends HostFlags, RegistryFlags {
   readonly cpu?: boolean;
   readonly requireGpu?: boolean;
   readonly failClosed?: boolean;
-  readonly blobs: "off" | "redirect";
+  readonly blobs: BlobMode;
   readonly printConfig?: Runtime;
   readonly json?: boolean;
 }

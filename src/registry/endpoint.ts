@@ -9,8 +9,13 @@ export function registryUrl(
   name: string,
   plainHttp: (host: string) => boolean,
 ): URL {
+  return new URL(`${repository}/${kind}/${name}`, apiUrl(registry, plainHttp));
+}
+
+/** `https://registry.example.com/v2/` */
+export function apiUrl(registry: string, plainHttp: (host: string) => boolean): URL {
   const host = apiHost(registry);
-  return new URL(`${plainHttp(host) ? "http" : "https"}://${host}/v2/${repository}/${kind}/${name}`);
+  return new URL(`${plainHttp(host) ? "http" : "https"}://${host}/v2/`);
 }
 
 /** Docker Hub's images are named after one host and served by another. */

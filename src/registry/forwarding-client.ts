@@ -2,11 +2,12 @@
 
 import type { RegistryClient } from "./client.ts";
 import type { RegistryOptions } from "./create-client.ts";
-import { isLoopback } from "./endpoint.ts";
+import { registryLimits } from "../input/limits.ts";
+import { apiUrl, isLoopback } from "./endpoint.ts";
 import { manifestOperations } from "./manifests.ts";
 import { withRedirects } from "./redirect.ts";
 import { withRetries } from "./retry.ts";
-import { createTransport } from "./transport.ts";
+import { createTransport, type HttpResponse, type Send } from "./transport.ts";
 import { waitFor } from "./try-again.ts";
 
 /** The registry wants a login, and says which: what the caller needs to obtain one. */
@@ -23,6 +24,11 @@ export class Challenged extends Error {
 
 export type ManifestReader = Pick<RegistryClient, "findManifest" | "readManifest">;
 
+export interface ForwardingClient extends ManifestReader {
+  /** Returns when the registry lets this caller in, and throws {@link Challenged} when it does not: the API's own first question. */
+  readonly knock: (registry: string) => Promise<void>;
+}
+
 export type ForwardingOptions = Pick<RegistryOptions, "plainHttp" | "ca" | "proxy" | "timeoutMs" | "signal">;
 
 /**
@@ -35,23 +41,36 @@ export type ForwardingOptions = Pick<RegistryOptions, "plainHttp" | "ca" | "prox
  */
 export function createForwardingClient(
   options: ForwardingOptions,
-): (authorization: string | null) => ManifestReader {
+): (authorization: string | null) => ForwardingClient {
   const { plainHttp = isLoopback, ca, proxy, timeoutMs = 30_000, signal } = options;
   const transport = createTransport({ timeoutMs, ca, signal, proxy });
   const policy = { retries: 0, sleep: waitFor, random: Math.random, now: Date.now, signal };
   const send = withRedirects(withRetries(transport, policy), plainHttp);
   return (authorization) => {
-    const { findManifest, readManifest } = manifestOperations({
-      plainHttp,
-      send: async (request) => {
-        const headers = authorization === null ? request.headers : { ...request.headers, authorization };
-        const response = await send({ ...request, headers });
-        // Only the registry may ask for a login, not the storage that it redirects to.
-        if (response.status === 401 && response.url.origin === request.url.origin)
-          throw new Challenged(response.headers["www-authenticate"] ?? null);
-        return response;
+    const ask: Send = async (request) => {
+      const headers = authorization === null ? request.headers : { ...request.headers, authorization };
+      const response = await send({ ...request, headers });
+      refuseChallenge(request.url, response);
+      return response;
+    };
+    const { findManifest, readManifest } = manifestOperations({ plainHttp, send: ask });
+    return {
+      findManifest,
+      readManifest,
+      knock: async (registry) => {
+        const url = apiUrl(registry, plainHttp);
+        const headers = { "user-agent": "imgmatch" };
+        await ask({ method: "GET", url, headers, maxBytes: registryLimits.errorBytes });
       },
-    });
-    return { findManifest, readManifest };
+    };
   };
+}
+
+/** Throws {@link Challenged} where the registry at `asked` wants a login. The storage that it redirects to may not ask for one. */
+export function refuseChallenge(
+  asked: URL,
+  { status, url, headers }: Pick<HttpResponse, "status" | "url" | "headers">,
+): void {
+  if (status === 401 && url.origin === asked.origin)
+    throw new Challenged(headers["www-authenticate"] ?? null);
 }

@@ -2,12 +2,18 @@
 
 import { malformed } from "./failure.ts";
 import { registryLimits } from "../input/limits.ts";
-import type { HttpRequest, Send } from "./transport.ts";
+import type { HttpRequest, HttpResponse } from "./transport.ts";
+
+/** What a redirect is read from. */
+type Answered = Pick<HttpResponse, "status" | "headers">;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** Authorization goes to the host that it was made for and to no other, also when the way leads back. */
-export function withRedirects(send: Send, plainHttp: (host: string) => boolean): Send {
+export function withRedirects<Answer extends Answered>(
+  send: (request: HttpRequest) => Promise<Answer>,
+  plainHttp: (host: string) => boolean,
+): (request: HttpRequest) => Promise<Answer> {
   return async (request) => {
     let current = request;
     for (let count = 0; ; count++) {

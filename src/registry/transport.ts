@@ -1,15 +1,9 @@
 /** One HTTP exchange. Retries, redirects and authorization are wrappers of the same {@link Send}. */
 
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { rootCertificates } from "node:tls";
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { registryLimits } from "../input/limits.ts";
-import { createTunnelAgent, type FindProxy } from "./proxy.ts";
+import { type AgentOptions, createAgents } from "./agents.ts";
 import { type TransportError, transportError } from "./transport-error.ts";
 
 export interface HttpRequest {
@@ -42,38 +36,21 @@ export interface HttpResponse {
 /** Throws {@link TransportError} when there is no whole answer; any status is an answer. */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;
 
-export interface TransportOptions {
+export interface TransportOptions extends AgentOptions {
   /** For an answer to begin and, together with a least speed, to end. */
   readonly timeoutMs: number;
-  /** PEM certificates that are trusted beside the usual ones. */
-  readonly ca?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly proxy?: FindProxy | undefined;
 }
 
 // Below this speed a body counts as stalled, however regularly its bytes drip in.
 const leastBytesPerSecond = 16 * 1024;
-const mostConnections = 32;
 
 /**
  * Sends over connections that stay open. `node:http` and not `fetch`, because a private certificate authority needs an agent, which `fetch`
  * takes only from a package.
  */
-export function createTransport({ timeoutMs, ca, signal, proxy = () => null }: TransportOptions): Send {
-  const shared = { keepAlive: true, maxSockets: mostConnections };
-  const trusting = ca === undefined ? shared : { ...shared, ca: [...rootCertificates, ca] };
-  const plainAgent = new HttpAgent(shared);
-  const secureAgent = new HttpsAgent(trusting);
-  const tunnels = new Map<string, HttpsAgent>();
-
-  function agentFor(url: URL): HttpAgent {
-    if (url.protocol !== "https:") return plainAgent;
-    const through = proxy(url);
-    if (through === null) return secureAgent;
-    const agent = tunnels.get(through.href) ?? createTunnelAgent(through, trusting, timeoutMs);
-    tunnels.set(through.href, agent);
-    return agent;
-  }
+export function createTransport({ timeoutMs, signal, ...connections }: TransportOptions): Send {
+  const agentFor = createAgents({ timeoutMs, ...connections });
 
   return (request) =>
     new Promise((resolve, reject) => {

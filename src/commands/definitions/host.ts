@@ -91,9 +91,9 @@ export const serve: Define = (command, run) =>
       command
         .createOption(
           "--blobs <how>",
-          "off, or redirect: send clients on to the registry for an image's parts",
+          "an image's parts for clients that take a whole image from one place: off, redirect to the registry, or proxy",
         )
-        .choices(["off", "redirect"])
+        .choices(["off", "redirect", "proxy"])
         .default("off"),
     )
     .addOption(

@@ -5,10 +5,10 @@ import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { Manifest, ManifestDescriptor } from "../../registry/client.ts";
-import { registryUrl } from "../../registry/endpoint.ts";
-import { Challenged, type ManifestReader } from "../../registry/forwarding-client.ts";
+import { Challenged, type ForwardingClient } from "../../registry/forwarding-client.ts";
 import { RegistryError } from "../../registry/registry-error.ts";
-import { type Answer, ociError } from "./answer.ts";
+import { type Answer, type Caller, ociError } from "./answer.ts";
+import type { AnswerBlob } from "./answer-blob.ts";
 import type { ChooseImage } from "./choose-image.ts";
 import type { FleetSource } from "./fleet-source.ts";
 import type { Probed } from "./host-prober.ts";
@@ -21,19 +21,16 @@ export interface MirrorOptions {
   readonly probe: () => Promise<Probed>;
   readonly choose: ChooseImage;
   /** The registry as this caller may read it. */
-  readonly readerFor: (authorization: string | null) => ManifestReader;
-  readonly plainHttp: (host: string) => boolean;
+  readonly readerFor: (authorization: string | null) => ForwardingClient;
+  readonly answerBlob: AnswerBlob;
   /** A host that no image fits, or that is broken, gets no image, and other tags are passed on: the mirror is the only one asked. */
   readonly failClosed: boolean;
-  /** `redirect`: blobs are sent on to the registry, for clients that take a whole image from one place. */
-  readonly blobs: "off" | "redirect";
+  /** Callers log in here as they would there: the registry's own challenge greets them. */
+  readonly passesLogins: boolean;
 }
 
-export type AnswerRequest = (
-  request: Extract<MirrorRequest, NamedRequest>,
-  authorization: string | null,
-  wantsBody: boolean,
-) => Promise<Answer>;
+type Question = Extract<MirrorRequest, NamedRequest> | { readonly kind: "base" };
+export type AnswerRequest = (request: Question, caller: Caller) => Promise<Answer>;
 
 /** Manifests that anybody may read, by digest; their sizes are bounded, so their number bounds the memory. */
 const mostKept = 64;
@@ -64,7 +61,7 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
 
   async function manifest(
     reference: ImageReference,
-    asked: Asked,
+    asked: Caller,
     outcome: "image" | "content" | "passed-on",
     known: ManifestDescriptor | null = null,
   ): Promise<Answer> {
@@ -84,7 +81,7 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     };
   }
 
-  async function ownImage(fleet: FleetSource, lock: Lock, probed: Probed, asked: Asked): Promise<Answer> {
+  async function ownImage(fleet: FleetSource, lock: Lock, probed: Probed, asked: Caller): Promise<Answer> {
     const choice = probed.ok ? options.choose(lock, probed.facts) : { ...probed, broken: true };
     if (!choice.ok) {
       const outcome = choice.broken ? "host-broken" : "no-match";
@@ -97,7 +94,8 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     return manifest(withDigest(referenceTo(fleet), digest), asked, "image", known);
   }
 
-  async function answer(request: Extract<MirrorRequest, NamedRequest>, asked: Asked): Promise<Answer> {
+  async function answer(request: Question, asked: Caller): Promise<Answer> {
+    if (request.kind === "base") return greeting(options, asked);
     const fleets = options.fleets.filter((each) => isAskedFor(each, request));
     const [fleet] = fleets;
     const registries = new Set(fleets.map(({ registry }) => registry));
@@ -113,7 +111,7 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
         );
       return notServed("this mirror has no fleet of this name");
     }
-    if (request.kind === "blob") return blob(fleet, request.digest);
+    if (request.kind === "blob") return options.answerBlob(referenceTo(fleet), request.digest, asked);
     if (request.kind === "manifest") {
       return fleets.some((each) => hasImage(each, request.digest))
         ? manifest(withDigest(referenceTo(fleet), request.digest), asked, "content")
@@ -129,20 +127,24 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     return notServed("this tag is no version of a fleet");
   }
 
-  function blob(fleet: FleetSource, digest: Digest): Answer {
-    if (options.blobs === "off")
-      return ociError(404, "BLOB_UNKNOWN", "not-served", "blobs are the registry's");
-    const location = registryUrl(referenceTo(fleet), "blobs", digest, options.plainHttp).href;
-    return { status: 307, outcome: "passed-on", headers: { location }, body: "" };
-  }
-
-  return (request, authorization, wantsBody) =>
-    answer(request, { authorization, wantsBody }).catch((error: unknown) => refusal(error));
+  return (request, caller) => answer(request, caller).catch((error: unknown) => refusal(error));
 }
 
-interface Asked {
-  readonly authorization: string | null;
-  readonly wantsBody: boolean;
+/** What a client asks first. A registry that is away cannot be asked for a login, and an index that was read before needs none. */
+async function greeting(
+  { fleets, passesLogins, readerFor }: MirrorOptions,
+  { authorization }: Caller,
+): Promise<Answer> {
+  const [registry, ...others] = new Set(fleets.map((fleet) => fleet.registry));
+  if (passesLogins && registry !== undefined && others.length === 0) {
+    try {
+      await readerFor(authorization).knock(registry);
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+    }
+  }
+  const headers = { "content-type": "application/json", "docker-distribution-api-version": "registry/2.0" };
+  return { status: 200, outcome: "health", headers, body: "{}" };
 }
 
 function referenceTo({ registry, repository }: FleetSource): ImageReference {

@@ -1,5 +1,6 @@
 /** What the mirror says, apart from the connection that it goes over. */
 
+import type { Readable } from "node:stream";
 import type { Digest } from "../../oci/digest.ts";
 
 /** What became of a request, for logs and metrics: a closed set. */
@@ -8,7 +9,7 @@ export type Outcome =
   | "image"
   /** A manifest of a fleet, asked for by its digest. */
   | "content"
-  /** Sent on to the registry for a blob, or told what the registry says of a tag. */
+  /** A blob of the registry, or where it is, or what the registry says of a tag. */
   | "passed-on"
   /** Not of a fleet: the runtime asks the registry. */
   | "not-served"
@@ -25,13 +26,25 @@ export type Outcome =
   | "health"
   | "metrics";
 
+/** Who asks, as far as it decides the answer. */
+export interface Caller {
+  /** `Authorization` as it came: for the registry alone. */
+  readonly authorization: string | null;
+  /** GET, and not HEAD. */
+  readonly wantsBody: boolean;
+  /** `Range` as it came. */
+  readonly range: string | undefined;
+}
+
 export interface Answer {
   readonly status: number;
   readonly outcome: Outcome;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | string;
-  /** What HEAD says of a body that is not at hand. */
-  readonly length?: number;
+  /** In place of `body`: what is passed on as it comes. */
+  readonly stream?: Readable;
+  /** What HEAD says of a body that is not at hand; null where nobody knows how long it is. */
+  readonly length?: number | null;
   /** Why, for the log: what people read in the body of an error. */
   readonly reason?: string;
   /** The image that was answered. */

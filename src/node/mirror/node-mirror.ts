@@ -4,21 +4,24 @@ import { type ImgmatchError, usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../registry/endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../registry/forwarding-client.ts";
+import { createBlobOpener } from "../../registry/open-blob.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
 import type { Outcome } from "./answer.ts";
+import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
 import { createAnswers, type MirrorOptions } from "./answer-request.ts";
 import { createChooser } from "./choose-image.ts";
 import { type FleetSource, lockFleet, registryFleet } from "./fleet-source.ts";
 import type { HostProber } from "./host-prober.ts";
 import type { ServerOptions } from "./server.ts";
 
-export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "blobs"> {
+export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
   /** `registry/repository:version`, or without the version for every version. */
   readonly references: readonly string[];
   /** Path of a lock; null for none. */
   readonly lock: string | null;
   /** Folder of the registry's last good answers; null for none. */
   readonly cache: string | null;
+  readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** What `resolve` is asked with. */
   readonly choice: ResolveOptions;
@@ -29,6 +32,8 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed" | "b
 
 /** Leaves time for a second question, and for the answer, within the mirror's own two seconds. */
 const upstreamMs = 1500;
+/** As long as containerd waits for a body. */
+const silenceMs = 30_000;
 
 /** What is the registry's affair, or asked every few seconds, fills no log; the metrics count it. */
 const unlogged: readonly Outcome[] = ["not-served", "health", "metrics", "login", "passed-on", "content"];
@@ -36,7 +41,9 @@ const unlogged: readonly Outcome[] = ["not-served", "health", "metrics", "login"
 /** Throws `USAGE` for no fleet at all, and as `readLock` and `parseImageReference` do. */
 export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOptions> {
   const { registry, log } = options;
-  const readerFor = createForwardingClient({ ...registry, timeoutMs: upstreamMs });
+  const { plainHttp = isLoopback } = registry;
+  const upstream = { ...registry, plainHttp, timeoutMs: upstreamMs, silenceMs };
+  const readerFor = createForwardingClient(upstream);
   const tell = (message: string): void => log({ level: "warning", event: "fleet", message });
   const source = { readerFor, cache: options.cache, now: Date.now, tell };
   const fleets: FleetSource[] = options.references.map((text) => {
@@ -53,9 +60,9 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
       readerFor,
       probe: options.prober.ask,
       choose: createChooser(options.choice),
-      plainHttp: registry.plainHttp ?? isLoopback,
+      answerBlob: createBlobAnswers({ mode: options.blobs, open: createBlobOpener(upstream), plainHttp }),
       failClosed: options.failClosed,
-      blobs: options.blobs,
+      passesLogins: options.blobs === "proxy",
     }),
     gauges: { residentBytes: () => process.memoryUsage.rss(), stuckProbes: options.prober.stuck },
     onAnswered: ({ outcome, ...rest }) => {

@@ -18,14 +18,21 @@ export interface NamedRequest {
 }
 
 export type MirrorRequest =
-  | { readonly kind: "base" | "health" | "metrics" }
+  | { readonly kind: "base" }
+  | { readonly kind: "health" }
+  | { readonly kind: "metrics" }
   | ({ readonly kind: "tag"; readonly tag: string } & NamedRequest)
   | ({ readonly kind: "manifest"; readonly digest: Digest } & NamedRequest)
   | ({ readonly kind: "blob"; readonly digest: Digest } & NamedRequest)
   | { readonly kind: "refused"; readonly answer: Answer };
 
 const longestUrl = 4096;
-const ownPaths = { "/v2/": "base", "/v2": "base", "/healthz": "health", "/metrics": "metrics" } as const;
+const ownPaths: Readonly<Record<string, MirrorRequest>> = {
+  "/v2/": { kind: "base" },
+  "/v2": { kind: "base" },
+  "/healthz": { kind: "health" },
+  "/metrics": { kind: "metrics" },
+};
 
 /** @param port where the mirror listens: a page of the web that names itself otherwise is not answered (DNS rebinding). */
 export function parseMirrorRequest({ method, url, host }: RawRequest, port: number): MirrorRequest {
@@ -35,7 +42,8 @@ export function parseMirrorRequest({ method, url, host }: RawRequest, port: numb
     return refuse(405, "UNSUPPORTED", "this mirror is read only", { allow: "GET, HEAD" });
   if (url.length > longestUrl) return refuse(414, "NAME_INVALID", "the address is too long");
   const [path = "", query = ""] = url.split("?", 2);
-  if (Object.hasOwn(ownPaths, path)) return { kind: ownPaths[path as keyof typeof ownPaths] };
+  const own = Object.hasOwn(ownPaths, path) ? ownPaths[path] : undefined;
+  if (own !== undefined) return own;
   const [, repository = "", kind, name = ""] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(path) ?? [];
   if (!isRepositoryPath(repository)) return refuse(404, "NAME_INVALID", "no address of a manifest or a blob");
   const namespaces = new URLSearchParams(query).getAll("ns");

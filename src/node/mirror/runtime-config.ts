@@ -43,7 +43,7 @@ const writers = {
     files: hostsToml("/etc/docker/certs.d", options),
     notes: [
       "Docker 28 and newer with the containerd image store reads it, without a restart",
-      `older ones, and graph drivers, do not: there the name is ${options.address}/NAME:TAG, and imgmatch serve needs --blobs redirect`,
+      `older ones, and graph drivers, do not: there the name is ${options.address}/NAME:TAG, and imgmatch serve needs --blobs redirect or proxy`,
     ],
   }),
   podman: (options) => ({ files: [registriesConf(options)], notes: [wholeImage] }),
@@ -52,12 +52,12 @@ const writers = {
     notes: [
       wholeImage,
       "systemctl reload crio",
-      "CRI-O gives a Pod's secret to no mirror: private fleets fall back",
+      "CRI-O gives a Pod's secret to no mirror: private fleets need --blobs proxy and a global_auth_file with the mirror's address",
     ],
   }),
 } as const satisfies Record<Runtime, (options: RuntimeConfigOptions) => RuntimeConfig>;
 
-const wholeImage = "it takes a whole image from one place: imgmatch serve needs --blobs redirect";
+const wholeImage = "it takes a whole image from one place: imgmatch serve needs --blobs redirect or proxy";
 
 /** One for each registry: containerd knows no smaller unit, and asks for tags of other repositories too. */
 function hostsToml(

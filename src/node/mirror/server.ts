@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream";
 import { ImgmatchError } from "../../errors.ts";
 import { type Answer, ociError } from "./answer.ts";
 import type { AnswerRequest } from "./answer-request.ts";
@@ -58,14 +59,19 @@ export async function startMirror(address: MirrorAddress, options: ServerOptions
     switch (parsed.kind) {
       case "refused":
         return parsed.answer;
-      case "base":
-        return plain("health", "{}", "application/json");
       case "health":
         return plain("health", "ok\n", "text/plain; charset=utf-8");
       case "metrics":
         return plain("metrics", metrics.text(), "text/plain; version=0.0.4; charset=utf-8");
       default:
-        return within(limitMs, options.answer(parsed, headers.authorization ?? null, method === "GET"));
+        return within(
+          limitMs,
+          options.answer(parsed, {
+            authorization: headers.authorization ?? null,
+            wantsBody: method === "GET",
+            range: headers.range,
+          }),
+        );
     }
   }
 
@@ -102,23 +108,28 @@ export async function startMirror(address: MirrorAddress, options: ServerOptions
 async function within(limitMs: number, answer: Promise<Answer>): Promise<Answer> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Answer>((resolve) => {
-    timer = setTimeout(
-      () => resolve(ociError(503, "UNAVAILABLE", "unavailable", `no answer within ${limitMs} ms`)),
-      limitMs,
-    );
+    timer = setTimeout(() => {
+      answer.then(
+        ({ stream }) => stream?.destroy(),
+        () => {},
+      );
+      resolve(ociError(503, "UNAVAILABLE", "unavailable", `no answer within ${limitMs} ms`));
+    }, limitMs);
   });
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function plain(outcome: "health" | "metrics", body: string, type: string): Answer {
-  const headers = { "content-type": type, "docker-distribution-api-version": "registry/2.0" };
-  return { status: 200, outcome, headers, body };
+  return { status: 200, outcome, headers: { "content-type": type }, body };
 }
 
-function send(response: ServerResponse, isHead: boolean, { status, headers, body, length }: Answer): void {
-  const size = length ?? Buffer.byteLength(body);
-  response.writeHead(status, { ...headers, "content-length": size, "x-content-type-options": "nosniff" });
-  response.end(isHead ? undefined : body);
+function send(response: ServerResponse, isHead: boolean, answer: Answer): void {
+  const { status, headers, body, stream, length = Buffer.byteLength(body) } = answer;
+  const size = length === null ? {} : { "content-length": length };
+  response.writeHead(status, { ...headers, ...size, "x-content-type-options": "nosniff" });
+  if (stream === undefined) response.end(isHead ? undefined : body);
+  // A body that breaks off breaks the connection: the client sees that it has not all of it.
+  else pipeline(stream, response, () => {});
 }
 
 function described(request: IncomingMessage, answer: Answer, ms: number): AnsweredRequest {
