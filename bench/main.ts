@@ -11,6 +11,7 @@ import { openedImages } from "./inspect.ts";
 import { largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
+import { manyHosts } from "./many-hosts.ts";
 import { publishedFleet } from "./published.ts";
 import { nodeScript } from "./node-script.ts";
 import { line, seconds } from "./report.ts";
@@ -22,6 +23,8 @@ try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
   startOfResolve();
   await probe();
+  manyHosts(25);
+  manyHosts(400);
   await nodeScript(join(folder, "script"));
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);

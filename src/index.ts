@@ -125,6 +125,8 @@ export { nodeHostIo } from "./host/node-io.ts";
 export { parseHostFacts } from "./host/parse-facts.ts";
 export { probeHost, type ProbeOptions } from "./host/probe.ts";
 export { readHost } from "./host/read-host.ts";
+export { readHostFiles } from "./host/read-host-files.ts";
+export { type NamedHost, readHosts } from "./host/read-hosts.ts";
 export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./launch/choose-gpus.ts";
 export { chooseLaunch, type LaunchChoice, type LaunchChoiceOptions } from "./launch/choose-launch.ts";
 export type { FleetMember } from "./launch/fleet/fleet.ts";
@@ -163,6 +165,7 @@ export {
   rankImages,
   resolveImage,
 } from "./resolve/resolve.ts";
+export { createResolver, type Resolver } from "./resolve/resolver.ts";
 export type {
   CodeFit,
   CpuShare,

@@ -52,16 +52,30 @@ export function judgeImage(image: JudgedImage, host: HostFacts, options: JudgeOp
 
 /** {@link judgeImage} for a host that was read once for many images. */
 export function judgeView(image: JudgedImage, host: HostView, options: JudgeOptions = {}): Verdict {
-  for (const rule of rules) {
-    const found = rule(image, host, options);
-    if (found !== null) return tryCures(found, image, host, trial, options.existing);
+  const verdict = judgeBy(askNow, image, host, options);
+  return verdict.ok ? verdict : withWorkingCures(verdict, image, host, options);
+}
+
+/** The same for one who keeps the answers of rules, and reads few of the cures: none is tried yet. */
+export function judgeBy(ask: AskRule, image: JudgedImage, host: HostView, options: JudgeOptions): Verdict {
+  for (const rule of misfitRules) {
+    const found = rule(ask, image, host, options);
+    if (found !== null) return found;
   }
-  const built = builtFor(image, host.features ?? new Set());
-  if (image.requires.cuda === null) return { ok: true, tier: "native", code: [], builtFor: built };
-  const served = serveGpus(image.requires.cuda, host);
-  return "ok" in served
-    ? { ...served, builtFor: built }
-    : tryCures(served[0], image, host, trial, options.existing);
+  const built = ask(buildRule, image, host, options);
+  const served = ask(gpuRule, image, host, options);
+  if (served === null) return { ok: true, tier: "native", code: [], builtFor: built };
+  return "ok" in served ? { ...served, builtFor: built } : served[0];
+}
+
+/** What {@link judgeBy} found, as {@link judgeView} tells it. */
+export function withWorkingCures(
+  found: Misfit,
+  image: JudgedImage,
+  host: HostView,
+  { existing }: JudgeOptions,
+): Misfit {
+  return tryCures(found, image, host, trial, existing);
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
@@ -70,12 +84,12 @@ export function findMisfits(
   host: HostView,
   options: JudgeOptions = {},
 ): readonly Misfit[] {
-  return untried(image, host, options).map((found) => tryCures(found, image, host, trial, options.existing));
+  return untried(image, host, options).map((found) => withWorkingCures(found, image, host, options));
 }
 
 function untried(image: JudgedImage, host: HostView, options: JudgeOptions): readonly Misfit[] {
-  const found = rules.map((rule) => rule(image, host, options)).filter((each) => each !== null);
-  const served = image.requires.cuda === null ? null : serveGpus(image.requires.cuda, host);
+  const found = misfitRules.map((rule) => rule(askNow, image, host, options)).filter((each) => each !== null);
+  const served = askNow(gpuRule, image, host, options);
   return served === null || "ok" in served ? found : [...found, ...served];
 }
 
@@ -84,8 +98,6 @@ const trial: Trial = (image, host) =>
   new Set(untried({ ...image, digest: triedDigest }, host, {}).map(({ code }) => code));
 
 const triedDigest = `sha256:${"0".repeat(64)}` as const;
-
-type Rule = (image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
 
 /** What no host changes: a user's own wish, and whether the image is there. */
 const hostless = [
@@ -99,27 +111,93 @@ export function isEligible(image: JudgedImage, options: JudgeOptions): boolean {
   return hostless.every((rule) => rule(image, options) === null);
 }
 
+/** A rule with all that it is told of an image and of a host, so that who judges many hosts may keep its answer for both. */
+export interface Rule<Image, Asked extends keyof HostView, Answer> {
+  readonly image: (image: JudgedImage) => Image;
+  /** What of that the answer depends on, as JSON. Default: all of it. */
+  readonly imageKey?: (image: Image) => unknown;
+  readonly asks: readonly Asked[];
+  readonly answer: (image: Image, host: Pick<HostView, Asked>, options: JudgeOptions) => Answer;
+}
+
+/** Asks a rule about an image and a host, with the same options each time, or knows what it answered before. */
+export type AskRule = <Image, Asked extends keyof HostView, Answer>(
+  rule: Rule<Image, Asked, Answer>,
+  image: JudgedImage,
+  host: HostView,
+  options: JudgeOptions,
+) => Answer;
+
+export const askNow: AskRule = (rule, image, host, options) => rule.answer(rule.image(image), host, options);
+
+function ruleOf<Image, Asked extends keyof HostView, Answer>(
+  rule: Rule<Image, Asked, Answer>,
+): Rule<Image, Asked, Answer> {
+  return rule;
+}
+
+type MisfitRule = (ask: AskRule, image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
+
+function misfitRule<Image, Asked extends keyof HostView>(
+  rule: Rule<Image, Asked, Misfit | null>,
+): MisfitRule {
+  return (ask, image, host, options) => ask(rule, image, host, options);
+}
+
+type CpuImage = Pick<JudgedImage, "platform" | "requires" | "measured" | "adopted">;
+
 /** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers; the GPUs come last. */
-const rules: readonly Rule[] = [
+const misfitRules: readonly MisfitRule[] = [
   ...hostless.map(
-    (rule): Rule =>
-      (image, _host, options) =>
+    (rule): MisfitRule =>
+      (_ask, image, _host, options) =>
         rule(image, options),
   ),
-  ({ platform }, host) => checkPlatform(platform, host),
-  ({ requires }, host, options) => checkBrokenHost(requires.cuda !== null, wantsCpu(options), host),
-  // Features of another architecture are no lack of this CPU.
-  (image, host) =>
-    sameArchitecture(image.platform, host)
-      ? checkCpu(neededRequirement(image).cpu, host, {
-          measured: () => describeMeasured(image),
-          adopted: image.adopted,
-        })
-      : null,
-  ({ requires }, host) => checkKernel(requires.kernel, host),
+  misfitRule({
+    image: ({ platform }) => platform,
+    asks: ["platform"],
+    answer: checkPlatform,
+  }),
+  misfitRule({
+    image: ({ requires }) => requires.cuda !== null,
+    asks: ["broken"],
+    answer: (gpuCode, host, options) => checkBrokenHost(gpuCode, wantsCpu(options), host),
+  }),
+  misfitRule({
+    image: (image): CpuImage => image,
+    imageKey: ({ platform, requires, measured, adopted }) => [platform, requires.cpu, measured, adopted],
+    asks: ["platform", "cpu", "features", "unknown"],
+    // Features of another architecture are no lack of this CPU.
+    answer: (image, host) =>
+      sameArchitecture(image.platform, host)
+        ? checkCpu(neededRequirement(image).cpu, host, {
+            measured: () => describeMeasured(image),
+            adopted: image.adopted,
+          })
+        : null,
+  }),
+  misfitRule({
+    image: ({ requires }) => requires.kernel,
+    asks: ["kernel"],
+    answer: checkKernel,
+  }),
 ];
 
-function sameArchitecture(platform: string, host: HostView): boolean {
+/** For how much of the CPU the image was built. */
+const buildRule = ruleOf({
+  image: (image): Omit<CpuImage, "adopted"> => image,
+  imageKey: ({ platform, requires, measured }) => [platform, requires.cpu, measured],
+  asks: ["features"],
+  answer: (image, { features }) => builtFor(image, features ?? new Set()),
+});
+
+const gpuRule = ruleOf({
+  image: ({ requires }) => requires.cuda,
+  asks: ["nvidia", "broken", "others", "runtime"],
+  answer: (cuda, host) => (cuda === null ? null : serveGpus(cuda, host)),
+});
+
+function sameArchitecture(platform: string, host: Pick<HostView, "platform">): boolean {
   return platform.split("/")[1] === host.platform.split("/")[1];
 }
 
@@ -157,7 +235,10 @@ type Misfits = readonly [Misfit, ...Misfit[]];
  * How the host's driver and GPUs serve the image, or all that is against it: one pass, so that what was refused can never be
  * read as a fit.
  */
-function serveGpus(cuda: CudaRequirement, host: HostView): Omit<Fit, "builtFor"> | Misfits {
+function serveGpus(
+  cuda: CudaRequirement,
+  host: Pick<HostView, "nvidia" | "broken" | "others" | "runtime">,
+): Omit<Fit, "builtFor"> | Misfits {
   const usable = checkGpuPresence(host);
   const require = checkNvidiaRequire(cuda, host);
   const last = require === null ? [] : [require];

@@ -4,20 +4,43 @@ import { printable } from "../input/printable.ts";
 import type { Cure } from "./remedy.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
-/** `message` holds both numbers that clash, `fix` the smallest change that would make the image fit, or several of which one does. */
+/**
+ * `message` holds both numbers that clash, `fix` the smallest change that would make the image fit, or several of which one does.
+ * What is given as a function is worked out when somebody reads it: most answers are read for their match.
+ */
 export function misfit(
   code: ReasonCode,
   message: string,
-  fix: string | readonly Cure[],
+  fix: string | readonly Cure[] | (() => readonly Cure[]),
   by?: number,
 ): Misfit {
+  const found = { ok: false, code, message: printable(message) } as const;
+  const counted = by === undefined ? found : { ...found, by };
+  if (typeof fix === "function") return withCures(counted, fix);
   const cures = typeof fix === "string" ? [{ text: fix, remedy: null }] : fix;
-  const found = { ok: false, code, message: printable(message), fix: fixOf(cures), cures } as const;
-  return by === undefined ? found : { ...found, by };
+  return { ...counted, fix: fixOf(cures), cures };
 }
 
-export function withCures(found: Misfit, cures: readonly Cure[]): Misfit {
-  return { ...found, fix: fixOf(cures), cures };
+/** The same misfit with other cures, which are worked out when they are read for the first time. */
+export function withCures(
+  { ok, code, message, by }: Omit<Misfit, "fix" | "cures">,
+  work: () => readonly Cure[],
+): Misfit {
+  let known: readonly Cure[] | undefined;
+  const cures = () => {
+    known ??= work();
+    return known;
+  };
+  return {
+    ...{ ok, code, message },
+    ...(by === undefined ? {} : { by }),
+    get fix() {
+      return fixOf(cures());
+    },
+    get cures() {
+      return cures();
+    },
+  };
 }
 
 function fixOf(cures: readonly Cure[]): string {

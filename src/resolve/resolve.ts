@@ -7,15 +7,15 @@ import { type ImmutableReference, immutableReference, localReference } from "../
 import { sortedEntries } from "../oci/text-order.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { existingCells } from "./existing-cells.ts";
-import { viewHost } from "./host-view.ts";
-import { judgeView } from "./judge.ts";
+import { type HostView, viewHost } from "./host-view.ts";
+import { type AskRule, askNow, type JudgeOptions, judgeBy, withWorkingCures } from "./judge.ts";
 import type { ResolveOptions } from "./options.ts";
-import type { Candidate } from "./order-steps.ts";
+import type { Candidate, OrderStep } from "./order-steps.ts";
 import { plainPins, requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
-import { type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
+import { type Misfit, type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
 
 export type { ResolveOptions } from "./options.ts";
 export type { Candidate } from "./order-steps.ts";
@@ -33,8 +33,12 @@ export interface Ranking extends RankedImages {
  * console.log(match?.reference ?? rejected);
  */
 export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOptions = {}): Resolution {
-  const ranking = rankImages(lock, host, options);
-  const { ranked, rejected, problems, order } = ranking;
+  return answerOf(lock, host, rankImages(lock, host, options), options);
+}
+
+/** What a ranking means for who asked. */
+export function answerOf(lock: Lock, host: HostFacts, ranking: Ranking, options: ResolveOptions): Resolution {
+  const { ranked, problems, order } = ranking;
   const [winner, next] = ranked;
   const measured = winner === undefined ? null : describeMeasured(winner.image);
   return {
@@ -50,7 +54,9 @@ export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOption
             ...(measured === null ? {} : { measured }),
             reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
           },
-    rejected,
+    get rejected() {
+      return ranking.rejected;
+    },
     problems,
     ...findUnasked(lock, host, ranking, options),
   };
@@ -63,18 +69,41 @@ function localOf({ digest, local }: LockedImage): { readonly local?: LocalEngine
 /** Judges every image and puts those that fit in their total order. Throws as {@link resolveImage} does. */
 export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions = {}): Ranking {
   const view = viewHost(host);
-  const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
+  const question = openQuestion(lock, options);
+  return rank(question, host, view, askNow);
+}
+
+/** What is asked of every host alike. */
+export interface Question {
+  readonly judge: JudgeOptions;
+  readonly order: readonly OrderStep[];
+  /** In the order of their names. */
+  readonly cells: readonly (readonly [string, LockedImage])[];
+}
+
+/** Throws as {@link resolveImage} does. */
+export function openQuestion(lock: Lock, options: ResolveOptions): Question {
+  const pins = plainPins(options.pins ?? {});
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
   const cells = sortedEntries(lock.images);
-  requireKnownAxes(judge.pins, lock.images);
+  requireKnownAxes(pins, lock.images);
+  return { judge: { ...options, pins, existing: existingCells(lock) }, order, cells };
+}
 
+/** Verdicts become places. What is to be said of the rejected ones is worked out when somebody reads it. */
+export function rank(
+  { order, cells, judge }: Question,
+  host: HostFacts,
+  view: HostView,
+  ask: AskRule,
+): Ranking {
   const fits: Candidate[] = [];
-  const rejected: Rejection[] = [];
+  const refused: Refused[] = [];
   for (const [cell, image] of cells) {
-    const verdict = judgeView(image, view, judge);
+    const verdict = judgeBy(ask, image, view, judge);
     if (verdict.ok) fits.push({ cell, image, fit: verdict });
-    else rejected.push({ cell, code: verdict.code, message: verdict.message, fix: verdict.fix });
+    else refused.push({ cell, image, misfit: verdict });
   }
   const ranked = sortCandidates(order, fits);
   const winnersCuda = ranked[0]?.image.requires.cuda ?? null;
@@ -89,7 +118,34 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
             fix: note.fix,
           },
         ];
-  return { ranked, rejected, problems: [...host.problems, ...notes], order };
+  let rejected: readonly Rejection[] | undefined;
+  return {
+    ranked,
+    get rejected() {
+      rejected ??= refused.map((each) => rejectionOf(each, view, judge));
+      return rejected;
+    },
+    problems: [...host.problems, ...notes],
+    order,
+  };
+}
+
+interface Refused {
+  readonly cell: string;
+  readonly image: LockedImage;
+  readonly misfit: Misfit;
+}
+
+/** Its fix is worked out when it is read. */
+function rejectionOf({ cell, image, misfit }: Refused, view: HostView, judge: JudgeOptions): Rejection {
+  return {
+    cell,
+    code: misfit.code,
+    message: misfit.message,
+    get fix() {
+      return withWorkingCures(misfit, image, view, judge).fix;
+    },
+  };
 }
 
 /** Nobody can have both. */

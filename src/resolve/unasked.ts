@@ -36,28 +36,46 @@ export function findUnasked(
 function findUnusedGpus(
   lock: Lock,
   host: HostFacts,
-  { ranked, rejected, order }: RankedImages,
+  ranking: RankedImages,
   options: ResolveOptions,
 ): UnusedGpus | null {
-  const [winner] = ranked;
+  const [winner] = ranking.ranked;
   const { nvidia } = viewHost(host);
   if (winner === undefined || winner.image.requires.cuda !== null) return null;
   if (nvidia === null || nvidia.driverText === null || nvidia.gpus.length === 0) return null;
   if (wantsCpu(options)) return null;
   const gpus = nvidia.gpus.map(({ label }) => label);
-  const later = ranked.find(({ image }) => image.requires.cuda !== null);
+  let nearest: UnusedGpus["nearest"] | undefined;
+  return {
+    gpus,
+    // Every reason of every image is asked for it: it waits for somebody to read it.
+    get nearest() {
+      if (nearest === undefined) nearest = nearestWithGpuCode(lock, host, ranking, winner, options);
+      return nearest;
+    },
+  };
+}
+
+function nearestWithGpuCode(
+  lock: Lock,
+  host: HostFacts,
+  ranking: RankedImages,
+  winner: Candidate,
+  options: ResolveOptions,
+): UnusedGpus["nearest"] {
+  const later = ranking.ranked.find(({ image }) => image.requires.cuda !== null);
   if (later !== undefined) {
-    const message = `fits, and comes later: ${explainOrder(order, winner, later)}`;
+    const message = `fits, and comes later: ${explainOrder(ranking.order, winner, later)}`;
     const fix = `ask for GPU code: --require-gpu`;
-    return { gpus, nearest: { cell: later.cell, code: null, message, fix } };
+    return { cell: later.cell, code: null, message, fix };
   }
-  const gpuImages = rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null);
+  const gpuImages = ranking.rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null);
   const [nearest] = nearestFirst(lock, gpuImages, host, options);
   const [misfit] = nearest?.misfits ?? [];
-  if (nearest === undefined || misfit === undefined) return { gpus, nearest: null };
+  if (nearest === undefined || misfit === undefined) return null;
   const { code, message } = misfit;
   const fix = [...new Set(nearest.misfits.map((each) => each.fix))].join("; and ");
-  return { gpus, nearest: { cell: nearest.cell, code, message, fix } };
+  return { cell: nearest.cell, code, message, fix };
 }
 
 /** Axes that a host decides; all others are free. */

@@ -23,7 +23,7 @@ type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adop
 /** What is against an image on a host, without a word on what would help. */
 export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;
 
-/** The same misfit with the cures that work. */
+/** The same misfit with the cures that work. They are tried when somebody reads them: most answers are read for their match. */
 export function tryCures(
   misfit: Misfit,
   image: TriedImage,
@@ -31,9 +31,20 @@ export function tryCures(
   trial: Trial,
   existing: FindCells | undefined,
 ): Misfit {
+  return withCures(misfit, () => workingCures(misfit, image, host, trial, existing));
+}
+
+function workingCures(
+  misfit: Misfit,
+  image: TriedImage,
+  host: HostView,
+  trial: Trial,
+  existing: FindCells | undefined,
+): readonly Cure[] {
   const isOthers = image.adopted !== undefined;
   const isTried = ({ remedy }: Cure) => remedy !== null && tried.has(remedy.kind);
-  if (!misfit.cures.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined))) return misfit;
+  if (!misfit.cures.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined)))
+    return misfit.cures;
   const found = misfit.cures.flatMap((cure): readonly Cure[] => {
     switch (cure.remedy?.kind) {
       case "driver":
@@ -46,7 +57,7 @@ export function tryCures(
     }
   });
   const cures = found.length > 0 ? found : [otherToolkit(host.nvidia)];
-  return withCures(misfit, isOthers ? cures.map(withoutMatrix) : cures);
+  return isOthers ? cures.map(withoutMatrix) : cures;
 }
 
 /** Of an image that others built there is no cell to add or to change. */

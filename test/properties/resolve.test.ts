@@ -2,14 +2,27 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
+import type { ResolveOptions } from "../../src/resolve/options.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
 import { parseRequire, type RequireCondition, requireOperators } from "../../src/resolve/nvidia-require.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { createResolver } from "../../src/resolve/resolver.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
 import { formatRequire } from "../resolve/support/format-require.ts";
 import { askOracle } from "./oracle.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";
+
+const anyOptions: fc.Arbitrary<ResolveOptions> = fc.constantFrom(
+  {},
+  {},
+  { cpuOnly: true },
+  { requireGpu: true },
+  { prefer: ["toolkit"] },
+  { pins: { cuda: "12.*" } },
+  { pins: { cuda: "none" } },
+);
 
 /** A change that makes a host no worse: what fitted before fits after. */
 function neverHurts<T>(
@@ -202,3 +215,36 @@ function shuffle<T extends Lock | HostFacts>(value: T, seed: number): T {
   };
   return walk(value) as T;
 }
+
+describe("many hosts asked of one resolver", () => {
+  it("get what each gets alone, to the last word", { timeout: timeoutMs }, () => {
+    let kept = 0;
+    fc.assert(
+      fc.property(
+        fc.array(anyHost, { minLength: 2, maxLength: 8 }),
+        anyLock,
+        anyOptions,
+        (hosts, lock, options) => {
+          const resolver = createResolver(lock, options);
+          // Each twice, so that the second is answered by what was kept.
+          for (const host of [...hosts, ...hosts]) {
+            const alone = resolveImage(lock, host, options);
+            if (alone.rejected.some(({ code }) => code === "CPU_FEATURES_MISSING" || code === "NO_GPU_CODE"))
+              kept++;
+            expect(resolver.resolve(host)).toEqual(alone);
+            const { ranked } = rankImages(lock, host, options);
+            expect(resolver.rank(host).ranked).toEqual(ranked);
+          }
+        },
+      ),
+      checkOptions,
+    );
+    expect(kept).toBeGreaterThan(checkOptions.numRuns / 4);
+  });
+
+  it("are refused what each is refused alone", () => {
+    const lock = lockOf({ a: image() });
+    expect(() => createResolver(lock, { pins: { nope: "1" } })).toThrow("no image has the axis nope");
+    expect(() => createResolver(lock, { cpuOnly: true, requireGpu: true })).toThrow("--cpu asks");
+  });
+});

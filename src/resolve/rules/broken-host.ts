@@ -4,7 +4,11 @@ import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 
-export function checkBrokenHost(needsGpu: boolean, cpuWanted: boolean, host: HostView): Misfit | null {
+export function checkBrokenHost(
+  needsGpu: boolean,
+  cpuWanted: boolean,
+  host: Pick<HostView, "broken">,
+): Misfit | null {
   const [problem] = host.broken;
   if (problem === undefined || (!needsGpu && cpuWanted)) return null;
   const repair = problem.fix ?? "repair the host's GPU driver, usually by a reboot";

@@ -8,6 +8,9 @@ import { listSome, misfit } from "../misfit.ts";
 import type { Cure } from "../remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
+/** What of a host the rule asks. */
+export type CpuView = Pick<HostView, "platform" | "cpu" | "features" | "unknown">;
+
 export interface CpuOrigin {
   /** What its binaries use of what was declared, in words, where `features` is not all of that. */
   readonly measured?: () => string | null;
@@ -17,7 +20,7 @@ export interface CpuOrigin {
 
 export function checkCpu(
   { march, features }: CpuRequirement,
-  host: HostView,
+  host: CpuView,
   { measured = () => null, adopted }: CpuOrigin = {},
 ): Misfit | null {
   const present = host.features;
@@ -42,17 +45,16 @@ export function checkCpu(
   return misfit(
     "CPU_FEATURES_MISSING",
     `needs ${listSome(missing)} (${measured() ?? march}), ${describeLack(missing, hidden, open)}`,
-    open.length === missing.length
-      ? "run imgmatch probe on the host itself, where the kernel tells them"
-      : [
-          ...(open.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing, adopted)),
-          ...(adopted?.cpu === "estimated" ? [stateMarch] : []),
-          ...exposed(
-            missing.filter((feature) => !hidden.includes(feature)),
-            hidden,
-            adopted,
-          ),
-        ],
+    () => {
+      if (open.length === missing.length)
+        return [{ text: "run imgmatch probe on the host itself, where the kernel tells them", remedy: null }];
+      const shown = missing.filter((feature) => !hidden.includes(feature));
+      return [
+        ...(open.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing, adopted)),
+        ...(adopted?.cpu === "estimated" ? [stateMarch] : []),
+        ...exposed(shown, hidden, adopted),
+      ];
+    },
     missing.length,
   );
 }
@@ -68,7 +70,7 @@ const stateMarch: Cure = {
 
 /** The same march without what is missing, where that leaves more than the host's level; else a cell of that level. */
 function otherImage(
-  host: HostView,
+  host: CpuView,
   name: string,
   missing: readonly string[],
   adopted: LockedAdoption | undefined,
@@ -94,7 +96,7 @@ function otherImage(
 }
 
 /** The cell that serves this host. */
-function lowerMarch({ cpu: { level } }: HostView, march: string): readonly Cure[] {
+function lowerMarch({ cpu: { level } }: CpuView, march: string): readonly Cure[] {
   if (level === null)
     return [
       {

@@ -24,7 +24,11 @@ export interface UsableGpus {
   readonly nvidia: NvidiaView;
 }
 
-export function checkGpuPresence({ nvidia, broken, others }: HostView): UsableGpus | Misfit {
+export function checkGpuPresence({
+  nvidia,
+  broken,
+  others,
+}: Pick<HostView, "nvidia" | "broken" | "others">): UsableGpus | Misfit {
   const labelled = isLabelled(others);
   if (nvidia === null) {
     return misfit(

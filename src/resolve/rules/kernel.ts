@@ -5,7 +5,7 @@ import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 
-export function checkKernel(minimum: string | undefined, host: HostView): Misfit | null {
+export function checkKernel(minimum: string | undefined, host: Pick<HostView, "kernel">): Misfit | null {
   if (minimum === undefined) return null;
   const needed = parseVersion(minimum);
   if (host.kernel === null || needed === null) {

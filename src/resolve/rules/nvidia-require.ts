@@ -7,12 +7,15 @@ import { evaluateRequire, parseRequire, type RequireSubject } from "../nvidia-re
 import type { Misfit } from "../verdict.ts";
 import type { RuleSteps } from "./rule-steps.ts";
 
-export function checkNvidiaRequire(requirement: CudaRequirement, host: HostView): Misfit | null {
+/** What of a host the rule asks. */
+type RequireView = Pick<HostView, "nvidia" | "runtime">;
+
+export function checkNvidiaRequire(requirement: CudaRequirement, host: RequireView): Misfit | null {
   return isEnforced(requirement, host) ? findUnsatisfied(requirement, host) : null;
 }
 
 /** The same finding where nothing enforces it: worth a line, no reason to refuse. */
-export function noteNvidiaRequire(requirement: CudaRequirement, host: HostView): Misfit | null {
+export function noteNvidiaRequire(requirement: CudaRequirement, host: RequireView): Misfit | null {
   return isEnforced(requirement, host) ? null : findUnsatisfied(requirement, host);
 }
 
@@ -24,7 +27,7 @@ export function isEnforced({ driver }: CudaRequirement, { runtime }: Pick<HostVi
   return driver.mode !== "bundled" && (runtime === "legacy" || runtime === null);
 }
 
-function findUnsatisfied({ require }: CudaRequirement, { nvidia }: HostView): Misfit | null {
+function findUnsatisfied({ require }: CudaRequirement, { nvidia }: RequireView): Misfit | null {
   if (require === undefined || nvidia === null) return null;
   const expression = parseRequire(require);
   if (expression === null) {

@@ -5,7 +5,7 @@ import { type HostView, normalizePlatform } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 
-export function checkPlatform(platform: string, host: HostView): Misfit | null {
+export function checkPlatform(platform: string, host: Pick<HostView, "platform">): Misfit | null {
   if (normalizePlatform(platform) === host.platform) return null;
   return misfit(
     "ARCH_MISMATCH",

@@ -1,0 +1,110 @@
+/** Many hosts and one fleet: each rule is asked once for all hosts and images that look the same to it. */
+
+import type { HostFacts } from "../host/facts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { type HostView, viewHost } from "./host-view.ts";
+import type { AskRule, JudgedImage, Rule } from "./judge.ts";
+import type { ResolveOptions } from "./options.ts";
+import { answerOf, openQuestion, type Ranking, rank } from "./resolve.ts";
+import type { Resolution } from "./verdict.ts";
+
+export interface Resolver {
+  /** As `resolveImage`. */
+  readonly resolve: (host: HostFacts) => Resolution;
+  /** As `rankImages`. */
+  readonly rank: (host: HostFacts) => Ranking;
+}
+
+/**
+ * `resolveImage` for many hosts. It keeps what the rules have answered, some hundred bytes for each image and each kind of CPU
+ * and of GPUs, of the last thousand kinds. Throws as `resolveImage` does.
+ *
+ * @example
+ * const { resolve } = createResolver(lock);
+ * for (const facts of hosts) console.log(resolve(facts).match?.cell);
+ */
+export function createResolver(lock: Lock, options: ResolveOptions = {}): Resolver {
+  const question = openQuestion(lock, options);
+  const kept = keepAnswers();
+  const rankHost = (host: HostFacts) => {
+    const view = viewHost(host);
+    return rank(question, host, view, kept.about(view));
+  };
+  return { rank: rankHost, resolve: (host) => answerOf(lock, host, rankHost(host), options) };
+}
+
+/** Kinds of hosts whose answers are kept for one rule. */
+const mostKinds = 1000;
+
+/** Rules are told apart by what they are. */
+type AnyRule = object;
+/** By the number of the image's kind. */
+type Answers = { readonly answer: unknown }[];
+
+interface KeptRule {
+  readonly imageKinds: Map<JudgedImage, number>;
+  readonly numbers: Map<string, number>;
+  readonly hosts: Map<string, Answers>;
+}
+
+/** What rules have answered. All that is asked has the same options. */
+function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
+  const rules = new Map<AnyRule, KeptRule>();
+  const keptOf = (rule: AnyRule): KeptRule => {
+    const known = rules.get(rule);
+    if (known !== undefined) return known;
+    const kept = { imageKinds: new Map(), numbers: new Map(), hosts: new Map() };
+    rules.set(rule, kept);
+    return kept;
+  };
+  return {
+    about: (host) => {
+      const open = new Map<AnyRule, { readonly kept: KeptRule; readonly answers: Answers }>();
+      return (rule, image, view, options) => {
+        let known = open.get(rule);
+        if (known === undefined) {
+          const kept = keptOf(rule);
+          known = { kept, answers: answersOf(kept, keyOfHost(host, rule.asks)) };
+          open.set(rule, known);
+        }
+        const kind = kindOf(known.kept, rule, image);
+        const found = known.answers[kind];
+        if (found !== undefined) return found.answer as ReturnType<typeof rule.answer>;
+        const answer = rule.answer(rule.image(image), view, options);
+        known.answers[kind] = { answer };
+        return answer;
+      };
+    },
+  };
+}
+
+function answersOf({ hosts }: KeptRule, key: string): Answers {
+  const known = hosts.get(key);
+  if (known !== undefined) return known;
+  if (hosts.size >= mostKinds) hosts.clear();
+  const answers: Answers = [];
+  hosts.set(key, answers);
+  return answers;
+}
+
+function kindOf<Image>(
+  { imageKinds, numbers }: KeptRule,
+  rule: Pick<Rule<Image, never, unknown>, "image" | "imageKey">,
+  image: JudgedImage,
+): number {
+  const known = imageKinds.get(image);
+  if (known !== undefined) return known;
+  const part = rule.image(image);
+  const key = JSON.stringify(rule.imageKey === undefined ? part : rule.imageKey(part)) ?? "";
+  const number = numbers.get(key) ?? numbers.size;
+  numbers.set(key, number);
+  imageKinds.set(image, number);
+  return number;
+}
+
+function keyOfHost(host: HostView, asked: readonly (keyof HostView)[]): string {
+  return JSON.stringify(
+    asked.map((name) => host[name]),
+    (_, value: unknown) => (value instanceof Set ? [...value] : value),
+  );
+}
