@@ -53,14 +53,9 @@ async function buildCells(plan: Plan, fleet: FleetSources, options: Options): Pr
   return { results, kept: plan.cells.filter(({ action }) => action === "keep").length, interrupted };
 }
 
-function unready(planned: PlannedCell): CellResult {
-  return {
-    status: "failed",
-    cell: planned.cell.id,
-    problems: [unreadyProblem(planned)],
-    log: null,
-    durationMs: 0,
-  };
+export function unready(planned: PlannedCell): CellResult {
+  const problems = [unreadyProblem(planned)] as const;
+  return { status: "failed", cell: planned.cell.id, problems, log: null, durationMs: 0 };
 }
 
 /**

@@ -12,8 +12,8 @@ import { writeFailed } from "../io/write-failed.ts";
 export interface CellLog {
   readonly path: string;
   write(line: string): void;
-  /** False when not everything could be written. */
-  close(): Promise<boolean>;
+  /** With a last line. Answers its path, or null when not everything could be written. */
+  close(last: string | null): Promise<string | null>;
 }
 
 /** Where a cell's log goes: its id where that is a file name on every system, else made one with a short hash. */
@@ -44,12 +44,15 @@ export async function openCellLog(folder: string, cell: string): Promise<CellLog
       write: (line) => {
         if (!stream.destroyed) stream.write(`${line}\n`);
       },
-      close: async () => {
+      close: async (last) => {
+        if (last !== null && !stream.destroyed)
+          stream.write(`${last}
+`);
         stream.end();
         await finished(stream).catch(() => {
           whole = false;
         });
-        return whole;
+        return whole ? path : null;
       },
     };
   } catch (error) {

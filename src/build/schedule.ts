@@ -158,7 +158,7 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
     onEvent({ type: "start", cell, log: log.path });
     built = { status: "built", cell, inputDigest, ...(await makeImage(job, log, context)) };
   } catch (error) {
-    const path = await finish(log, error);
+    const path = (await log?.close(error instanceof Error ? error.message : null)) ?? null;
     if (drain.aborted && isAbort(error, drain, stop)) return interrupted();
     const problem = systemProblem(error);
     if (problem === null) throw error;
@@ -167,7 +167,7 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
     onEvent({ type: "failed", cell, result });
     return result;
   }
-  return { ...built, log: await finish(log, null), durationMs: performance.now() - started };
+  return { ...built, log: await log.close(null), durationMs: performance.now() - started };
 }
 
 type MadeImage = Omit<BuiltCell, "status" | "cell" | "inputDigest" | "log" | "durationMs">;
@@ -216,12 +216,6 @@ async function makeImage(
   const found =
     opened.get(published.digest) ?? (await examine(withDigest(reference, published.digest), stop));
   return { ...published, image, ...found };
-}
-
-async function finish(log: CellLog | null, error: unknown): Promise<string | null> {
-  if (log === null) return null;
-  if (error instanceof Error) log.write(error.message);
-  return (await log.close()) ? log.path : null;
 }
 
 // An engine may wrap the abort in an error of its own; a cell that fails for another reason still counts as failed.

@@ -16,7 +16,6 @@ import { print } from "./print.ts";
 
 export interface AuditFlags extends FleetFlags {
   readonly remote?: boolean;
-  readonly json?: boolean;
 }
 
 export async function audit(flags: AuditFlags, context: CommandContext): Promise<ExitCode> {

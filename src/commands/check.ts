@@ -17,7 +17,6 @@ import { exitCodeOf } from "./why-not.ts";
 export interface CheckFlags extends HostFlags, RegistryFlags {
   /** Image id or reference. */
   readonly image: string;
-  readonly json?: boolean;
 }
 
 export async function check(flags: CheckFlags, context: CommandContext): Promise<ExitCode> {

@@ -12,7 +12,6 @@ import { tell } from "./print.ts";
 
 export interface LabelsFlags extends QuestionFlags {
   readonly format?: string;
-  readonly json?: boolean;
 }
 
 export async function labels(flags: LabelsFlags, context: CommandContext): Promise<ExitCode> {

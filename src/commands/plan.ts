@@ -23,7 +23,6 @@ export interface PlanFlags extends FleetFlags {
   readonly check?: boolean;
   /** A cell whose inputs are to be shown one by one. */
   readonly explain?: string;
-  readonly json?: boolean;
 }
 
 export async function plan(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {

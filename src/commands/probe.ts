@@ -7,7 +7,6 @@ import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
 
 export interface ProbeFlags extends HostFlags {
-  readonly json?: boolean;
   readonly eachLine?: boolean;
 }
 

@@ -17,7 +17,6 @@ export interface PullFlags extends Omit<QuestionFlags, "host" | "explain"> {
   readonly engine?: RuntimeName;
   readonly namespace?: string;
   readonly option?: readonly string[];
-  readonly json?: boolean;
 }
 
 export async function pull(flags: PullFlags, context: CommandContext): Promise<ExitCode> {

@@ -15,7 +15,6 @@ export interface RenderFlags extends FleetFlags {
   readonly prune?: boolean;
   /** Folder to write to in place of the matrix's own. */
   readonly out?: string;
-  readonly json?: boolean;
 }
 
 export async function render(flags: RenderFlags, context: CommandContext): Promise<ExitCode> {

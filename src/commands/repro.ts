@@ -14,7 +14,6 @@ import { print } from "./print.ts";
 
 export interface ReproFlags extends FleetFlags, EngineFlags {
   readonly cell: string;
-  readonly json?: boolean;
 }
 
 export async function repro(flags: ReproFlags, context: CommandContext): Promise<ExitCode> {

@@ -11,11 +11,7 @@ import type { CommandContext } from "./context.ts";
 import { type QuestionFlags, readQuestion } from "./flags/question.ts";
 import { print, tell } from "./print.ts";
 
-export interface ResolveFlags extends QuestionFlags {
-  readonly json?: boolean;
-}
-
-export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
+export async function resolve(flags: QuestionFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
   const { match, rejected } = resolution;

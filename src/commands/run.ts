@@ -27,7 +27,6 @@ export interface RunFlags extends Omit<QuestionFlags, "local"> {
   /** Further words for the engine's `run`. */
   readonly option: readonly string[];
   readonly dryRun?: boolean;
-  readonly json?: boolean;
 }
 
 const targets = { docker, podman } as const satisfies Record<LocalEngine, LocalTarget>;

@@ -26,7 +26,6 @@ export interface ServeFlags extends HostFlags, RegistryFlags {
   readonly failClosed?: boolean;
   readonly blobs: BlobMode;
   readonly printConfig?: Runtime;
-  readonly json?: boolean;
 }
 
 export async function serve(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {

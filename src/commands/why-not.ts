@@ -13,7 +13,6 @@ import { print } from "./print.ts";
 export interface WhyNotFlags extends QuestionFlags {
   /** Cell, tag or reference. */
   readonly image: string;
-  readonly json?: boolean;
 }
 
 export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promise<ExitCode> {

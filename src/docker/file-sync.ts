@@ -2,7 +2,7 @@
 
 import type { ContextItem } from "./context-items.ts";
 import type { GrpcCall } from "./grpc.ts";
-import { field, readFields } from "./protobuf.ts";
+import { field, fieldMap } from "./protobuf.ts";
 
 export interface FileSet {
   /** In the order in which a folder's entries follow it directly: see {@link contextItems}. */
@@ -29,7 +29,7 @@ export async function sendFiles(call: GrpcCall, { entries }: FileSet): Promise<v
   // An error while naming ends the reading below too, by the call's end.
   naming.catch(() => {});
   for await (const message of call.read()) {
-    const fields = new Map([...readFields(message)].map(({ number, value }) => [number, value]));
+    const fields = fieldMap(message);
     const type = fields.get(1) ?? 0;
     const id = Number(fields.get(3) ?? 0);
     if (type === packets.request) {

@@ -46,6 +46,11 @@ export function* readFields(bytes: Uint8Array): Generator<Field> {
   }
 }
 
+/** By number, for messages whose fields are single; of a repeated one the last wins. */
+export function fieldMap(bytes: Uint8Array): ReadonlyMap<number, Field["value"]> {
+  return new Map([...readFields(bytes)].map(({ number, value }) => [number, value]));
+}
+
 /** One field: a number as varint, bytes and text length-delimited. Zero and empty fields are left out, as proto3 does. */
 export function field(number: number, value: number | Uint8Array | string): Uint8Array {
   if (typeof value === "number") {

@@ -3,7 +3,7 @@
  * (moby/buildkit, api/services/control/control.proto). Only what a log needs is read.
  */
 
-import { readFields } from "./protobuf.ts";
+import { fieldMap, readFields } from "./protobuf.ts";
 
 export interface Trace {
   readonly vertexes: readonly TraceVertex[];
@@ -63,11 +63,6 @@ function readLog(bytes: Uint8Array): TraceLog {
 }
 
 type Value = number | Uint8Array | undefined;
-
-// The last of a repeated field wins, which is right for all fields read here: they are single.
-function fieldMap(bytes: Uint8Array): Map<number, Value> {
-  return new Map([...readFields(bytes)].map(({ number, value }) => [number, value]));
-}
 
 function text(value: Value): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString("utf8") : "";

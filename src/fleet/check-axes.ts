@@ -2,15 +2,21 @@
 
 import { throwProblems } from "../errors.ts";
 import type { Cell } from "../plan/cell.ts";
+import type { ExpandedCell } from "../plan/expand.ts";
+import { selectCells } from "../plan/plan.ts";
+import type { Selection } from "../plan/select.ts";
 import { axisNeighbours, ignoredAxes } from "../render/ignored-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 /**
- * Throws `TEMPLATE_IGNORES_AXIS` where cells that can be built differ in `cuda`, `compute` or `march` while their Dockerfiles say
- * the same. `chosen` cells are compared with those that differ from them in one axis, whether these are chosen or not.
+ * The chosen cells that can be built. Throws `TEMPLATE_IGNORES_AXIS` where cells that can be built differ in `cuda`, `compute` or `march` while their Dockerfiles say
+ * the same. The chosen are compared with those that differ from them in one axis, whether these are chosen or not.
  */
-export function checkAxes(fleet: Fleet, chosen: readonly Cell[]): void {
-  const all = fleet.cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
+export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly Cell[] {
+  const buildable = (cells: readonly ExpandedCell[]) =>
+    cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
+  const [all, chosen] = [buildable(fleet.cells), buildable(selectCells(fleet.cells, only))];
   const cells = chosen.length === all.length ? all : axisNeighbours(chosen, all);
   throwProblems(ignoredAxes(cells, fleet.effectOf, fleet.matrix));
+  return chosen;
 }

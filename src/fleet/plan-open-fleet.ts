@@ -8,10 +8,10 @@ import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePerText } from "../plan/once-per.ts";
-import { planFleet, selectCells } from "../plan/plan.ts";
+import { planFleet } from "../plan/plan.ts";
 import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
 import type { Selection } from "../plan/select.ts";
-import { checkAxes } from "./check-axes.ts";
+import { checkedCells } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 /** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
@@ -35,15 +35,11 @@ export interface FleetPlanOptions {
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const replace = options.replaceBases ?? new Map<string, string>();
   if (replace.size > 0) checkReplacements(fleet, replace);
-  const chosen = selectCells(fleet.cells, options.only ?? []).filter(({ skipped }) => skipped === null);
-  checkAxes(
-    fleet,
-    chosen.map(({ cell }) => cell),
-  );
+  const chosen = checkedCells(fleet, options.only ?? []);
   const pinOf = pinsOf(options.lock);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const unknown = new Set<string>();
-  for (const { cell } of chosen) {
+  for (const cell of chosen) {
     for (const { ref } of fleet.basesOf(cell)) {
       const used = replace.get(ref) ?? ref;
       if (ownDigest(used) === null && pinOf(used, cell) === null) unknown.add(used);

@@ -1,10 +1,9 @@
 /** `imgmatch render`: one Dockerfile for each cell that can be built, and what is out of date. */
 
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "../io/dockerfiles.ts";
-import { selectCells } from "../plan/plan.ts";
 import type { Selection } from "../plan/select.ts";
 import { type Drift, findDrift } from "../render/drift.ts";
-import { checkAxes } from "./check-axes.ts";
+import { checkedCells } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 export interface RenderOptions {
@@ -41,12 +40,7 @@ export function renderFleet(fleet: Fleet, options: RenderOptions): RenderedFleet
 }
 
 function renderAll(fleet: Fleet, { only, root = fleet.root }: RenderOptions) {
-  const buildable = selectCells(fleet.cells, only).filter(({ skipped }) => skipped === null);
-  checkAxes(
-    fleet,
-    buildable.map(({ cell }) => cell),
-  );
-  const files = buildable.map(({ cell }) => fleet.render(cell));
+  const files = checkedCells(fleet, only).map((cell) => fleet.render(cell));
   const drift = findDrift(files, readDockerfiles(root));
   return { files, drift: only.length === 0 ? drift : { ...drift, orphans: [] } };
 }

@@ -9,7 +9,7 @@ import { inputLimits } from "../input/limits.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { compareText } from "../oci/text-order.ts";
-import { errnoMessage, isErrno, readTextFile } from "./files.ts";
+import { errnoMessage, isErrno, readTextFile, unreadable } from "./files.ts";
 import { openPlainFile } from "./plain-file.ts";
 
 export interface ContextEntry {
@@ -53,12 +53,7 @@ export async function readContext(
     await walk(folder, "", { isOwn, keep }, entries);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
-    const message = `the build context cannot be read: ${errnoMessage(error)}`;
-    const fix = "correct its permissions, or hide it with .dockerignore";
-    throw new ImgmatchError(
-      { code: "FILE_UNREADABLE", message, fix, at: { file: folder } },
-      { cause: error },
-    );
+    throw unreadable(folder, error, { what: "the build context", fix: hide });
   }
   entries.sort((one, other) => compareText(one.path, other.path));
   const canonical = entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]);
@@ -67,6 +62,8 @@ export async function readContext(
     digest: digestOf(JSON.stringify(canonical)),
   };
 }
+
+const hide = "correct its permissions, or hide it with .dockerignore";
 
 async function requireFolder(folder: string, at: Place): Promise<void> {
   const found = await stat(folder).catch((error: unknown) => {
@@ -151,8 +148,6 @@ async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "cont
       await file.close();
     }
   } catch (error) {
-    const fix = "correct its permissions, or hide it with .dockerignore";
-    const message = `cannot be read: ${errnoMessage(error)}`;
-    throw new ImgmatchError({ code: "FILE_UNREADABLE", message, fix, at: { file: full } }, { cause: error });
+    throw unreadable(full, error, { fix: hide });
   }
 }

@@ -4,7 +4,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { inputLimits } from "../input/limits.ts";
-import { errnoMessage, isErrno, readBounded } from "./files.ts";
+import { isErrno, readBounded, unreadable } from "./files.ts";
 import { makeProjectFolder } from "./project-folder.ts";
 import { writeFilesAtomic } from "./write-file.ts";
 
@@ -23,8 +23,7 @@ export function readDockerfiles(root: string): ReadonlyMap<string, string> {
       );
     } catch (error) {
       if (error instanceof ImgmatchError) throw error;
-      const message = `cannot be read: ${errnoMessage(error)}`;
-      throw new ImgmatchError({ code: "FILE_UNREADABLE", message, at: { file: path } }, { cause: error });
+      throw unreadable(path, error);
     }
   }
   return files;
@@ -37,8 +36,7 @@ function list(path: string): string[] {
       .sort();
   } catch (error) {
     if (isErrno(error, "ENOENT")) return [];
-    const message = `cannot be read: ${errnoMessage(error)}`;
-    throw new ImgmatchError({ code: "FILE_UNREADABLE", message, at: { file: path } }, { cause: error });
+    throw unreadable(path, error);
   }
 }
 

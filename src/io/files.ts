@@ -48,14 +48,10 @@ function readFileBytes(
     return readBounded(path, limit, shown);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
-    const missing = isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR");
+    if (!isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR")) throw unreadable(shown, error);
+    const at = { file: shown };
     throw new ImgmatchError(
-      {
-        code: missing ? missingCode : "FILE_UNREADABLE",
-        message: missing ? "no such file" : `cannot be read: ${errnoMessage(error)}`,
-        at: { file: shown },
-        ...(fix === undefined || !missing ? {} : { fix }),
-      },
+      { code: missingCode, message: "no such file", at, ...(fix === undefined ? {} : { fix }) },
       { cause: error },
     );
   }
@@ -87,6 +83,26 @@ export function readBounded(path: string, limit: InputLimit, shown = path): Buff
   } finally {
     closeSync(file);
   }
+}
+
+/** `FILE_UNREADABLE`. `what`: whose file it is, where its name alone does not say it. */
+export function unreadable(
+  file: string,
+  error: unknown,
+  { what = "", fix }: { readonly what?: string; readonly fix?: string } = {},
+): ImgmatchError {
+  const message = `${what} cannot be read: ${errnoMessage(error)}`.trimStart();
+  return new ImgmatchError(
+    { code: "FILE_UNREADABLE", message, at: { file }, ...(fix === undefined ? {} : { fix }) },
+    { cause: error },
+  );
+}
+
+/** For a rejected promise: passes on all errors but the system's of these names. */
+export function ignoring(...codes: readonly string[]): (error: unknown) => void {
+  return (error) => {
+    if (!codes.some((code) => isErrno(error, code))) throw error;
+  };
 }
 
 /** Whether a thrown value is the system's error of this name, for example `ENOENT`. */

@@ -5,7 +5,7 @@ import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import type { ContextEntry } from "./context.ts";
-import { errnoMessage, isErrno } from "./files.ts";
+import { isErrno, unreadable } from "./files.ts";
 import { openPlainFile } from "./plain-file.ts";
 
 const defaultChunkBytes = 256 * 1024;
@@ -59,10 +59,7 @@ function unopenable(path: string, error: unknown): ImgmatchError {
   if (isErrno(error, "ELOOP")) return contextChanged(path, "a symbolic link has taken its place", error);
   if (isErrno(error, "EFTYPE") || isErrno(error, "EISDIR") || isErrno(error, "ENXIO"))
     return contextChanged(path, "it is no plain file any more", error);
-  return new ImgmatchError(
-    { code: "FILE_UNREADABLE", message: `cannot be read: ${errnoMessage(error)}`, at: { file: path } },
-    { cause: error },
-  );
+  return unreadable(path, error);
 }
 
 /** What is in the build context is not what the input digest was made of. */

@@ -17,7 +17,7 @@ import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } fro
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ImgmatchError } from "../errors.ts";
-import { isErrno } from "../io/files.ts";
+import { ignoring, isErrno } from "../io/files.ts";
 import { isLeft, ownedName, ownerIsGone, ownerPid } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";
 import { writeFailed } from "../io/write-failed.ts";
@@ -109,9 +109,7 @@ function leaseOf(path: string, busy: string, token: string, file: FileHandle): L
 
 /** Makes the folder that is to be moved in; null where something else than a folder is in the way of all. */
 async function prepare(busy: string, token: string, silent: Observer): Promise<FileHandle | null> {
-  await mkdir(busy).catch((error: unknown) => {
-    if (!isErrno(error, "EEXIST")) throw error;
-  });
+  await mkdir(busy).catch(ignoring("EEXIST"));
   const stats = await lstat(busy).catch(() => null);
   if (stats === null) return null;
   if (!stats.isDirectory()) {
@@ -120,9 +118,7 @@ async function prepare(busy: string, token: string, silent: Observer): Promise<F
     return null;
   }
   try {
-    await writeFile(join(busy, ".gitignore"), "*\n", { flag: "wx" }).catch((error: unknown) => {
-      if (!isErrno(error, "EEXIST")) throw error;
-    });
+    await writeFile(join(busy, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoring("EEXIST"));
     const folder = join(busy, token + prepared);
     await mkdir(folder);
     return await open(join(folder, token), "wx");

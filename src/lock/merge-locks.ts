@@ -48,12 +48,14 @@ export function mergeLocks(locks: readonly [NamedLock, ...NamedLock[]], base: Lo
 }
 
 function twoKinds(): Problem {
-  return {
-    code: "LOCK_MERGE_CONFLICT",
-    message:
-      "images that imgmatch built and images that others built (imgmatch adopt) do not go into one lock",
-    fix: "leave the adopted ones out: they have a lock of their own",
-  };
+  return conflict(
+    "images that imgmatch built and images that others built (imgmatch adopt) do not go into one lock",
+    "leave the adopted ones out: they have a lock of their own",
+  );
+}
+
+function conflict(message: string, fix: string): Problem {
+  return { code: "LOCK_MERGE_CONFLICT", message, fix };
 }
 
 interface Claim {
@@ -95,11 +97,10 @@ function contradiction(cell: string, claims: readonly Claim[]): Problem {
     ({ file, image }) =>
       `${image.digest ?? "an image that was not pushed"} (inputs ${image.inputDigest}) in ${file}`,
   );
-  return {
-    code: "LOCK_MERGE_CONFLICT",
-    message: `two images for ${cell}: ${each.join(", ")}`,
-    fix: "let one job build each cell; to settle it now, remove the cell from all locks but one",
-  };
+  return conflict(
+    `two images for ${cell}: ${each.join(", ")}`,
+    "let one job build each cell; to settle it now, remove the cell from all locks but one",
+  );
 }
 
 function headProblems(
@@ -110,13 +111,9 @@ function headProblems(
     const [first] = locks;
     const other = locks.find(({ lock }) => lock[key] !== first?.lock[key]);
     if (first === undefined || other === undefined) return [];
-    return [
-      {
-        code: "LOCK_MERGE_CONFLICT",
-        message: `the locks are of different fleets: ${key} is ${first.lock[key]} in ${first.file}, ${other.lock[key]} in ${other.file}`,
-        fix: "merge only locks that were written from one checkout with the same --registry",
-      },
-    ];
+    const what = `${key} is ${first.lock[key]} in ${first.file}, ${other.lock[key]} in ${other.file}`;
+    const fix = "merge only locks that were written from one checkout with the same --registry";
+    return [conflict(`the locks are of different fleets: ${what}`, fix)];
   });
 }
 

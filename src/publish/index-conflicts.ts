@@ -16,7 +16,13 @@ import {
 } from "../registry/fleet-index.ts";
 import { formatsOf, parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
 
-const replaceFix = "raise the version of the matrix, or replace the index on purpose with --replace-index";
+function conflict(reference: ImageReference, says: string): Problem {
+  return {
+    code: "INDEX_CONFLICT",
+    message: `${formatImageReference(reference)} ${says}`,
+    fix: "raise the version of the matrix, or replace the index on purpose with --replace-index",
+  };
+}
 
 /** What the version's tag holds. */
 export interface CurrentIndex {
@@ -75,20 +81,11 @@ export function indexConflicts(
       theirs.digest === image.digest
         ? `${theirs.digest} with other requirements, measurements, axes or tag`
         : `${theirs.digest}; the lock has ${image.digest}`;
-    return [
-      {
-        code: "INDEX_CONFLICT",
-        message: `${formatImageReference(reference)} has ${cell} as ${what}`,
-        fix: replaceFix,
-      },
-    ];
+    return [conflict(reference, `has ${cell} as ${what}`)];
   });
   if (current.prefer.join() !== mine.prefer.join()) {
-    problems.push({
-      code: "INDEX_CONFLICT",
-      message: `${formatImageReference(reference)} prefers ${current.prefer.join(", ") || "nothing"}, the matrix ${mine.prefer.join(", ") || "nothing"}`,
-      fix: replaceFix,
-    });
+    const [theirs, ours] = [current, mine].map(({ prefer }) => prefer.join(", ") || "nothing");
+    problems.push(conflict(reference, `prefers ${theirs}, the matrix ${ours}`));
   }
   return problems;
 }
@@ -110,11 +107,8 @@ export async function planIndexConflicts(plan: Plan, registry: RegistryClient): 
     const mine = action === "keep" && locked !== null ? indexedImage(locked) : null;
     if (mine !== null) entries.set(cell.id, { image: mine });
     else if (inputDigest !== null && inputDigest !== theirs.inputDigest && action !== "keep") {
-      problems.push({
-        code: "INDEX_CONFLICT",
-        message: `${formatImageReference(reference)} has ${cell.id} as ${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`,
-        fix: replaceFix,
-      });
+      const what = `${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`;
+      problems.push(conflict(reference, `has ${cell.id} as ${what}`));
     }
   }
   return [...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference), ...problems];

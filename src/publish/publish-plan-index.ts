@@ -1,12 +1,13 @@
 /** A plan's images → the index of their version. */
 
 import { ImgmatchError } from "../errors.ts";
+import type { LockedImage } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { type IndexedImage, indexedImage } from "../registry/fleet-index.ts";
-import { type PublishedIndex, publishIndex } from "./publish-index.ts";
+import { type IndexRequest, type PublishedIndex, publishIndex } from "./publish-index.ts";
 
 export interface PlanIndexOptions {
   readonly registry: RegistryClient;
@@ -31,19 +32,14 @@ export interface PlanIndex {
 export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): Promise<PlanIndex> {
   const { matrix, cells } = plan;
   const reference = withTag(parseImageReference(matrix.repository), versionTag(matrix));
-  const images = new Map<string, IndexedImage>();
-  const manifests = new Map<string, ManifestDescriptor>();
+  const kept: [string, LockedImage][] = [];
   const missing: string[] = [];
   for (const { cell, action, locked } of cells) {
-    if (action === "keep" && locked !== null && locked.digest !== null) {
-      const { tag, digest } = locked;
-      if (tag === reference.tag) throw collision(cell.id, tag);
-      if (locked.manifest !== undefined) manifests.set(cell.id, { ...locked.manifest, digest });
-      const image = indexedImage(locked);
-      if (image !== null) images.set(cell.id, image);
-    } else if (action === "keep" || action === "build") missing.push(cell.id);
+    if (action === "keep" && locked !== null && locked.digest !== null) kept.push([cell.id, locked]);
+    else if (action === "keep" || action === "build") missing.push(cell.id);
   }
-  if (images.size === 0) {
+  const images = namedImages(kept, reference, "put {{cell}} into the tag template");
+  if (kept.length === 0) {
     throw new ImgmatchError({
       code: "SELECTION_EMPTY",
       message: "no image of these cells is published, so there is nothing to make an index of",
@@ -54,14 +50,25 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   return {
     reference,
     missing,
-    published: await publishIndex({ ...options, reference, name, version, prefer, images, manifests }),
+    published: await publishIndex({ ...options, ...images, reference, name, version, prefer }),
   };
 }
 
-function collision(cell: string, tag: string): ImgmatchError {
-  return new ImgmatchError({
-    code: "TAG_COLLISION",
-    message: `the image of ${cell} has the tag ${tag}, which is the index's`,
-    fix: "put {{cell}} into the tag template",
-  });
+/** What an index says of the lock's images that a registry has. Throws `TAG_COLLISION` where one has the index's own tag. */
+export function namedImages(
+  locked: readonly (readonly [cell: string, image: LockedImage])[],
+  { tag }: ImageReference,
+  fix: string,
+): Pick<IndexRequest, "images" | "manifests"> {
+  const images = new Map<string, IndexedImage>();
+  const manifests = new Map<string, ManifestDescriptor>();
+  for (const [cell, image] of locked) {
+    const message = `the image of ${cell} has the tag ${tag}, which is the index's`;
+    if (image.tag === tag) throw new ImgmatchError({ code: "TAG_COLLISION", message, fix });
+    const named = indexedImage(image);
+    if (named === null) continue;
+    images.set(cell, named);
+    if (image.manifest !== undefined) manifests.set(cell, { ...image.manifest, digest: named.digest });
+  }
+  return { images, manifests };
 }

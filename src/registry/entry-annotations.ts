@@ -4,7 +4,8 @@ import { fieldsOf, isRecord, parseJson, text } from "../input/json.ts";
 import type { Measured, Requirement } from "../lock/lock.ts";
 import { declaredRequirement, measuredOf, neededRequirement } from "../lock/needed-requirement.ts";
 import { canonical } from "../oci/canonical-json.ts";
-import type { Descriptor, IndexEntry } from "./fleet-index.ts";
+import type { ManifestDescriptor } from "./client.ts";
+import type { IndexEntry } from "./fleet-index.ts";
 
 export const entryAnnotations = {
   cell: "dev.imgmatch.cell",
@@ -47,7 +48,7 @@ export type ReadEntry =
 export function readEntry(
   item: unknown,
   notes: Readonly<Record<string, unknown>>,
-  descriptor: Descriptor,
+  descriptor: ManifestDescriptor,
   format: string,
 ): ReadEntry {
   const cell = text(notes[entryAnnotations.cell]) ?? "";

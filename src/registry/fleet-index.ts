@@ -7,6 +7,7 @@ import type { LockedImage } from "../lock/lock.ts";
 import { measuredOf, neededRequirement } from "../lock/needed-requirement.ts";
 import { canonical } from "../oci/canonical-json.ts";
 import type { Digest } from "../oci/digest.ts";
+import type { ManifestDescriptor } from "./client.ts";
 
 /**
  * Raised when a reader of before could misread it. In format 1 every image had its platform in its entry's `platform`, so that
@@ -54,17 +55,10 @@ export function indexedImage(image: LockedImage): IndexedImage | null {
   };
 }
 
-/** What a registry says of a manifest. */
-export interface Descriptor {
-  readonly mediaType: string;
-  readonly digest: Digest;
-  readonly size: number;
-}
-
 export interface IndexEntry {
   readonly image: IndexedImage;
   /** The image's manifest, for one platform. */
-  readonly descriptor: Descriptor;
+  readonly descriptor: ManifestDescriptor;
 }
 
 export interface FleetIndex {

@@ -5,12 +5,11 @@ import { anyText, checked, list, record, shape, someText } from "../input/checks
 import { registryLimits } from "../input/limits.ts";
 import { type Lock, lockSchemaVersion } from "../lock/lock.ts";
 import { choosing, digest } from "../lock/parse-lock.ts";
-import type { Manifest, RegistryClient } from "./client.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { isDigest, type Digest } from "../oci/digest.ts";
 import { entryAnnotations, readEntry } from "./entry-annotations.ts";
 import {
   annotations,
-  type Descriptor,
   type FleetIndex,
   type IndexedImage,
   type IndexEntry,
@@ -126,7 +125,7 @@ export function lockOfIndex(
 interface Read {
   readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
   readonly entries: readonly (readonly [string, IndexEntry])[];
-  readonly parts: readonly Descriptor[];
+  readonly parts: readonly ManifestDescriptor[];
 }
 
 /** A part has no parts of its own: a tree of them would be read without end. */
@@ -142,7 +141,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const { format, notes, items } = found;
   if (!readableFormats.includes(format)) throw tooNew(reference, format);
   const entries: (readonly [string, IndexEntry])[] = [];
-  const parts: Descriptor[] = [];
+  const parts: ManifestDescriptor[] = [];
   for (const item of items) {
     const own = fieldsOf(fieldsOf(item).annotations);
     const descriptor = descriptorOf(item);
@@ -166,7 +165,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   return { head: { name, version, prefer }, entries, parts };
 }
 
-function descriptorOf(item: unknown): Descriptor | null {
+function descriptorOf(item: unknown): ManifestDescriptor | null {
   const { mediaType, digest, size } = fieldsOf(item);
   const isSize = typeof size === "number" && Number.isSafeInteger(size) && size >= 0;
   return isMediaType(mediaType) && isDigest(digest) && isSize ? { mediaType, digest, size } : null;

@@ -51,7 +51,7 @@ const outputs: Readonly<Record<string, Output>> = {
     write: async (root) => {
       const log = await openCellLog(join(root, ".imgmatch/logs"), "a");
       log.write("line");
-      await log.close();
+      expect(await log.close("end")).toBe(log.path);
     },
   },
   "a starter file": {

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { SessionSecret } from "../../docker/session.ts";
 import { ImgmatchError, usageError } from "../../errors.ts";
-import { errnoMessage, readBounded } from "../../io/files.ts";
+import { readBounded, unreadable } from "../../io/files.ts";
 import { inputLimits, requireSize } from "../../input/limits.ts";
 
 export interface BuildSecret extends SessionSecret {
@@ -42,14 +42,7 @@ async function readSecret(path: string): Promise<Uint8Array> {
     return readBounded(path, inputLimits.secret);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
-    throw new ImgmatchError(
-      {
-        code: "FILE_UNREADABLE",
-        message: `the secret cannot be read: ${errnoMessage(error)}`,
-        at: { file: path },
-      },
-      { cause: error },
-    );
+    throw unreadable(path, error, { what: "the secret" });
   }
 }
 

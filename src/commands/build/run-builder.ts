@@ -22,7 +22,6 @@ export interface BuildFlags extends FleetFlags, EngineFlags {
   readonly index?: boolean;
   /** Let that index say something else than it does now. */
   readonly replaceIndex?: boolean;
-  readonly json?: boolean;
 }
 
 export async function runBuild(

@@ -7,11 +7,7 @@ import type { CommandContext } from "../context.ts";
 import { print } from "../print.ts";
 import { type QuestionFlags, readFleetQuestion } from "../flags/question.ts";
 
-export interface ExportShFlags extends QuestionFlags {
-  readonly json?: boolean;
-}
-
-export async function exportScript(flags: ExportShFlags, context: CommandContext): Promise<ExitCode> {
+export async function exportScript(flags: QuestionFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, options } = await readFleetQuestion(flags, context);
   const { text, lockDigest, images } = await exportSh(lock, { ...options, version });
   print(context, flags, { schemaVersion: 1, version, lockDigest, images, script: text }, () => text);

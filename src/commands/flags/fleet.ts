@@ -17,6 +17,7 @@ export interface FleetFlags extends RegistryFlags {
   readonly only?: readonly string[];
   readonly replaceBase?: readonly string[];
   readonly offline?: boolean;
+  readonly json?: boolean;
 }
 
 export async function openFleetFor(flags: FleetFlags): Promise<{ fleet: Fleet; only: Selection[] }> {

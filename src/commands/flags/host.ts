@@ -13,6 +13,7 @@ export interface HostFlags {
   readonly host?: string;
   /** Visible GPUs: `0,2`, UUIDs, `all`, `none`. */
   readonly gpus?: string;
+  readonly json?: boolean;
 }
 
 export async function hostFor({ host, gpus }: HostFlags, context: CommandContext): Promise<HostFacts> {

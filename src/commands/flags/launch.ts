@@ -22,7 +22,6 @@ export interface LaunchFlags extends QuestionFlags {
   readonly anywhere?: boolean;
   readonly fleet?: boolean;
   readonly run?: boolean;
-  readonly json?: boolean;
   readonly yaml?: boolean;
 }
 

@@ -18,7 +18,6 @@ export interface ExportFlags extends FleetFlags {
   readonly shards?: number;
   /** Only for `bake`. */
   readonly secret?: readonly string[];
-  readonly json?: boolean;
 }
 
 export interface PlannedFleet {

@@ -14,7 +14,6 @@ import { print, tell } from "../print.ts";
 export interface LockFlags extends FleetFlags {
   readonly updateBases?: boolean;
   readonly prune?: boolean;
-  readonly json?: boolean;
 }
 
 export async function lock(flags: LockFlags, context: CommandContext): Promise<ExitCode> {

@@ -12,7 +12,6 @@ export interface MergeFlags extends FleetFlags {
   readonly locks: readonly [string, ...string[]];
   readonly base?: string;
   readonly out?: string;
-  readonly json?: boolean;
 }
 
 export async function mergeLocks(flags: MergeFlags, context: CommandContext): Promise<ExitCode> {

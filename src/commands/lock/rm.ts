@@ -13,7 +13,6 @@ import { print } from "../print.ts";
 
 export interface RemoveFlags extends FleetFlags {
   readonly cells: readonly string[];
-  readonly json?: boolean;
 }
 
 export async function removeFromLock(flags: RemoveFlags, context: CommandContext): Promise<ExitCode> {

@@ -133,7 +133,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       await chain;
       for (const [cell, state] of running) {
         if (results.has(cell)) continue;
-        await close(state, "interrupted");
+        await state.log.close("interrupted");
         results.set(cell, { status: "interrupted", cell });
         onEvent({ type: "interrupted", cell });
       }
@@ -192,7 +192,7 @@ async function builtCell(planned: ReadyCell, state: Running, made: MadeImage): P
     inputDigest: planned.inputDigest,
     differs: false,
     ...made,
-    log: await close(state, null),
+    log: await state.log.close(null),
     durationMs: performance.now() - state.started,
   };
 }
@@ -200,12 +200,7 @@ async function builtCell(planned: ReadyCell, state: Running, made: MadeImage): P
 async function failedCell(cell: string, state: Running, error: ImgmatchError): Promise<FailedCell> {
   const problems = error.problems as readonly [Problem, ...Problem[]];
   const durationMs = performance.now() - state.started;
-  return { status: "failed", cell, problems, log: await close(state, error.message), durationMs };
-}
-
-async function close({ log }: Running, last: string | null): Promise<string | null> {
-  if (last !== null) log.write(last);
-  return (await log.close()) ? log.path : null;
+  return { status: "failed", cell, problems, log: await state.log.close(error.message), durationMs };
 }
 
 function failureOf(cell: string, name: string, { error, lastLines }: Running, advice: Advice): ImgmatchError {

@@ -7,7 +7,7 @@ import { ImgmatchError } from "../../../errors.ts";
 import { updateLock } from "../../../lock/update-lock.ts";
 import type { Cell } from "../../../plan/cell.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
-import { withImages } from "../../cell-builder.ts";
+import { unready, withImages } from "../../cell-builder.ts";
 import type {
   BuildSummary,
   FleetBuilder,
@@ -16,7 +16,7 @@ import type {
   StackPreview,
 } from "../../fleet-builder.ts";
 import type { BuiltImage } from "../../engine.ts";
-import { isReady, lockedImageOf, type ReadyCell, unreadyProblem } from "../../jobs.ts";
+import { isReady, lockedImageOf, type ReadyCell } from "../../jobs.ts";
 import type { CellResult } from "../../schedule.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import type { Advice } from "../advice.ts";
@@ -123,9 +123,7 @@ export async function runPlan(
 }
 
 function resultless(planned: Plan["cells"][number]): CellResult {
-  const cell = planned.cell.id;
-  if (isReady(planned)) return { status: "interrupted", cell };
-  return { status: "failed", cell, problems: [unreadyProblem(planned)], log: null, durationMs: 0 };
+  return isReady(planned) ? { status: "interrupted", cell: planned.cell.id } : unready(planned);
 }
 
 /** Everything that can be known and refused before the first update. */

@@ -4,7 +4,7 @@ import { chmod, copyFile, link, lutimes, mkdir, mkdtemp, readFile, rename, rm } 
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import type { ContextEntry } from "../../../io/context.ts";
-import { errnoMessage, isErrno } from "../../../io/files.ts";
+import { errnoMessage, ignoring } from "../../../io/files.ts";
 import { makeFolderFor } from "../../../io/project-folder.ts";
 import { writeFileAtomic } from "../../../io/write-file.ts";
 import type { Digest } from "../../../oci/digest.ts";
@@ -136,10 +136,8 @@ async function madeWhole(
     // What a folder holds changes its time, so from the end.
     for (const path of [...paths].reverse()) await lutimes(join(partial, path), mtime, mtime);
     await chmod(partial, 0o755);
-    await rename(partial, folder).catch((error: unknown) => {
-      // Another process was first, and has compared what it copied as this one has.
-      if (!isErrno(error, "ENOTEMPTY") && !isErrno(error, "EEXIST")) throw error;
-    });
+    // Where another process was first, it has compared what it copied as this one has.
+    await rename(partial, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
     return folder;
   } finally {
     await rm(partial, { recursive: true, force: true });

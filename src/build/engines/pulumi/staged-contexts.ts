@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs";
 import { lstat, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isErrno } from "../../../io/files.ts";
+import { ignoring } from "../../../io/files.ts";
 import { isLeft, ownedName } from "../../../io/owner.ts";
 
 /** `<context>~<owner>`: a process that builds from the context. */
@@ -41,9 +41,7 @@ export async function removeUnused(contexts: string, current: string): Promise<v
     if (used.has(digest)) continue;
     // Out of the way first: who still reads it must find nothing rather than a part.
     const gone = join(contexts, `${digest}${partial}${ownedName()}`);
-    await rename(join(contexts, name), gone).catch((error: unknown) => {
-      if (!isErrno(error, "ENOENT")) throw error;
-    });
+    await rename(join(contexts, name), gone).catch(ignoring("ENOENT"));
     await rm(gone, { recursive: true, force: true });
   }
 }

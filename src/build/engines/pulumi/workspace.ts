@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
-import { isErrno } from "../../../io/files.ts";
+import { ignoring } from "../../../io/files.ts";
 import { isAlive } from "../../../io/owner.ts";
 import { makeProjectFolder } from "../../../io/project-folder.ts";
 import { digestOf } from "../../../oci/digest-of.ts";
@@ -70,11 +70,8 @@ async function embedded(own: string, env: Environment): Promise<Record<string, s
   const backend = { PULUMI_BACKEND_URL: `file://${join(own, "state").replaceAll("\\", "/")}` };
   if (env.PULUMI_CONFIG_PASSPHRASE !== undefined || env.PULUMI_CONFIG_PASSPHRASE_FILE) return backend;
   const file = join(own, "passphrase");
-  try {
-    await writeFile(file, `${randomBytes(24).toString("base64url")}\n`, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (!isErrno(error, "EEXIST")) throw error;
-  }
+  const passphrase = `${randomBytes(24).toString("base64url")}\n`;
+  await writeFile(file, passphrase, { flag: "wx", mode: 0o600 }).catch(ignoring("EEXIST"));
   return { ...backend, PULUMI_CONFIG_PASSPHRASE_FILE: file };
 }
 
