@@ -237,16 +237,16 @@ function refused(
   status: number,
   body: string,
 ): ImgmatchError {
-  let words = body.trim();
+  let said = body.trim();
   try {
     const { message } = JSON.parse(body);
-    if (typeof message === "string") words = message;
+    if (typeof message === "string") said = message;
   } catch {
     // Not JSON: a proxy's page. Its text is all there is.
   }
   return new ImgmatchError({
     code: "ENGINE_FAILED",
-    message: `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${words.slice(0, 2000)}`,
+    message: `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${said.slice(0, 2000)}`,
   });
 }
 

@@ -8,7 +8,7 @@ import { gpuLost, gpuUnreadable, noPermission } from "./problems.ts";
 import { mebibyte, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
 
 /** Text of the `nvmlReturn_t` values in nvml.h's words. */
-const words: Readonly<Record<number, string>> = {
+const meanings: Readonly<Record<number, string>> = {
   [nvmlCodes.uninitialized]: "not initialized",
   [nvmlCodes.notSupported]: "not supported",
   [nvmlCodes.noPermission]: "no permission",
@@ -24,8 +24,8 @@ const words: Readonly<Record<number, string>> = {
   [nvmlCodes.unknown]: "unknown error",
 };
 
-export function nvmlWords(code: number): string {
-  return `${Object.hasOwn(words, code) ? words[code] : "error"} (NVML code ${code})`;
+export function nvmlMeaning(code: number): string {
+  return `${Object.hasOwn(meanings, code) ? meanings[code] : "error"} (NVML code ${code})`;
 }
 
 /** Reads the answers of an NVML that was initialized (`init` is 0). */
@@ -60,8 +60,8 @@ function deviceProblem(device: NvmlDevice, index: number): HostProblem | null {
   const where = bus === undefined ? `${index}` : `${index} (${formatBus(bus) ?? bus})`;
   if (codes.includes(nvmlCodes.gpuIsLost)) return gpuLost(where);
   const broken = codes.find((code) => code === nvmlCodes.unknown || code === nvmlCodes.resetRequired);
-  if (broken !== undefined) return gpuUnreadable(where, nvmlWords(broken));
-  return device.handle === nvmlCodes.success ? null : gpuUnreadable(where, nvmlWords(device.handle));
+  if (broken !== undefined) return gpuUnreadable(where, nvmlMeaning(broken));
+  return device.handle === nvmlCodes.success ? null : gpuUnreadable(where, nvmlMeaning(device.handle));
 }
 
 function rawGpu(device: NvmlDevice, index: number): RawGpu {

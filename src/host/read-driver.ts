@@ -5,7 +5,7 @@ import { completeGpus } from "./complete-gpus.ts";
 import { nvmlLibraries } from "./driver-library.ts";
 import type { HostProblem } from "./facts.ts";
 import type { HostIo } from "./io.ts";
-import { interpretNvml, nvmlWords } from "./nvml.ts";
+import { interpretNvml, nvmlMeaning } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes } from "./nvml-reading.ts";
 import * as problem from "./problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
@@ -69,7 +69,7 @@ function nvmlProblem(
   if (init === nvmlCodes.gpuIsLost) return problem.gpuLost("(NVML does not say which)");
   const refused = io.exists("/dev/nvidiactl") && !io.mayOpen("/dev/nvidiactl");
   if (init === nvmlCodes.noPermission || refused) return problem.noPermission("/dev/nvidiactl");
-  return problem.nvmlFailed(nvmlWords(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
+  return problem.nvmlFailed(nvmlMeaning(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
 }
 
 /** Whether `/proc` and `/sys` tell all that a decision needs, so that no program has to be started. */

@@ -4,27 +4,27 @@ import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "./files.ts";
 
 interface Reason {
-  readonly words: string;
+  readonly what: string;
   readonly fix: string;
 }
 
 /** errno(3) */
 const reasons: Readonly<Record<string, Reason>> = {
-  ENOSPC: { words: "the disk is full", fix: "free some space" },
-  EDQUOT: { words: "the disk quota is used up", fix: "free some space, or ask for a larger quota" },
-  EROFS: { words: "the file system is read-only", fix: "mount it for writing, or choose another place" },
-  EACCES: { words: "permission denied", fix: "correct the permissions of the folder" },
-  EPERM: { words: "not permitted", fix: "correct the owner and the attributes of the file and its folder" },
-  ENAMETOOLONG: { words: "the name is too long for this file system", fix: "choose a shorter one" },
-  EISDIR: { words: "a folder is in its place", fix: "remove or rename the folder" },
-  ENOTDIR: { words: "what should be a folder above it is none", fix: "remove or rename what is there" },
-  ELOOP: { words: "symbolic links lead in a circle, or a link is in its place", fix: "remove the link" },
+  ENOSPC: { what: "the disk is full", fix: "free some space" },
+  EDQUOT: { what: "the disk quota is used up", fix: "free some space, or ask for a larger quota" },
+  EROFS: { what: "the file system is read-only", fix: "mount it for writing, or choose another place" },
+  EACCES: { what: "permission denied", fix: "correct the permissions of the folder" },
+  EPERM: { what: "not permitted", fix: "correct the owner and the attributes of the file and its folder" },
+  ENAMETOOLONG: { what: "the name is too long for this file system", fix: "choose a shorter one" },
+  EISDIR: { what: "a folder is in its place", fix: "remove or rename the folder" },
+  ENOTDIR: { what: "what should be a folder above it is none", fix: "remove or rename what is there" },
+  ELOOP: { what: "symbolic links lead in a circle, or a link is in its place", fix: "remove the link" },
   EEXIST: {
-    words: "something else is in its place",
+    what: "something else is in its place",
     fix: "remove or rename what is there",
   },
-  EMFILE: { words: tooMany("this process"), fix: moreFiles() },
-  ENFILE: { words: tooMany("the system"), fix: moreFiles() },
+  EMFILE: { what: tooMany("this process"), fix: moreFiles() },
+  ENFILE: { what: tooMany("the system"), fix: moreFiles() },
 };
 
 function tooMany(whose: string): string {
@@ -42,11 +42,11 @@ export function isKnownRefusal(error: unknown): boolean {
 
 /** `WRITE_FAILED` with the system's reason. The old file, if there was one, is unchanged. */
 export function writeFailed(file: string, error: unknown): ImgmatchError {
-  const { words, fix } = reasonOf(error);
+  const { what, fix } = reasonOf(error);
   return new ImgmatchError(
     {
       code: "WRITE_FAILED",
-      message: `cannot be written: ${words}`,
+      message: `cannot be written: ${what}`,
       fix: `${fix}; the old file is unchanged`,
       at: { file },
     },
@@ -57,6 +57,6 @@ export function writeFailed(file: string, error: unknown): ImgmatchError {
 function reasonOf(error: unknown): Reason {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const known = reasons[code];
-  if (known !== undefined) return { ...known, words: `${known.words} (${code})` };
-  return { words: errnoMessage(error), fix: "correct what the system says" };
+  if (known !== undefined) return { ...known, what: `${known.what} (${code})` };
+  return { what: errnoMessage(error), fix: "correct what the system says" };
 }

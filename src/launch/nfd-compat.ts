@@ -85,13 +85,16 @@ function alternatives(term: Term): readonly (readonly [string, Expression][])[] 
 }
 
 function expressions(parts: Term): readonly Expression[] {
-  const is = parts.filter(({ word, holds }) => word.kind === "is" && holds);
-  const values = (list: Term) => list.flatMap(({ word }) => (word.kind === "is" ? [word.value] : []));
+  const is = parts.filter(({ condition, holds }) => condition.kind === "is" && holds);
+  const values = (list: Term) =>
+    list.flatMap(({ condition }) => (condition.kind === "is" ? [condition.value] : []));
   if (is.length > 0) return [{ op: "In", value: values(is) }];
-  const isNot = values(parts.filter(({ word }) => word.kind === "is"));
+  const isNot = values(parts.filter(({ condition }) => condition.kind === "is"));
   if (isNot.length > 0) return [{ op: "NotIn", value: isNot }, { op: "DoesNotExist" }];
   const numbers = (holds: boolean) =>
-    parts.flatMap((each) => (each.word.kind === "atLeast" && each.holds === holds ? [each.word.number] : []));
+    parts.flatMap((each) =>
+      each.condition.kind === "atLeast" && each.holds === holds ? [each.condition.number] : [],
+    );
   const [low, high] = [Math.max(...numbers(true)) - 1, Math.min(...numbers(false))];
   if (Number.isFinite(low) && Number.isFinite(high))
     return [{ op: "GtLt", value: [String(low), String(high)] }];

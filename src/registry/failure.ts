@@ -13,7 +13,7 @@ type Asked = Pick<HttpRequest, "method" | "url">;
 export function refused(request: Asked, response: HttpResponse): RegistryError {
   const { status } = response;
   const errors = registryErrors(response.body);
-  const said = wordsOf(errors);
+  const said = textOf(errors);
   const tries = response.attempts > 1 ? ` after ${response.attempts} attempts` : "";
   const message = `${show(request)}: ${status} ${printable(response.statusText).slice(0, 200)}${said === "" ? "" : ` (${said})`}${tries}`;
   const isLogin = status === 401 || status === 403;
@@ -104,7 +104,7 @@ export function registryErrors(body: Uint8Array): readonly RegistryErrorEntry[] 
 }
 
 /** `MANIFEST_INVALID: manifest invalid`, joined. */
-function wordsOf(errors: readonly RegistryErrorEntry[]): string {
+function textOf(errors: readonly RegistryErrorEntry[]): string {
   const said = errors.map(({ code, message }) => [code, message].filter((part) => part !== "").join(": "));
   return printable(said.join("; ").slice(0, 500));
 }

@@ -8,7 +8,7 @@ import { formatTable } from "./table.ts";
 
 export function reportCell(planned: PlannedCell, inputs: readonly InputComparison[], style: Style): string {
   const { cell, action, reason, tag, locked, moved } = planned;
-  const rows = inputs.map((input) => [word(input, planned), nameOf(input), detail(input)]);
+  const rows = inputs.map((input) => [stateOf(input, planned), nameOf(input), detail(input)]);
   const lines = formatTable(rows).map((line, index) =>
     inputs[index]?.changed === false ? style.dim(line) : line,
   );
@@ -24,7 +24,7 @@ export function reportCell(planned: PlannedCell, inputs: readonly InputCompariso
   ]);
 }
 
-function word({ changed }: InputComparison, { locked }: PlannedCell): string {
+function stateOf({ changed }: InputComparison, { locked }: PlannedCell): string {
   if (changed === null) return locked === null ? "new" : "unknown";
   return changed ? "changed" : "same";
 }

@@ -44,7 +44,7 @@ function tableLines(
     ),
     ...(common === "" ? [cited[index] ?? ""] : []),
   ]);
-  const heads = [...inRow.map(words), ...(common === "" ? ["sources"] : [])];
+  const heads = [...inRow.map(heading), ...(common === "" ? ["sources"] : [])];
   const [head = "", ...lines] = formatTable([heads, ...cells]);
   const body = lines.flatMap((line, index) => {
     const row = rows[index];
@@ -53,7 +53,7 @@ function tableLines(
       : [line, ...below.flatMap((column) => detail(row, column, width).map(style.dim))];
   });
   const hint =
-    counted.length === 0 ? [] : [style.dim(`name one to see its ${counted.map(words).join(" and ")}`)];
+    counted.length === 0 ? [] : [style.dim(`name one to see its ${counted.map(heading).join(" and ")}`)];
   return [style.strong(title) + style.dim(common), style.dim(head), ...body, ...hint];
 }
 
@@ -65,7 +65,7 @@ function citation({ source }: ReportRow, numbers: ReadonlyMap<string, number>): 
 
 function detail(row: ReportRow, column: string, width: number): readonly string[] {
   const text = cellText(row, column);
-  const label = `    ${words(column)}: `;
+  const label = `    ${heading(column)}: `;
   return text === "" ? [] : wrap(text, width, label, "      ");
 }
 
@@ -83,7 +83,7 @@ function isList(rows: readonly ReportRow[], column: string): boolean {
 }
 
 /** `minimumDriver` → `minimum driver`. */
-function words(column: string): string {
+function heading(column: string): string {
   return column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 

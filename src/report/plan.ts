@@ -6,7 +6,7 @@ import { printable } from "../input/printable.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 
-const words: Record<Action, string> = {
+const phrases: Record<Action, string> = {
   build: "to build",
   adopt: "to adopt",
   keep: "to keep",
@@ -52,7 +52,7 @@ export function summarise(plan: Plan): string {
   const counts = countActions(plan);
   const parts = actions
     .filter((action) => counts[action] > 0)
-    .map((action) => `${counts[action]} ${words[action]}`);
+    .map((action) => `${counts[action]} ${phrases[action]}`);
   return `${count(plan.cells.length + plan.retired.length, "cell")}: ${parts.join(", ")}`;
 }
 

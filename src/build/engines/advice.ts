@@ -2,7 +2,7 @@
 
 export interface Advice {
   /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */
-  readonly trust: (words: string, host?: string) => string | null;
+  readonly trust: (said: string, host?: string) => string | null;
   /** For a full disk. `folder`: where the engine keeps its data, if known. */
   readonly full: (folder?: string) => string;
 }
@@ -13,13 +13,13 @@ export type Builder = keyof typeof places;
 /** `ca`: the certificates that imgmatch itself was given, which `--ca` tells no engine but Podman. */
 export function adviceFor(builder: Builder, ca = "CA.pem"): Advice {
   const place = places[builder];
-  const trust: Advice["trust"] = (words, host) => {
+  const trust: Advice["trust"] = (said, host) => {
     const [, named] =
-      /https?:\/\/([^/"\s]+)\/v2\//.exec(words) ?? /container registry ([^\s:]+(?::\d+)?)/.exec(words) ?? [];
+      /https?:\/\/([^/"\s]+)\/v2\//.exec(said) ?? /container registry ([^\s:]+(?::\d+)?)/.exec(said) ?? [];
     const registry = host ?? named ?? "HOST:PORT";
     // crypto/x509 and net/http of Go, in which all these engines are written.
-    if (/certificate signed by unknown authority/.test(words)) return place.trust(registry, ca);
-    if (/server gave HTTP response to HTTPS client/.test(words)) return place.plain(registry);
+    if (/certificate signed by unknown authority/.test(said)) return place.trust(registry, ca);
+    if (/server gave HTTP response to HTTPS client/.test(said)) return place.plain(registry);
     return null;
   };
   return { trust, full: place.full };

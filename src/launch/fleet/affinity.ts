@@ -22,11 +22,15 @@ function expressionsOf(term: Term): readonly NodeSelectorRequirement[] {
 }
 
 function forKey(key: string, parts: Term): readonly NodeSelectorRequirement[] {
-  const present = parts.filter(({ word }) => word.kind === "exists");
+  const present = parts.filter(({ condition }) => condition.kind === "exists");
   const values = (holds: boolean) =>
-    parts.flatMap((each) => (each.word.kind === "is" && each.holds === holds ? [each.word.value] : []));
+    parts.flatMap((each) =>
+      each.condition.kind === "is" && each.holds === holds ? [each.condition.value] : [],
+    );
   const numbers = (holds: boolean) =>
-    parts.flatMap((each) => (each.word.kind === "atLeast" && each.holds === holds ? [each.word.number] : []));
+    parts.flatMap((each) =>
+      each.condition.kind === "atLeast" && each.holds === holds ? [each.condition.number] : [],
+    );
   const [is, isNot, atLeast, below] = [values(true), values(false), numbers(true), numbers(false)];
   return [
     ...present.map(({ holds }) => ({ key, operator: holds ? "Exists" : "DoesNotExist" })),

@@ -15,7 +15,7 @@ import { isExact, versionNumber, versionText } from "../labels/version-number.ts
 import { keys } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
 import { always, type Node, never } from "./bdd/node.ts";
-import { type Word, type Words, word } from "./words.ts";
+import { type Condition, type Conditions, label } from "./conditions.ts";
 
 /** How the driver serves: on which nodes, in which tier, and whether it compiles the image's PTX. */
 export interface DriverMode {
@@ -36,16 +36,16 @@ export function stepsOf({ drivers, cudas, after }: RuleSteps): Steps {
   return { driver: ascending(around(drivers)), cuda: ascending([1, ...around(cudas)]) };
 }
 
-export function stepWords({ driver, cuda }: Steps): readonly Word[] {
+export function stepConditions({ driver, cuda }: Steps): readonly Condition[] {
   return [
-    ...driver.map((number) => word.atLeast(keys.driverNumber, number)),
-    ...cuda.map((number) => word.atLeast(keys.cudaNumber, number)),
-    ...scales.map((scale) => word.is(keys.driverScale, scale)),
-    word.exists(keys.forwardCompat),
+    ...driver.map((number) => label.atLeast(keys.driverNumber, number)),
+    ...cuda.map((number) => label.atLeast(keys.cudaNumber, number)),
+    ...scales.map((scale) => label.is(keys.driverScale, scale)),
+    label.exists(keys.forwardCompat),
   ];
 }
 
-export function driverModes(cuda: CudaRequirement, words: Words): readonly DriverMode[] {
+export function driverModes(cuda: CudaRequirement, conditions: Conditions): readonly DriverMode[] {
   const steps = stepsOf(driverSteps(cuda));
   const modes = new Map<string, { readonly tier: Tier; readonly ptx: boolean }>();
   const answers = new Map<string, string>();
@@ -61,10 +61,10 @@ export function driverModes(cuda: CudaRequirement, words: Words): readonly Drive
     return name;
   };
   // Asked everywhere first, so that every mode is known.
-  overWhere(words, steps, (where) => (ask(where) === "" ? always : never));
+  overWhere(conditions, steps, (where) => (ask(where) === "" ? always : never));
   return [...modes].map(([name, mode]) => ({
     ...mode,
-    when: overWhere(words, steps, (where) => (ask(where) === name ? always : never)),
+    when: overWhere(conditions, steps, (where) => (ask(where) === name ? always : never)),
   }));
 }
 
@@ -72,11 +72,11 @@ export function driverModes(cuda: CudaRequirement, words: Words): readonly Drive
 export function requireHolds(
   cuda: CudaRequirement,
   gpu: Pick<GpuView, "compute" | "brand">,
-  words: Words,
+  conditions: Conditions,
 ): Node {
   const parsed = parseRequire(cuda.require ?? "");
   if (parsed === null) return never;
-  return overWhere(words, stepsOf(requireSteps(cuda)), (where) =>
+  return overWhere(conditions, stepsOf(requireSteps(cuda)), (where) =>
     evaluateRequire(parsed, subjectOf(gpu, viewOf(where))) === true ? always : never,
   );
 }
@@ -91,19 +91,22 @@ interface Where {
   readonly cuda: number;
 }
 
-function overWhere({ bdd, of }: Words, steps: Steps, leaf: (where: Where) => Node): Node {
+function overWhere({ bdd, of }: Conditions, steps: Steps, leaf: (where: Where) => Node): Node {
   /** The value of the highest step that is reached. */
   const along = (key: string, numbers: readonly number[], value: (number: number) => Node): Node =>
-    numbers.reduce((below, number) => bdd.ite(of(word.atLeast(key, number)), value(number), below), value(0));
+    numbers.reduce(
+      (below, number) => bdd.ite(of(label.atLeast(key, number)), value(number), below),
+      value(0),
+    );
   const byScale = (scale: NvidiaView["scale"]): Node => {
     const byCompat = (compat: boolean): Node =>
       along(keys.driverNumber, steps.driver, (driver) =>
         along(keys.cudaNumber, steps.cuda, (cuda) => leaf({ scale, compat, driver, cuda })),
       );
-    return bdd.ite(of(word.exists(keys.forwardCompat)), byCompat(true), byCompat(false));
+    return bdd.ite(of(label.exists(keys.forwardCompat)), byCompat(true), byCompat(false));
   };
   return scales.reduce(
-    (others, scale) => bdd.ite(of(word.is(keys.driverScale, scale)), byScale(scale), others),
+    (others, scale) => bdd.ite(of(label.is(keys.driverScale, scale)), byScale(scale), others),
     byScale("linux"),
   );
 }

@@ -12,18 +12,18 @@ import type { ResolveOptions } from "../../resolve/resolve.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { type Bdd, createBdd } from "./bdd/bdd.ts";
 import { always, type Cube, type Node, never } from "./bdd/node.ts";
-import { computeWords } from "./gpu-conditions.ts";
+import { computeConditions } from "./gpu-conditions.ts";
 import { type Contender, createOrder } from "./order-conditions.ts";
-import { fitModes, wordsOf } from "./requirement-conditions.ts";
-import { consistency, createWords, type Word, type Words, word } from "./words.ts";
+import { fitModes, conditionsOf } from "./requirement-conditions.ts";
+import { consistency, createConditions, type Condition, type Conditions, label } from "./conditions.ts";
 
 /** All of these hold. */
-export type Term = readonly { readonly word: Word; readonly holds: boolean }[];
+export type Term = readonly { readonly condition: Condition; readonly holds: boolean }[];
 
 /** What a term says of each label. */
 export function byKey(term: Term): ReadonlyMap<string, Term> {
   const groups = new Map<string, Term>();
-  for (const each of term) groups.set(each.word.key, [...(groups.get(each.word.key) ?? []), each]);
+  for (const each of term) groups.set(each.condition.key, [...(groups.get(each.condition.key) ?? []), each]);
   return groups;
 }
 
@@ -65,15 +65,15 @@ export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit 
     });
   }
   const bdd = createBdd();
-  const words = createWords(
+  const conditions = createConditions(
     bdd,
-    images.flatMap(([, image]) => wordsOf(image)),
+    images.flatMap(([, image]) => conditionsOf(image)),
   );
-  const before = createOrder(words, orderBy(options.prefer ?? lock.prefer));
+  const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
   const contenders = images.flatMap(([cell, image]) =>
-    fitModes(image, words, wantsCpu(options)).map((mode): Contender => ({ cell, image, mode })),
+    fitModes(image, conditions, wantsCpu(options)).map((mode): Contender => ({ cell, image, mode })),
   );
-  const possible = bdd.and(consistency(words), gpuFacts(words, images), marchFacts(words));
+  const possible = bdd.and(consistency(conditions), gpuFacts(conditions, images), marchFacts(conditions));
   const members: FleetMember[] = [];
   const shadowed: string[] = [];
   for (const [cell, image] of images) {
@@ -88,7 +88,7 @@ export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit 
       }
       return bdd.or(any, alone);
     }, never);
-    const terms = termsOf(bdd.cover(wins, bdd.or(wins, bdd.not(possible))), words);
+    const terms = termsOf(bdd.cover(wins, bdd.or(wins, bdd.not(possible))), conditions);
     if (wins === never) shadowed.push(cell);
     else {
       members.push({
@@ -97,7 +97,7 @@ export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit 
         terms,
         disjointTerms: (most) => {
           const cubes = bdd.disjoint(wins, possible, most);
-          return cubes === null ? null : termsOf(cubes, words);
+          return cubes === null ? null : termsOf(cubes, conditions);
         },
       });
     }
@@ -114,24 +114,24 @@ function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [stri
 }
 
 /** A node with usable GPUs has one. */
-function gpuFacts({ bdd, of }: Words, images: readonly (readonly [string, LockedImage])[]): Node {
+function gpuFacts({ bdd, of }: Conditions, images: readonly (readonly [string, LockedImage])[]): Node {
   if (images.every(([, { requires }]) => requires.cuda === null)) return always;
-  return bdd.or(bdd.not(of(word.exists(keys.gpuUsable))), ...computeWords().map(of));
+  return bdd.or(bdd.not(of(label.exists(keys.gpuUsable))), ...computeConditions().map(of));
 }
 
 /** Who runs broadwell runs haswell, and has each of its features. A march is a word of its own architecture alone. */
-function marchFacts({ bdd, list, of }: Words): Node {
+function marchFacts({ bdd, list, of }: Conditions): Node {
   const marches = list.flatMap((each) => {
     const march = each.key.startsWith("march.") ? findMarch(each.key.slice("march.".length)) : null;
-    return march === null ? [] : [{ word: each, march, features: new Set(march.features) }];
+    return march === null ? [] : [{ condition: each, march, features: new Set(march.features) }];
   });
   const features = list.filter(({ key }) => key.startsWith("cpu."));
-  const implied = marches.flatMap(({ word: whole, march, features: has }) => [
+  const implied = marches.flatMap(({ condition: whole, march, features: has }) => [
     ...features.filter(({ key }) => has.has(key.slice("cpu.".length))).map((part) => ({ whole, part })),
     ...marches
       .filter((other) => other.march !== march && other.march.architecture === march.architecture)
       .filter((other) => other.march.features.every((feature) => has.has(feature)))
-      .map(({ word: part }) => ({ whole, part })),
+      .map(({ condition: part }) => ({ whole, part })),
   ]);
   return implied.reduce<Node>(
     (facts, { whole, part }) => bdd.and(facts, bdd.or(bdd.not(of(whole)), of(part))),
@@ -139,11 +139,11 @@ function marchFacts({ bdd, list, of }: Words): Node {
   );
 }
 
-function termsOf(cubes: ReturnType<Bdd["cover"]>, { list }: Words): readonly Term[] {
+function termsOf(cubes: ReturnType<Bdd["cover"]>, { list }: Conditions): readonly Term[] {
   return cubes.map((cube: Cube) =>
     cube.flatMap(({ variable, holds }) => {
       const found = list[variable];
-      return found === undefined ? [] : [{ word: found, holds }];
+      return found === undefined ? [] : [{ condition: found, holds }];
     }),
   );
 }

@@ -7,10 +7,10 @@ import { parseRequire } from "../../resolve/nvidia-require.ts";
 import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
 import { isEnforced } from "../../resolve/rules/nvidia-require.ts";
 import type { CodeFit } from "../../resolve/verdict.ts";
-import { keys, knownBrands, knownComputes, unknownWord } from "../labels/vocabulary.ts";
+import { keys, knownBrands, knownComputes, unknownValue } from "../labels/vocabulary.ts";
 import { always, type Node, never } from "./bdd/node.ts";
 import { requireHolds } from "./driver-conditions.ts";
-import { type Word, type Words, word } from "./words.ts";
+import { type Condition, type Conditions, label } from "./conditions.ts";
 
 export const allComputes: readonly string[] = knownComputes.flat();
 
@@ -33,25 +33,25 @@ export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByComput
   );
 }
 
-export function computeWords(): readonly Word[] {
-  return [...allComputes, unknownWord].map((compute) => word.exists(keys.compute(compute)));
+export function computeConditions(): readonly Condition[] {
+  return [...allComputes, unknownValue].map((compute) => label.exists(keys.compute(compute)));
 }
 
 /** No GPU that the image has no code for. */
-export function everyGpuRuns(code: CodeByCompute, { bdd, of }: Words): Node {
-  return [...allComputes, unknownWord]
+export function everyGpuRuns(code: CodeByCompute, { bdd, of }: Conditions): Node {
+  return [...allComputes, unknownValue]
     .filter((compute) => !code.has(compute))
-    .reduce((all, compute) => bdd.and(all, bdd.not(of(word.exists(keys.compute(compute))))), always);
+    .reduce((all, compute) => bdd.and(all, bdd.not(of(label.exists(keys.compute(compute))))), always);
 }
 
-/** The words that {@link requireCondition} may use. */
-export function requireWords(cuda: CudaRequirement): readonly Word[] {
+/** The conditions that {@link requireCondition} may use. */
+export function requireConditions(cuda: CudaRequirement): readonly Condition[] {
   if (cuda.require === undefined || isNeverEnforced(cuda)) return [];
   const computes = [...codeByCompute(cuda, true).keys()];
   return [
-    ...runtimes.map((name) => word.is(keys.runtime, name)),
-    ...brandWords.map(([name]) => word.exists(keys.brand(name))),
-    ...computes.flatMap((compute) => brandWords.map(([name]) => word.exists(keys.kind(compute, name)))),
+    ...runtimes.map((name) => label.is(keys.runtime, name)),
+    ...brandValues.map(([name]) => label.exists(keys.brand(name))),
+    ...computes.flatMap((compute) => brandValues.map(([name]) => label.exists(keys.kind(compute, name)))),
   ];
 }
 
@@ -59,18 +59,18 @@ export function requireWords(cuda: CudaRequirement): readonly Word[] {
  * The expression holds for every GPU, or the node's runtime does not check it: the rule of resolve says who does. GPUs that
  * the image has no code for are out of the question already.
  */
-export function requireCondition(cuda: CudaRequirement, words: Words): Node {
-  const { bdd, of } = words;
+export function requireCondition(cuda: CudaRequirement, conditions: Conditions): Node {
+  const { bdd, of } = conditions;
   if (cuda.require === undefined || isNeverEnforced(cuda)) return always;
   const computes = [...codeByCompute(cuda, true).keys()];
-  const named = bdd.or(...runtimes.map((name) => of(word.is(keys.runtime, name))));
+  const named = bdd.or(...runtimes.map((name) => of(label.is(keys.runtime, name))));
   const unchecked = bdd.or(
     ...runtimes
       .filter((runtime) => !isEnforced(cuda, { runtime }))
-      .map((name) => of(word.is(keys.runtime, name))),
+      .map((name) => of(label.is(keys.runtime, name))),
     isEnforced(cuda, { runtime: null }) ? never : bdd.not(named),
   );
-  return bdd.or(unchecked, holdsForAll(cuda, computes, words));
+  return bdd.or(unchecked, holdsForAll(cuda, computes, conditions));
 }
 
 function isNeverEnforced(cuda: CudaRequirement): boolean {
@@ -82,23 +82,23 @@ const runtimes = Object.keys({ cdi: true, legacy: true, none: true } satisfies R
   true
 >) as readonly NonNullable<HostView["runtime"]>[];
 
-/** Word and brand; a brand that is not known is null to an expression. */
-const brandWords = knownBrands.map((name) => [name, name === unknownWord ? null : name] as const);
+/** Condition and brand; a brand that is not known is null to an expression. */
+const brandValues = knownBrands.map((name) => [name, name === unknownValue ? null : name] as const);
 
-function holdsForAll(cuda: CudaRequirement, computes: readonly string[], words: Words): Node {
-  const { bdd, of } = words;
+function holdsForAll(cuda: CudaRequirement, computes: readonly string[], conditions: Conditions): Node {
+  const { bdd, of } = conditions;
   const properties = new Set(
     (parseRequire(cuda.require ?? "")?.alternatives.flat() ?? []).map(({ property }) => property),
   );
   const archs = properties.has("arch") ? computes : [null];
-  const brands = properties.has("brand") ? brandWords : ([[unknownWord, null]] as const);
+  const brands = properties.has("brand") ? brandValues : ([[unknownValue, null]] as const);
   const table = archs.map((arch) =>
     brands.map(([, brand]) => {
       const compute = arch === null ? null : parseComputeCapability(arch);
-      return requireHolds(cuda, { compute, brand }, words);
+      return requireHolds(cuda, { compute, brand }, conditions);
     }),
   );
-  const unless = (key: string, holds: Node) => bdd.or(bdd.not(of(word.exists(key))), holds);
+  const unless = (key: string, holds: Node) => bdd.or(bdd.not(of(label.exists(key))), holds);
   // Mostly the expression is a condition on the one and a condition on the other. Then neither has to know of the other.
   const byArch = table.map((row) => bdd.or(...row));
   const byBrand = brands.map((_, column) => bdd.or(...table.map((row) => row[column] ?? never)));

@@ -6,7 +6,7 @@
 import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
 import type { Term } from "./fleet.ts";
-import type { Word } from "./words.ts";
+import type { Condition } from "./conditions.ts";
 
 export interface NomadConstraint {
   readonly [key: string]: string;
@@ -19,19 +19,22 @@ export interface NomadConstraint {
 export function nodeConstraints(term: Term): readonly NomadConstraint[] {
   return [
     ...describedNode,
-    ...term.map(({ word, holds }) => ({ LTarget: metaOf(word.key), ...condition(word, holds) })),
+    ...term.map(({ condition, holds }) => ({
+      LTarget: metaOf(condition.key),
+      ...operandOf(condition, holds),
+    })),
   ];
 }
 
-function condition(word: Word, holds: boolean): Pick<NomadConstraint, "Operand" | "RTarget"> {
-  switch (word.kind) {
+function operandOf(condition: Condition, holds: boolean): Pick<NomadConstraint, "Operand" | "RTarget"> {
+  switch (condition.kind) {
     case "exists":
       return { Operand: holds ? "is_set" : "is_not_set", RTarget: "" };
     case "is":
       // `!=` holds where the key is absent too, as NotIn does.
-      return { Operand: holds ? "=" : "!=", RTarget: word.value };
+      return { Operand: holds ? "=" : "!=", RTarget: condition.value };
     case "atLeast":
-      return { Operand: holds ? ">=" : "<", RTarget: String(word.number) };
+      return { Operand: holds ? ">=" : "<", RTarget: String(condition.number) };
   }
 }
 

@@ -10,7 +10,7 @@ import { keys } from "../labels/vocabulary.ts";
 import { always, type Node, never } from "./bdd/node.ts";
 import type { CodeByCompute } from "./gpu-conditions.ts";
 import type { FitMode } from "./requirement-conditions.ts";
-import { type Words, word } from "./words.ts";
+import { type Conditions, label } from "./conditions.ts";
 
 /** One way in which one image fits. */
 export interface Contender {
@@ -26,8 +26,8 @@ interface KeyedNodes {
 }
 
 /** Compares under the condition that both fit. */
-export function createOrder(words: Words, order: readonly OrderStep[]) {
-  const { bdd } = words;
+export function createOrder(conditions: Conditions, order: readonly OrderStep[]) {
+  const { bdd } = conditions;
   const steps = order.map((step) => {
     const known = new Map<string, readonly KeyedNodes[]>();
     const compared = new Map<string, Node>();
@@ -93,7 +93,7 @@ export function createOrder(words: Words, order: readonly OrderStep[]) {
 
   function anyPresent(code: CodeByCompute, matches: (code: CodeFit) => boolean): Node {
     const computes = [...code].filter(([, each]) => matches(each)).map(([compute]) => compute);
-    return bdd.or(...computes.map((compute) => words.of(word.exists(keys.compute(compute)))));
+    return bdd.or(...computes.map((compute) => conditions.of(label.exists(keys.compute(compute)))));
   }
 }
 

@@ -9,19 +9,19 @@ import { driverSteps } from "../../resolve/rules/driver.ts";
 import { requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { CpuShare, Fit, Tier } from "../../resolve/verdict.ts";
 import { isExact, versionNumber } from "../labels/version-number.ts";
-import { featureWords, keys, platformWord } from "../labels/vocabulary.ts";
+import { labelledFeatures, keys, platformValue } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
 import { always, type Node, never } from "./bdd/node.ts";
-import { driverModes, stepsOf, stepWords } from "./driver-conditions.ts";
+import { driverModes, stepsOf, stepConditions } from "./driver-conditions.ts";
 import {
   type CodeByCompute,
   codeByCompute,
-  computeWords,
+  computeConditions,
   everyGpuRuns,
   requireCondition,
-  requireWords,
+  requireConditions,
 } from "./gpu-conditions.ts";
-import { type Word, type Words, word } from "./words.ts";
+import { type Condition, type Conditions, label } from "./conditions.ts";
 
 /** One way in which an image fits: where, in which tier, with which code. */
 export interface FitMode {
@@ -35,55 +35,55 @@ export interface FitMode {
 
 export type FleetImage = Pick<LockedImage, "platform" | "requires" | "measured">;
 
-/** Every word that {@link fitModes} uses for the image. */
-export function wordsOf(image: FleetImage): readonly Word[] {
+/** Every condition that {@link fitModes} uses for the image. */
+export function conditionsOf(image: FleetImage): readonly Condition[] {
   const {
     platform,
     requires: { cpu, cuda, kernel },
   } = image;
   return [
-    word.is(keys.platform, platformWord(normalizePlatform(platform))),
-    word.exists(keys.broken),
+    label.is(keys.platform, platformValue(normalizePlatform(platform))),
+    label.exists(keys.broken),
     ...featuresBuiltFor(image).flatMap(({ features }) =>
-      cpuWords(normalizePlatform(platform), { march: cpu.march, features }),
+      cpuConditions(normalizePlatform(platform), { march: cpu.march, features }),
     ),
-    ...kernelWords(kernel),
+    ...kernelConditions(kernel),
     ...(cuda === null
       ? []
       : [
-          word.exists(keys.gpuUsable),
-          ...computeWords(),
-          ...stepWords(stepsOf(driverSteps(cuda))),
-          ...(cuda.require === undefined ? [] : stepWords(stepsOf(requireSteps(cuda)))),
-          ...requireWords(cuda),
+          label.exists(keys.gpuUsable),
+          ...computeConditions(),
+          ...stepConditions(stepsOf(driverSteps(cuda))),
+          ...(cuda.require === undefined ? [] : stepConditions(stepsOf(requireSteps(cuda)))),
+          ...requireConditions(cuda),
         ]),
   ];
 }
 
 /** `cpuWanted`: the user asks for an image without GPU code, also where the GPUs are broken. */
-export function fitModes(image: FleetImage, words: Words, cpuWanted: boolean): readonly FitMode[] {
-  const { bdd, of } = words;
+export function fitModes(image: FleetImage, conditions: Conditions, cpuWanted: boolean): readonly FitMode[] {
+  const { bdd, of } = conditions;
   const { cuda, cpu, kernel } = image.requires;
   const platform = normalizePlatform(image.platform);
-  const broken = of(word.exists(keys.broken));
+  const broken = of(label.exists(keys.broken));
   const base = bdd.and(
-    of(word.is(keys.platform, platformWord(platform))),
+    of(label.is(keys.platform, platformValue(platform))),
     cuda === null && cpuWanted ? always : bdd.not(broken),
-    kernelCondition(kernel, words),
+    kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {
-    const own = bdd.and(base, ...cpuWords(platform, { march: cpu.march, features }).map(of));
+    const own = bdd.and(base, ...cpuConditions(platform, { march: cpu.march, features }).map(of));
     if (cuda === null) return [{ when: own, tier: "native", code: new Map(), builtFor }];
-    const usable = bdd.and(own, of(word.exists(keys.gpuUsable)), requireCondition(cuda, words));
-    return driverModes(cuda, words).map(({ tier, ptx, when }) => {
+    const usable = bdd.and(own, of(label.exists(keys.gpuUsable)), requireCondition(cuda, conditions));
+    return driverModes(cuda, conditions).map(({ tier, ptx, when }) => {
       const code = codeByCompute(cuda, ptx);
-      return { tier, code, builtFor, when: bdd.and(usable, when, everyGpuRuns(code, words)) };
+      return { tier, code, builtFor, when: bdd.and(usable, when, everyGpuRuns(code, conditions)) };
     });
   });
 }
 
 /** A march where one needs exactly these features; else the largest that needs no others, and the rest one by one. */
-function cpuWords(platform: string, { march: own, features }: CpuRequirement): readonly Word[] {
+function cpuConditions(platform: string, { march: own, features }: CpuRequirement): readonly Condition[] {
   const wanted = new Set(features);
   let best: { readonly name: string; readonly features: readonly string[] } | null = null;
   // Marches of equal features are one: the image's own name comes first.
@@ -97,7 +97,7 @@ function cpuWords(platform: string, { march: own, features }: CpuRequirement): r
   const covered = new Set(best?.features ?? []);
   const rest = [...wanted].filter((feature) => !covered.has(feature));
   for (const feature of rest) {
-    if (featureWords().has(feature)) continue;
+    if (labelledFeatures().has(feature)) continue;
     throw unsupported(
       "a fleet",
       `ask a node for the CPU feature ${feature}: no march needs it, so nodes do not advertise it`,
@@ -105,12 +105,12 @@ function cpuWords(platform: string, { march: own, features }: CpuRequirement): r
     );
   }
   return [
-    ...(best === null ? [] : [word.exists(keys.march(best.name))]),
-    ...rest.map((feature) => word.exists(keys.feature(feature))),
+    ...(best === null ? [] : [label.exists(keys.march(best.name))]),
+    ...rest.map((feature) => label.exists(keys.feature(feature))),
   ];
 }
 
-function kernelWords(minimum: string | undefined): readonly Word[] {
+function kernelConditions(minimum: string | undefined): readonly Condition[] {
   const parts = minimum === undefined ? null : parseVersion(minimum);
   if (parts === null) return [];
   if (!isExact(parts))
@@ -119,11 +119,11 @@ function kernelWords(minimum: string | undefined): readonly Word[] {
       `compare the kernel ${minimum}: its numbers are too large`,
       "leave that image out with --pin",
     );
-  return [word.atLeast(keys.kernelNumber, Math.max(1, versionNumber(parts)))];
+  return [label.atLeast(keys.kernelNumber, Math.max(1, versionNumber(parts)))];
 }
 
-function kernelCondition(minimum: string | undefined, { bdd, of }: Words): Node {
+function kernelCondition(minimum: string | undefined, { bdd, of }: Conditions): Node {
   if (minimum === undefined) return always;
-  const [needed] = kernelWords(minimum);
+  const [needed] = kernelConditions(minimum);
   return needed === undefined ? never : bdd.and(of(needed));
 }

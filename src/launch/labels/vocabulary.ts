@@ -38,7 +38,7 @@ export const knownBrands = [
   "unknown",
 ] as const;
 
-export const unknownWord = "unknown";
+export const unknownValue = "unknown";
 
 /** The keys, without the prefix that each system writes before them. */
 export const keys = {
@@ -69,7 +69,7 @@ export const keys = {
   brand: (brand: string) => `gpu.brand.${brand}`,
   kind: (compute: string, brand: string) => `gpu.kind.${compute}-${brand}`,
   mig: (profile: string) => `gpu.mig.${profile}`,
-  image: (lockName: string) => `image.${imageWord(lockName)}`,
+  image: (lockName: string) => `image.${imagePart(lockName)}`,
 } as const;
 
 export type NodeLabels = Readonly<Record<string, string>>;
@@ -85,7 +85,7 @@ export function nodeLabels(host: HostFacts): NodeLabels {
   const view = viewHost(host);
   const labels: Record<string, string> = {
     [keys.vocabulary]: vocabularyOf(view),
-    [keys.platform]: platformWord(view.platform),
+    [keys.platform]: platformValue(view.platform),
     ...(view.broken.length > 0 ? { [keys.broken]: "true" } : {}),
     ...cpuLabels(view),
     ...(view.kernel === null ? {} : { [keys.kernel]: view.kernel.text }),
@@ -116,15 +116,15 @@ export function labelValue(text: string): string {
 }
 
 /** The end of a label's name, which has 63 characters in all and a letter or digit as its last; too long ones get a hash. */
-function imageWord(lockName: string): string {
-  const word = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
-  if (word.length <= 57) return word === "" ? unknownWord : word;
+function imagePart(lockName: string): string {
+  const part = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
+  if (part.length <= 57) return part === "" ? unknownValue : part;
   const hash = createHash("sha256").update(lockName).digest("hex").slice(0, 10);
-  return `${word.slice(0, 46)}.${hash}`;
+  return `${part.slice(0, 46)}.${hash}`;
 }
 
 /** For people: two products may share a word, as nothing is decided by it. */
-function plainWord(text: string): string {
+function plainValue(text: string): string {
   return text
     .replace(/[^A-Za-z0-9_.-]+/g, "-")
     .slice(0, 63)
@@ -132,12 +132,12 @@ function plainWord(text: string): string {
 }
 
 /** The end of a label's name, which has 63 characters in all. */
-function profileWord(profile: string): string {
-  const word = plainWord(profile.slice(0, 50));
-  return word === "" ? unknownWord : word;
+function profilePart(profile: string): string {
+  const part = plainValue(profile.slice(0, 50));
+  return part === "" ? unknownValue : part;
 }
 
-export function platformWord(platform: string): string {
+export function platformValue(platform: string): string {
   return platform.replaceAll("/", "-");
 }
 
@@ -157,17 +157,19 @@ function cpuLabels({ platform, features, cpu }: HostView): NodeLabels {
     ...level,
     ...Object.fromEntries(marches.map((name) => [keys.march(name), "true"])),
     ...Object.fromEntries(
-      [...features].filter((name) => featureWords().has(name)).map((name) => [keys.feature(name), "true"]),
+      [...features]
+        .filter((name) => labelledFeatures().has(name))
+        .map((name) => [keys.feature(name), "true"]),
     ),
   };
 }
 
-let words: ReadonlySet<string> | undefined;
+let labelled: ReadonlySet<string> | undefined;
 
 /** Features that some march needs: the only ones that an image can need. The other hundred names of /proc/cpuinfo are noise. */
-export function featureWords(): ReadonlySet<string> {
-  words ??= new Set(marchNames().flatMap((name) => findMarch(name)?.features ?? []));
-  return words;
+export function labelledFeatures(): ReadonlySet<string> {
+  labelled ??= new Set(marchNames().flatMap((name) => findMarch(name)?.features ?? []));
+  return labelled;
 }
 
 function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
@@ -181,8 +183,8 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
   };
   if (nvidia === null) return numbers;
   const kinds = nvidia.gpus.map((gpu) => ({
-    compute: gpu.compute === null ? unknownWord : `${gpu.compute.major}.${gpu.compute.minor}`,
-    brand: gpu.brand ?? unknownWord,
+    compute: gpu.compute === null ? unknownValue : `${gpu.compute.major}.${gpu.compute.minor}`,
+    brand: gpu.brand ?? unknownValue,
   }));
   const classes = new Set(nvidia.gpus.map((gpu) => gpu.class));
   const compat = [...classes].every((name) => compatAllowsClass(name) === true);
@@ -190,7 +192,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     (name) => name !== null,
   );
   const profiles = (host.nvidia?.gpus ?? []).flatMap(({ mig }) => mig.map(({ profile }) => profile));
-  const product = products.length > 1 ? "mixed" : plainWord(products[0] ?? "");
+  const product = products.length > 1 ? "mixed" : plainValue(products[0] ?? "");
   return {
     ...numbers,
     ...(driver === null ? {} : { [keys.driver]: driver.text }),
@@ -202,7 +204,7 @@ function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
     ...counted(kinds.map(({ compute }) => keys.compute(compute))),
     ...counted(kinds.map(({ brand }) => keys.brand(brand))),
     ...counted(kinds.map(({ compute, brand }) => keys.kind(compute, brand))),
-    ...counted(profiles.map((profile) => keys.mig(profileWord(profile)))),
+    ...counted(profiles.map((profile) => keys.mig(profilePart(profile)))),
   };
 }
 

@@ -44,8 +44,8 @@ export interface PulledImage {
  */
 export async function pullImage(request: PullRequest, options: PullOptions): Promise<PulledImage> {
   const { reference, name, runtime, namespace = "k8s.io" } = request;
-  const words = { image: byDigest(reference), name, options: request.options ?? [], namespace };
-  const { find, pull, tag, pin } = runtimes[runtime](words);
+  const target = { image: byDigest(reference), name, options: request.options ?? [], namespace };
+  const { find, pull, tag, pin } = runtimes[runtime](target);
   const found = await runCommand(find, options);
   const present = found.status === 0 && found.stdout.trim() !== "";
   if (!present) await succeed(pull, options);

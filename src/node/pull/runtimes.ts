@@ -3,7 +3,7 @@
 import type { ImageReference } from "../../oci/reference.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 
-export interface PullWords {
+export interface PullTarget {
   /** `repository@sha256:…` */
   readonly image: string;
   /** The plain name that the image is to have here. */
@@ -25,7 +25,7 @@ export interface RuntimeCommands {
   readonly pin: Argv | null;
 }
 
-function docker(program: string, { image, name, options }: PullWords): RuntimeCommands {
+function docker(program: string, { image, name, options }: PullTarget): RuntimeCommands {
   return {
     find: [program, "image", "inspect", "--format", "{{.Id}}", image],
     pull: [program, "pull", ...options, image],
@@ -35,8 +35,8 @@ function docker(program: string, { image, name, options }: PullWords): RuntimeCo
 }
 
 export const runtimes = {
-  docker: (words) => docker("docker", words),
-  podman: (words) => docker("podman", words),
+  docker: (target) => docker("docker", target),
+  podman: (target) => docker("podman", target),
   containerd: ({ image, name, options, namespace }) => {
     const images = ["ctr", "--namespace", namespace, "images"] as const;
     const plain = formatImageReference(name);
@@ -49,6 +49,6 @@ export const runtimes = {
       pin: [...images, "label", plain, "io.cri-containerd.pinned=pinned"],
     };
   },
-} as const satisfies Record<string, (words: PullWords) => RuntimeCommands>;
+} as const satisfies Record<string, (target: PullTarget) => RuntimeCommands>;
 
 export type RuntimeName = keyof typeof runtimes;

@@ -1,6 +1,6 @@
 import type { automation } from "@pulumi/pulumi";
 import { describe, expect, it } from "vitest";
-import { lastWords, readState } from "../../../src/build/engines/pulumi/workspace.ts";
+import { errorLines, readState } from "../../../src/build/engines/pulumi/workspace.ts";
 
 const image = {
   urn: "urn:pulumi:dev::p::imgmatch:index:ImageFleet$docker:index/image:Image::fleet-a",
@@ -46,7 +46,7 @@ it("a stack with resources of another program is refused before anything changes
 describe("What pulumi says went wrong", () => {
   const command = "Command failed with exit code 1: pulumi up --stack dev";
   const told = (stdout: string, stderr: string) =>
-    lastWords(
+    errorLines(
       new Error(
         `code: -2\n stdout: ${stdout}\n stderr: ${command}\n${stderr}\n err?: Error: ${command}\n${stderr}\n`,
       ),
@@ -68,6 +68,6 @@ describe("What pulumi says went wrong", () => {
   });
 
   it("is the end of everything else", () => {
-    expect(lastWords("one\n\ntwo\nthree", 2)).toEqual(["two", "three"]);
+    expect(errorLines("one\n\ntwo\nthree", 2)).toEqual(["two", "three"]);
   });
 });

@@ -24,9 +24,9 @@ export async function inspectBuilder(env: Environment, builder: readonly string[
     ["buildx", "inspect", "--bootstrap", ...name],
     { env },
   );
-  const words = lastLines.join("\n").trim();
-  const [first, ...rest] = words.split("\n");
-  if (/is not a docker command|unknown (command|flag): docker buildx|unknown flag: --bootstrap/.test(words)) {
+  const said = lastLines.join("\n").trim();
+  const [first, ...rest] = said.split("\n");
+  if (/is not a docker command|unknown (command|flag): docker buildx|unknown flag: --bootstrap/.test(said)) {
     throw new ImgmatchError({
       code: "ENGINE_NOT_FOUND",
       message: "docker has no buildx here",
@@ -37,7 +37,7 @@ export async function inspectBuilder(env: Environment, builder: readonly string[
   if (status !== 0 || (facts.state !== null && facts.state !== "running")) {
     throw new ImgmatchError({
       code: "ENGINE_UNREACHABLE",
-      message: `the buildx builder${name.length > 0 ? ` ${name[0]}` : ""} does not run: ${words === "" ? facts.state : first}`,
+      message: `the buildx builder${name.length > 0 ? ` ${name[0]}` : ""} does not run: ${said === "" ? facts.state : first}`,
       details: rest.map((line) => `    ${line}`),
       fix: "docker buildx ls lists the builders; docker buildx create makes one",
     });

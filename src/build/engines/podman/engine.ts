@@ -55,7 +55,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
           ["push", image.id.slice("sha256:".length), to],
           { env: usable, signal, onLine: onLog },
         );
-        if (status !== 0) throw engineFailed(`${program}: ${lastWords(lastLines)}`);
+        if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
       }),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
@@ -67,7 +67,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
           ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
           { env: usable, signal, onLine: onLog },
         );
-        if (status !== 0) throw pushFailure(name, lastWords(lastLines), advice);
+        if (status !== 0) throw pushFailure(name, lastLine(lastLines), advice);
         const digest = (await readFile(file, "utf8")).trim();
         if (isDigest(digest)) return digest;
         throw engineFailed(`${program} pushed ${name} without naming a digest`);
@@ -86,7 +86,7 @@ async function layers(
   const buildah = program === "buildah";
   const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
   const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });
-  if (status !== 0) throw engineFailed(`${program}: ${lastWords(lastLines)}`);
+  if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
   const json = JSON.parse(stdout);
   const config = buildah ? (json as BuildahImage).OCIv1 : configOfPodman(json as readonly PodmanImage[]);
   // An answer that is read wrongly must not make two images without layers of it, which are equal.
@@ -167,7 +167,7 @@ async function build(
     if (status !== 0) {
       const failure = {
         step: steps.at(-1) ?? null,
-        message: lastWords(lastLines),
+        message: lastLine(lastLines),
         lastLines: lastLines.slice(-13, -1),
       };
       throw buildFailure(request.cell, failure, advice);
@@ -189,7 +189,7 @@ async function withReadableConfig(env: Environment): Promise<Environment> {
   );
 }
 
-function lastWords(lines: readonly string[]): string {
+function lastLine(lines: readonly string[]): string {
   return (lines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(/^Error: /, "");
 }
 

@@ -26,7 +26,7 @@ import { type ImageEvent, readEvent } from "./events.ts";
 import { findPublished, type PreparedFleet } from "./prepare.ts";
 import { createRecorder } from "./results.ts";
 import { shardCells } from "./shards.ts";
-import { lastWords, openWorkspace, readState, withStackLock } from "./workspace.ts";
+import { errorLines, openWorkspace, readState, withStackLock } from "./workspace.ts";
 
 export interface RunOptions {
   readonly env: Environment;
@@ -261,7 +261,7 @@ async function told<T>(name: string, run: () => Promise<T>): Promise<T> {
       {
         code: "ENGINE_FAILED",
         message: `pulumi failed on the stack ${name}:`,
-        details: lastWords(error).map((line) => `    ${line}`),
+        details: errorLines(error).map((line) => `    ${line}`),
         ...(/passphrase must be set|incorrect passphrase/.test(error.message)
           ? { fix: "set PULUMI_CONFIG_PASSPHRASE to the passphrase of your project's stacks" }
           : {}),

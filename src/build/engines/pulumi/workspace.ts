@@ -176,7 +176,7 @@ function isGone({ host, pid }: LockHolder): boolean {
  * What `pulumi` says went wrong: its errors, else the end of all that it said, without the empty lines. The message of a
  * CommandError has the two streams, and then the second one once more (automation/errors.ts and cmd.ts of `@pulumi/pulumi`).
  */
-export function lastWords(error: unknown, count = 12): readonly string[] {
+export function errorLines(error: unknown, count = 12): readonly string[] {
   const text = error instanceof Error ? error.message : String(error);
   const [, stdout = "", stderr = text] =
     /stdout: ([\s\S]*?)\n\s*stderr: ([\s\S]*?)\n\s*err\?: /.exec(text) ?? [];

@@ -4,44 +4,44 @@ import { keys } from "../labels/vocabulary.ts";
 import type { Bdd } from "./bdd/bdd.ts";
 import { always, type Node } from "./bdd/node.ts";
 
-export type Word =
+export type Condition =
   | { readonly kind: "exists"; readonly key: string }
   | { readonly kind: "is"; readonly key: string; readonly value: string }
   /** Every node has these numbers, so "less" is true where this is not. */
   | { readonly kind: "atLeast"; readonly key: string; readonly number: number };
 
-export interface Words {
+export interface Conditions {
   readonly bdd: Bdd;
   /** By the numbers of their variables. */
-  readonly list: readonly Word[];
-  /** Throws for a word that was not among those given. */
-  readonly of: (word: Word) => Node;
+  readonly list: readonly Condition[];
+  /** Throws for one that was not among those given. */
+  readonly of: (condition: Condition) => Node;
 }
 
-export const word = {
-  exists: (key: string): Word => ({ kind: "exists", key }),
-  is: (key: string, value: string): Word => ({ kind: "is", key, value }),
-  atLeast: (key: string, number: number): Word => ({ kind: "atLeast", key, number }),
+export const label = {
+  exists: (key: string): Condition => ({ kind: "exists", key }),
+  is: (key: string, value: string): Condition => ({ kind: "is", key, value }),
+  atLeast: (key: string, number: number): Condition => ({ kind: "atLeast", key, number }),
 } as const;
 
-/** Gives each word a variable; words of one key stand side by side, which keeps the diagrams small. */
-export function createWords(bdd: Bdd, words: readonly Word[]): Words {
-  const byName = new Map(words.map((each) => [nameOf(each), each]));
-  const list = [...byName.values()].sort(compareWords);
+/** Gives each a variable; those of one key stand side by side, which keeps the diagrams small. */
+export function createConditions(bdd: Bdd, all: readonly Condition[]): Conditions {
+  const byName = new Map(all.map((each) => [nameOf(each), each]));
+  const list = [...byName.values()].sort(compareConditions);
   const numbers = new Map(list.map((each, index) => [nameOf(each), index]));
   return {
     bdd,
     list,
     of: (wanted) => {
       const number = numbers.get(nameOf(wanted));
-      if (number === undefined) throw new RangeError(`no such word: ${nameOf(wanted)}`);
+      if (number === undefined) throw new RangeError(`no such condition: ${nameOf(wanted)}`);
       return bdd.variable(number);
     },
   };
 }
 
 /** What no node contradicts: a number at least 5 is at least 3, one key has one value. */
-export function consistency({ bdd, list, of }: Words): Node {
+export function consistency({ bdd, list, of }: Conditions): Node {
   const parts: Node[] = [];
   for (const [index, current] of list.entries()) {
     const next = list[index + 1];
@@ -67,11 +67,11 @@ const lastKeys: readonly string[] = [
 ];
 
 /** Platform and CPU, then the driver, then the GPUs. */
-function compareWords(a: Word, b: Word): number {
+function compareConditions(a: Condition, b: Condition): number {
   return groupOf(a) - groupOf(b) || compareText(a.key, b.key) || compareValues(a, b);
 }
 
-function groupOf({ key }: Word): number {
+function groupOf({ key }: Condition): number {
   const first = firstKeys.indexOf(key);
   if (first >= 0) return first;
   const last = lastKeys.indexOf(key);
@@ -80,12 +80,12 @@ function groupOf({ key }: Word): number {
   return key.startsWith("gpu.") ? 40 : 11;
 }
 
-function compareValues(a: Word, b: Word): number {
+function compareValues(a: Condition, b: Condition): number {
   if (a.kind === "atLeast" && b.kind === "atLeast") return a.number - b.number;
   return compareText(nameOf(a), nameOf(b));
 }
 
-function nameOf(each: Word): string {
+function nameOf(each: Condition): string {
   switch (each.kind) {
     case "exists":
       return each.key;
