@@ -1,6 +1,5 @@
 /** The node's own mirror before real container runtimes: one name, two nodes, and each gets its own image. */
 
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,15 +23,12 @@ import { type RunningEngine, startEngine } from "./support/engine.ts";
 import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
 import { type RunningServe, startServe } from "./support/mirror.ts";
 import { imgmatch } from "./support/program.ts";
+import { containerds, programVersion } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 
 const stack = inject("stack");
 const whyNoLevels = process.arch === "x64" ? null : "the levels of x86-64 need an x86-64 machine";
-const containerds = {
-  "of the distribution": process.env.IMGMATCH_CONTAINERD_PROGRAM ?? "containerd",
-  "2.x": process.env.IMGMATCH_CONTAINERD2_PROGRAM ?? "containerd2",
-} as const;
 const marches = ["x86-64", "x86-64-v2", "x86-64-v3"];
 const tag = "1.0.0";
 
@@ -73,10 +69,7 @@ describe("A node's own mirror", needs(stack.available ? null : stack.reason, why
 
   async function publish(of: Project): Promise<void> {
     of.matrix(`base: scratch\naxes:\n  cuda: [none]\n  march: [${marches}]`, { version: tag });
-    for (const command of [["build", "--push"], ["publish"]]) {
-      const ran = await of.run(...command);
-      expect(ran, ran.stderr).toMatchObject({ status: 0 });
-    }
+    await of.publish();
   }
 
   async function serve(host: string, ...more: string[]): Promise<RunningServe> {
@@ -261,11 +254,3 @@ describe("A node's own mirror", needs(stack.available ? null : stack.reason, why
 });
 
 /** `1.6.20`; null where there is no such program. */
-function programVersion(program: string): string | null {
-  try {
-    const text = execFileSync(program, ["--version"], { encoding: "utf8" });
-    return /\bv?(\d+\.\d+\.\d+)/.exec(text)?.[1] ?? text.trim();
-  } catch {
-    return null;
-  }
-}

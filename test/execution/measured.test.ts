@@ -81,6 +81,17 @@ const beyond = ({ features, march }: Measured) => {
   const declared = new Set([...march.required, ...march.optional]);
   return features.filter((feature) => !declared.has(feature));
 };
+
+const title = ({ name, march }: Measured) => `${name} for ${march.name}`;
+
+/** Nothing is found in a program that its march does not declare, and no instruction is unknown. */
+function expectWithin(programs: readonly Measured[]): void {
+  const wrong = programs
+    .map((program) => [title(program), beyond(program)] as const)
+    .filter(([, features]) => features.length > 0);
+  expect(wrong).toEqual([]);
+  expect(programs.filter(({ unknown }) => unknown > 0).map(title)).toEqual([]);
+}
 /** The exit code, or null for a program that an illegal instruction, or what it was taken for, ended. */
 async function exitOn(
   emulator: string,
@@ -206,15 +217,8 @@ describe("x86-64", needs(whyNoX86), () => {
         code: await exitOn("qemu-x86_64", `max,-${flagOf(feature)}`, program.file, args),
       });
   }
-  const title = ({ name, march }: Measured) => `${name} for ${march.name}`;
 
-  it("what is measured is within what is declared", () => {
-    const wrong = programs
-      .map((program) => [title(program), beyond(program)] as const)
-      .filter(([, features]) => features.length > 0);
-    expect(wrong).toEqual([]);
-    expect(programs.filter(({ unknown }) => unknown > 0).map(title)).toEqual([]);
-  });
+  it("what is measured is within what is declared", () => expectWithin(programs));
 
   it("every feature that a program uses is found", () => {
     for (const { march, features, name } of programs.filter((each) => each.name === "uses")) {
@@ -329,15 +333,8 @@ describe("AArch64", needs(whyNoArm), () => {
       ),
     );
   }, 600_000);
-  const title = ({ name, march }: Measured) => `${name} for ${march.name}`;
 
-  it("what is measured is within what is declared", () => {
-    const wrong = programs
-      .map((program) => [title(program), beyond(program)] as const)
-      .filter(([, features]) => features.length > 0);
-    expect(wrong).toEqual([]);
-    expect(programs.filter(({ unknown }) => unknown > 0).map(title)).toEqual([]);
-  });
+  it("what is measured is within what is declared", () => expectWithin(programs));
 
   it("every feature that a program uses is found", () => {
     for (const { march, features } of programs.filter((each) => each.name === "uses"))

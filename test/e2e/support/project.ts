@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { expect } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { imgmatch, type Ran } from "./program.ts";
@@ -23,6 +24,8 @@ export interface Project {
   matrix(rest: string, head?: { readonly version?: string; readonly tag?: string }): void;
   lock(file?: string): Lock;
   run(...args: string[]): Promise<Ran>;
+  /** Builds, pushes and writes the index. */
+  publish(): Promise<void>;
   remove(): void;
 }
 
@@ -36,6 +39,7 @@ export function createProject({ registry, name, env }: ProjectOptions): Project 
   };
   write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
   write("templates/content", "hello\n");
+  const run = (...args: string[]) => imgmatch(args, { cwd: folder, env });
   return {
     folder,
     repository: `${registry}/${name}`,
@@ -47,7 +51,13 @@ export function createProject({ registry, name, env }: ProjectOptions): Project 
         `name: ${name}\nversion: "${version}"\nregistry: ${registry}\ntemplate: templates/app.Dockerfile.hbs\ntag: "${tag}"\n${rest}\n`,
       ),
     lock: (file = lockFile) => parseLock(readFileSync(join(folder, file), "utf8"), file),
-    run: (...args) => imgmatch(args, { cwd: folder, env }),
+    run,
+    publish: async () => {
+      for (const command of [["build", "--push"], ["publish"]]) {
+        const ran = await run(...command);
+        expect(ran, ran.stderr).toMatchObject({ status: 0 });
+      }
+    },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

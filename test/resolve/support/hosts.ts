@@ -1,6 +1,7 @@
 /** Host facts for tests: a healthy machine that each test changes in one place. */
 
 import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
+import { unknownGpu } from "../../../src/host/unknown.ts";
 
 export const avx512 = ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"];
 export const levelV3 = [
@@ -26,16 +27,9 @@ export const orin = gpu({ name: "Orin (nvgpu)", compute: "8.7", class: "tegra", 
 
 export function gpu(change: Partial<GpuFacts> = {}): GpuFacts {
   return {
-    index: 0,
-    uuid: null,
-    name: null,
-    compute: null,
-    pci: null,
-    bus: null,
-    memoryMiB: null,
+    ...unknownGpu(0),
     class: "datacenter",
     integrated: false,
-    mig: [],
     use: { processes: 0, memoryMiB: 0 },
     ...change,
   };
