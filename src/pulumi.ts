@@ -13,12 +13,14 @@
 
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
-import { FleetImages, type RegistryLogin, withoutStack } from "./build/engines/pulumi/component.ts";
+import { FleetImages, type RegistryLogin } from "./build/engines/pulumi/component.ts";
 import { pulumi } from "./build/engines/pulumi/packages.ts";
 import { findPublished, type PreparedFleet, readyCells } from "./build/engines/pulumi/prepare.ts";
-import type { Publisher } from "./build/publisher.ts";
+import { withoutStack } from "./build/engines/pulumi/run-error.ts";
+import type { Examiner } from "./build/examiner.ts";
 import { sourceDateEpoch } from "./build/source-date-epoch.ts";
 import { ImgmatchError, type Problem, throwProblems } from "./errors.ts";
+import { declaredImages } from "./fleet/declared-image.ts";
 import { type Fleet, openFleet, openFleetText } from "./fleet/open-fleet.ts";
 import { planOpenFleet } from "./fleet/plan-open-fleet.ts";
 import type { HostFacts } from "./host/facts.ts";
@@ -28,9 +30,11 @@ import { refuseAdoptedLock } from "./lock/adopted-lock.ts";
 import { lockPath } from "./lock/lock.ts";
 import { readLock, readLockIfPresent } from "./lock/lock-file.ts";
 import { parseImageReference } from "./oci/reference.ts";
+import type { Plan } from "./plan/planned-cell.ts";
 import { parseSelections } from "./plan/select.ts";
 import { registryPublisher } from "./publish/registry-publisher.ts";
 import { createBaseLookup } from "./registry/base-lookup.ts";
+import type { RegistryClient } from "./registry/client.ts";
 import { createRegistryClient } from "./registry/create-client.ts";
 import type { CredentialStore } from "./registry/credential.ts";
 import { dockerCredentials } from "./registry/credentials.ts";
@@ -72,6 +76,10 @@ export interface ImageFleetArgs {
  * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up: one with other
  * inputs is `TAG_CONFLICT` and nothing is built; one with the same inputs that this stack has not pushed is taken as it is,
  * without a resource. After each push the registry's digest is read back.
+ *
+ * Unless the matrix says `measure: false`, every image is then opened, and `lock` says what its files showed. The provider builds and
+ * pushes in one step, so that this is after its tag exists: a lie (`AUDIT_…`) fails the program, which then has neither references nor
+ * a lock, and leaves tag and resource as they are. With `push: false` it is before anybody else sees the image.
  *
  * The program fails with an `ImgmatchError` that names every problem.
  */
@@ -127,7 +135,8 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
   throwProblems(problems);
   const cells = readyCells(plan);
   const { repository } = fleet.matrix;
-  const publisher = push ? await publisherFor(args, repository, plainHttp) : null;
+  const registry = await registryFor(args, repository, plainHttp);
+  const publisher = push && registry !== null ? registryPublisher(registry) : null;
   return {
     plan,
     fleet,
@@ -140,6 +149,7 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
         : await findPublished(cells, repository, publisher).catch((error: unknown) => {
             throw args.registry === undefined ? error : aboutLogin(error);
           }),
+    examiner: registry === null ? null : await examinerFor(plan, fleet, registry),
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
     baseDir,
@@ -171,12 +181,29 @@ function aboutLogin(error: unknown): unknown {
   return new ImgmatchError({ ...first, fix }, { cause: error });
 }
 
+/** null where the matrix wants its images shut. */
+async function examinerFor(plan: Plan, fleet: Fleet, registry: RegistryClient): Promise<Examiner | null> {
+  if (!plan.matrix.measure) return null;
+  const [{ imageExaminer }, { engineArchive }, { cacheFolder, folderCache }] = await Promise.all([
+    import("./inspect/audit/image-examiner.ts"),
+    import("./inspect/image/from-engine.ts"),
+    import("./inspect/image/layer-cache.ts"),
+  ]);
+  const { env } = process;
+  return imageExaminer({
+    declared: declaredImages(plan, fleet),
+    registry,
+    holder: { save: ({ id }, { signal }) => engineArchive(env, id, signal), push: null },
+    cache: folderCache(cacheFolder(env)),
+  });
+}
+
 /** null while the login is not known: in a preview it may come from a resource that is yet to be made. */
-async function publisherFor(
+async function registryFor(
   { registry: login }: ImageFleetArgs,
   repository: string,
   plainHttp: (host: string) => boolean,
-): Promise<Publisher | null> {
+): Promise<RegistryClient | null> {
   const { env } = process;
   let credentials: CredentialStore = dockerCredentials(env);
   if (login !== undefined) {
@@ -188,7 +215,7 @@ async function publisherFor(
       find: async (host) => (host === own ? { kind: "password", ...known } : others.find(host)),
     };
   }
-  return registryPublisher(createRegistryClient({ credentials, proxy: proxyFromEnv(env), plainHttp }));
+  return createRegistryClient({ credentials, proxy: proxyFromEnv(env), plainHttp });
 }
 
 /** The plain value of inputs, secrets included, which is never given to an output; null when it is not known yet. */

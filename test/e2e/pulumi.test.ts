@@ -1,5 +1,6 @@
 /** The Pulumi engine and component on real parts: the pulumi program, the docker plug-in, an engine and a registry. */
 
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +29,20 @@ const reason = stack.available ? (missing ?? whyNoBusybox) : stack.reason;
 const arm = process.arch === "arm64";
 const marches = arm ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 const third = arm ? "neoverse-n1" : "x86-64-v4";
+const whyNoGcc =
+  !arm && spawnSync("gcc", ["--version"]).status === 0
+    ? null
+    : "no gcc for x86-64 (apt-get install gcc libc6-dev)";
 const platform = `linux/${arm ? "arm64" : "amd64"}`;
+
+/** A library for Haswell that never asks the CPU. */
+function compileBeyond(folder: string): void {
+  const source =
+    "void fma3(float *a, const float *b, int n) { for (int i = 0; i < n; i++) a[i] += b[i] * b[i]; }";
+  const to = join(folder, "templates/app/libapp.so");
+  const options = ["-O3", "-march=haswell", "-shared", "-fPIC", "-x", "c", "-", "-o", to];
+  execFileSync("gcc", options, { input: source });
+}
 
 describe("Pulumi", needs(reason), () => {
   const registry = stack.available ? stack.registry : "";
@@ -453,23 +467,31 @@ describe("Pulumi", needs(reason), () => {
         matrix: join(fleet.folder, "matrix.yaml"),
         registry: { username: "ci", password: "correct horse" },
       };
+      process.env.XDG_CACHE_HOME = join(fleet.folder, "cache");
       own = await automation.LocalWorkspace.createOrSelectStack(
         { stackName: "dev", projectName: "platform", program },
-        {
-          // The plug-in runs there, and the component takes the folder of the program for it.
-          workDir: process.cwd(),
-          projectSettings: {
-            name: "platform",
-            runtime: "nodejs",
-            backend: { url: `file://${fleet.folder}/state` },
-          },
-          envVars: { PULUMI_CONFIG_PASSPHRASE: "test" },
-        },
+        settings(),
       );
+    });
+    const settings = (): automation.LocalWorkspaceOptions => ({
+      // The plug-in runs there, and the component takes the folder of the program for it.
+      workDir: process.cwd(),
+      projectSettings: {
+        name: "platform",
+        runtime: "nodejs",
+        backend: { url: `file://${fleet.folder}/state` },
+      },
+      envVars: { PULUMI_CONFIG_PASSPHRASE: "test" },
     });
 
     afterAll(() => {
-      for (const name of ["Pulumi.yaml", "Pulumi.dev.yaml"]) rmSync(name, { force: true });
+      for (const name of [
+        "Pulumi.yaml",
+        "Pulumi.dev.yaml",
+        "Pulumi.liar-false.yaml",
+        "Pulumi.liar-true.yaml",
+      ])
+        rmSync(name, { force: true });
     });
 
     it("makes one image for each cell, and says where each is", async () => {
@@ -498,6 +520,42 @@ describe("Pulumi", needs(reason), () => {
 
     it("changes nothing the second time", async () => {
       expect((await own.up()).summary.resourceChanges).toEqual({ same: 4 });
+    });
+
+    it(
+      "opens its images: the lock says what the files showed",
+      needs(arm ? "marches of x86-64" : null),
+      async () => {
+        const { outputs } = await own.up();
+        const lock = outputs.lock?.value as Lock;
+        expect(lock.images[marches[1] ?? ""]?.measured?.cpu.unused).toContain("avx2");
+      },
+    );
+
+    it.each([
+      ["before anybody sees it, where nothing is pushed", false],
+      ["after its push, as the provider does both in one step", true],
+    ])("ends at an image that is not what it is declared to be: %s", needs(whyNoGcc), async (_, push) => {
+      const liar = project(`pulumi-liar-${push}`);
+      liar.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY app /app\nENV MARCH={{march.name}}\n");
+      liar.write("templates/app/.keep", "");
+      liar.matrix(axes(["x86-64-v2"]));
+      compileBeyond(liar.folder);
+      args = { matrix: join(liar.folder, "matrix.yaml"), push };
+      const stackName = `liar-${push}`;
+      const other = await automation.LocalWorkspace.createOrSelectStack(
+        {
+          stackName,
+          projectName: "platform",
+          program: async () => ({ lock: new ImageFleet("liar", args).lock }),
+        },
+        settings(),
+      );
+      await expect(other.up()).rejects.toThrow(/AUDIT_CPU_BEYOND_MARCH: \/app\/libapp\.so has code for avx/);
+      expect((await other.outputs()).lock).toBeUndefined();
+      const tags: string[] = [];
+      for await (const tag of client.listTags(parseImageReference(liar.repository))) tags.push(tag);
+      expect(tags).toHaveLength(push ? 1 : 0);
     });
 
     it("replaces what a template changes, and refuses a tag that holds something else", async () => {

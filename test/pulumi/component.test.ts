@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import * as docker from "@pulumi/docker";
 import * as pulumi from "@pulumi/pulumi";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
@@ -40,6 +40,7 @@ afterAll(() => registry.stop());
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "imgmatch-pulumi-"));
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
   mkdirSync(join(folder, "templates"));
   template("FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
   writeFileSync(join(folder, "templates/content"), "hello\n");
@@ -76,7 +77,10 @@ beforeEach(async () => {
     "organization",
   );
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const split = (name: string): [string, string] => [
   name.slice(0, name.lastIndexOf(":")),
@@ -234,6 +238,32 @@ describe("What the program gets", () => {
       expect(lock.images[cell]?.digest).toBe(digest);
       expect(lock.images[cell]?.manifest?.size).toBeGreaterThan(100);
     }
+  });
+
+  it("says what the files of each image showed, unless the matrix wants them shut", async () => {
+    const { lock } = await update();
+    for (const { measured, requires } of Object.values(lock.images)) {
+      // No layer, no instruction: what nobody can see in code stays.
+      expect(measured?.cpu.unused).toContain("popcnt");
+      expect(requires.cpu.features).toContain("popcnt");
+    }
+    writeFileSync(
+      join(folder, "matrix.yaml"),
+      JSON.stringify({ ...matrixOf(["x86-64-v2", "x86-64-v3"]), measure: false }),
+    );
+    const shut = await update();
+    for (const { measured } of Object.values(shut.lock.images)) expect(measured).toBeUndefined();
+  });
+
+  it("takes from the lock beside the matrix what is known of the same image", async () => {
+    const { lock } = await update();
+    const said = { rules: 1, cpu: { unused: ["ssse3"] }, cuda: null };
+    const [[cell, image]] = Object.entries(lock.images) as [[string, Lock["images"][string]]];
+    const images = { ...lock.images, [cell]: { ...image, created: "2026-01-02T03:04:05Z", measured: said } };
+    const file = join(folder, "known.json");
+    writeFileSync(file, JSON.stringify({ ...lock, images }));
+    const again = await update({ lock: file });
+    expect(again.lock.images[cell]?.measured).toEqual(said);
   });
 
   it("is the image for a host, which may be an output itself", async () => {

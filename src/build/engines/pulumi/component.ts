@@ -10,9 +10,11 @@ import { parseDockerfile } from "../../../render/instructions.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
 import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
+import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
 import { docker, pulumi } from "./packages.ts";
-import type { PreparedFleet, PublishedImage } from "./prepare.ts";
+import type { PreparedFleet } from "./prepare.ts";
 import { digestIn, readBack } from "./read-back.ts";
+import { withoutStack } from "./run-error.ts";
 import { stageBuild } from "./stage.ts";
 
 /** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
@@ -74,8 +76,9 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
   async #register(prepared: PreparedFleet): Promise<FleetData> {
     const { plan, cells, published, push } = prepared;
     const known = prepared.known ?? (await readStack());
+    const opened = imageOpener(prepared, (text) => pulumi.log.warn(text, this));
     const staged = new Map<string, Promise<string>>();
-    const images: Record<string, Output<PublishedImage | null>> = {};
+    const images: Record<string, Output<MadeImage>> = {};
     for (const planned of cells) {
       const { id } = planned.cell;
       const imageName = `${plan.matrix.repository}:${planned.tag}`;
@@ -83,23 +86,18 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
       const own = known.get(resourceName(this.#name, id)) ?? null;
       const part = partOf({ planned, imageName, published: found?.digest ?? null, known: own, push });
       if (part === "adopt") {
-        images[id] = pulumi.output(found);
+        images[id] = pulumi.output(found === null ? nothing : opened(planned, found));
         continue;
       }
       const isReplaced = prepared.replaced.has(id);
       if (part === "lost" && !isReplaced) throw lost(imageName, this.#name, id);
       const image = await this.#image(planned, prepared, staged, { imageName, keep: part === "keep" });
-      images[id] = !push
-        ? pulumi.output(null)
-        : found !== null
-          ? pulumi.output(found)
-          : image.repoDigest.apply((digest) =>
-              pushedImage(planned, digest, prepared).catch((error) => {
-                throw withoutStack(error);
-              }),
-            );
+      images[id] =
+        push && found !== null
+          ? pulumi.output(opened(planned, found))
+          : image.repoDigest.apply((digest) => settled(planned, digest, prepared, opened));
     }
-    const all = pulumi.output(images) as Output<Readonly<Record<string, PublishedImage | null>>>;
+    const all = pulumi.output(images) as Output<Readonly<Record<string, MadeImage>>>;
     return {
       references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
       lock: all.apply((known) => lockOfImages(known, prepared)),
@@ -175,52 +173,49 @@ async function readStack(): Promise<ReadonlyMap<string, StackImage>> {
   );
 }
 
-async function pushedImage(
+/** What the provider has built, and pushed where it pushes. */
+async function settled(
   planned: ReadyCell,
   repoDigest: string,
-  { plan, publisher }: PreparedFleet,
-): Promise<PublishedImage> {
+  { plan, publisher, push }: PreparedFleet,
+  opened: ReturnType<typeof imageOpener>,
+): Promise<MadeImage> {
+  if (!push) return opened(planned, null);
   // A preview, whose digest is that of the last update.
   if (publisher === null || pulumi.runtime.isDryRun())
-    return { digest: digestIn(repoDigest), manifest: null };
-  return readBack(planned, plan.matrix.repository, repoDigest, publisher, "update");
+    return { digest: digestIn(repoDigest), manifest: null, measured: null };
+  try {
+    return await opened(
+      planned,
+      await readBack(planned, plan.matrix.repository, repoDigest, publisher, "update"),
+    );
+  } catch (error) {
+    throw withoutStack(error);
+  }
 }
 
-function referencesOf(images: Readonly<Record<string, PublishedImage | null>>, repository: string) {
+function referencesOf(images: Readonly<Record<string, MadeImage>>, repository: string) {
   return Object.fromEntries(
-    Object.entries(images).flatMap(([cell, image]) =>
-      image === null ? [] : [[cell, `${repository}@${image.digest}`]],
+    Object.entries(images).flatMap(([cell, { digest }]) =>
+      digest === null ? [] : [[cell, `${repository}@${digest}`]],
     ),
   );
 }
 
-function lockOfImages(
-  published: Readonly<Record<string, PublishedImage | null>>,
-  { plan, cells }: PreparedFleet,
-): Lock {
+function lockOfImages(made: Readonly<Record<string, MadeImage>>, { plan, cells }: PreparedFleet): Lock {
   const { matrix } = plan;
   const images = cells.map((planned): [string, LockedImage] => {
-    const { digest, manifest } = published[planned.cell.id] ?? { digest: null, manifest: null };
+    const image = made[planned.cell.id] ?? nothing;
     // No time: an output that changes with every update would never be settled.
     return [
       planned.cell.id,
       {
-        ...lockedImageOf(
-          planned,
-          { digest, manifest, image: null, measured: null },
-          { described: builder, keeper: null },
-          "",
-        ),
+        ...lockedImageOf(planned, { ...image, image: null }, { described: builder, keeper: null }, ""),
         created: null,
       },
     ];
   });
   return lockOf(matrix, Object.fromEntries(images));
-}
-
-/** Pulumi tells of a `RunError`, which it knows by this mark, in its own words alone: the stack leads into imgmatch only. */
-export function withoutStack(error: unknown): unknown {
-  return error instanceof ImgmatchError ? Object.assign(error, { __pulumiRunError: true }) : error;
 }
 
 function lost(imageName: string, fleet: string, cell: string): ImgmatchError {

@@ -8,6 +8,7 @@ import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
 import type { FleetSources } from "../../fleet-builder.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
+import type { Examiner } from "../../examiner.ts";
 import type { Publisher } from "../../publisher.ts";
 import type { StackImage } from "./cells.ts";
 
@@ -27,6 +28,8 @@ export interface PreparedFleet {
   readonly published: ReadonlyMap<string, PublishedImage>;
   /** null where nothing is pushed, or where the logins are not known yet (a preview). */
   readonly publisher: Publisher | null;
+  /** Opens what is in the registry or, without a push, in the engine; null leaves it shut. */
+  readonly examiner: Examiner | null;
   /** Commit of the sources, or empty. */
   readonly revision: string;
   /** SOURCE_DATE_EPOCH. */

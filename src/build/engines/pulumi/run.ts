@@ -157,6 +157,8 @@ async function prepareShards(
       push: publisher !== null,
       publisher,
       published,
+      // The recorder opens what was built, with a log and a result for each cell.
+      examiner: null,
       revision,
       epoch: sourceDateEpoch(run.env),
     };
