@@ -1,8 +1,57 @@
 /** Lock → text: sorted keys, two spaces, final newline; equal locks are equal bytes, and two people's changes merge. */
 
+import { isRecord } from "../input/json.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import type { Lock } from "./lock.ts";
-import { canonical } from "../oci/canonical-json.ts";
 
+/** Longest line of an object: a base with its digest goes on one. */
+const width = 170;
+
+/**
+ * About 30 lines an image, so that a person can review a change: a list of words has one line, however long, and so has what fits.
+ * JSON with other spaces reads the same.
+ */
 export function formatLock(lock: Lock): string {
-  return `${JSON.stringify(canonical(lock), null, 2)}\n`;
+  return `${format("", lock, "")}\n`;
+}
+
+/** `label` stands before the value on its first line. */
+function format(label: string, value: unknown, indent: string): string {
+  const flat = onOneLine(value);
+  if (flat !== null && (isWords(value) || indent.length + label.length + flat.length <= width))
+    return label + flat;
+  const inner = `${indent}  `;
+  const [open, items, close] = Array.isArray(value)
+    ? ["[", value.map((item) => format("", item, inner)), "]"]
+    : ["{", membersOf(value).map(([key, item]) => format(`${JSON.stringify(key)}: `, item, inner)), "}"];
+  return `${label}${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
+}
+
+/** null for what is nested too deep to be read there. */
+function onOneLine(value: unknown, depth = 0): string | null {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (depth > deepest) return null;
+  const items = Array.isArray(value)
+    ? value.map((item) => onOneLine(item, depth + 1))
+    : membersOf(value).map(([key, item]) => {
+        const text = onOneLine(item, depth + 1);
+        return text === null ? null : `${JSON.stringify(key)}: ${text}`;
+      });
+  if (items.includes(null)) return null;
+  const text = items.join(", ");
+  if (Array.isArray(value)) return `[${text}]`;
+  return text === "" ? "{}" : `{ ${text} }`;
+}
+
+const deepest = 1;
+
+/** A list of texts and numbers, or an object of nothing but one. */
+function isWords(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((item) => typeof item !== "object");
+  const members = membersOf(value);
+  return members.length === 1 && Array.isArray(members[0]?.[1]) && isWords(members[0][1]);
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return isRecord(value) ? sortedEntries(value).filter(([, item]) => item !== undefined) : [];
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
+import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -44,6 +45,22 @@ describe("the text of a lock", () => {
     expect(Object.keys(JSON.parse(text).images)).toEqual(Object.keys(v1.images).sort());
     expect(text).toMatch(/[^\n]\n$/);
     expect(text).not.toContain("\r");
+  });
+
+  test("has about 30 lines an image, of any march, and says the same as the text of before", () => {
+    const cpu = { march: "sapphirerapids", features: findMarch("sapphirerapids")?.features ?? [] };
+    const [image] = Object.values(v1.images);
+    if (image === undefined) throw new Error("no image");
+    const measured = { rules: 1, cpu: { unused: cpu.features }, cuda: { code: ["sm_90"], minimum: null } };
+    const wide = { ...image, measured, requires: { ...image.requires, cpu } };
+    const text = formatLock({ ...v1, images: { wide, other: wide } });
+    const lines = (lock: Lock) => formatLock(lock).split("\n").length;
+    expect(lines({ ...v1, images: { wide, other: wide } }) - lines({ ...v1, images: { wide } })).toBeLessThan(
+      34,
+    );
+    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ ...v1, images: { wide, other: wide } })));
+    const before = `${JSON.stringify({ ...v1, images: { wide } }, null, 2)}\n`;
+    expect(parseLock(before, "lock")).toEqual(parseLock(formatLock({ ...v1, images: { wide } }), "lock"));
   });
 
   test("stays as it is when it is read and written again", () => {
