@@ -1,7 +1,7 @@
 /** The images of a Pulumi program, opened once they are there: what their files showed stands in the lock that it gives. */
 
 import type { Measured } from "../../../lock/lock.ts";
-import { measuredRules } from "../../../hardware/requirement.ts";
+import { measuredOf } from "../../../lock/needed-requirement.ts";
 import { parseImageReference, withDigest } from "../../../oci/reference.ts";
 import { wholeMessage } from "../../../errors.ts";
 import type { ReadyCell } from "../../jobs.ts";
@@ -35,9 +35,9 @@ export function imageOpener(
     const image = published ?? nothing;
     const { digest, manifest } = image;
     const { locked } = planned;
-    const known = digest !== null && locked?.digest === digest ? (locked.measured ?? null) : null;
-    if (examiner === null || known?.rules === measuredRules)
-      return { digest, manifest, measured: examiner === null ? null : known };
+    const known = digest !== null && locked?.digest === digest ? measuredOf(locked) : undefined;
+    if (examiner === null || known !== undefined)
+      return { digest, manifest, measured: examiner === null ? null : (known ?? null) };
     const name = `${repository}:${planned.tag}`;
     const subject =
       published === null
