@@ -257,6 +257,32 @@ describe("states that only a script meets", () => {
     expect(run(script, root, ["--unchecked"]).stdout).toContain(":12.8_x86-64-v3@");
     expect(run(script, root, ["--cpu"]).stdout).toContain(":none_x86-64-v3@");
   });
+
+  test("a GPU that no table knows is refused where nvidia-smi may say more to resolve, not where nobody may ask", async () => {
+    const script = await write("unknown.sh", wholeFleet());
+    const root = machine("unknown", {
+      "/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06  x\n",
+      "/proc/driver/nvidia/gpus/0000:01:00.0/information":
+        "Model: NVIDIA Z9000\nBus Location: 0000:01:00.0\n",
+      "/sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+      "/sys/bus/pci/devices/0000:01:00.0/device": "0x3fff\n",
+      "/sys/bus/pci/devices/0000:01:00.0/class": "0x030200\n",
+    });
+    const answer = (says: string, status: number) => {
+      const bin = mkdtempSync(join(folder, "smi-"));
+      writeFileSync(join(bin, "nvidia-smi"), `#!/bin/sh\necho '${says}'\nexit ${status}\n`, { mode: 0o755 });
+      return run(script, root, [], { PATH: `${bin}:${process.env.PATH}` });
+    };
+    expect(answer("Failed to initialize NVML: Insufficient Permissions", 4)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(":none_x86-64-v3@"),
+      stderr: expect.stringContaining("HOST_NO_PERMISSION"),
+    });
+    expect(answer("something else", 0)).toMatchObject({
+      status: 4,
+      stderr: expect.stringContaining("HOST_GPU_FIELD_UNKNOWN"),
+    });
+  });
 });
 
 test("patterns mean in POSIX words what they mean in the tables", () => {
