@@ -5,6 +5,7 @@ import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./commands/context.ts";
 import { exitCodes } from "./errors.ts";
 import { inputLimits, inputTooLarge } from "./input/limits.ts";
+import { createWriter } from "./io/standard-stream.ts";
 import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
@@ -24,26 +25,9 @@ function interrupt(): void {
   }, graceMs).unref();
 }
 
-const opened = new Set<NodeJS.WriteStream>();
-
-/**
- * `imgmatch build 2>&1 | head` closes the pipe early. That is no failure, and no reason to leave work half done: what nobody
- * reads is dropped, and the exit code stays that of the command. A stream that nothing is written to is not opened: each takes
- * a millisecond.
- */
-function write(stream: NodeJS.WriteStream, text: string): void {
-  if (!opened.has(stream)) {
-    opened.add(stream);
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
-  stream.write(text);
-}
-
 const context: CommandContext = {
-  out: (text) => write(process.stdout, text),
-  err: (text) => write(process.stderr, text),
+  out: createWriter(1, () => process.stdout),
+  err: createWriter(2, () => process.stderr),
   env: process.env,
   cwd: process.cwd(),
   readStdin,
