@@ -1,6 +1,8 @@
 /** `imgmatch plan`: what would happen to each cell. Changes nothing. */
 
 import { type ExitCode, exitCodes, type Problem, problemCodes, usageError } from "../errors.ts";
+import { changedContext } from "../fleet/changed-context.ts";
+import type { Fleet } from "../fleet/open-fleet.ts";
 import type { FindBaseDigest } from "../fleet/plan-open-fleet.ts";
 import type { RemotePlan } from "../fleet/plan-remote.ts";
 import { explainInputs } from "../plan/changes.ts";
@@ -32,13 +34,20 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
   }
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => problems.push(problem);
-  const { plan: local, findBaseDigest } = await planFor(flags, context, { onProblem });
+  const {
+    plan: local,
+    fleet,
+    findBaseDigest,
+  } = await planFor(flags, context, {
+    onProblem,
+    cell: flags.explain,
+  });
   const { plan: planned, conflicts } = remote
     ? await asked(local, flags, context, findBaseDigest)
     : { plan: local, conflicts: [] };
   problems.push(...conflicts);
   const style = styleFor(context.terminal.color.out);
-  if (flags.explain !== undefined) await explain(planned, flags.explain, flags, context);
+  if (flags.explain !== undefined) await explain(planned, fleet, flags.explain, flags, context);
   else print(context, flags, planToJson(planned, problems), () => reportPlan(planned, style));
   for (const problem of problems) tellProblem(problem, context);
   const unresolved = problems.find(({ code }) => code === "BASE_UNRESOLVED");
@@ -58,12 +67,19 @@ async function asked(
   return planRemote(plan, { registry: await registryFor(flags, context), findBaseDigest });
 }
 
-async function explain(plan: Plan, id: string, flags: PlanFlags, context: CommandContext): Promise<void> {
+async function explain(
+  plan: Plan,
+  fleet: Fleet,
+  id: string,
+  flags: PlanFlags,
+  context: CommandContext,
+): Promise<void> {
   const planned = findPlanned(plan, id);
   const inputs = explainInputs(planned);
+  const files = await changedContext(fleet, planned);
   const { reportCell } = await import("../report/explain-plan.ts");
-  print(context, flags, explainedToJson(planned, inputs), () =>
-    reportCell(planned, inputs, styleFor(context.terminal.color.out)),
+  print(context, flags, explainedToJson(planned, inputs, files), () =>
+    reportCell(planned, inputs, files, styleFor(context.terminal.color.out)),
   );
 }
 

@@ -11,6 +11,7 @@ import type {
 } from "../build/fleet-builder.ts";
 import type { Examiner } from "../build/examiner.ts";
 import type { Publisher } from "../build/publisher.ts";
+import { recordContext } from "../io/context-record.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { type LayerCache, noCache } from "../inspect/image/layer-cache.ts";
 import { imageExaminer } from "../inspect/audit/image-examiner.ts";
@@ -53,6 +54,7 @@ export async function runBuilder(
   fleet: FleetSources,
   options: RunBuilderOptions,
 ): Promise<BuildSummary> {
+  await recordContext(fleet.root, fleet.context);
   const examiner = examinerOf(builder, plan, fleet, options);
   return builder.build(plan, fleet, { ...options, publisher: publisherOf(options), examiner });
 }

@@ -1,13 +1,11 @@
 /** Stages 1 to 3 joined, with their files: matrix.yaml → matrix → cells → Dockerfiles. */
 
-import { basename, dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import type { FleetSources } from "../build/fleet-builder.ts";
 import { ImgmatchError, type Place, type Problem, throwProblems } from "../errors.ts";
 import { readContext } from "../io/context.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
-import { isTemporaryName } from "../io/write-file.ts";
 import { inputLimits } from "../input/limits.ts";
-import { lockPath } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
 import { referenceProblems } from "../matrix/references.ts";
@@ -26,6 +24,7 @@ import { type Instruction, parseDockerfile } from "../render/instructions.ts";
 import { type RenderedCell, type RenderedFile, renderCell } from "../render/render.ts";
 import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "../render/template.ts";
 import { telling, writtenSecrets } from "../render/written-secrets.ts";
+import { ownFiles } from "./own-files.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
 export interface Fleet extends FleetSources {
@@ -146,24 +145,6 @@ export function ignoreFilesOf(
 ): string[] {
   const dockerfile = template.value.replace(/\.(hbs|handlebars)$/i, "");
   return [join(root, `${dockerfile}.dockerignore`), join(root, context.value, ".dockerignore")];
-}
-
-/**
- * What of the build context is imgmatch's own: matrix, template, Dockerfiles, lock, logs; and git's. A Dockerfile that is used as it
- * stands is a file of the project like others.
- */
-function ownFiles(matrixFile: string, { template }: Matrix, contextDir: string): (path: string) => boolean {
-  const root = dirname(matrixFile);
-  const inContext = (path: string) => relative(contextDir, path).replaceAll("\\", "/");
-  const templates = isTemplateName(template.value) ? [join(root, template.value)] : [];
-  const files = new Set([matrixFile, ...templates, join(root, ".imgmatch")].map(inContext));
-  const images = inContext(join(root, "images"));
-  const isWritten = (name: string) => name.endsWith(".Dockerfile") || name.startsWith(basename(lockPath));
-  return (path) =>
-    path === ".git" ||
-    files.has(path) ||
-    isTemporaryName(basename(path)) ||
-    (path.startsWith(`${images}/`) && isWritten(path.slice(images.length + 1)));
 }
 
 /** A Dockerfile, or the template of one, with what is wrong with its arguments whatever the cell. */

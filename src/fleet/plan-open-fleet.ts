@@ -1,6 +1,6 @@
 /** Stage 2 for a fleet with its files: the digests of all bases, then the plan. */
 
-import { type Problem, throwProblems } from "../errors.ts";
+import { type Place, type Problem, throwProblems } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -33,8 +33,7 @@ export interface FleetPlanOptions {
 
 /** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
-  const replace = options.replaceBases ?? new Map<string, string>();
-  if (replace.size > 0) checkReplacements(fleet, replace);
+  const replace = replacementsOf(fleet, options.replaceBases ?? new Map());
   const chosen = checkedCells(fleet, options.only ?? []);
   const pinOf = pinsOf(options.lock);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
@@ -69,25 +68,44 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   });
 }
 
-/** Throws `USAGE` for a base that no Dockerfile of the whole fleet names: what it was to replace would be built with. */
-function checkReplacements({ cells, basesOf }: Fleet, replace: ReadonlyMap<string, string>): void {
+interface Replacement {
+  readonly used: string;
+  /** In the matrix; null for one that the caller asks for. */
+  readonly at: Place | null;
+}
+
+/**
+ * The matrix' own replacements, and before them the caller's. Throws `USAGE` or `MATRIX_SCHEMA` for a base that no Dockerfile of the
+ * whole fleet names: what it was to replace would be built with.
+ */
+function replacementsOf(
+  { cells, basesOf, matrix }: Fleet,
+  asked: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const all = new Map<string, Replacement>([
+    ...Object.entries(matrix.replaceBases).map(([ref, { value, at }]) => [ref, { used: value, at }] as const),
+    ...[...asked].map(([ref, used]) => [ref, { used, at: null }] as const),
+  ]);
+  if (all.size === 0) return asked;
   const refs = new Set(
     cells.flatMap(({ cell, skipped }) => (skipped === null ? basesOf(cell).map(({ ref }) => ref) : [])),
   );
   const names = [...refs].sort();
   throwProblems(
-    [...replace.keys()]
-      .filter((ref) => !refs.has(ref))
-      .map((ref): Problem => {
-        const near = suggest(ref, names);
-        const all = `the bases are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
-        return {
-          code: "USAGE",
-          message: `no Dockerfile starts from ${ref}, which is to be replaced`,
-          fix: near === null ? all : `did you mean ${near}? ${all}`,
-        };
-      }),
+    [...all].flatMap(([ref, { at }]) => (refs.has(ref) ? [] : [unknownReplacement(ref, at, names)])),
   );
+  return new Map([...all].map(([ref, { used }]) => [ref, used]));
+}
+
+function unknownReplacement(ref: string, at: Place | null, names: readonly string[]): Problem {
+  const near = suggest(ref, names);
+  const known = `the bases are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
+  return {
+    code: at === null ? "USAGE" : "MATRIX_SCHEMA",
+    message: `no Dockerfile starts from ${ref}, which is to be replaced`,
+    fix: near === null ? known : `did you mean ${near}? ${known}`,
+    ...(at === null ? {} : { at }),
+  };
 }
 
 /** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */

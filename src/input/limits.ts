@@ -43,6 +43,8 @@ export const inputLimits = {
   },
   /** `/proc/cpuinfo` of 4096 processors has about 8 MB. */
   hostFile: { what: "the file", bytes: 32 * MiB, fix: "it is not read" },
+  /** 300,000 files with 200 bytes each. */
+  contextRecord: { what: "the record of a context", bytes: 64 * MiB, fix: "remove it" },
   ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },
   /** All certificates that browsers trust have 250 KB. */
   certificates: { what: "the certificates", bytes: 16 * MiB, fix: "name a PEM file with --ca" },

@@ -40,7 +40,7 @@ export interface BuildContext {
 export async function readContext(
   folder: string,
   at: Place,
-  isOwn: (path: string) => boolean = () => false,
+  isOwn: Filter["isOwn"] = () => false,
   ignoreFiles: readonly string[] = [join(folder, ".dockerignore")],
 ): Promise<BuildContext> {
   await requireFolder(folder, at);
@@ -56,11 +56,12 @@ export async function readContext(
     throw unreadable(folder, error, { what: "the build context", fix: hide });
   }
   entries.sort((one, other) => compareText(one.path, other.path));
-  const canonical = entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]);
-  return {
-    entries,
-    digest: digestOf(JSON.stringify(canonical)),
-  };
+  return { entries, digest: digestOf(describeContext(entries)) };
+}
+
+/** What the digest of a context is taken of: one line of JSON. */
+export function describeContext(entries: readonly ContextEntry[]): string {
+  return JSON.stringify(entries.map(({ path, kind, mode, content }) => [path, kind, mode, content]));
 }
 
 const hide = "correct its permissions, or hide it with .dockerignore";
@@ -90,7 +91,7 @@ async function readIgnoreFile([path, ...others]: readonly string[]): Promise<str
 }
 
 interface Filter {
-  readonly isOwn: (path: string) => boolean;
+  readonly isOwn: (path: string) => boolean | Promise<boolean>;
   readonly keep: (path: string) => boolean;
 }
 
@@ -105,7 +106,7 @@ async function walk(
   let others = 0;
   for (const item of items) {
     const path = prefix === "" ? item.name : `${prefix}/${item.name}`;
-    if (filter.isOwn(path)) continue;
+    if (await filter.isOwn(path)) continue;
     const full = join(folder, path);
     if (item.isDirectory()) {
       // A hidden folder may still hold files that a later `!` line shows again, so it is walked all the same.

@@ -29,6 +29,8 @@ export interface Matrix {
   readonly labels: Readonly<Record<string, string>>;
   /** Base images of cells whose `cuda` value names none. */
   readonly base: Bases | null;
+  /** What is built on in place of a base image, by its reference in the Dockerfile. */
+  readonly replaceBases: Readonly<Record<string, Located<string>>>;
   /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
   readonly compiler: Compiler | null;
   readonly prefer: readonly string[];

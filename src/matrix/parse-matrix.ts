@@ -3,7 +3,7 @@
 import { type Place, type Problem, throwProblems } from "../errors.ts";
 import { parseIncludes } from "./include.ts";
 import { checkLabels } from "./labels.ts";
-import type { Axis, Exclusion, Matrix } from "./matrix.ts";
+import type { Axis, Exclusion, Located, Matrix } from "./matrix.ts";
 import { baseProblems, referenceProblems } from "./references.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
@@ -69,14 +69,10 @@ export function parseMatrix(text: string, file: string): Matrix {
     context: located(input.context ?? folder, input.context === undefined ? "template" : "context"),
     tag: located(input.tag ?? defaultTag, "tag"),
     target: input.target === undefined ? null : located(input.target, "target"),
-    args: Object.fromEntries(
-      Object.entries(input.args ?? {}).map(([name, value]) => [
-        name,
-        { value, at: source.placeOf(["args", name]) },
-      ]),
-    ),
+    args: locatedTexts("args", input.args, source),
     labels: input.labels ?? {},
     base: parseBases(input.base),
+    replaceBases: locatedTexts("replaceBases", input.replaceBases, source),
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],
     measure: input.measure !== "false",
@@ -266,10 +262,27 @@ function checkPreferences(
 function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
   problems.push(...referenceProblems(repositoryOf(input), source.placeOf(["registry"])));
   problems.push(...baseProblems(input.base, source, ["base"]));
+  for (const [ref, used] of Object.entries(input.replaceBases ?? {})) {
+    const path = ["replaceBases", ref];
+    problems.push(...referenceProblems(ref, source.placeOfKey(path)));
+    problems.push(...referenceProblems(used, source.placeOf(path)));
+  }
   for (const [index, value] of (input.axes.cuda ?? []).entries()) {
     if (typeof value === "string") continue;
     problems.push(...baseProblems(value.base, source, ["axes", "cuda", index, "base"]));
   }
+}
+
+function locatedTexts(
+  key: string,
+  texts: Readonly<Record<string, string>> = {},
+  source: YamlSource,
+): Readonly<Record<string, Located<string>>> {
+  const located = Object.entries(texts).map(([name, value]) => [
+    name,
+    { value, at: source.placeOf([key, name]) },
+  ]);
+  return Object.fromEntries(located);
 }
 
 function repositoryOf({ registry, name }: MatrixInput): string {

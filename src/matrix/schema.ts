@@ -104,6 +104,10 @@ export const matrixSchema = z.strictObject({
     ),
   labels: z.record(text, z.string()).optional().describe("Extra labels of every image."),
   base: base.optional(),
+  replaceBases: z
+    .record(text, text)
+    .optional()
+    .describe("What is built on in place of a base image, by the name that the Dockerfile has for it."),
   compiler: compiler.optional(),
   prefer: z
     .array(

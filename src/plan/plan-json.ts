@@ -4,6 +4,7 @@ import type { Problem } from "../errors.ts";
 import type { Measured, Requirement } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { dockerfilePath } from "./cell.ts";
+import type { ChangedFiles } from "./changed-files.ts";
 import type { InputComparison } from "./input-comparison.ts";
 import {
   type Action,
@@ -97,7 +98,11 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
 }
 
 /** `imgmatch plan --explain CELL --json`: a contract. */
-export function explainedToJson(planned: PlannedCell, inputs: readonly InputComparison[]) {
+export function explainedToJson(
+  planned: PlannedCell,
+  inputs: readonly InputComparison[],
+  contextFiles: ChangedFiles | null,
+) {
   const { cell, action, reason, tag, inputDigest, locked, moved } = planned;
   const lockedInputDigest = locked === null ? null : locked.inputDigest;
   return {
@@ -109,6 +114,8 @@ export function explainedToJson(planned: PlannedCell, inputs: readonly InputComp
     inputDigest,
     lockedInputDigest,
     inputs,
+    // Only where the context has changed, and this machine knows what it was.
+    ...(contextFiles === null ? {} : { contextFiles }),
     moved,
   };
 }

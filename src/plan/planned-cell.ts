@@ -74,8 +74,11 @@ export interface Plan {
   readonly retired: readonly RetiredImage[];
 }
 
-/** Throws `CELL_NOT_FOUND`. */
-export function findPlanned({ cells, matrix }: Plan, id: string): PlannedCell {
+/** Of a plan, or of cells that are not planned yet. Throws `CELL_NOT_FOUND`. */
+export function findPlanned<Found extends { readonly cell: Cell }>(
+  { cells, matrix }: { readonly cells: readonly Found[]; readonly matrix: Pick<Matrix, "file"> },
+  id: string,
+): Found {
   const found = cells.find(({ cell }) => cell.id === id);
   if (found !== undefined) return found;
   throw new ImgmatchError({

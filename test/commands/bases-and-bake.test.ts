@@ -46,6 +46,22 @@ describe("a base image that does not exist", () => {
   });
 });
 
+describe("plan --explain", () => {
+  it("asks no registry about other cells", async () => {
+    const { host, asked } = await startFaultServer((_, response) => response.writeHead(404).end("{}"));
+    const folder = project(`${host}/{{march.name}}:1`);
+    const { out } = await run(folder, "plan", "--explain", "x86-64-v3");
+    expect(out).toMatch(/^x86-64-v3 /);
+    expect(new Set(asked.map(({ path }) => path))).toEqual(new Set(["/v2/x86-64-v3/manifests/1"]));
+    const before = asked.length;
+    expect(await run(folder, "plan", "--explain", "x86-64-v9")).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining("CELL_NOT_FOUND"),
+    });
+    expect(asked).toHaveLength(before);
+  });
+});
+
 describe("export bake", () => {
   it("leaves out cells that are kept, and hands on where secrets are read", async () => {
     const folder = project(`registry.example.com/base@${digest}`);

@@ -97,6 +97,7 @@ describe("After the build", needs(stack.available ? null : stack.reason), () => 
     const explained = await project.run("plan", "--explain", low);
     expect(explained.stdout).toMatch(/^changed {2}context\s+sha256:\w+ → sha256:\w+$/m);
     expect(explained.stdout).toMatch(/^same\s+dockerfile\s+sha256:\w+$/m);
+    expect(explained.stdout).toMatch(/^context: changed content$/m);
     project.write("templates/content", "hello\n");
     expect((await project.run("plan", "--explain", "nothing")).stderr).toContain("CELL_NOT_FOUND");
   });

@@ -85,6 +85,30 @@ describe("the input digests of a fleet", () => {
     expect(await inputs(root)).not.toEqual(before);
   });
 
+  test("do not depend on what another fleet in the same context writes, and on its sources they do", async () => {
+    const root = makeFolder({
+      ...files,
+      "matrix.yaml": files["matrix.yaml"].replace("axes:", "context: .\naxes:"),
+      "templates/app.Dockerfile.hbs": "FROM {{base}}\nCOPY templates/app.c /src/\nENV MARCH={{march.name}}\n",
+      "other/images/logo.png": "",
+      "other/images/by-hand.Dockerfile": "# edits are welcome\nFROM scratch\n",
+    });
+    const before = await inputs(root);
+    const other = await openFleet(join(root, "matrix.yaml"));
+    const [first] = other.cells;
+    const generated = first === undefined ? "" : other.render(first.cell).text;
+    writeIn(root, "other/images/x86-64-v2.Dockerfile", generated);
+    writeIn(root, "other/images/syntax.Dockerfile", `# syntax=docker/dockerfile:1\n${generated}`);
+    writeIn(root, "other/images/imgmatch.lock.json", "{}\n");
+    writeIn(root, "other/.imgmatch/logs/x.log", "log\n");
+    expect(await inputs(root)).toEqual(before);
+    writeIn(root, "other/images/by-hand.Dockerfile", "FROM scratch\n");
+    const now = await inputs(root);
+    expect(now).not.toEqual(before);
+    writeIn(root, "other/x86-64-v2.Dockerfile", generated);
+    expect(await inputs(root)).not.toEqual(now);
+  });
+
   test("change with the template, a base's digest and what is built with in its place", async () => {
     const root = makeFolder(files);
     const before = await inputs(root);
@@ -151,6 +175,33 @@ describe("where base digests come from", () => {
     const moved = await planOpenFleet(fleet, { lock, findBaseDigest: async () => digest("0") });
     expect(moved.cells.map(({ action }) => action)).toEqual(["keep", "build"]);
     expect(moved.cells.map(({ bases }) => bases[0]?.digest)).toEqual([digest("e"), digest("e")]);
+  });
+
+  test("a base that the matrix replaces, unless the caller does", async () => {
+    const text = matrixText("base: debian:12\naxes:\n  march: [x86-64-v2]");
+    const opened = (lines: string) =>
+      openFleet(join(makeFolder({ ...files, "matrix.yaml": `${text}\n${lines}` }), "matrix.yaml"));
+    const used = async (lines: string, more: readonly (readonly [string, string])[] = []) => {
+      const options = { lock: null, replaceBases: new Map(more), findBaseDigest: async () => digest("1") };
+      const { cells } = await planOpenFleet(await opened(lines), options);
+      return cells.flatMap(({ bases }) => bases.map((base) => base.used));
+    };
+    const line = "replaceBases: { debian:12: mirror.example.com/debian:12 }";
+    expect(await used(line)).toEqual(["mirror.example.com/debian:12"]);
+    expect(await used(line, [["debian:12", "localhost:5000/d:1"]])).toEqual(["localhost:5000/d:1"]);
+    await expect(used("replaceBases: { debian:11: debian:10 }")).rejects.toMatchObject({
+      problems: [
+        {
+          code: "MATRIX_SCHEMA",
+          message: "no Dockerfile starts from debian:11, which is to be replaced",
+          fix: "did you mean debian:12? the bases are debian:12",
+          at: { line: expect.any(Number), column: 28 },
+        },
+      ],
+    });
+    await expect(used("replaceBases: { debian:12: 'no reference' }")).rejects.toMatchObject({
+      problems: [{ code: "REFERENCE_INVALID", at: { line: expect.any(Number), column: 28 } }],
+    });
   });
 
   test("a replaced base is known by its own digest", async () => {

@@ -7,7 +7,7 @@ import { refuseAdoptedLock } from "../../lock/adopted-lock.ts";
 import { refuseForeignLock } from "../../lock/foreign-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
-import type { Plan } from "../../plan/planned-cell.ts";
+import { findPlanned, type Plan } from "../../plan/planned-cell.ts";
 import type { Selection } from "../../plan/select.ts";
 import type { CommandContext } from "../context.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet.ts";
@@ -34,15 +34,19 @@ export interface PlanForOptions {
   readonly writes?: boolean;
   /** What is to keep the images where they are not pushed: it is asked which of them it has. */
   readonly keeper?: LocalEngine | null;
+  /** The one cell that is asked about: no registry is asked about others. */
+  readonly cell?: string | undefined;
 }
 
 /** Throws what opening and planning a fleet throw. */
 export async function planFor(
   flags: FleetFlags & { readonly push?: boolean },
   context: CommandContext,
-  { onProblem, writes = false, keeper = null }: PlanForOptions,
+  { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
 ): Promise<PlannedFleet> {
-  const { fleet, only } = await openFleetFor(flags);
+  const opened = await openFleetFor(flags);
+  const { fleet } = opened;
+  const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
   const lock = await readLockIfPresent(lockFileOf(flags));
   refuseAdoptedLock(lock, lockFileOf(flags));
   if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));

@@ -1,0 +1,17 @@
+/** Which files of its context a cell's image would now be built with that it was not. */
+
+import { recallContext } from "../io/context-record.ts";
+import { type ChangedFiles, changedFiles } from "../plan/changed-files.ts";
+import type { PlannedCell } from "../plan/planned-cell.ts";
+import type { Fleet } from "./open-fleet.ts";
+
+/** null where the context is the same, and where this machine did not build with the one of then. */
+export async function changedContext(
+  { root, context }: Pick<Fleet, "root" | "context">,
+  { locked }: Pick<PlannedCell, "locked">,
+): Promise<ChangedFiles | null> {
+  const then = locked?.inputs?.context;
+  if (then === undefined || then === context.digest) return null;
+  const recalled = await recallContext(root, then);
+  return recalled === null ? null : changedFiles(recalled, context.entries);
+}
