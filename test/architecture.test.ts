@@ -98,6 +98,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   launch: ["errors", "hardware", "host", "lock", "oci", "resolve"],
   node: ["errors", "hardware", "host", "io", "lock", "oci", "registry", "resolve"],
   export: ["build", "errors", "oci"],
+  "from-dockerfile": ["errors", "fleet", "hardware", "host", "io", "matrix", "render"],
 };
 
 describe("imports point one way", () => {

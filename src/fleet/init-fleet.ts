@@ -22,6 +22,16 @@ export async function initFleet(
   folder: string,
   { name = "app", registry = "localhost:5000" }: InitOptions = {},
 ): Promise<readonly string[]> {
+  checkImageName(name, registry);
+  const files = starterFiles({ name, registry });
+  const paths = Object.keys(files);
+  refuseExisting(folder, paths);
+  for (const [path, text] of Object.entries(files)) await writeFileAtomic(join(folder, path), text, folder);
+  return paths;
+}
+
+/** Throws `USAGE` or `REFERENCE_INVALID`. */
+export function checkImageName(name: string, registry: string): void {
   const reference = parseImageReference(`${registry}/${name}`);
   // A name with a slash, a tag or a digest would be another image's.
   if (name.includes("/") || reference.tag !== null || reference.digest !== null) {
@@ -30,8 +40,10 @@ export async function initFleet(
       "use lower-case letters and digits, joined by one of . _ -",
     );
   }
-  const files = starterFiles({ name, registry });
-  const paths = Object.keys(files);
+}
+
+/** Throws `FILE_EXISTS` for every file that is there. */
+export function refuseExisting(folder: string, paths: readonly string[]): void {
   throwProblems(
     paths
       .filter((path) => existsSync(join(folder, path)))
@@ -44,6 +56,4 @@ export async function initFleet(
         }),
       ),
   );
-  for (const [path, text] of Object.entries(files)) await writeFileAtomic(join(folder, path), text, folder);
-  return paths;
 }

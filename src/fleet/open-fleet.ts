@@ -38,6 +38,8 @@ export interface Fleet extends FleetSources {
 export interface OpenOptions {
   /** `host/path` to publish to in place of the matrix's registry. */
   readonly registry?: string;
+  /** Text in place of the template's: what the file would be after a change. */
+  readonly templateText?: string;
 }
 
 /**
@@ -64,7 +66,7 @@ export async function openFleetText(
   const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
   parseImageReference(matrix.repository);
   const root = dirname(matrixFile);
-  const template = await readTemplate(root, matrix);
+  const template = await readTemplate(root, matrix, options.templateText);
   const argumentsOf = compileArguments(matrix);
   const contextDir = join(root, matrix.context.value);
   const own = ownFiles(matrixFile, matrix, contextDir);
@@ -148,17 +150,21 @@ export function ignoreFilesOf(
 }
 
 /** A Dockerfile, or the template of one, with what is wrong with its arguments whatever the cell. */
-async function readTemplate(root: string, matrix: Matrix): Promise<Template> {
+async function readTemplate(root: string, matrix: Matrix, given: string | undefined): Promise<Template> {
   const { value: path, at } = matrix.template;
   if (isTemplateName(path)) {
-    const text = await readReferenced(path, at, (options) =>
-      readTextFile(join(root, path), inputLimits.template, options),
-    );
+    const text =
+      given ??
+      (await readReferenced(path, at, (options) =>
+        readTextFile(join(root, path), inputLimits.template, options),
+      ));
     return compileTemplate(text, join(root, path));
   }
-  const text = await readReferenced(path, at, (options) =>
-    readExactText(join(root, path), inputLimits.template, options),
-  );
+  const text =
+    given ??
+    (await readReferenced(path, at, (options) =>
+      readExactText(join(root, path), inputLimits.template, options),
+    ));
   throwProblems(undeclaredArguments(matrix, parseDockerfile(text)));
   return plainDockerfile(text);
 }

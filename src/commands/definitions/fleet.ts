@@ -1,13 +1,22 @@
 /** The arguments and flags of the commands about a matrix and its lock. */
 
 import { withBases, withEngine, withFleet, positive } from "../flags/fleet-options.ts";
-import { withJson } from "../flags/options.ts";
+import { collect, withJson } from "../flags/options.ts";
 import type { Define } from "./define.ts";
 
 export const init: Define = (command, run) =>
   withJson(command)
     .description("write a small matrix and template to start from")
-    .option("--name <name>", "name of the images", "app")
+    .option(
+      "--from <Dockerfile>",
+      "write the matrix of this Dockerfile, and say which of its lines have to change",
+    )
+    .option(
+      "--host <file>",
+      "with --from: facts of the hosts to build for, as JSON; repeatable (default: this machine)",
+      (file: string, files: readonly string[] = []) => collect(file, files),
+    )
+    .option("--name <name>", "name of the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "registry of the images", "localhost:5000")
     .action(run(async () => (await import("../init.ts")).init));
 

@@ -1,0 +1,95 @@
+/** A Dockerfile that is being changed line by line: what `init --from` shows. */
+
+import type { Placed } from "./reading.ts";
+
+export interface Edit {
+  /** Of the file as it is, from 1. */
+  readonly line: number;
+  /** A new line before that one, or another text in its place. */
+  readonly kind: "before" | "instead";
+  readonly text: string;
+}
+
+export interface Draft {
+  readonly original: readonly string[];
+  /** The same lines as they are to be. */
+  readonly lines: string[];
+  /** New lines, each before one of the original. */
+  readonly added: { readonly line: number; readonly text: string }[];
+}
+
+/** Lines without their ends. */
+export function draftOf(lines: readonly string[]): Draft {
+  return { original: lines, lines: [...lines], added: [] };
+}
+
+/** The same line once, wherever it is asked for. */
+export function addBefore(draft: Draft, { instruction: { line } }: Placed, text: string): void {
+  if (!draft.added.some((each) => each.line === line && each.text === text)) draft.added.push({ line, text });
+}
+
+/** In the order of the file. */
+export function editsOf({ original, lines, added }: Draft): readonly Edit[] {
+  return original.flatMap((was, index): Edit[] => {
+    const line = index + 1;
+    const before = added.filter((each) => each.line === line);
+    const text = lines[index] ?? was;
+    return [
+      ...before.map((each): Edit => ({ line, kind: "before", text: each.text })),
+      ...(text === was ? [] : [{ line, kind: "instead", text } as const]),
+    ];
+  });
+}
+
+/** The text with these changes, and the line ends that it has. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  return text
+    .split("\n")
+    .flatMap((line, index) => {
+      const own = edits.filter((edit) => edit.line === index + 1);
+      const end = line.endsWith("\r") ? "\r" : "";
+      const added = own.filter(({ kind }) => kind === "before").map((edit) => edit.text + end);
+      const instead = own.find(({ kind }) => kind === "instead");
+      return [...added, instead === undefined ? line : instead.text + end];
+    })
+    .join("\n");
+}
+
+/**
+ * Puts `replacement` in the place of every match of `pattern` (global) in an instruction's lines; answers the matches. Where a match
+ * stands in single quotes, in which no shell puts a variable in, `variable` has them closed around it.
+ */
+export function replaceIn(
+  draft: Draft,
+  { instruction, lastLine }: Placed,
+  pattern: RegExp,
+  replacement: (match: string, variable: (name: string) => string) => string,
+): readonly string[] {
+  const matches: string[] = [];
+  let before = "";
+  for (let number = instruction.line; number <= lastLine; number++) {
+    const line = draft.lines[number - 1] ?? "";
+    if (/^\s*#/.test(line)) continue;
+    const start = before;
+    draft.lines[number - 1] = line.replace(pattern, (...parts: unknown[]) => {
+      const match = String(parts[0]);
+      const offset = Number(parts.find((part) => typeof part === "number") ?? 0);
+      matches.push(match);
+      const isSingle = inSingleQuotes(start + line.slice(0, offset));
+      return replacement(match, (name) => (isSingle ? `'"\${${name}}"'` : `\${${name}}`));
+    });
+    before += `${line}\n`;
+  }
+  return matches;
+}
+
+function inSingleQuotes(text: string): boolean {
+  let open: string | null = null;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === "\\" && open !== "'") at++;
+    else if (open === null && (character === "'" || character === '"')) open = character;
+    else if (character === open) open = null;
+  }
+  return open === "'";
+}

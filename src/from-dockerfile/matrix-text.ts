@@ -1,0 +1,74 @@
+/** The text of the matrix that `init --from` writes. */
+
+import type { Compiler } from "../matrix/matrix.ts";
+import type { ArgumentTemplates } from "./vary-march.ts";
+
+export interface ProposedMatrix {
+  readonly name: string;
+  readonly registry: string;
+  /** Paths from the matrix. */
+  readonly template: string;
+  readonly context: string;
+  readonly args: ArgumentTemplates;
+  readonly compiler: Compiler | null;
+  readonly marches: readonly string[];
+  /** null without CUDA. */
+  readonly cuda: {
+    readonly toolkit: string;
+    readonly computes: readonly (string | readonly string[])[];
+  } | null;
+  readonly pythons: readonly string[];
+}
+
+export function matrixText(proposed: ProposedMatrix): string {
+  const { name, registry, template, context, args, compiler, marches, cuda, pythons } = proposed;
+  const folder = template.includes("/") ? template.slice(0, template.lastIndexOf("/")) : ".";
+  const lines = [
+    "# yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json",
+    `name: ${text(name)}`,
+    'version: "0.1.0"',
+    `registry: ${text(registry)}`,
+    `template: ${text(template)} # used as it stands`,
+    ...(context === folder ? [] : [`context: ${text(context)}`]),
+    ...(Object.keys(args).length === 0
+      ? []
+      : ["# What a build is given for the ARGs of that name; each is a template."]),
+    ...mapping("args", args),
+    ...(compiler === null
+      ? []
+      : [
+          `compiler: ${compiler.family} ${compiler.version} # of the base image: a march that it does not know is not built`,
+        ]),
+    "",
+    "axes:",
+    ...(cuda === null
+      ? []
+      : [
+          `  cuda: [{ toolkit: ${text(cuda.toolkit)}, driver: { mode: host } }]`,
+          `  compute: [${cuda.computes.map((each) => (typeof each === "string" ? text(each) : list(each))).join(", ")}]`,
+        ]),
+    `  march: ${list(marches)}`,
+    ...(pythons.length === 0 ? [] : [`  python: ${list(pythons)}`]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function mapping(key: string, values: ArgumentTemplates): readonly string[] {
+  const entries = Object.entries(values);
+  return entries.length === 0
+    ? []
+    : [`${key}:`, ...entries.map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`)];
+}
+
+function list(values: readonly string[]): string {
+  return `[${values.map(text).join(", ")}]`;
+}
+
+/** Plain where YAML takes it for the same text, whoever reads it. */
+function text(value: string): string {
+  return /^[A-Za-z][\w./:-]*$/.test(value) &&
+    !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value) &&
+    !value.endsWith(":")
+    ? value
+    : JSON.stringify(value);
+}

@@ -1,0 +1,131 @@
+/** Where a Dockerfile takes the GPUs that it compiles for: what it names, or what its tools read from the environment. */
+
+import { addBefore, type Draft, replaceIn } from "./draft.ts";
+import { assignmentsOf, type Placed, type Reading } from "./reading.ts";
+import type { ArgumentTemplates } from "./vary-march.ts";
+import type { Tool } from "./tools.ts";
+
+export interface GpuVariation {
+  readonly args: ArgumentTemplates;
+  /** Compute capabilities that the Dockerfile names, as a matrix writes them. */
+  readonly named: readonly string[];
+}
+
+/** What each reads, and the template for it. */
+const variables = {
+  TORCH_CUDA_ARCH_LIST: "{{gpu.torch}}",
+  CMAKE_CUDA_ARCHITECTURES: "{{gpu.cmake}}",
+  CUDAARCHS: "{{gpu.cmake}}",
+  GENCODE: "{{gpu.gencode}}",
+  NVCC_APPEND_FLAGS: "{{gpu.gencode}}",
+} as const;
+type Variable = keyof typeof variables;
+
+/** Source: CMake, "CUDAARCHS"; PyTorch, cpp_extension; nvcc, "NVCC Environment Variables". */
+const readBy: Readonly<Record<Tool, Variable>> = {
+  cmake: "CUDAARCHS",
+  python: "TORCH_CUDA_ARCH_LIST",
+  other: "NVCC_APPEND_FLAGS",
+  compiler: "NVCC_APPEND_FLAGS",
+};
+
+/** One or several in a row; for a row on the next line nvcc gets the same once more, which it takes. */
+const gencode =
+  /(?:\s*(?:--?gpu-architecture|--?gencode|-arch)(?:=|\s+)["']?(?:arch=)?(?:sm|compute)_\d+[af]?(?:,code=\[?[\w,]+\]?)?["']?)+/g;
+
+/** Changes the draft where it must. Nothing for a Dockerfile without a step that compiles. */
+export function varyGpu(reading: Reading, draft: Draft): GpuVariation {
+  const found = [
+    ...listed(reading, draft, "TORCH_CUDA_ARCH_LIST"),
+    ...listed(reading, draft, "CMAKE_CUDA_ARCHITECTURES"),
+    ...optioned(reading, draft),
+  ];
+  const named = [...new Set(found.flatMap(({ text }) => capabilitiesIn(text)))];
+  if (found.length > 0) return { args: templates(found.map(({ variable }) => variable)), named };
+  const step = reading.placed.find(({ tool }) => tool !== null);
+  if (step?.tool == null) return { args: {}, named };
+  const variable = readBy[step.tool];
+  addBefore(draft, step, `ARG ${variable}`);
+  return { args: templates([variable]), named };
+}
+
+interface Found {
+  readonly variable: Variable;
+  readonly text: string;
+}
+
+/** An `ARG`, an `ENV` of its own, or `NAME=value` in a step. */
+function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly Found[] {
+  return placed.flatMap((each): Found[] => {
+    const { keyword } = each.instruction;
+    if (keyword === "ARG" || keyword === "ENV") {
+      const assigned = assignmentsOf(each.instruction);
+      const own = assigned.find(({ name }) => name === variable);
+      if (own === undefined) return [];
+      if (keyword === "ENV") {
+        if (assigned.length > 1) replaceValue(draft, each, variable);
+        if (assigned.length > 1) addBefore(draft, each, `ARG ${variable}`);
+        else replaceIn(draft, each, /^(\s*)ENV(\s)/gi, (match) => match.replace(/ENV/i, "ARG"));
+        if (assigned.length === 1)
+          replaceIn(draft, each, new RegExp(`${variable} (?=\\S)`, "g"), () => `${variable}=`);
+      }
+      return [{ variable, text: own.value ?? "" }];
+    }
+    if (keyword !== "RUN") return [];
+    const texts = replaceValue(draft, each, variable);
+    if (texts.length > 0) addBefore(draft, each, `ARG ${variable}`);
+    return texts.map((text) => ({ variable, text }));
+  });
+}
+
+/** Answers what stood there. A value that is a variable already is left. */
+function replaceValue(draft: Draft, placed: Placed, variable: Variable): readonly string[] {
+  const pattern = new RegExp(
+    `(?<=(?<![A-Za-z0-9_])(?:-D)?${variable}(?::STRING)?=)("[^"$]+"|'[^'$]+'|[^\\s"'$]+)`,
+    "g",
+  );
+  return replaceIn(draft, placed, pattern, (match, name) => {
+    const quote = /^["']/.test(match);
+    return quote ? `"\${${variable}}"` : name(variable);
+  });
+}
+
+/** `-gencode …` and `-arch=sm_80` of a step. */
+function optioned({ placed }: Reading, draft: Draft): readonly Found[] {
+  return placed.flatMap((each): Found[] => {
+    if (each.instruction.keyword !== "RUN") return [];
+    const texts = replaceIn(
+      draft,
+      each,
+      gencode,
+      (match, name) => `${/^\s*/.exec(match)?.[0] ?? ""}${name("GENCODE")}`,
+    );
+    if (texts.length > 0) addBefore(draft, each, "ARG GENCODE");
+    return texts.map((text) => ({ variable: "GENCODE", text }));
+  });
+}
+
+function templates(names: readonly Variable[]): ArgumentTemplates {
+  return Object.fromEntries(names.map((name) => [name, variables[name]]));
+}
+
+/** `8.0;9.0+PTX`, `80-real;90`, `compute_90,code=[sm_90,compute_90]` → as a matrix writes them. */
+function capabilitiesIn(text: string): readonly string[] {
+  const torch = [...text.matchAll(/\b(\d{1,2}\.\d[af]?)(\+PTX)?/gi)].map(
+    ([, name = "", ptx]) => `${name}${ptx === undefined ? "" : "+ptx"}`,
+  );
+  if (torch.length > 0) return torch;
+  if (/sm_|compute_/.test(text)) {
+    const sass = [...text.matchAll(/sm_(\d+)(\d)([af]?)/g)].map(
+      ([, major, minor, end]) => `${major}.${minor}${end}`,
+    );
+    return sass.length > 0
+      ? sass
+      : [...text.matchAll(/compute_(\d+)(\d)([af]?)/g)].map(
+          ([, major, minor, end]) => `${major}.${minor}${end}+ptx`,
+        );
+  }
+  return [...text.matchAll(/\b(\d{1,2})(\d)([af]?)(-real|-virtual)?(?=[;\s"']|$)/g)].map(
+    ([, major, minor, end, only]) => `${major}.${minor}${end}${only === "-real" ? "" : "+ptx"}`,
+  );
+}
