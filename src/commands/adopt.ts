@@ -18,6 +18,7 @@ export interface AdoptFlags extends RegistryFlags {
   readonly without: readonly string[];
   readonly cuda?: string;
   readonly platform?: string;
+  readonly publishTo?: string;
   readonly name?: string;
   readonly fleetVersion?: string;
   readonly json?: boolean;
@@ -28,7 +29,7 @@ export async function adopt(flags: AdoptFlags, context: CommandContext): Promise
     import("../fleet/adopt-images.ts"),
     import("../inspect/image/layer-cache.ts"),
   ]);
-  const { march, without, cuda, tagPattern, name, fleetVersion } = flags;
+  const { march, without, cuda, tagPattern, name, fleetVersion, publishTo } = flags;
   const progress = progressTo(context);
   const lockFile = flags.lock ?? lockPath;
   const adopted = await adoptImages(flags.references, {
@@ -37,6 +38,11 @@ export async function adopt(flags: AdoptFlags, context: CommandContext): Promise
     platform: flags.platform ?? ownPlatform(),
     cache: folderCache(cacheFolder(context.env)),
     onProgress: progress.show,
+    signal: context.signal,
+    onCopy: (from, to) => {
+      progress.clear();
+      context.err(`copying ${from} to ${to}\n`);
+    },
     axes: flags.axis,
     statement: {
       ...(march === undefined ? {} : { march }),
@@ -44,6 +50,7 @@ export async function adopt(flags: AdoptFlags, context: CommandContext): Promise
       ...(cuda === undefined ? {} : { cuda }),
     },
     ...(tagPattern === undefined ? {} : { tagPattern }),
+    ...(publishTo === undefined ? {} : { publishTo }),
     ...(name === undefined ? {} : { name }),
     ...(fleetVersion === undefined ? {} : { version: fleetVersion }),
   }).finally(progress.clear);

@@ -1,4 +1,4 @@
-/** `imgmatch adopt`: images that others built become rows of a lock. They stay where they are, under the tags they have. */
+/** `imgmatch adopt`: images that others built become rows of a lock. They keep their tags, and stay where they are or are copied. */
 
 import { ImgmatchError } from "../errors.ts";
 import { adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
@@ -15,12 +15,18 @@ import {
   type ImageReference,
   parseImageReference,
   withDigest,
+  withTag,
 } from "../oci/reference.ts";
-import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import type { BlobCopier, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 
 export interface AdoptOptions extends OpenOptions {
-  readonly registry: RegistryClient;
+  readonly registry: RegistryClient & Partial<BlobCopier>;
   readonly lockFile: string;
+  /** Repository of the lock: images of others are copied there, under their tags. Default: none is, and all must be of one. */
+  readonly publishTo?: string;
+  /** Hears of each image before it is copied. */
+  readonly onCopy?: (from: string, to: string) => void;
+  readonly signal?: AbortSignal;
   /** `python=3.12`: axes of all these images. */
   readonly axes?: readonly string[];
   /** `{pytorch}-cuda*-{flavor}`: axes out of each tag. */
@@ -40,17 +46,19 @@ export interface Adoption {
 }
 
 /**
- * Opens each image in its registry and writes its row. All must be of one repository, that of the lock: a lock names its images by
- * tag and digest alone. Throws `USAGE`, `IMAGE_NOT_FOUND`, `ADOPT_UNDECIDED`, `AUDIT_…`, and what registry and lock throw; then
- * nothing is written.
+ * Opens each image in its registry and writes its row. All rows are of one repository, that of the lock: a lock names its images by
+ * tag and digest alone. With `publishTo`, images of other repositories are copied there once all are opened. Throws `USAGE`,
+ * `IMAGE_NOT_FOUND`, `ADOPT_UNDECIDED`, `AUDIT_…`, `TAG_CONFLICT`, and what registry and lock throw; then no row is written, and what
+ * was copied of an image need not be copied again.
  */
 export async function adoptImages(
   references: readonly string[],
   options: AdoptOptions,
 ): Promise<readonly Adoption[]> {
-  const { lockFile, axes = [], tagPattern, now = () => new Date() } = options;
+  const { lockFile, axes = [], tagPattern, publishTo, now = () => new Date() } = options;
   const named = references.map((text) => parseImageReference(text));
-  const repository = repositoryOf(named, await readLockIfPresent(lockFile), lockFile);
+  const to = publishTo === undefined ? null : repositoryNamed(publishTo);
+  const repository = repositoryOf(named, await readLockIfPresent(lockFile), lockFile, to);
   const given = parseAxes(axes);
   const readTag = tagPattern === undefined ? () => ({}) : compileTagPattern(tagPattern);
   const rows: Adoption[] = [];
@@ -64,15 +72,43 @@ export async function adoptImages(
       );
     rows.push(await adopt(reference, { ...found, ...given }, options, now));
   }
+  for (const [index, { image }] of rows.entries())
+    await bring(named[index], image, parseImageReference(repository), options);
   await updateLock(
     lockFile,
     (known) => {
-      repositoryOf(named, known, lockFile);
+      repositoryOf(named, known, lockFile, to);
       return withRows(known, rows, repository, options);
     },
     { repository },
   );
   return rows;
+}
+
+/** Copies an image into the lock's repository, where it is of another one. */
+async function bring(
+  from: ImageReference | undefined,
+  { tag, digest }: LockedImage,
+  repository: ImageReference,
+  { registry, signal, onCopy = () => {} }: AdoptOptions,
+): Promise<void> {
+  if (from === undefined || digest === null || repositoryName(from) === repositoryName(repository)) return;
+  const { copyBlob } = registry;
+  if (copyBlob === undefined) throw new TypeError("this client copies no blobs");
+  const { copyImage } = await import("../publish/copy-image.ts");
+  const to = withTag(repository, tag);
+  onCopy(formatImageReference(from), formatImageReference(to));
+  await copyImage(withDigest(from, digest), to, { registry: { ...registry, copyBlob }, signal });
+}
+
+/** Throws `USAGE` for what has a tag or a digest. */
+function repositoryNamed(name: string): string {
+  const reference = parseImageReference(name);
+  if (reference.tag === null && reference.digest === null) return repositoryName(reference);
+  throw usage(
+    `--publish-to ${name} names an image`,
+    "name the repository alone: registry.example.com/team/app",
+  );
 }
 
 async function adopt(
@@ -127,23 +163,37 @@ function manifestOf({ mediaType, size }: ManifestDescriptor): NonNullable<Locked
   return { mediaType, size };
 }
 
-/** The repository of all of them. Throws `USAGE`. */
-function repositoryOf(references: readonly ImageReference[], lock: Lock | null, lockFile: string): string {
-  const repositories = references.map(repositoryName);
-  const [first = ""] = repositories;
-  const wanted = lock === null || Object.keys(lock.images).length === 0 ? first : lock.repository;
-  const [reference] = references.filter((each) => repositoryName(each) !== wanted);
+/** The repository of all rows: the lock's, else `to`, else that of the images. Throws `USAGE`. */
+function repositoryOf(
+  references: readonly ImageReference[],
+  lock: Lock | null,
+  lockFile: string,
+  to: string | null,
+): string {
+  const first = references[0] === undefined ? "" : repositoryName(references[0]);
+  const isNew = lock === null || Object.keys(lock.images).length === 0;
+  const wanted = isNew ? (to ?? first) : lock.repository;
+  if (to !== null && to !== wanted)
+    throw usage(
+      `${lockFile} is the lock of ${wanted}, and not of ${to}`,
+      `publish to ${wanted}, or name a lock of its own with --lock`,
+    );
+  const [reference] = to === null ? references.filter((each) => repositoryName(each) !== wanted) : [];
   if (reference !== undefined)
     throw usage(
       `${formatImageReference(reference)} is not in ${wanted}, and a lock is of one repository`,
-      `copy it there, for example skopeo copy --all docker://${formatImageReference(reference)} docker://${wanted}:${reference.tag ?? "TAG"}, and adopt the copy; or name a lock of its own with --lock`,
+      `add --publish-to ${wanted}, which copies it there; or name a lock of its own with --lock`,
     );
   const untagged = references.find(({ tag }) => tag === null);
   if (untagged !== undefined)
     throw usage(`${formatImageReference(untagged)} has no tag`, "name the tag under which it is kept");
   const tags = references.map(({ tag }) => tag);
   const twice = tags.find((tag, index) => tags.indexOf(tag) !== index);
-  if (twice !== undefined && twice !== null) throw usage(`${twice} is named twice`, "name each image once");
+  if (twice !== undefined && twice !== null)
+    throw usage(
+      `the tag ${twice} is named twice`,
+      "name each image once; of two images with one tag, tag one anew",
+    );
   const built = Object.values(lock?.images ?? {}).filter(({ adopted }) => adopted === undefined).length;
   if (built > 0)
     throw usage(

@@ -26,6 +26,19 @@ export interface RegistryClient {
   listTags(repository: ImageReference): AsyncIterable<string>;
 }
 
+/** The one write beside manifests: what an index names has to lie in the index's repository. */
+export interface BlobCopier {
+  /**
+   * Brings a blob from one repository into another, of the same registry or of two. What is copied is checked against its digest on
+   * both sides. Throws `RegistryError`; the copy may then be begun anew.
+   */
+  copyBlob(
+    from: ImageReference,
+    to: ImageReference,
+    blob: { readonly digest: Digest; readonly size: number },
+  ): Promise<"there" | "mounted" | "sent">;
+}
+
 export interface ManifestDescriptor {
   readonly digest: Digest;
   readonly mediaType: string;

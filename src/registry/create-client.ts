@@ -3,7 +3,8 @@
 import { setMaxListeners } from "node:events";
 import { withAuthorization } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
-import type { RegistryClient } from "./client.ts";
+import type { BlobCopier, RegistryClient } from "./client.ts";
+import { copyOperations } from "./copy-blob.ts";
 import type { CredentialStore } from "./credential.ts";
 import { noCredentials } from "./credentials.ts";
 import { isLoopback } from "./endpoint.ts";
@@ -52,7 +53,7 @@ export interface RegistryOptions {
  * });
  * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));
  */
-export function createRegistryClient(options: RegistryOptions = {}): RegistryClient {
+export function createRegistryClient(options: RegistryOptions = {}): RegistryClient & BlobCopier {
   const { credentials = noCredentials, plainHttp = isLoopback, ca, signal, timeoutMs = 30_000 } = options;
   const { retries = mostRetries, sleep = waitFor, random = Math.random, now = Date.now } = options;
   // Every request in flight listens for the same signal; Node takes more than ten for a leak.
@@ -66,9 +67,12 @@ export function createRegistryClient(options: RegistryOptions = {}): RegistryCli
     signal,
   });
   const send = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
+  const maxBlobBytes = options.maxBlobBytes ?? registryLimits.blobBytes;
+  const blobs = blobOperations({ send, plainHttp, maxBlobBytes });
   return {
     ...manifestOperations({ send, plainHttp }),
-    ...blobOperations({ send, plainHttp, maxBlobBytes: options.maxBlobBytes ?? registryLimits.blobBytes }),
+    ...blobs,
+    ...copyOperations({ send, plainHttp, streamBlob: blobs.streamBlob }),
     ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
   };
 }

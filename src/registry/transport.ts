@@ -7,7 +7,7 @@ import { type AgentOptions, createAgents } from "./agents.ts";
 import { type TransportError, transportError } from "./transport-error.ts";
 
 export interface HttpRequest {
-  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
@@ -75,7 +75,9 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
       };
       const interrupt = (): void => fail(transportError("interrupted"));
       const watch = (): void => {
-        const leftMs = timeoutMs + (received / leastBytesPerSecond) * 1000 - (performance.now() - started);
+        // What is sent may take as long as what comes.
+        const flowed = received + (request.body?.byteLength ?? 0);
+        const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
         if (leftMs > 0) timer = setTimeout(watch, leftMs);
         else fail(transportError("timeout", `no whole answer in ${timeoutMs} ms, ${received} bytes came`));
       };

@@ -196,7 +196,55 @@ describe("An image of libraries that others built", needs(why), () => {
     const refused = await project.run("adopt", elsewhere, "--lock", lockFile);
     expect(refused).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining(`skopeo copy --all docker://${elsewhere}`),
+      stderr: expect.stringContaining(`--publish-to ${project.repository}`),
     });
+  });
+
+  it("of two registries is copied into one repository, published and resolved", async () => {
+    const second = await startRegistry();
+    try {
+      const [from, to] = [`docker://${named("0.50-cpu")}`, `docker://${second.host}/upstream/cpu:2`];
+      execFileSync("skopeo", ["copy", "-q", "--src-tls-verify=false", "--dest-tls-verify=false", from, to]);
+      const fleet = `${registry.host}/team/mixed`;
+      const images = [named("0.50-cu128"), `${second.host}/upstream/cpu:2`];
+      const adopt = () => project.run("adopt", ...images, "--publish-to", fleet, "--lock", "mixed.json");
+      const first = await adopt();
+      expect(first).toMatchObject({
+        status: 0,
+        stderr: expect.stringContaining(`copying ${images[1]} to ${fleet}:2`),
+      });
+      const lock = parseLock(project.read("mixed.json"), "mixed.json");
+      expect([lock.repository, Object.keys(lock.images)]).toEqual([fleet, ["0.50-cu128", "2"]]);
+      expect(await adopt()).toMatchObject({ status: 0 });
+      const published = await project.run("publish", "--lock", "mixed.json");
+      expect(published).toMatchObject({ status: 0 });
+      await second.stop();
+      for (const [name, tag] of [
+        ["h100", "0.50-cu128"],
+        ["laptop", "2"],
+      ] as const) {
+        const wanted = `${fleet}:${tag}@${lock.images[tag]?.digest}`;
+        const found = await project.run("resolve", "--from", `${fleet}:1`, "--host", host(name));
+        expect(found).toMatchObject({ status: 0, stdout: `${wanted}\n` });
+        execFileSync("skopeo", [
+          "copy",
+          "-q",
+          "--src-tls-verify=false",
+          `docker://${wanted.replace(`:${tag}@`, "@")}`,
+          `dir:${join(folder, `pulled-${tag}`)}`,
+        ]);
+      }
+      const other = await project.run(
+        "adopt",
+        named("0.50-cpu"),
+        "--publish-to",
+        `${fleet}2`,
+        "--lock",
+        "mixed.json",
+      );
+      expect(other).toMatchObject({ status: 2, stderr: expect.stringContaining(`is the lock of ${fleet}`) });
+    } finally {
+      await second.stop();
+    }
   });
 });

@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../src/registry/client.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { copyImage } from "../../src/publish/copy-image.ts";
 import type { CredentialStore } from "../../src/registry/credential.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { type RunningRegistry, registryAvailable, startRegistry } from "./support/registry.ts";
@@ -14,7 +16,7 @@ const whyNoRegistry = registryAvailable() ? null : "no docker-registry (apt-get 
 
 describe("a real registry", needs(whyNoRegistry), () => {
   let server: RunningRegistry;
-  let client: RegistryClient;
+  let client: ReturnType<typeof createRegistryClient>;
   let app: ImageReference;
 
   beforeAll(async () => {
@@ -83,6 +85,65 @@ describe("a real registry", needs(whyNoRegistry), () => {
     await expect(readImageConfig(client, withTag(app, "fleet"), "linux/ppc64le")).rejects.toThrow(
       "no image for linux/ppc64le, only for linux/amd64, linux/arm64/v8",
     );
+  });
+
+  test("takes a fleet of two platforms into another repository by mounting, into another registry in pieces", async () => {
+    const manifests = [
+      await pushImage(app, "amd64", { copied: "a" }),
+      await pushImage(app, "arm64", { copied: "b" }),
+    ];
+    for (const manifest of manifests) await client.writeManifest(withDigest(app, manifest.digest), manifest);
+    const index = manifestOf(
+      {
+        schemaVersion: 2,
+        mediaType: indexTypes.oci,
+        manifests: manifests.map((each, at) => ({
+          ...descriptor(each),
+          platform: { os: "linux", architecture: at === 0 ? "amd64" : "arm64" },
+        })),
+      },
+      indexTypes.oci,
+    );
+    await client.writeManifest(withTag(app, "copied"), index);
+    // Three pieces of what is read, and more of what is sent.
+    const large = randomBytes(40 * 2 ** 20);
+    const digest = digestOf(large);
+    await pushBlob(app, large);
+
+    const elsewhere = await startRegistry();
+    try {
+      const [near, far] = [server.host, elsewhere.host].map((host) =>
+        parseImageReference(`${host}/other/app:1`),
+      );
+      if (near === undefined || far === undefined) throw new Error("no registries");
+      const blob = { digest, size: large.length };
+      expect(await client.copyBlob(app, near, blob)).toBe("mounted");
+      expect(await client.copyBlob(app, far, blob)).toBe("sent");
+      expect(await client.copyBlob(app, far, blob)).toBe("there");
+      const stored = [];
+      for await (const piece of client.streamBlob(far, digest, large.length)) stored.push(piece);
+      expect(Buffer.concat(stored).equals(large)).toBe(true);
+      // Of another size than its digest is of.
+      const short = { digest: digestOf(Buffer.from("x")), size: 1 };
+      await expect(client.copyBlob(app, far, short)).rejects.toMatchObject({ code: "REGISTRY_FAILED" });
+
+      for (const to of [near, far]) {
+        await copyImage(withDigest(app, index.digest), to, { registry: client });
+        expect((await client.findManifest(to))?.digest).toBe(index.digest);
+        expect((await readImageConfig(client, to, "linux/arm64"))?.config.labels).toEqual({ copied: "b" });
+        // The second time there is nothing to do; another image under the tag is a conflict, and stays.
+        await copyImage(withDigest(app, index.digest), to, { registry: client });
+        const other = copyImage(withDigest(app, manifests[0]?.digest ?? index.digest), to, {
+          registry: client,
+        });
+        await expect(other).rejects.toMatchObject({ code: "TAG_CONFLICT" });
+        expect((await client.findManifest(to))?.digest).toBe(index.digest);
+        // This registry cannot remove tags.
+        expect((await tagsOf(client, to)).filter((tag) => !tag.startsWith("imgmatch-copy-"))).toEqual(["1"]);
+      }
+    } finally {
+      await elsewhere.stop();
+    }
   });
 
   test("lists 250 tags, each once", async () => {
@@ -215,16 +276,24 @@ async function pushImage(
   const headers: Record<string, string> =
     login === undefined ? {} : { authorization: `Basic ${Buffer.from(login).toString("base64")}` };
   for (const blob of [config, layer]) {
-    const started = await fetch(`http://${registry}/v2/${repository}/blobs/uploads/`, {
-      method: "POST",
-      headers,
-    });
-    const upload = new URL(started.headers.get("location") ?? "", `http://${registry}`);
-    upload.searchParams.set("digest", digestOf(blob));
-    const done = await fetch(upload, { method: "PUT", headers, body: new Uint8Array(blob) });
-    expect(done.status).toBe(201);
+    await pushBlob({ registry, repository }, blob, headers);
   }
   return manifestOf(imageManifest(config, config.byteLength, layer));
+}
+
+async function pushBlob(
+  { registry, repository }: Pick<ImageReference, "registry" | "repository">,
+  blob: Buffer,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  const started = await fetch(`http://${registry}/v2/${repository}/blobs/uploads/`, {
+    method: "POST",
+    headers,
+  });
+  const upload = new URL(started.headers.get("location") ?? "", `http://${registry}`);
+  upload.searchParams.set("digest", digestOf(blob));
+  const done = await fetch(upload, { method: "PUT", headers, body: new Uint8Array(blob) });
+  expect(done.status).toBe(201);
 }
 
 function imageManifest(config: Uint8Array, size: number, layer?: Uint8Array): Record<string, unknown> {

@@ -39,8 +39,9 @@ export const inspect: Define = (command, run) =>
 export const adopt: Define = (command, run) =>
   withRegistries(withJson(command))
     .description("open images that others built and write them into a lock, for resolve, publish and launch")
-    .argument("<references...>", "images of one repository, each with its tag")
+    .argument("<references...>", "images, each with its tag")
     .option("--lock <file>", "the lock (default: images/imgmatch.lock.json)")
+    .option("--publish-to <repository>", "copy images of other repositories there, and lock them there")
     .option("--axis <axis=value>", "an axis of all these images; repeatable", collect, [])
     .option("--tag-pattern <pattern>", "axes out of each tag: {pytorch}-cuda*-{flavor}")
     .option("--march <name>", "state what they were compiled for (default: estimated from their files)")
