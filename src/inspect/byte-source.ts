@@ -6,32 +6,38 @@ export interface ByteSource {
   readonly size: number;
   /** At most `length` bytes from `at` on; fewer where the source ends, none outside it. They stay as they are. */
   read(at: number, length: number): Uint8Array;
+  /** As many as the buffer has, and perhaps in it, so that they are gone with its next use. For who goes through a file in pieces. */
+  readOver(at: number, buffer: Uint8Array): Uint8Array;
 }
 
 const none = new Uint8Array(0);
 
 export function memorySource(bytes: Uint8Array): ByteSource {
+  const read = (at: number, length: number) =>
+    isInside(at, bytes.length) ? bytes.subarray(at, at + length) : none;
   return {
     size: bytes.length,
-    read: (at, length) => (isInside(at, bytes.length) ? bytes.subarray(at, at + length) : none),
+    read,
+    readOver: (at, buffer) => read(at, buffer.length),
   };
 }
 
 /** An open file; whoever opened it closes it. */
 export function fileSource(descriptor: number, size: number): ByteSource {
+  const fill = (at: number, bytes: Uint8Array) => {
+    let filled = 0;
+    while (filled < bytes.length) {
+      const count = readSync(descriptor, bytes, filled, bytes.length - filled, at + filled);
+      if (count === 0) break;
+      filled += count;
+    }
+    return bytes.subarray(0, filled);
+  };
   return {
     size,
-    read(at, length) {
-      if (!isInside(at, size)) return none;
-      const bytes = Buffer.allocUnsafe(Math.min(length, size - at));
-      let filled = 0;
-      while (filled < bytes.length) {
-        const count = readSync(descriptor, bytes, filled, bytes.length - filled, at + filled);
-        if (count === 0) break;
-        filled += count;
-      }
-      return bytes.subarray(0, filled);
-    },
+    read: (at, length) =>
+      isInside(at, size) ? fill(at, Buffer.allocUnsafe(Math.min(length, size - at))) : none,
+    readOver: (at, buffer) => (isInside(at, size) ? fill(at, buffer.subarray(0, size - at)) : none),
   };
 }
 
@@ -41,6 +47,8 @@ export function partOf(source: ByteSource, start: number, length: number): ByteS
   return {
     size,
     read: (at, count) => (isInside(at, size) ? source.read(start + at, Math.min(count, size - at)) : none),
+    readOver: (at, buffer) =>
+      isInside(at, size) ? source.readOver(start + at, buffer.subarray(0, size - at)) : none,
   };
 }
 

@@ -9,16 +9,19 @@ export interface Checksums {
   readonly sha1: string;
 }
 
-const pieceBytes = 4 * 2 ** 20;
+/** Small enough for a processor's cache, so that the second checksum need not wait for memory. */
+const pieceBytes = 2 ** 18;
+const restBytes = 4 * 2 ** 20;
 
-/** Both in one reading. Sees other work between pieces. */
+/** Both in one reading. Sees other work now and then. */
 export async function checksumsOf(source: ByteSource): Promise<Checksums> {
   const [md5, sha1] = [createHash("md5"), createHash("sha1")];
+  const buffer = Buffer.allocUnsafeSlow(Math.min(pieceBytes, source.size));
   for (let at = 0; at < source.size; at += pieceBytes) {
-    const piece = source.read(at, pieceBytes);
+    const piece = source.readOver(at, buffer);
     md5.update(piece);
     sha1.update(piece);
-    if (at > 0) await new Promise(setImmediate);
+    if (at > 0 && at % restBytes === 0) await new Promise(setImmediate);
   }
   return { md5: md5.digest("hex"), sha1: sha1.digest("hex") };
 }

@@ -15,13 +15,14 @@ export async function readArm64Code(source: ByteSource, regions: Iterable<CodeRe
   const block = new Uint32Array(arm64Rows.length);
   /** Rows in `block`: most gaps are a word or two. */
   const touched: number[] = [];
+  const buffer = Buffer.allocUnsafeSlow(Math.min(windowBytes, source.size));
   let codeBytes = 0;
   let sinceRest = 0;
   let unknownInstructions = 0;
   for (const { offset, size, isFunction } of regions) {
     const step = isFunction ? windowBytes : blockBytes;
     for (let at = 0; at < size; at += step) {
-      const bytes = source.read(offset + at, Math.min(step, size - at));
+      const bytes = source.readOver(offset + at, buffer.subarray(0, Math.min(step, size - at)));
       const unknown = countWords(bytes, isFunction ? sure : block, isFunction ? null : touched);
       if (isFunction) unknownInstructions += unknown;
       else {

@@ -4,9 +4,9 @@
  */
 
 import type { ByteSource } from "../byte-source.ts";
-import { u64 } from "../little-endian.ts";
+import { u32, u64 } from "../little-endian.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
-import { readSymbols, symbolType } from "../elf/symbols.ts";
+import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 
 /** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */
 const askingNames: ReadonlySet<string> = new Set([
@@ -28,6 +28,9 @@ const askingNames: ReadonlySet<string> = new Set([
   "OPENSSL_ia32cap_P",
 ]);
 const askingPrefixes = ["cpuinfo_", "_ZN8cpuinfo"] as const;
+const askingHeads: ReadonlySet<number> = new Set(
+  [...askingNames, ...askingPrefixes].map((name) => u32(Buffer.from(name, "latin1"), 0)),
+);
 
 /** R_X86_64_IRELATIVE and R_AARCH64_IRELATIVE: a function that chooses another when the program starts. */
 const indirectRelocation: Readonly<Record<number, number>> = {
@@ -42,10 +45,11 @@ const maxSigns = 20;
 export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string[] {
   const signs = new Set<string>();
   for (const table of ["dynamicSymbols", "symbols"] as const) {
-    for (const symbol of readSymbols(source, elf, table)) {
-      if (symbol.type === symbolType.indirectFunction) signs.add("IFUNC");
-      else {
-        const name = symbol.name();
+    const names = symbolNames(source, elf, table);
+    for (const { type, nameAt } of readSymbols(source, elf, table)) {
+      if (type === symbolType.indirectFunction) signs.add("IFUNC");
+      else if (askingHeads.has(names.head(nameAt))) {
+        const name = names.text(nameAt);
         if (askingNames.has(name) || askingPrefixes.some((prefix) => name.startsWith(prefix)))
           signs.add(name);
       }

@@ -56,7 +56,10 @@ function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
 function longestOf(addresses: Float64Array, sizes: Float64Array): FunctionRanges {
   const starts = addresses.slice().sort();
   let count = 0;
-  for (const start of starts) if (count === 0 || start !== starts[count - 1]) starts[count++] = start;
+  for (let index = 0; index < starts.length; index++) {
+    const start = starts[index] ?? 0;
+    if (count === 0 || start !== starts[count - 1]) starts[count++] = start;
+  }
   const firstFrom = (address: number) => {
     let low = 0;
     let high = count;
@@ -68,9 +71,13 @@ function longestOf(addresses: Float64Array, sizes: Float64Array): FunctionRanges
     return low;
   };
   const longest = new Float64Array(count);
+  let place = -1;
   for (let index = 0; index < addresses.length; index++) {
-    const place = firstFrom(addresses[index] ?? 0);
-    longest[place] = Math.max(longest[place] ?? 0, sizes[index] ?? 0);
+    const address = addresses[index] ?? 0;
+    // Most tables are in order, or nearly.
+    place = starts[place + 1] === address && place + 1 < count ? place + 1 : firstFrom(address);
+    const size = sizes[index] ?? 0;
+    if (size > (longest[place] ?? 0)) longest[place] = size;
   }
   return {
     count,

@@ -20,11 +20,12 @@ export async function readX86Code(
   bits: 32 | 64,
 ): Promise<CpuCode> {
   const sweep = createSweep(bits);
+  const buffer = Buffer.allocUnsafeSlow(Math.min(windowBytes, source.size));
   try {
     for (const region of regions) {
       for (let at = 0; at < region.size; ) {
         if (sweep.needsWindow(region.offset + at, region.size - at)) {
-          sweep.setWindow(source.read(region.offset + at, windowBytes), region.offset + at);
+          sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
           await new Promise(setImmediate);
         }
         at += region.isFunction
@@ -55,11 +56,13 @@ function createSweep(bits: 32 | 64) {
   let vectors = 0;
 
   let seen = 0;
+  /** Where the decoder stands: most regions begin where the one before them ends. */
+  let reached = 0;
   /** Decodes from one place in the window to another, and answers where the last instruction ends. */
   const decode = (from: number, to: number, counts: Uint32Array): number => {
     seen = 0;
     if (decoder === null) return to;
-    decoder.position = from;
+    if (reached !== from) decoder.position = from;
     let position = from;
     while (position < to) {
       decoder.decodeOut(instruction);
@@ -73,6 +76,7 @@ function createSweep(bits: 32 | 64) {
       seen |= known.kinds[code] ?? 0;
       position = decoder.position;
     }
+    reached = position;
     return position;
   };
   const invalid = (counts: Uint32Array) => counts[Code.INVALID] ?? 0;
@@ -86,6 +90,7 @@ function createSweep(bits: 32 | 64) {
     setWindow(bytes: Uint8Array, offset: number) {
       decoder?.free();
       decoder = new Decoder(bits, bytes, DecoderOptions.None);
+      reached = 0;
       start = offset;
       length = bytes.length;
     },

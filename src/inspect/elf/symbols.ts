@@ -5,13 +5,19 @@ import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
 export interface ElfSymbol {
-  /** Decoded when it is asked for: who looks for functions needs none of a million names. */
-  name(): string;
+  /** Where its name begins in the table of names, which {@link symbolNames} reads: most names are never looked at. */
+  readonly nameAt: number;
   readonly type: number;
   readonly address: number;
   readonly size: number;
   /** Of another file: this one only asks for it. */
   readonly isImport: boolean;
+}
+
+export interface SymbolNames {
+  text(nameAt: number): string;
+  /** The first four bytes as a number, lowest first: tells nearly all names apart from those that are looked for. */
+  head(nameAt: number): number;
 }
 
 export const symbolType = { object: 1, function: 2, indirectFunction: 10 } as const;
@@ -20,40 +26,43 @@ const chunkBytes = 2 ** 20;
 /** The names of a large C++ library; a longer table is read without its names. */
 const maxStrings = 64 * 2 ** 20;
 
+type Table = "dynamicSymbols" | "symbols";
+
 /** Symbols of the dynamic table, or of the full one. */
-export function* readSymbols(
-  source: ByteSource,
-  elf: Elf,
-  table: "dynamicSymbols" | "symbols",
-): Generator<ElfSymbol> {
-  // A file has one of each ("Special Sections").
-  const section = elf.sections.find(({ type }) => type === sectionType[table]);
+export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Generator<ElfSymbol> {
+  const section = sectionOf(elf, table);
   if (section === undefined) return;
-  const names = namesOf(source, elf.sections[section.link]);
   const entry = elf.bits === 64 ? 24 : 16;
   const perChunk = Math.floor(chunkBytes / entry) * entry;
   for (let start = 0; start + entry <= section.size; start += perChunk) {
     const chunk = source.read(section.offset + start, Math.min(perChunk, section.size - start));
-    for (let at = 0; at + entry <= chunk.length; at += entry) yield symbolAt(chunk, at, elf.bits, names);
+    for (let at = 0; at + entry <= chunk.length; at += entry) yield symbolAt(chunk, at, elf.bits);
   }
 }
 
-/** Reads the table of names with the first that is asked for. */
-function namesOf(source: ByteSource, strings: ElfSection | undefined): (at: number) => string {
-  let bytes: Uint8Array | null = null;
-  return (at) => {
-    bytes ??=
+/** The names of a table's symbols, read with the first that is asked for. */
+export function symbolNames(source: ByteSource, elf: Elf, table: Table): SymbolNames {
+  const strings = elf.sections[sectionOf(elf, table)?.link ?? -1];
+  let read: Uint8Array | null = null;
+  const bytes = () => {
+    read ??=
       strings === undefined || strings.size > maxStrings
         ? new Uint8Array(0)
         : source.read(strings.offset, strings.size);
-    return textAt(bytes, at, 512);
+    return read;
   };
+  return { text: (at) => textAt(bytes(), at, 512), head: (at) => u32(bytes(), at) };
 }
 
-function symbolAt(bytes: Uint8Array, at: number, bits: 32 | 64, names: (at: number) => string): ElfSymbol {
+/** A file has one of each ("Special Sections"). */
+function sectionOf(elf: Elf, table: Table): ElfSection | undefined {
+  return elf.sections.find(({ type }) => type === sectionType[table]);
+}
+
+function symbolAt(bytes: Uint8Array, at: number, bits: 32 | 64): ElfSymbol {
   const is64 = bits === 64;
   return {
-    name: () => names(u32(bytes, at)),
+    nameAt: u32(bytes, at),
     type: (bytes[at + (is64 ? 4 : 12)] ?? 0) & 0xf,
     address: is64 ? u64(bytes, at + 8) : u32(bytes, at + 4),
     size: is64 ? u64(bytes, at + 16) : u32(bytes, at + 8),

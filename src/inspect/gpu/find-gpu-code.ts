@@ -13,7 +13,7 @@ import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-code.ts";
 import { decompressLz4 } from "./lz4.ts";
 import { decompressZstd } from "./zstd.ts";
 
-const windowBytes = 4 * 2 ** 20;
+const windowBytes = 2 ** 20;
 /** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */
 const overlap = 16;
 /** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
@@ -51,13 +51,23 @@ const patterns: readonly Pattern[] = [
 export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null {
   const tally = createGpuTally();
   const place = placesOf(elf);
-  const search: Search = { source, tally, place, samples: { left: 16 }, failures: 0, decompressed: 0 };
+  const buffer = Buffer.allocUnsafeSlow(Math.min(windowBytes + overlap, source.size));
+  const search: Search = {
+    source,
+    buffer,
+    tally,
+    place,
+    samples: { left: 16 },
+    failures: 0,
+    decompressed: 0,
+  };
   for (let at = 0; at < source.size; ) at = searchWindow(search, at);
   return tally.result();
 }
 
 interface Search {
   readonly source: ByteSource;
+  readonly buffer: Uint8Array;
   readonly tally: GpuTally;
   readonly place: (at: number) => string;
   readonly samples: Samples;
@@ -67,7 +77,7 @@ interface Search {
 
 /** Answers where to go on: behind this window, or behind a container that is larger. */
 function searchWindow(search: Search, start: number): number {
-  const bytes = search.source.read(start, windowBytes + overlap);
+  const bytes = search.source.readOver(start, search.buffer);
   const window = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const next = patterns.map((pattern) => indexFrom(window, pattern, 0));
   for (let done = 0; ; ) {

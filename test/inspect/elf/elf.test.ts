@@ -6,7 +6,7 @@ import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readDynamic } from "../../../src/inspect/elf/dynamic.ts";
 import { elfMachine, readElf } from "../../../src/inspect/elf/elf.ts";
 import { readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
-import { readSymbols, symbolType } from "../../../src/inspect/elf/symbols.ts";
+import { readSymbols, symbolNames, symbolType } from "../../../src/inspect/elf/symbols.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 
@@ -68,8 +68,11 @@ describe("ELF files by gcc", needs(gcc === null ? "no gcc (apt-get install gcc l
     () => {
       const { source, elf } = opened(compile(resolver));
       const symbols = [...readSymbols(source, elf, "symbols")];
-      expect(symbols.find((symbol) => symbol.name() === "chosen")?.type).toBe(symbolType.indirectFunction);
-      expect(symbols.find((symbol) => symbol.name() === "main")).toMatchObject({
+      const names = symbolNames(source, elf, "symbols");
+      expect(symbols.find(({ nameAt }) => names.text(nameAt) === "chosen")?.type).toBe(
+        symbolType.indirectFunction,
+      );
+      expect(symbols.find(({ nameAt }) => names.text(nameAt) === "main")).toMatchObject({
         type: symbolType.function,
         isImport: false,
       });
