@@ -35,8 +35,18 @@ const withoutOtherCommands = {
     return ofNode.includes(found.id) ? found : resolve("src/commands/not-included.ts");
   },
 };
+// Threads that open files load a bundle of their own, which lies beside the programs; a chunk lies in a folder.
+const workerName = "inspect-worker.cjs";
+const workerPlace = {
+  name: "worker-place",
+  renderChunk: (code, { fileName }) =>
+    code.replaceAll(
+      "IMGMATCH_WORKER",
+      JSON.stringify(`${fileName.includes("/") ? ".." : "."}/${workerName}`),
+    ),
+};
 const options = {
-  plugins: [withoutChildProcess],
+  plugins: [withoutChildProcess, workerPlace],
   platform: "node",
   // Of Handlebars only the parser is used; its own main file brings compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
@@ -64,6 +74,11 @@ await write({ index: "src/index.ts", pulumi: "src/pulumi.ts" }, "index", {
   format: "esm",
   ending: "js",
   codeSplitting: true,
+});
+await write({ "inspect-worker": "src/inspect/workers/inspect-worker.ts" }, "inspect-worker", {
+  format: "cjs",
+  ending: "cjs",
+  codeSplitting: false,
 });
 await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
 

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { ByteSource } from "./byte-source.ts";
+import { withBuffer } from "./lent-buffers.ts";
 
 /** In hexadecimal digits. */
 export interface Checksums {
@@ -16,13 +17,14 @@ const restBytes = 4 * 2 ** 20;
 /** Both in one reading. Sees other work now and then. */
 export async function checksumsOf(source: ByteSource): Promise<Checksums> {
   const [md5, sha1] = [createHash("md5"), createHash("sha1")];
-  const buffer = Buffer.allocUnsafeSlow(Math.min(pieceBytes, source.size));
-  for (let at = 0; at < source.size; at += pieceBytes) {
-    const piece = source.readOver(at, buffer);
-    md5.update(piece);
-    sha1.update(piece);
-    if (at > 0 && at % restBytes === 0) await new Promise(setImmediate);
-  }
+  await withBuffer(pieceBytes, async (buffer) => {
+    for (let at = 0; at < source.size; at += pieceBytes) {
+      const piece = source.readOver(at, buffer);
+      md5.update(piece);
+      sha1.update(piece);
+      if (at > 0 && at % restBytes === 0) await new Promise(setImmediate);
+    }
+  });
   return { md5: md5.digest("hex"), sha1: sha1.digest("hex") };
 }
 

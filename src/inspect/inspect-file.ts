@@ -1,44 +1,21 @@
 /** One file, opened: what it is, which CPU and which GPU its code is for, and what could not be read. */
 
 import type { ByteSource } from "./byte-source.ts";
-import { type Checksums, checksumsOf } from "./checksums.ts";
+import { checksumsOf } from "./checksums.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
-import { type Elf, elfMachine, elfType, isElf, readElf } from "./elf/elf.ts";
+import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { readGnuNotes, readNotes } from "./elf/notes.ts";
+import type { FileInspection } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { isContainer } from "./gpu/fatbin.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-code.ts";
 import { readPtxText } from "./gpu/ptx-text.ts";
-
-export interface FileInspection {
-  /** Bytes. */
-  readonly size: number;
-  readonly checksums: Checksums;
-  readonly program: ProgramFacts | null;
-  readonly cpu: CpuCode | null;
-  readonly gpu: GpuCode | null;
-  /** What could not be read of it. */
-  readonly unopened: readonly string[];
-}
-
-export interface ProgramFacts {
-  /** `x86_64`, `aarch64`, …, or `machine 243`. */
-  readonly machine: string;
-  readonly needed: readonly string[];
-  readonly soname: string | null;
-  readonly interpreter: string | null;
-  /** psABI level that the loader enforces. */
-  readonly neededLevel: string | null;
-  readonly kernel: string | null;
-}
-
-/** So many bytes tell whether a file is worth opening. */
-export const headBytes = 4096;
+import { headBytes } from "./holds-code.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",
@@ -47,11 +24,6 @@ const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.aarch64]: "aarch64",
   [elfMachine.riscv]: "riscv",
 };
-
-/** Whether a file that begins so holds code of its own. */
-export function holdsCode(head: Uint8Array): boolean {
-  return isElf(head) || isContainer(head) || readPtxText(head) !== null;
-}
 
 /** null for what no loader and no driver takes: text, pictures, objects that are not linked yet. */
 export async function inspectFile(source: ByteSource): Promise<FileInspection | null> {

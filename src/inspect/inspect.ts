@@ -54,7 +54,8 @@ async function openPath(path: string, request: InspectRequest): Promise<OpenedIm
       message: `no file and no folder at ${path}`,
       fix: "check the path",
     });
-  if (!found.isDirectory()) return openFromArchive(createReadStream(path), path, "archive", request);
+  if (!found.isDirectory())
+    return openFromArchive(createReadStream(path, { highWaterMark: 2 ** 18 }), path, "archive", request);
   return (await isLayout(path)) ? openFromLayout(path, request) : openFromFolder(path, request);
 }
 

@@ -9,7 +9,7 @@ import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets } from "./gpu/gpu-code.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/opened-image.ts";
-import type { FileInspection } from "./inspect-file.ts";
+import type { FileInspection } from "./file-inspection.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
 
 export const inspectionSchemaVersion = 1;
@@ -127,7 +127,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     cpu,
     gpu,
     driver,
-    requires: requirementOf(cpu, gpu, driver, floor),
+    requires: requirementOf(cpu, gpu, driver, floor, unreadMachines(files, cpu)),
     unopened,
     files,
   };
@@ -153,10 +153,9 @@ function cpuOf(files: readonly InspectedFile[], platform: string | null): ImageC
 
 const architectures: Readonly<Record<string, string>> = { amd64: "x86_64", arm64: "aarch64", "386": "x86" };
 
-/** Of the platform; where nothing says it, of most programs. */
+/** Of the platform, null where code for it is not read; where nothing says the platform, of most programs. */
 function architectureOf(files: readonly InspectedFile[], platform: string | null): string | null {
-  const said = architectures[platform?.split("/")[1] ?? ""];
-  if (said !== undefined) return said;
+  if (platform !== null) return architectures[platform.split("/")[1] ?? ""] ?? null;
   const counts = new Map<string, number>();
   for (const { cpu } of files)
     if (cpu !== null) counts.set(cpu.architecture, (counts.get(cpu.architecture) ?? 0) + 1);
@@ -190,14 +189,26 @@ export function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
   };
 }
 
+/** Of an image whose own code is not read, the machines that its programs are for. */
+function unreadMachines(files: readonly InspectedFile[], { architecture }: ImageCpu): readonly string[] {
+  if (architecture !== null) return [];
+  const machines = files.flatMap(({ cpu, program }) =>
+    cpu === null && program !== null ? [program.machine] : [],
+  );
+  return [...new Set(machines)].sort();
+}
+
 function requirementOf(
   cpu: ImageCpu,
   gpu: ImageGpu | null,
   driver: DriverFiles,
   floor: FloorAnswer | null,
+  unread: readonly string[],
 ): MeasuredRequirement {
   const features = Object.keys(cpu.features).filter((name) => cpu.features[name] === "needed");
   const undecided: string[] = [];
+  if (unread.length > 0)
+    undecided.push(`code for ${unread.join(", ")} is not read: what it needs of a CPU is unknown`);
   if (floor !== null && "unknown" in floor) undecided.push(floor.unknown);
   if (gpu !== null && gpu.unknownKinds.length > 0)
     undecided.push(`GPU code of unknown kind (${gpu.unknownKinds.join(", ")}): more targets may be there`);

@@ -27,7 +27,7 @@ export function inspectionLines(
     `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${mebibytes(size)}`, count(files.length, "program")].filter(Boolean).join("  ")}`,
     "",
     ...(shown.length === 0
-      ? ["  no file needs more than every host has"]
+      ? [`  ${nothingDecides(inspection)}`]
       : formatTable([["FILE", "CPU", "GPU"], ...shown.map(fileRow)]).map((line) => `  ${line}`)),
     ...(hidden > 0 && !allFiles
       ? [style.dim(`  and ${count(hidden, "file")} that decide less (--files shows all)`)]
@@ -36,6 +36,17 @@ export function inspectionLines(
     ...section("Not opened", unopenedLines(unopened, allFiles)),
     ...section("What this image needs of a host", needLines(inspection)),
   ];
+}
+
+function nothingDecides(inspection: ImageInspection): string {
+  return isUnread(inspection)
+    ? "the code of its programs is not read"
+    : "no file needs more than every host has";
+}
+
+/** Whether it has programs, and none whose code is read: then nobody knows what they need of a CPU. */
+function isUnread({ cpu, files }: ImageInspection): boolean {
+  return cpu.architecture === null && files.some(({ program }) => program !== null);
 }
 
 function section(title: string, lines: readonly string[]): readonly string[] {
@@ -106,14 +117,16 @@ function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean)
   ];
 }
 
-function needLines({ requires, cpu, gpu }: ImageInspection): readonly string[] {
+function needLines(inspection: ImageInspection): readonly string[] {
+  const { requires, cpu, gpu } = inspection;
+  const none = isUnread(inspection) ? "unknown" : "none beyond the baseline";
   const mayUse = Object.entries(cpu.features)
     .filter(([, use]) => use === "mayBeUsed")
     .map(([name]) => name);
   const { cuda } = requires;
   return formatTable([
     ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
-    ["features", requires.cpu.features.join(" ") || "none beyond the baseline"],
+    ["features", requires.cpu.features.join(" ") || none],
     ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),

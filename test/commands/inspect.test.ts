@@ -1,8 +1,18 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
 import { makeLayout } from "../inspect/support/make-layout.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+import { makeFolder } from "../support/folders.ts";
+import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
+
+const whyNoRiscv =
+  spawnSync("riscv64-linux-gnu-gcc", ["--version"]).status === 0
+    ? null
+    : "no riscv64-linux-gnu-gcc (apt-get install gcc-riscv64-linux-gnu)";
 
 const zstd = { flags: 0x8011, compressedSize: 9 };
 const files = [
@@ -90,5 +100,33 @@ describe("imgmatch inspect", () => {
     expect(err.startsWith("\r\u001b[Klayer 1 of 1, 0 MiB opened")).toBe(true);
     expect(err.endsWith("\r\u001b[K")).toBe(true);
     expect((await run(["--json"])).err).toBe("");
+  });
+});
+
+describe("programs for a CPU whose code is not read", needs(whyNoRiscv), () => {
+  const program = () => {
+    const root = makeFolder({ "x.c": "int main(void) { return 0; }\n" });
+    execFileSync("riscv64-linux-gnu-gcc", ["-O2", "-march=rv64gc_zba", "x.c", "-o", "x"], { cwd: root });
+    return readFileSync(join(root, "x"));
+  };
+
+  it("need unknown features of it, and not none", async () => {
+    // One for another CPU, for whoever builds there, does not speak for the image.
+    const root = makeTar([
+      { path: "bin/x", content: program() },
+      { path: "bin/host", content: readFileSync("/bin/true") },
+    ]);
+    const layout = makeLayout(makeImage([root], "riscv64"));
+    const args = ["inspect", layout, "--no-cache", "--platform", "linux/riscv64"];
+    const { exit, out } = await runInProcess(args, { cwd: "/" });
+    expect(exit).toBe(0);
+    expect(out).toMatch(/^ {2}CPU +unknown$/m);
+    expect(out).toMatch(/^ {2}features +unknown$/m);
+    expect(out).toMatch(/^ {2}not decided +code for riscv is not read: what it needs of a CPU is unknown$/m);
+    expect(out).toContain("the code of its programs is not read");
+    expect(out).not.toContain("baseline");
+    const { requires } = JSON.parse((await runInProcess([...args, "--json"], { cwd: "/" })).out);
+    expect(requires.cpu.level).toBeNull();
+    expect(requires.undecided).toHaveLength(1);
   });
 });

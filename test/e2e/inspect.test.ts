@@ -1,19 +1,32 @@
 /** One image, built in a real engine, opened wherever it can lie and however it is packed: the answer is the same. */
 
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { folderCache, noCache } from "../../src/inspect/image/layer-cache.ts";
 import { inspect } from "../../src/inspect/inspect.ts";
 import type { ImageInspection } from "../../src/inspect/inspection.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { noCredentials } from "../../src/registry/credentials.ts";
-import { gpuFile, gzipped, makeTar } from "../inspect/support/make-image.ts";
+import { gpuFile, gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
+import { makeLayout } from "../inspect/support/make-layout.ts";
+import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
+import { cli } from "./support/program.ts";
 import { type ContainersStore, isolateStore, whyNoProgram } from "./support/containers-store.ts";
 
 const stack = inject("stack");
@@ -125,6 +138,14 @@ describe(
 
     it("in an archive of docker save", () => expectSame(path("saved.tar"), "archive"));
 
+    it("by the program, with a thread for each processor and with none", async () => {
+      for (const processors of [[], ["taskset", "-c", "0"]]) {
+        const [command = "", ...args] = [...processors, process.execPath, cli];
+        const out = run(command, [...args, "inspect", "saved.tar", "--json", "--no-cache"]);
+        expect(content(JSON.parse(out.toString()) as ImageInspection)).toEqual(content(first));
+      }
+    });
+
     it("in a folder with the container's files", async () => {
       const id = run("docker", ["create", tag]).toString().trim();
       run("docker", ["export", "-o", "root.tar", id]);
@@ -202,3 +223,34 @@ describe(
     });
   },
 );
+
+const whyNoProc = process.platform === "linux" ? null : "no /proc";
+
+describe("a program that is interrupted while threads open files", needs(whyNoProc), () => {
+  it("ends at once, with 130, and leaves no file behind", async () => {
+    const spools = makeFolder({});
+    const file = readFileSync(process.execPath);
+    const image = makeImage([makeTar(["1", "2", "3", "4"].map((path) => ({ path, content: file })))]);
+    const child = spawn(process.execPath, [cli, "inspect", makeLayout(image), "--no-cache"], {
+      env: { ...process.env, TMPDIR: spools },
+      stdio: "ignore",
+    });
+    const ended = once(child, "exit");
+    const opened = `/proc/${child.pid}/fd`;
+    const holdsSpool = () =>
+      readdirSync(opened).some((name) => {
+        try {
+          return readlinkSync(join(opened, name)).startsWith(spools);
+        } catch {
+          // Closed since.
+          return false;
+        }
+      });
+    while (!holdsSpool()) await setTimeout(10);
+    const from = performance.now();
+    child.kill("SIGINT");
+    expect(await ended).toEqual([130, null]);
+    expect(performance.now() - from).toBeLessThan(5000);
+    expect(readdirSync(spools)).toEqual([]);
+  });
+});

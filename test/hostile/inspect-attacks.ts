@@ -7,8 +7,10 @@ import { memorySource } from "../../src/inspect/byte-source.ts";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
 import { openFromArchive } from "../../src/inspect/image/from-archive.ts";
 import { archiveBudget, inspectContent } from "../../src/inspect/image/inspect-content.ts";
-import { collect, inspectLayer } from "../../src/inspect/image/layer.ts";
+import { inspectLayer } from "../../src/inspect/image/layer.ts";
+import { collect } from "../../src/inspect/image/opened-file.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
+import { inThisThread } from "../../src/inspect/workers/file-inspector.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
 import { inspectionLines } from "../../src/report/inspection.ts";
@@ -102,7 +104,7 @@ export const inspectAttacks = {
     await inspectFile(memorySource(mutateBytes(pick(random, containers), random)));
   },
   zip: async (random: Random) => {
-    const { sink } = collect();
+    const { sink } = collect(inThisThread);
     await inspectContent("x.jar", stream(mutateBytes(zip, random)), sink, archiveBudget());
   },
   layer: async (random: Random) => {

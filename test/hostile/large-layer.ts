@@ -1,4 +1,4 @@
-/** A process that opens one layer of 600 MB, made as it is read, and prints as JSON what it found and its most memory in MiB. */
+/** A process that opens one layer of 900 MB, made as it is read, and prints as JSON what it found and its most memory in MiB. */
 
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
@@ -13,7 +13,9 @@ const damaged = Buffer.concat([readFileSync(program).subarray(0, 4096), gpuFile(
 async function* layer() {
   for (let count = 0; count < 20_000; count++)
     yield makeTar([{ path: `usr/lib/python3/site-packages/package/module-${count}.py` }]).subarray(0, -1024);
-  yield* entry("usr/bin/program", statSync(program).size, createReadStream(program));
+  yield makeTar([{ path: "usr/lib/small.so", content: gpuFile(90) }]).subarray(0, -1024);
+  for (const copy of [1, 2, 3])
+    yield* entry(`usr/bin/${copy}`, statSync(program).size, createReadStream(program));
   yield* entry("opt/library.so", 500 * MiB, repeated(damaged, 500 * MiB));
   yield Buffer.alloc(1024);
 }

@@ -1,6 +1,7 @@
 /** CPU features of AArch64 instructions, each word of the code looked up. */
 
 import type { ByteSource } from "../byte-source.ts";
+import { withBuffer } from "../lent-buffers.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import type { CodeRegion } from "./regions.ts";
@@ -9,13 +10,20 @@ const windowBytes = 4 * 2 ** 20;
 /** Between functions, so many bytes with a word that is no instruction may be data. */
 const blockBytes = 4096;
 
-export async function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
+export function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
+  return withBuffer(windowBytes, (buffer) => sweep(source, regions, buffer));
+}
+
+async function sweep(
+  source: ByteSource,
+  regions: Iterable<CodeRegion>,
+  buffer: Uint8Array,
+): Promise<CpuCode> {
   const sure = new Uint32Array(arm64Rows.length);
   const doubtful = new Uint32Array(arm64Rows.length);
   const block = new Uint32Array(arm64Rows.length);
   /** Rows in `block`: most gaps are a word or two. */
   const touched: number[] = [];
-  const buffer = Buffer.allocUnsafeSlow(Math.min(windowBytes, source.size));
   let codeBytes = 0;
   let sinceRest = 0;
   let unknownInstructions = 0;

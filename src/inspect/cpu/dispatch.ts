@@ -38,7 +38,9 @@ const indirectRelocation: Readonly<Record<number, number>> = {
   [elfMachine.aarch64]: 1032,
 };
 const relocationSections: ReadonlySet<string> = new Set([".rela.iplt", ".rela.plt", ".rela.dyn"]);
+const relocationSize = 24;
 const maxRelocations = 64 * 2 ** 20;
+const pieceBytes = relocationSize * 2 ** 15;
 const maxSigns = 20;
 
 /** Sorted; empty for a file that takes the CPU as it is. */
@@ -66,10 +68,13 @@ function hasIndirectRelocation(source: ByteSource, elf: Elf): boolean {
   let left = maxRelocations;
   for (const { name, offset, size } of elf.sections) {
     if (!relocationSections.has(name)) continue;
-    const bytes = source.read(offset, Math.min(size, left));
-    left -= bytes.length;
-    for (let at = 0; at + 24 <= bytes.length; at += 24)
-      if (u64(bytes, at + 8) % 2 ** 32 === wanted) return true;
+    const end = Math.min(size, left);
+    left -= end;
+    for (let start = 0; start < end; start += pieceBytes) {
+      const bytes = source.read(offset + start, Math.min(pieceBytes, end - start));
+      for (let at = 0; at + relocationSize <= bytes.length; at += relocationSize)
+        if (u32(bytes, at + 8) === wanted) return true;
+    }
   }
   return false;
 }

@@ -2,6 +2,7 @@
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
 import type { ByteSource } from "../byte-source.ts";
+import { borrowBuffer, giveBack } from "../lent-buffers.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import type { CodeRegion } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
@@ -20,7 +21,8 @@ export async function readX86Code(
   bits: 32 | 64,
 ): Promise<CpuCode> {
   const sweep = createSweep(bits);
-  const buffer = Buffer.allocUnsafeSlow(Math.min(windowBytes, source.size));
+  const lent = borrowBuffer(windowBytes);
+  const buffer = new Uint8Array(lent);
   try {
     for (const region of regions) {
       for (let at = 0; at < region.size; ) {
@@ -36,6 +38,7 @@ export async function readX86Code(
     return sweep.result();
   } finally {
     sweep.free();
+    giveBack(lent);
   }
 }
 

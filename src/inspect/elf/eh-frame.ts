@@ -4,6 +4,7 @@
  */
 
 import type { ByteSource } from "../byte-source.ts";
+import { borrowBuffer, giveBack } from "../lent-buffers.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { ElfSection } from "./elf.ts";
 
@@ -21,12 +22,21 @@ const relativeToPlace = 0x10;
 
 /** Ends quietly where the section is damaged: what is not found here counts as code outside functions. */
 export function* readEhFrame(source: ByteSource, section: ElfSection): Generator<FunctionRange> {
+  const lent = borrowBuffer(windowBytes);
+  try {
+    yield* records(source, section, new Uint8Array(lent));
+  } finally {
+    giveBack(lent);
+  }
+}
+
+function* records(source: ByteSource, section: ElfSection, buffer: Uint8Array): Generator<FunctionRange> {
   const encodings = new Map<number, number | null>();
-  let window = source.read(section.offset, Math.min(windowBytes, section.size));
+  let window = source.readOver(section.offset, buffer.subarray(0, section.size));
   let start = 0;
   for (let at = 0; at + 8 <= section.size; ) {
     if (at + maxRecord > start + window.length && start + window.length < section.size) {
-      window = source.read(section.offset + at, Math.min(windowBytes, section.size - at));
+      window = source.readOver(section.offset + at, buffer.subarray(0, section.size - at));
       start = at;
     }
     const length = u32(window, at - start);

@@ -1,6 +1,7 @@
 /** Symbols of an ELF file, one after another, so that tables of any size fit. Source: System V ABI, "Symbol Table". */
 
 import type { ByteSource } from "../byte-source.ts";
+import { borrowBuffer, giveBack } from "../lent-buffers.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
@@ -34,9 +35,15 @@ export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Genera
   if (section === undefined) return;
   const entry = elf.bits === 64 ? 24 : 16;
   const perChunk = Math.floor(chunkBytes / entry) * entry;
-  for (let start = 0; start + entry <= section.size; start += perChunk) {
-    const chunk = source.read(section.offset + start, Math.min(perChunk, section.size - start));
-    for (let at = 0; at + entry <= chunk.length; at += entry) yield symbolAt(chunk, at, elf.bits);
+  const lent = borrowBuffer(chunkBytes);
+  try {
+    for (let start = 0; start + entry <= section.size; start += perChunk) {
+      const buffer = new Uint8Array(lent, 0, Math.min(perChunk, section.size - start));
+      const chunk = source.readOver(section.offset + start, buffer);
+      for (let at = 0; at + entry <= chunk.length; at += entry) yield symbolAt(chunk, at, elf.bits);
+    }
+  } finally {
+    giveBack(lent);
   }
 }
 

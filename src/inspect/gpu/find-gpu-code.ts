@@ -10,6 +10,7 @@ import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-code.ts";
+import { borrowBuffer, giveBack } from "../lent-buffers.ts";
 import { decompressLz4 } from "./lz4.ts";
 import { decompressZstd } from "./zstd.ts";
 
@@ -51,7 +52,8 @@ const patterns: readonly Pattern[] = [
 export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null {
   const tally = createGpuTally();
   const place = placesOf(elf);
-  const buffer = Buffer.allocUnsafeSlow(Math.min(windowBytes + overlap, source.size));
+  const lent = borrowBuffer(windowBytes + overlap);
+  const buffer = new Uint8Array(lent);
   const search: Search = {
     source,
     buffer,
@@ -62,6 +64,7 @@ export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null
     decompressed: 0,
   };
   for (let at = 0; at < source.size; ) at = searchWindow(search, at);
+  giveBack(lent);
   return tally.result();
 }
 

@@ -38,16 +38,20 @@ export async function* decompressed(
   name: string,
 ): AsyncGenerator<Uint8Array> {
   if (compression === null) yield* chunks;
-  else if (compression === "gzip") yield* throughStream(chunks, zlib.createGunzip(), name);
-  else if (createZstd !== undefined) yield* throughStream(chunks, createZstd(), name);
+  else if (compression === "gzip") yield* throughStream(chunks, zlib.createGunzip(buffers), name);
+  else if (createZstd !== undefined) yield* throughStream(chunks, createZstd(buffers), name);
   else yield* throughFzstd(chunks, name);
 }
 
+/** Each turn of the decompressor is a task for another thread, and it goes on while what came before is read. */
+const buffers = { chunkSize: 2 ** 16, readableHighWaterMark: 2 ** 18 };
+
 /** From Node 22.15 and 23.8 on. */
-const createZstd = (zlib as { readonly createZstdDecompress?: () => zlib.Gunzip }).createZstdDecompress;
+const createZstd = (zlib as { readonly createZstdDecompress?: (options: zlib.ZlibOptions) => zlib.Gunzip })
+  .createZstdDecompress;
 
 async function* throughStream(chunks: Chunks, stream: zlib.Gunzip, name: string): AsyncGenerator<Uint8Array> {
-  const input = Readable.from(chunks, { objectMode: false, highWaterMark: 2 ** 20 });
+  const input = Readable.from(chunks, { objectMode: false, highWaterMark: 2 ** 18 });
   let cause: unknown = null;
   // An error of the source goes on as it is, not as one of the compression.
   input.on("error", (error) => {

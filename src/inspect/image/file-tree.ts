@@ -1,9 +1,10 @@
 /** The files of an image after all its layers: later ones replace, whiteouts remove, links of folders lead elsewhere. */
 
-import type { FileInspection } from "../inspect-file.ts";
+import type { FileInspection } from "../file-inspection.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import { invalidImage } from "./invalid-image.ts";
-import { type LayerInspection, normalPath, type OpenedFile } from "./layer.ts";
+import { type LayerInspection, normalPath } from "./layer.ts";
+import type { OpenedFile } from "./opened-file.ts";
 
 export interface FoundFile {
   /** With a leading `/`; behind `!/` stands the path in an archive. */

@@ -1,16 +1,19 @@
 /** A root file system in a folder, as it lies there: no link is followed, no device read. */
 
-import { close, open } from "node:fs";
+import { fstatSync, open } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { fstatSync } from "node:fs";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
-import { fileSource } from "../byte-source.ts";
-import { archiveBudget, inspectContent } from "./inspect-content.ts";
-import { collect, type LayerChange } from "./layer.ts";
+import { headBytes, holdsCode } from "../holds-code.ts";
+import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
+import { sharedInspector } from "../workers/shared-inspector.ts";
+import { type ArchiveBudget, archiveBudget, inspectContent } from "./inspect-content.ts";
+import { layerChanges } from "./layer-changes.ts";
+import { collect, type ContentSink } from "./opened-file.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
+import { maxSpool } from "./spool.ts";
 import { chunksOf } from "./zip.ts";
 
 /** Of the system, not of the image, where a running system is looked at. */
@@ -19,38 +22,58 @@ const notRead = new Set(["proc", "sys", "dev"]);
 export async function openFromFolder(
   folder: string,
   { onProgress = () => {} }: OpenOptions,
+  inspector = sharedInspector(),
 ): Promise<OpenedImage> {
-  const changes: LayerChange[] = [];
+  const changes = layerChanges();
   const budget = archiveBudget();
   let size = 0;
   for await (const path of filesBelow(folder, "")) {
-    const { sink, opened } = collect();
-    const descriptor = await promisify(open)(join(folder, path), "r").catch((error: unknown) => {
+    const { sink, opened } = collect(inspector);
+    const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // Gone since, or not for this user: said, not passed over.
       if (!isErrno(error, "ENOENT")) sink.unopened("", errnoMessage(error));
       return null;
     });
-    if (descriptor !== null) {
-      try {
-        const source = fileSource(descriptor, fstatSync(descriptor).size);
-        size += source.size;
-        await inspectContent("", chunksOf(source), sink, budget, path);
-      } finally {
-        await promisify(close)(descriptor);
-      }
+    if (file !== null) {
+      size += file.size;
+      await inspectOpen(file, path, sink, budget);
     }
     onProgress({ layer: 0, layers: 1, bytes: size });
-    const found = opened();
-    changes.push({ kind: "file", path, ...(found === null ? {} : { opened: found }) });
+    changes.addFile(path, opened());
   }
   return {
     source: "folder",
     name: folder,
     digest: null,
     platform: null,
-    layers: [{ changes, size, digest: null }],
+    layers: [{ changes: await changes.result(), size, digest: null }],
     diffIds: null,
   };
+}
+
+type OpenFile = Extract<SpooledFile, { kind: "open" }>;
+
+async function openFile(path: string): Promise<OpenFile> {
+  const descriptor = await promisify(open)(path, "r");
+  return { kind: "open", descriptor, size: fstatSync(descriptor).size };
+}
+
+/** What lies on the disk is read where it lies; archives, as a stream. */
+async function inspectOpen(
+  file: OpenFile,
+  path: string,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+): Promise<void> {
+  let isTaken = false;
+  try {
+    const source = sourceOf(file);
+    isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
+    if (isTaken) await sink.file("", file);
+    else await inspectContent("", chunksOf(source), sink, budget, path);
+  } finally {
+    if (!isTaken) closeSpooled(file);
+  }
 }
 
 async function* filesBelow(root: string, path: string): AsyncGenerator<string> {

@@ -39,7 +39,11 @@ export async function openFromLayout(folder: string, options: OpenOptions): Prom
   const parts = manifestParts(json, folder);
   const config = await readJson(parts.config);
   const layers = await openLayers(parts.layers, folder, options, async ({ digest }, name, onBytes) => {
-    const blob = checked(createReadStream(blobPath(folder, digest)), digest, name);
+    const blob = checked(
+      createReadStream(blobPath(folder, digest), { highWaterMark: 2 ** 18 }),
+      digest,
+      name,
+    );
     const found = await inspectLayer(blob.chunks, name, onBytes);
     await blob.finish();
     return found;

@@ -1,17 +1,14 @@
 /** Opens what a file of an image holds: code, or an archive with code in it, to a bound. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { type FileInspection, headBytes, holdsCode, inspectFile } from "../inspect-file.ts";
+import { headBytes, holdsCode } from "../holds-code.ts";
+import { sourceOf } from "../spooled-file.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
-import { maxSpool, withSpooled } from "./spool.ts";
+import type { ContentSink } from "./opened-file.ts";
+import { maxSpool, spool, withSpooled } from "./spool.ts";
 import { readTar } from "./tar.ts";
 import { isZip, openZipEntry, readZip } from "./zip.ts";
-
-export interface ContentSink {
-  file(path: string, inspection: FileInspection): void;
-  unopened(path: string, reason: string): void;
-}
 
 /** What is left of what the archives of one layer may unpack to, and of the names in them, both in bytes and all together. */
 export interface ArchiveBudget {
@@ -134,16 +131,14 @@ async function openContent(
 }
 
 async function openFile(path: string, chunks: Chunks, sink: ContentSink): Promise<void> {
-  const isOpened = await withSpooled(chunks, async (source) => {
-    const inspection = await inspectFile(source);
-    if (inspection !== null) sink.file(path, inspection);
-    return true;
-  });
-  if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
+  const file = await spool(chunks);
+  if (file === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
+  else await sink.file(path, file);
 }
 
 async function openZip(path: string, chunks: Chunks, sink: ContentSink, budget: FileBudget, depth: number) {
-  const isOpened = await withSpooled(chunks, async (source) => {
+  const isOpened = await withSpooled(chunks, async (file) => {
+    const source = sourceOf(file);
     const entries = readZip(source);
     if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
     for (const entry of entries ?? []) {

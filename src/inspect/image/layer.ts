@@ -1,12 +1,13 @@
 /** One layer, opened: what its files hold, and what it does to the files below. */
 
-import type { FileInspection } from "../inspect-file.ts";
 import { unpacked } from "./decompress.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { databaseReader, maxDatabase } from "../packages/databases.ts";
-import type { PackageRecords } from "../packages/package-records.ts";
-import { archiveBudget, type ContentSink, inspectContent } from "./inspect-content.ts";
+import { sharedInspector } from "../workers/shared-inspector.ts";
+import { archiveBudget, inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
+import { type LayerChange, layerChanges } from "./layer-changes.ts";
+import { collect } from "./opened-file.ts";
 import { readTar } from "./tar.ts";
 
 /** In the order of the archive, as the last entry of a path counts. Everything but directories is here. */
@@ -14,20 +15,6 @@ export interface LayerInspection {
   readonly changes: readonly LayerChange[];
   /** Unpacked, in bytes. */
   readonly size: number;
-}
-
-export type LayerChange =
-  | { readonly kind: "file"; readonly path: string; readonly opened?: OpenedFile }
-  | { readonly kind: "hardlink" | "symlink"; readonly path: string; readonly target: string }
-  /** `opaque`: what lower layers have in the folder is gone. */
-  | { readonly kind: "removed" | "opaque"; readonly path: string };
-
-/** What stands at a path, and in archives there: `app.jar!/lib/x.so`. */
-export interface OpenedFile {
-  readonly files: Readonly<Record<string, FileInspection>>;
-  readonly unopened: Readonly<Record<string, string>>;
-  /** Of a file of a package database. */
-  readonly packages?: PackageRecords;
 }
 
 /** One layer of a hostile image unpacks to no more than this. */
@@ -42,6 +29,7 @@ export async function inspectLayer(
   chunks: Chunks,
   name: string,
   onBytes: (count: number) => void = () => {},
+  inspector = sharedInspector(),
 ): Promise<LayerInspection> {
   let size = 0;
   const counted = async function* (): Chunks {
@@ -52,7 +40,7 @@ export async function inspectLayer(
       yield chunk;
     }
   };
-  const changes: LayerChange[] = [];
+  const changes = layerChanges();
   const budget = archiveBudget();
   let names = 0;
   for await (const entry of readTar(counted(), name)) {
@@ -61,23 +49,21 @@ export async function inspectLayer(
     const path = normalPath(entry.path);
     const slash = path.lastIndexOf("/");
     const [folder, base] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
-    if (base === opaque) changes.push({ kind: "opaque", path: folder });
-    else if (base.startsWith(whiteout))
-      changes.push({ kind: "removed", path: removedBy(folder, base, name) });
+    if (base === opaque) changes.add({ kind: "opaque", path: folder });
+    else if (base.startsWith(whiteout)) changes.add({ kind: "removed", path: removedBy(folder, base, name) });
     else if (entry.type === "hardlink")
-      changes.push({ kind: "hardlink", path, target: normalPath(entry.target) });
-    else if (entry.type === "symlink") changes.push({ kind: "symlink", path, target: entry.target });
+      changes.add({ kind: "hardlink", path, target: normalPath(entry.target) });
+    else if (entry.type === "symlink") changes.add({ kind: "symlink", path, target: entry.target });
     else if (entry.type !== "directory") {
-      const { sink, opened } = collect();
+      const { sink, opened } = collect(inspector);
       const database = entry.type === "file" && entry.size <= maxDatabase ? databaseReader(path) : null;
       if (entry.isSparse) sink.unopened("", "a sparse file");
       else if (database !== null) sink.packages(database(await wholeText(entry.content, entry.size)));
       else if (entry.type === "file") await inspectContent("", entry.content, sink, budget, path);
-      const found = opened();
-      changes.push({ kind: "file", path, ...(found === null ? {} : { opened: found }) });
+      changes.addFile(path, opened());
     }
   }
-  return { changes, size };
+  return { changes: await changes.result(), size };
 }
 
 /** Engines differ in what they do about a whiteout of `.` or `..`, and nobody makes one. */
@@ -90,34 +76,6 @@ function removedBy(folder: string, base: string, name: string): string {
 
 async function wholeText(chunks: Chunks, size: number): Promise<string> {
   return Buffer.from(await createChunkReader(chunks).take(size)).toString("utf8");
-}
-
-interface FileSink extends ContentSink {
-  packages(records: PackageRecords): void;
-}
-
-/** Names inside are relative to the file: a hard link has the same under another name. */
-export function collect(): { sink: FileSink; opened: () => OpenedFile | null } {
-  const files = new Map<string, FileInspection>();
-  const unopened = new Map<string, string>();
-  let packages: PackageRecords | undefined;
-  return {
-    sink: {
-      file: (path, inspection) => files.set(path, inspection),
-      unopened: (path, reason) => unopened.set(path, reason),
-      packages: (records) => {
-        packages = records;
-      },
-    },
-    opened: () =>
-      files.size + unopened.size === 0 && packages === undefined
-        ? null
-        : {
-            files: Object.fromEntries(files),
-            unopened: Object.fromEntries(unopened),
-            ...(packages === undefined ? {} : { packages }),
-          },
-  };
 }
 
 /** Without `.`, empty parts and ways out of the image: a `..` at the root leads to the root, as in a chroot. */

@@ -4,37 +4,51 @@ import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomUUID } from "node:crypto";
-import { type ByteSource, fileSource, memorySource } from "../byte-source.ts";
+import { borrowBuffer, giveBack } from "../lent-buffers.ts";
+import { closeSpooled, type SpooledFile } from "../spooled-file.ts";
 import type { Chunks } from "./chunk-reader.ts";
 
-const inMemory = 16 * 2 ** 20;
+/** Most programs. All that are on their way have a bound together. */
+const inMemory = 2 * 2 ** 20;
 /** The largest library seen has 0.8 GB. */
 export const maxSpool = 8 * 2 ** 30;
 
-/** null where the stream is longer than any file that would be opened. */
-export async function withSpooled<Result>(
-  chunks: Chunks,
-  use: (source: ByteSource) => Promise<Result>,
-): Promise<Result | null> {
-  const pieces: Uint8Array[] = [];
+/** null where the stream is longer than any file that would be opened. Whoever gets the file closes it. */
+export async function spool(chunks: Chunks): Promise<SpooledFile | null> {
+  const buffer = borrowBuffer(inMemory);
+  const memory = new Uint8Array(buffer);
   let size = 0;
   let descriptor: number | null = null;
+  let isHeld = false;
   try {
     for await (const chunk of chunks) {
       if (size + chunk.length > maxSpool) return null;
       if (descriptor === null && size + chunk.length > inMemory) {
         descriptor = unnamedFile();
-        for (const piece of pieces.splice(0)) writeAll(descriptor, piece);
+        writeAll(descriptor, memory.subarray(0, size));
       }
-      if (descriptor === null) pieces.push(chunk);
+      if (descriptor === null) memory.set(chunk, size);
       else writeAll(descriptor, chunk);
       size += chunk.length;
     }
-    return await use(
-      descriptor === null ? memorySource(Buffer.concat(pieces)) : fileSource(descriptor, size),
-    );
+    isHeld = true;
+    return descriptor === null ? { kind: "memory", buffer, size } : { kind: "open", descriptor, size };
   } finally {
-    if (descriptor !== null) closeSync(descriptor);
+    if (!isHeld || descriptor !== null) giveBack(buffer);
+    if (!isHeld && descriptor !== null) closeSync(descriptor);
+  }
+}
+
+export async function withSpooled<Result>(
+  chunks: Chunks,
+  use: (file: SpooledFile) => Promise<Result>,
+): Promise<Result | null> {
+  const file = await spool(chunks);
+  if (file === null) return null;
+  try {
+    return await use(file);
+  } finally {
+    closeSpooled(file);
   }
 }
 

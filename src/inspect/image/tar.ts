@@ -121,7 +121,11 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
 /** Answers how many of the bytes were there. */
 async function skip(reader: ChunkReader, length: number): Promise<number> {
   let skipped = 0;
-  for await (const piece of reader.pass(length)) skipped += piece.length;
+  while (skipped < length) {
+    const piece = await reader.next(length - skipped);
+    if (piece === null) break;
+    skipped += piece.length;
+  }
   return skipped;
 }
 
@@ -135,7 +139,8 @@ function padding(size: number): number {
 
 function isChecked(header: Uint8Array): boolean {
   let sum = 0;
-  for (const [index, byte] of header.entries()) sum += index >= 148 && index < 156 ? 32 : byte;
+  for (let index = 0; index < header.length; index++)
+    sum += index >= 148 && index < 156 ? 32 : (header[index] ?? 0);
   return sum === number(header.subarray(148, 156));
 }
 

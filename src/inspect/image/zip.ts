@@ -103,7 +103,7 @@ export async function* chunksOf(
 }
 
 async function* inflated(raw: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const stream = zlib.createInflateRaw();
+  const stream = zlib.createInflateRaw({ chunkSize: 2 ** 17 });
   const input = Readable.from(raw, { objectMode: false });
   input.on("error", (error) => stream.destroy(error));
   input.pipe(stream);

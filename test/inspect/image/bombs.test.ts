@@ -4,7 +4,12 @@ import { deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { filesOfLayers } from "../../../src/inspect/image/file-tree.ts";
 import { archiveBudget, inspectContent } from "../../../src/inspect/image/inspect-content.ts";
-import { collect, inspectLayer } from "../../../src/inspect/image/layer.ts";
+import { inspectLayer } from "../../../src/inspect/image/layer.ts";
+import { collect } from "../../../src/inspect/image/opened-file.ts";
+import { memorySource } from "../../../src/inspect/byte-source.ts";
+import { readTar } from "../../../src/inspect/image/tar.ts";
+import { readZip } from "../../../src/inspect/image/zip.ts";
+import { inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
 import { gpuFile, makeTar, type MadeFile } from "../support/make-image.ts";
 
 const MiB = 2 ** 20;
@@ -83,10 +88,10 @@ describe("an archive that unpacks to far more than it has is told, and hides not
 
 describe("all archives of a layer together have a bound", () => {
   const open = async (budget: ReturnType<typeof archiveBudget>) => {
-    const { sink, opened: result } = collect();
+    const { sink, opened: result } = collect(inThisThread);
     const content = makeTar([{ path: "a-name", content: gpuFile(90) }]);
     await inspectContent("", inPieces(content), sink, budget, "x.tar");
-    return Object.values(result()?.unopened ?? {}).join();
+    return Object.values((await result())?.unopened ?? {}).join();
   };
   it("of bytes", async () => {
     expect(await open({ ...archiveBudget(), left: 10 })).toMatch(/unpack to more than 17179869184 bytes/);
@@ -156,4 +161,65 @@ describe("a layer", () => {
     expect(
       (await opened({ path: "a\nb", content: gpuFile(90) }, { path: "c\0d", content: gpuFile(80) })).found,
     ).toEqual(["/a\nb", "/c"]));
+});
+
+describe("a directory of a zip that is larger than any is not read", () => {
+  /** An archive of which only the end is there: it says where its directory is. */
+  const sparse = (directory: number) => {
+    const end = Buffer.alloc(22);
+    end.writeUInt32LE(0x06054b50, 0);
+    end.writeUInt32LE(directory, 12);
+    let most = 0;
+    const read = (at: number, length: number) => {
+      most = Math.max(most, length);
+      const bytes = Buffer.alloc(Math.min(length, 100_000));
+      return at + length === size ? Buffer.concat([bytes.subarray(22), end]) : bytes;
+    };
+    const size = directory + 2 * end.length;
+    const source = { size, read, readOver: (at: number, buffer: Uint8Array) => read(at, buffer.length) };
+    return { source, most: () => most };
+  };
+  it("of bytes", () => {
+    const { source, most } = sparse(64 * MiB + 1);
+    expect(readZip(source)).toBeNull();
+    expect(most()).toBeLessThan(MiB);
+    const allowed = sparse(64 * MiB);
+    readZip(allowed.source);
+    expect(allowed.most()).toBe(64 * MiB);
+  });
+  it("of entries", () => {
+    expect(readZip(memorySource(zipOf(Buffer.alloc(1), 1, 200_000)))).toHaveLength(200_000);
+    expect(readZip(memorySource(zipOf(Buffer.alloc(1), 1, 200_001)))).toBeNull();
+  });
+});
+
+describe("a layer without an end is refused", () => {
+  it("by its entries", { timeout: 240_000 }, async () => {
+    // Long names count as well, and are read fastest.
+    const names = Buffer.concat(
+      Array.from({ length: 2000 }, () => makeTar([{ path: "a", type: "L" }]).subarray(0, 512)),
+    );
+    const many = async function* () {
+      for (let count = 0; count < 1001; count++) yield names;
+    };
+    const all = async () => {
+      for await (const _ of readTar(many(), "layer 1"));
+    };
+    await expect(all()).rejects.toThrow("layer 1: more than 2000000 entries");
+  });
+  it("by its bytes", { timeout: 120_000 }, async () => {
+    const size = 2 ** 41;
+    const record = `size=${size}\n`;
+    const pax = Buffer.from(`${record.length + 3} ${record}`);
+    const header = makeTar([{ path: "pax", type: "x", content: pax }, { path: "zeros" }]).subarray(0, 1536);
+    // Never touched, so that the system gives no memory for it.
+    const piece = Buffer.alloc(512 * MiB);
+    const long = async function* () {
+      yield header;
+      for (let left = size; left > 0; left -= piece.length) yield piece;
+    };
+    await expect(inspectLayer(long(), "layer 1")).rejects.toThrow(
+      "layer 1: unpacks to more than 1099511627776 bytes",
+    );
+  });
 });

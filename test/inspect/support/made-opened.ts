@@ -5,9 +5,9 @@ import type { Requirement } from "../../../src/hardware/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
 import type { GpuCode, ToolkitCount } from "../../../src/inspect/gpu/gpu-code.ts";
-import type { LayerChange } from "../../../src/inspect/image/layer.ts";
+import type { LayerChange } from "../../../src/inspect/image/layer-changes.ts";
 import type { OpenedImage } from "../../../src/inspect/image/opened-image.ts";
-import type { FileInspection } from "../../../src/inspect/inspect-file.ts";
+import type { FileInspection } from "../../../src/inspect/file-inspection.ts";
 import type { PackageRecords } from "../../../src/inspect/packages/package-records.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 

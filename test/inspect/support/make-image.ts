@@ -52,8 +52,8 @@ export interface MadeImage {
   readonly layers: readonly Buffer[];
 }
 
-export function makeImage(layers: readonly Buffer[]): MadeImage {
-  const config = Buffer.from(JSON.stringify({ os: "linux", architecture: "amd64", config: {} }));
+export function makeImage(layers: readonly Buffer[], architecture = "amd64"): MadeImage {
+  const config = Buffer.from(JSON.stringify({ os: "linux", architecture, config: {} }));
   const descriptor = (bytes: Buffer, mediaType: string) => ({
     mediaType,
     digest: digestOf(bytes),

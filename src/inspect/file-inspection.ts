@@ -1,0 +1,27 @@
+/** What was found in one file: plain data, as it goes between threads and into the cache. */
+
+import type { Checksums } from "./checksums.ts";
+import type { CpuCode } from "./cpu/cpu-code.ts";
+import type { GpuCode } from "./gpu/gpu-code.ts";
+
+export interface FileInspection {
+  /** Bytes. */
+  readonly size: number;
+  readonly checksums: Checksums;
+  readonly program: ProgramFacts | null;
+  readonly cpu: CpuCode | null;
+  readonly gpu: GpuCode | null;
+  /** What could not be read of it. */
+  readonly unopened: readonly string[];
+}
+
+export interface ProgramFacts {
+  /** `x86_64`, `aarch64`, …, or `machine 243`. */
+  readonly machine: string;
+  readonly needed: readonly string[];
+  readonly soname: string | null;
+  readonly interpreter: string | null;
+  /** psABI level that the loader enforces. */
+  readonly neededLevel: string | null;
+  readonly kernel: string | null;
+}

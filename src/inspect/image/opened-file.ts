@@ -1,0 +1,63 @@
+/** What stands at one path of an image: a program, an archive with programs in it, a package database. */
+
+import type { FileInspection } from "../file-inspection.ts";
+import type { PackageRecords } from "../packages/package-records.ts";
+import type { SpooledFile } from "../spooled-file.ts";
+import type { FileInspector } from "../workers/file-inspector.ts";
+
+/** What stands at a path, and in archives there: `app.jar!/lib/x.so`. */
+export interface OpenedFile {
+  readonly files: Readonly<Record<string, FileInspection>>;
+  readonly unopened: Readonly<Record<string, string>>;
+  /** Of a file of a package database. */
+  readonly packages?: PackageRecords;
+}
+
+export interface ContentSink {
+  /** Takes the file over. Waits until there is room for another. */
+  file(path: string, file: SpooledFile): Promise<void>;
+  unopened(path: string, reason: string): void;
+}
+
+interface FileSink extends ContentSink {
+  packages(records: PackageRecords): void;
+}
+
+/** Names inside are relative to the file: a hard link has the same under another name. `opened` is null where there is nothing to tell. */
+export function collect(inspector: FileInspector): {
+  sink: FileSink;
+  opened: () => Promise<OpenedFile | null> | null;
+} {
+  const files: { readonly path: string; readonly found: Promise<FileInspection | null> }[] = [];
+  const unopened = new Map<string, string>();
+  let packages: PackageRecords | undefined;
+  const opened = async (): Promise<OpenedFile | null> => {
+    const found = new Map<string, FileInspection>();
+    for (const { path, found: inspection } of files) {
+      const one = await inspection;
+      if (one !== null) found.set(path, one);
+    }
+    if (found.size + unopened.size === 0 && packages === undefined) return null;
+    return {
+      files: Object.fromEntries(found),
+      unopened: Object.fromEntries(unopened),
+      ...(packages === undefined ? {} : { packages }),
+    };
+  };
+  return {
+    sink: {
+      async file(path, file) {
+        const { accepted, found } = inspector.inspect(file);
+        // Told by `opened`, or by nobody where the image turns out to be broken.
+        found.catch(() => {});
+        files.push({ path, found });
+        await accepted;
+      },
+      unopened: (path, reason) => unopened.set(path, reason),
+      packages: (records) => {
+        packages = records;
+      },
+    },
+    opened: () => (files.length + unopened.size === 0 && packages === undefined ? null : opened()),
+  };
+}

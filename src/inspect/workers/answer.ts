@@ -1,0 +1,45 @@
+/** What a thread answers about a file. Errors lose their class on the way between threads, so that they go as data. */
+
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import type { FileInspection } from "../file-inspection.ts";
+import type { SpooledFile } from "../spooled-file.ts";
+
+export interface Reply {
+  readonly answer: Answer;
+  /** Comes back, as its buffer does. */
+  readonly file: SpooledFile;
+}
+
+export type Answer =
+  | { readonly found: FileInspection | null }
+  | { readonly problems: readonly [Problem, ...Problem[]] }
+  | { readonly failure: Failure };
+
+interface Failure {
+  readonly message: string;
+  /** `EIO` and the like. */
+  readonly code: string | null;
+  readonly stack: string | null;
+}
+
+export function answerOf(error: unknown): Answer {
+  if (error instanceof ImgmatchError) return { problems: error.problems };
+  if (!(error instanceof Error)) return { failure: { message: String(error), code: null, stack: null } };
+  const code = "code" in error && typeof error.code === "string" ? error.code : null;
+  return { failure: { message: error.message, code, stack: error.stack ?? null } };
+}
+
+/** Throws what the thread threw: with its code, its place, and where in the program it was. */
+export function readAnswer(answer: Answer): FileInspection | null {
+  if ("found" in answer) return answer.found;
+  if ("problems" in answer) throw new ImgmatchError(answer.problems);
+  const { message, code, stack } = answer.failure;
+  const error = Object.assign(new Error(message), code === null ? {} : { code });
+  if (stack !== null) error.stack = stack;
+  throw error;
+}
+
+/** What of a file moves to the other thread. */
+export function transfersOf(file: SpooledFile): ArrayBuffer[] {
+  return file.kind === "memory" ? [file.buffer] : [];
+}

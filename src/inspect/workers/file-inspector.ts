@@ -1,0 +1,39 @@
+/** Who opens single files while an image is read on: this thread, or others beside it. */
+
+import type { FileInspection } from "../file-inspection.ts";
+import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
+
+export interface FileInspector {
+  /** Takes the file over, and closes it when it is done. */
+  inspect(file: SpooledFile): FileJob;
+}
+
+export interface FileJob {
+  /** There is room for the next file. Never rejects. */
+  readonly accepted: Promise<void>;
+  /** null for what no loader and no driver takes. */
+  readonly found: Promise<FileInspection | null>;
+}
+
+export const inThisThread: FileInspector = {
+  inspect(file) {
+    const found = inspected(file);
+    return {
+      found,
+      accepted: found.then(
+        () => {},
+        () => {},
+      ),
+    };
+  },
+};
+
+async function inspected(file: SpooledFile): Promise<FileInspection | null> {
+  try {
+    // The decoder takes some time and memory, and threads have their own.
+    const { inspectFile } = await import("../inspect-file.ts");
+    return await inspectFile(sourceOf(file));
+  } finally {
+    closeSpooled(file);
+  }
+}

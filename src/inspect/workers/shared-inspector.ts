@@ -1,0 +1,25 @@
+/** The threads of this process that open files: as many as it has processors, to a bound. */
+
+import { availableParallelism } from "node:os";
+import { type FileInspector, inThisThread } from "./file-inspector.ts";
+import { createWorkerPool } from "./worker-pool.ts";
+
+/** The thread's program beside this one, as the bundler writes it. */
+declare const IMGMATCH_WORKER: string;
+
+/** Each takes about 50 MiB, and two open files as fast as one stream is decompressed. */
+const maxThreads = 1;
+
+let shared: FileInspector | null = null;
+
+/** This thread alone where there is one processor, and where the sources run as they are, which a thread could not load. */
+export function sharedInspector(): FileInspector {
+  shared ??= create();
+  return shared;
+}
+
+function create(): FileInspector {
+  const processors = availableParallelism();
+  if (typeof IMGMATCH_WORKER !== "string" || processors === 1) return inThisThread;
+  return createWorkerPool(new URL(IMGMATCH_WORKER, import.meta.url), Math.min(processors, maxThreads));
+}

@@ -1,0 +1,146 @@
+/** Threads that open files: the same is found by one, by many and by none, and what goes wrong in one is told. */
+
+import { mkdirSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ImgmatchError, type Problem } from "../../../src/errors.ts";
+import { openFromFolder } from "../../../src/inspect/image/from-folder.ts";
+import { noCache } from "../../../src/inspect/image/layer-cache.ts";
+import { inspectLayer } from "../../../src/inspect/image/layer.ts";
+import type { SpooledFile } from "../../../src/inspect/spooled-file.ts";
+import { answerOf, readAnswer } from "../../../src/inspect/workers/answer.ts";
+import { type FileInspector, inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
+import { createWorkerPool } from "../../../src/inspect/workers/worker-pool.ts";
+import { bundled } from "../../support/bundle.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { gpuFile, gzipped, makeTar, type MadeFile } from "../support/make-image.ts";
+
+const MiB = 2 ** 20;
+let program: URL;
+
+beforeAll(async () => {
+  const file = await bundled("src/inspect/workers/inspect-worker.ts", "worker-pool-test/inspect-worker.cjs");
+  program = pathToFileURL(file);
+}, 120_000);
+
+const memory = (length: number): SpooledFile => ({
+  kind: "memory",
+  buffer: new ArrayBuffer(length),
+  size: length,
+});
+
+/** A thread's program of a few lines, where something is to go wrong. */
+function poolOf(lines: string, maxThreads = 1): FileInspector {
+  const folder = makeFolder({
+    "worker.mjs": `import { parentPort } from "node:worker_threads";\nparentPort.on("message", (file) => {${lines}});\n`,
+  });
+  return createWorkerPool(pathToFileURL(join(folder, "worker.mjs")), maxThreads);
+}
+
+/** Programs of this machine, archives in archives, code that is damaged, and a file that is too large for memory. */
+function entries(): MadeFile[] {
+  const folder = "/usr/bin";
+  const small = readdirSync(folder)
+    .sort()
+    .filter((name) => statSync(join(folder, name)).isFile() && statSync(join(folder, name)).size < MiB / 4)
+    .slice(0, 60)
+    .map((name) => ({ path: `bin/${name}`, content: readFileSync(join(folder, name)) }));
+  const cut = readFileSync(process.execPath).subarray(0, 17 * MiB);
+  const archive = makeTar([90, 80, 70].map((arch) => ({ path: `${arch}.fatbin`, content: gpuFile(arch) })));
+  return [
+    { path: "cut", content: cut },
+    ...small,
+    { path: "a.tgz", content: gzipped(archive) },
+    { path: "twice", content: gpuFile(75) },
+    { path: "twice", content: gpuFile(89) },
+    { path: "broken", content: readFileSync(process.execPath).subarray(0, 5000) },
+  ];
+}
+
+describe("what is found", () => {
+  it("is the same with one thread, with three and with none", { timeout: 180_000 }, async () => {
+    const tar = makeTar(entries());
+    const layer = async (inspector: FileInspector) => {
+      const pieces = async function* () {
+        for (let at = 0; at < tar.length; at += MiB) yield tar.subarray(at, at + MiB);
+      };
+      return JSON.stringify(await inspectLayer(pieces(), "layer 1", () => {}, inspector));
+    };
+    const alone = await layer(inThisThread);
+    expect(alone.match(/"checksums"/g)?.length).toBeGreaterThan(10);
+    for (const threads of [1, 3]) expect(await layer(createWorkerPool(program, threads))).toBe(alone);
+  });
+
+  it("in a folder too", { timeout: 180_000 }, async () => {
+    const root = makeFolder({});
+    for (const { path, content = Buffer.alloc(0) } of entries()) {
+      mkdirSync(join(root, path, ".."), { recursive: true });
+      writeFileSync(join(root, path), content);
+    }
+    const options = { platform: "linux/amd64", cache: noCache };
+    const found = async (inspector: FileInspector) =>
+      JSON.stringify(await openFromFolder(root, options, inspector));
+    expect(await found(createWorkerPool(program, 3))).toBe(await found(inThisThread));
+  });
+});
+
+describe("what goes wrong in a thread", () => {
+  const problem: Problem = {
+    code: "IMAGE_INVALID",
+    message: "is damaged",
+    fix: "push it again",
+    at: { file: "layer.tar", line: 7 },
+  };
+  it("keeps its code and its place", () => {
+    const thrown = () => readAnswer(structuredClone(answerOf(new ImgmatchError(problem))));
+    expect(thrown).toThrow(ImgmatchError);
+    expect(thrown).toThrow("layer.tar:7: IMAGE_INVALID: is damaged\n  fix: push it again");
+  });
+
+  it("keeps the system's code, and where in the program it was", async () => {
+    // A folder can be opened and not be read.
+    const file: SpooledFile = { kind: "open", descriptor: openSync("/", "r"), size: 8192 };
+    const error: unknown = await createWorkerPool(program, 1)
+      .inspect(file)
+      .found.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "EISDIR", message: expect.stringContaining("EISDIR") });
+    expect(error instanceof Error ? error.stack : "").toContain("inspect-worker");
+  });
+
+  it("ends the layer with its error", async () => {
+    const failing = poolOf(
+      `parentPort.postMessage({ answer: { problems: [${JSON.stringify(problem)}] }, file });`,
+    );
+    const tar = makeTar([{ path: "x", content: gpuFile(90) }]);
+    const pieces = async function* () {
+      yield tar;
+    };
+    await expect(inspectLayer(pieces(), "layer 1", () => {}, failing)).rejects.toThrow("layer.tar:7");
+  });
+
+  it("is the end of that file alone where the thread dies", async () => {
+    const pool = poolOf(
+      "if (file.size === 1) process.exit(3); parentPort.postMessage({ answer: { found: null }, file });",
+    );
+    await expect(pool.inspect(memory(1)).found).rejects.toThrow("a thread that opens files ended with 3");
+    await expect(pool.inspect(memory(2)).found).resolves.toBeNull();
+  });
+
+  it("is told where there is no program", async () => {
+    const pool = createWorkerPool(pathToFileURL("/nowhere/worker.cjs"), 1);
+    await expect(pool.inspect(memory(1)).found).rejects.toThrow("/nowhere/worker.cjs");
+  });
+});
+
+it("takes no more files than have room, and one that is larger alone", async () => {
+  const pool = poolOf("");
+  const isAccepted = async (bytes: number) => {
+    const { accepted, found } = pool.inspect(memory(bytes));
+    // Its program is gone before it starts.
+    found.catch(() => {});
+    return Promise.race([accepted.then(() => true), new Promise((done) => setTimeout(done, 50, false))]);
+  };
+  expect(await isAccepted(100 * MiB)).toBe(true);
+  expect(await isAccepted(1)).toBe(false);
+});
