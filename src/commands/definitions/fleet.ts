@@ -1,6 +1,6 @@
 /** The arguments and flags of the commands about a matrix and its lock. */
 
-import { withBases, withEngine, withFleet, positive } from "../flags/fleet-options.ts";
+import { positive, withBases, withEngine, withFleet, withWorkspace } from "../flags/fleet-options.ts";
 import { collect, withJson } from "../flags/options.ts";
 import type { Define } from "./define.ts";
 
@@ -26,7 +26,7 @@ export const schema: Define = (command, run) =>
     .action(run(async () => (await import("../schema.ts")).schema));
 
 export const plan: Define = (command, run) =>
-  withBases(withFleet(command))
+  withWorkspace(withBases(withFleet(command)))
     .description("say for each cell what would happen to it; changes nothing")
     .option("--push", "count images that were built but not pushed as still to be built")
     .option(
@@ -35,7 +35,15 @@ export const plan: Define = (command, run) =>
     )
     .option("--check", "exit 1 when anything is to be done")
     .option("--explain <cell>", "show the inputs of one cell, then and now")
-    .action(run(async () => (await import("../plan.ts")).plan));
+    .action(
+      run(async () => {
+        const [{ overFleets }, { plan }] = await Promise.all([
+          import("../over-fleets.ts"),
+          import("../plan.ts"),
+        ]);
+        return overFleets(plan, () => "whole");
+      }),
+    );
 
 export const render: Define = (command, run) =>
   withFleet(command)
@@ -46,21 +54,37 @@ export const render: Define = (command, run) =>
     .action(run(async () => (await import("../render.ts")).render));
 
 export const build: Define = (command, run) =>
-  withEngine(withBases(withFleet(command)))
+  withWorkspace(withEngine(withBases(withFleet(command))))
     .description("build what the lock does not have, and write the lock")
     .option("--push", "push every image, never over another one")
     .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
     .option("--dry-run", "say what would be built, and stop")
     .option("--index", "with --push: write the index of the version too, as publish does")
     .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
-    .action(run(async () => (await import("../build/build.ts")).build));
+    .action(
+      run(async () => {
+        const [{ overFleets }, { build }] = await Promise.all([
+          import("../over-fleets.ts"),
+          import("../build/build.ts"),
+        ]);
+        return overFleets(build, ({ dryRun }) => (dryRun ? "whole" : "lines"));
+      }),
+    );
 
 export const publish: Define = (command, run) =>
-  withEngine(withBases(withFleet(command)))
+  withWorkspace(withEngine(withBases(withFleet(command))))
     .description("push what was built and not pushed, and write one image index for the version")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
     .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
-    .action(run(async () => (await import("../build/publish.ts")).publish));
+    .action(
+      run(async () => {
+        const [{ overFleets }, { publish }] = await Promise.all([
+          import("../over-fleets.ts"),
+          import("../build/publish.ts"),
+        ]);
+        return overFleets(publish, () => "lines");
+      }),
+    );
 
 export const repro: Define = (command, run) =>
   withEngine(withBases(withFleet(command)))

@@ -17,6 +17,21 @@ export function withFleet(command: Command): Command {
     .option("--registry <host/path>", "publish there instead of the matrix's registry");
 }
 
+/** Several fleets of one repository. */
+export function withWorkspace(command: Command): Command {
+  return command
+    .option(
+      "--workspace [file]",
+      "over all fleets that a workspace names (default: imgmatch.workspace.yaml), in place of --matrix",
+    )
+    .option(
+      "--fleet <folder>",
+      "over this fleet of the workspace, * for any characters; repeatable",
+      collect,
+      [],
+    );
+}
+
 /** What concerns the engine. */
 export function withEngine(command: Command): Command {
   return command
