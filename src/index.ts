@@ -109,6 +109,21 @@ export { type FetchOptions, fetchLock } from "./registry/fetch-lock.ts";
 export { requiresLabel } from "./render/metadata.ts";
 
 // Use: host facts → resolve → launch
+export type { CoverChange } from "./cover/compare-covers.ts";
+export type {
+  ClassDescription,
+  ClassMatch,
+  Cover,
+  CoverCounts,
+  CoveredClass,
+  CoverFleet,
+  NearMiss,
+} from "./cover/cover.ts";
+export type { CoveredImage } from "./cover/image-use.ts";
+export type { CpuDistance } from "./cover/native-distance.ts";
+export { plannedFleet } from "./cover/planned-fleet.ts";
+export type { Violation } from "./cover/policies.ts";
+export { type CoverOptions, type CoverReport, coverReport } from "./cover/report.ts";
 export type { Diagnosis, Finding, FindingState } from "./doctor/diagnose.ts";
 export { examineMachine } from "./doctor/examine.ts";
 export type {

@@ -25,6 +25,7 @@ export const commandTable = {
   serve: async () => (await import("./definitions/host.ts")).serve,
   labels: async () => (await import("./definitions/host.ts")).labels,
   "why-not": async () => (await import("./definitions/host.ts")).whyNot,
+  cover: async () => (await import("./definitions/cover.ts")).cover,
   check: async () => (await import("./definitions/images.ts")).check,
   inspect: async () => (await import("./definitions/images.ts")).inspect,
   adopt: async () => (await import("./definitions/images.ts")).adopt,

@@ -13,7 +13,7 @@ import { oncePer, oncePerHardware } from "./once-per.ts";
 
 /** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
 export function whyImpossible(
-  { march, cuda, compute }: Cell,
+  { march, cuda, compute }: Pick<Cell, "march" | "cuda" | "compute">,
   matrix: Pick<Matrix, "compiler">,
 ): string | null {
   return reasons(matrix)(march, cuda, compute);

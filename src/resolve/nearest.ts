@@ -53,7 +53,7 @@ function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: Res
 }
 
 /** What it takes: a word of the user, an update of the host, an image that somebody has to build, other hardware. */
-const efforts = {
+export const efforts = {
   PIN_MISMATCH: 1,
   NOT_BUILT: 1,
   NVIDIA_REQUIRE_UNSATISFIED: 2,

@@ -1,0 +1,27 @@
+/** The arguments and flags of cover. */
+
+import { collect, withJson, withQuestion } from "../flags/options.ts";
+import type { Define } from "./define.ts";
+
+export const cover: Define = (command, run) =>
+  withQuestion(withJson(command))
+    .description("say which image each host of a list gets, who gets none, and what a change would do")
+    .argument(
+      "[hosts...]",
+      "facts of hosts: files, folders, JSON lines, lists of Kubernetes nodes, - for standard input",
+    )
+    .option("--matrix <file>", "the fleet of this matrix as it is planned, built or not")
+    .option(
+      "--what-if <change>",
+      "driver=580.95.05, drop:cuda=11.* or add:compute=10.0,cuda=13.0.2; repeatable",
+      collect,
+      [],
+    )
+    .option(
+      "--check <policy>",
+      "exit 1 unless it holds: every host served, every host native, no GPU host on a CPU image, no unused image; repeatable",
+      collect,
+      [],
+    )
+    .option("--markdown", "write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
+    .action(run(async () => (await import("../cover.ts")).cover));

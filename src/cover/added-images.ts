@@ -1,0 +1,126 @@
+/** Cells that a fleet does not have, as a matrix with these values would make them. */
+
+import { usageError } from "../errors.ts";
+import { marchPlatform } from "../hardware/cpu-marches.ts";
+import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
+import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
+import { none, type Parsed, parseComputeValue, parseCudaValue, parseMarchValue } from "../matrix/values.ts";
+import { sortedEntries } from "../oci/text-order.ts";
+import { slug } from "../oci/slug.ts";
+import { whyImpossible } from "../plan/impossible.ts";
+import { requirementOf } from "../plan/requirement.ts";
+import { plannedImage } from "./planned-fleet.ts";
+
+type Axes = Readonly<Record<string, string>>;
+
+/**
+ * The cells of these values, with every combination of the other axes that the fleet has among its cells of the same kind, with
+ * GPU code or without; those that are there already are left out. A march may be one of the fleet's own labels, which keeps what it
+ * leaves out. `what` names the wish in messages.
+ *
+ * Throws `USAGE` for an axis or a value that is none, where no cell can be built, and where all of them are there.
+ */
+export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["images"] {
+  const images = Object.values(lock.images);
+  const known = [
+    ...new Set(["cuda", "compute", "march", ...images.flatMap(({ axes }) => Object.keys(axes))]),
+  ];
+  const unknown = Object.keys(wanted).find((axis) => !known.includes(axis));
+  if (unknown !== undefined)
+    throw usageError(`${what}: the fleet has no axis ${unknown}`, `its axes are ${known.sort().join(", ")}`);
+  const added: Record<string, LockedImage> = {};
+  const impossible = new Set<string>();
+  for (const axes of combinations(images, wanted)) {
+    const id = idOf(axes);
+    if (images.some((image) => sameAxes(image.axes, axes))) continue;
+    const made = makeImage(id, axes, images, what);
+    if (typeof made === "string") impossible.add(made);
+    else added[id] = made;
+  }
+  if (Object.keys(added).length > 0) return added;
+  const [reason] = impossible;
+  throw usageError(
+    reason === undefined ? `${what} adds nothing: the fleet has these cells` : `${what}: ${reason}`,
+    reason === undefined ? "leave it out" : "name values that can be built, also of the other axes",
+  );
+}
+
+/** As a matrix makes ids, with the hardware axes first: a lock does not say in which order its matrix has them. */
+function idOf({ cuda, compute, march, ...free }: Axes): string {
+  const values = [
+    cuda,
+    compute === none ? undefined : compute,
+    march,
+    ...sortedEntries(free).map(([, value]) => value),
+  ];
+  return values.flatMap((value) => (value === undefined ? [] : [slug(value)])).join("_");
+}
+
+/** Each combination once. A fleet without any cell of the kind has nothing to say of the other axes. */
+function combinations(images: readonly LockedImage[], wanted: Axes): readonly Axes[] {
+  const cpuOnly = wanted.cuda === none;
+  const gpu = !cpuOnly && (wanted.cuda !== undefined || wanted.compute !== undefined);
+  const alike = images.filter(({ requires }) =>
+    cpuOnly ? requires.cuda === null : !gpu || requires.cuda !== null,
+  );
+  const base = (alike.length > 0 ? alike : images).map(({ axes }) => axes);
+  const made = (base.length > 0 ? base : [{}]).map((axes) => ({
+    ...axes,
+    ...wanted,
+    ...(cpuOnly ? { compute: none } : {}),
+  }));
+  return [...new Map(made.map((axes) => [JSON.stringify(Object.entries(axes).sort()), axes])).values()];
+}
+
+function sameAxes(a: Axes, b: Axes): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => (a[name] ?? none) === (b[name] ?? none));
+}
+
+const at = { file: "--what-if" };
+
+/** The reason where it cannot be. */
+function makeImage(
+  id: string,
+  axes: Axes,
+  images: readonly LockedImage[],
+  what: string,
+): LockedImage | string {
+  const label = axes.march;
+  if (label === undefined) throw usageError(`${what} names no march`, "add one: march=x86-64-v3");
+  const own = images.find((image) => image.axes.march === label);
+  const march = required<MarchValue>(parseMarchValue(own?.requires.cpu.march ?? label, at), what);
+  const cuda = axes.cuda === undefined ? null : required<CudaValue>(parseCudaValue(axes.cuda, at), what);
+  const compute =
+    cuda === null || cuda.toolkit === null
+      ? null
+      : required<ComputeValue>(parseComputeValue(listOf(axes.compute, what), at), what);
+  const platform = marchPlatform(march.march);
+  const requires = requirementOf(march, withFleets(cuda, images), compute);
+  const reason = whyImpossible({ march, cuda, compute }, { compiler: null });
+  if (reason !== null) return reason;
+  // What the fleet's own march leaves out, this one does too; base images' floors are the fleet's.
+  const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;
+  return plannedImage({ id, axes, platform, requires: { ...requires, cpu } });
+}
+
+/** A toolkit that the fleet has already keeps its driver's mode and its base images' conditions. */
+function withFleets(cuda: CudaValue | null, images: readonly LockedImage[]): CudaValue | null {
+  if (cuda === null) return null;
+  const own = images.find(({ axes, requires }) => axes.cuda === cuda.label && requires.cuda !== null)
+    ?.requires.cuda;
+  return own == null ? cuda : { ...cuda, driver: own.driver, require: own.require ?? null };
+}
+
+/** The label of several is `8.6+8.9`, that of one with PTX `9.0+ptx`. */
+function listOf(compute: string | undefined, what: string): string[] {
+  if (compute === undefined || compute === none)
+    throw usageError(`${what} names no compute capability`, "add one: compute=9.0");
+  return compute.split(/\+(?!ptx)/);
+}
+
+function required<Value>(parsed: Parsed<Value>, what: string): Value {
+  if ("value" in parsed) return parsed.value;
+  const [problem] = parsed.problems;
+  throw usageError(`${what}: ${problem?.message ?? "no such value"}`, problem?.fix ?? "name another value");
+}

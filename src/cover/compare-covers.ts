@@ -1,0 +1,55 @@
+/** Before and after, as a diff: who changes image, who gains one, who loses one. */
+
+import { compareKeys, type SortKey } from "../resolve/order-steps.ts";
+import { codeKinds } from "../resolve/rules/gpu-code.ts";
+import { tiers } from "../resolve/verdict.ts";
+import type { ClassMatch, Cover, CoveredClass } from "./cover.ts";
+
+export interface CoverChange {
+  /** Of both covers. */
+  readonly id: string;
+  readonly hosts: number;
+  /**
+   * `gains` and `loses` an image; `better` and `worse`: by whether GPUs work at all, then the distance from native code of GPUs,
+   * the tier, and the distance of the CPU; `changes`: an image that is as good.
+   */
+  readonly kind: "gains" | "loses" | "better" | "worse" | "changes";
+  readonly before: Pick<ClassMatch, "cell" | "tier"> | null;
+  readonly after: Pick<ClassMatch, "cell" | "tier"> | null;
+}
+
+/** Of two covers of the same classes, in their order; classes that get the same in the same tier are left out. */
+export function compareCovers(before: Cover, after: Cover): readonly CoverChange[] {
+  return before.classes.flatMap((was, index) => {
+    const is = after.classes[index];
+    if (is === undefined || sameMatch(was.match, is.match)) return [];
+    const { id, hosts } = was;
+    return [{ id, hosts, kind: kindOf(was, is), before: shown(was.match), after: shown(is.match) }];
+  });
+}
+
+function sameMatch(a: ClassMatch | null, b: ClassMatch | null): boolean {
+  return a?.cell === b?.cell && a?.tier === b?.tier;
+}
+
+function shown(match: ClassMatch | null): CoverChange["before"] {
+  return match === null ? null : { cell: match.cell, tier: match.tier };
+}
+
+function kindOf(was: CoveredClass, is: CoveredClass): CoverChange["kind"] {
+  if (was.match === null) return "gains";
+  if (is.match === null) return "loses";
+  const difference = compareKeys(distance(was, was.match), distance(is, is.match));
+  return difference > 0 ? "better" : difference < 0 ? "worse" : "changes";
+}
+
+/** The lower the better. An image without GPU code is no nearer and no further than another. */
+function distance({ unusedGpus }: CoveredClass, { gpu, tier, cpu }: ClassMatch): SortKey {
+  return [
+    unusedGpus ? 1 : 0,
+    gpu === null ? 0 : codeKinds.indexOf(gpu.kind),
+    gpu?.distance ?? 0,
+    tiers.indexOf(tier),
+    cpu?.unused.length ?? 0,
+  ];
+}

@@ -1,0 +1,91 @@
+/** Hosts with the same facts as far as the rules ask: they get the same image for the same reasons. */
+
+import { findMarch, marchNames } from "../hardware/cpu-marches.ts";
+import type { HostFacts } from "../host/facts.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { type HostView, viewHost } from "../resolve/host-view.ts";
+
+export interface HostClass {
+  /** Of the first host; the others differ in what no rule asks. */
+  readonly facts: HostFacts;
+  /** In the order in which they were given; one name may stand for several. */
+  readonly names: readonly string[];
+  /** Names of GPU products, sorted, without repeats. */
+  readonly products: readonly string[];
+  /** The fewest and the most GPUs that a host of it has. */
+  readonly gpuCount: readonly [number, number];
+}
+
+/** What images ask of a host beyond what all rules ask. */
+interface Asked {
+  readonly features: ReadonlySet<string>;
+  readonly kernel: boolean;
+  readonly runtime: boolean;
+}
+
+/** Classes for all these fleets together, the largest first, then in the order of their first hosts. */
+export function classifyHosts(
+  hosts: readonly NamedHost[],
+  fleets: readonly Pick<Lock, "images">[],
+): readonly HostClass[] {
+  const asked = askedBy(fleets);
+  const groups = new Map<string, { readonly facts: HostFacts; readonly members: NamedHost[] }>();
+  for (const host of hosts) {
+    const key = keyOf(viewHost(host.facts), asked);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { facts: host.facts, members: [host] });
+    else group.members.push(host);
+  }
+  return [...groups.values()]
+    .map(({ facts, members }): HostClass => {
+      const gpus = members.map((each) => each.facts.nvidia?.gpus ?? []);
+      const counts = gpus.map(({ length }) => length);
+      return {
+        facts,
+        names: members.map(({ name }) => name),
+        products: [...new Set(gpus.flatMap((list) => list.flatMap(({ name }) => name ?? [])))].sort(),
+        gpuCount: [Math.min(...counts), Math.max(...counts)],
+      };
+    })
+    .sort((a, b) => b.names.length - a.names.length);
+}
+
+function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
+  const images = fleets.flatMap((fleet) => Object.values(fleet.images));
+  const requirements = new Set(images.map(({ requires }) => requires));
+  return {
+    // Features of marches decide what native code of a host would be; other flags of a kernel make no class of their own.
+    features: new Set([
+      ...marchNames().flatMap((name) => findMarch(name)?.features ?? []),
+      ...[...requirements].flatMap(({ cpu }) => cpu.features),
+    ]),
+    kernel: [...requirements].some(({ kernel }) => kernel !== undefined),
+    runtime: [...requirements].some(({ cuda }) => cuda?.require !== undefined),
+  };
+}
+
+/** Equal for hosts between which no rule can tell. Problems count by their codes, GPUs by what is to run on them, not by their number. */
+function keyOf({ nvidia, ...view }: HostView, asked: Asked): string {
+  const known = (features: ReadonlySet<string>) =>
+    [...features].filter((feature) => asked.features.has(feature)).sort();
+  const gpus = nvidia?.gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand])) ?? [];
+  return JSON.stringify([
+    view.platform,
+    view.cpu.level,
+    view.features === null ? null : known(view.features),
+    known(view.unknown),
+    asked.kernel ? view.kernel : null,
+    asked.runtime ? view.runtime : null,
+    [...view.broken, ...view.others].map(({ code }) => code).sort(),
+    nvidia === null
+      ? null
+      : [
+          nvidia.driverText,
+          nvidia.module,
+          nvidia.cuda?.text ?? null,
+          nvidia.scale,
+          [...new Set(gpus)].sort(),
+        ],
+  ]);
+}

@@ -1,0 +1,108 @@
+/** Which images hosts get, which fit and are always beaten, and which fit nobody. */
+
+import type { Lock } from "../lock/lock.ts";
+import { sortedEntries } from "../oci/text-order.ts";
+import { efforts } from "../resolve/nearest.ts";
+import type { Ranking } from "../resolve/resolve.ts";
+import type { ReasonCode } from "../resolve/verdict.ts";
+
+export interface CoveredImage {
+  readonly cell: string;
+  readonly axes: Readonly<Record<string, string>>;
+  readonly platform: string;
+  /** How many hosts get it. */
+  readonly hosts: number;
+  /** On how many it would run. */
+  readonly fits: number;
+  /** For one that fits and nobody gets: the images that come before it on every one of these hosts; empty where it takes several. */
+  readonly alwaysBeatenBy: readonly string[];
+  /** For one that fits and nobody gets: the images that hosts get in its place. */
+  readonly beatenBy: readonly string[];
+  /** For one that fits nobody: what it takes the least to change on a host, on how many hosts, and the words of one. */
+  readonly misfit: { readonly code: ReasonCode; readonly hosts: number; readonly message: string } | null;
+}
+
+interface RankedClass {
+  readonly names: readonly string[];
+  readonly ranking: Ranking;
+}
+
+/** In the order of the cells. */
+export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readonly CoveredImage[] {
+  const uses = new Map(Object.keys(lock.images).map((cell) => [cell, newUse()]));
+  for (const { names, ranking } of classes) {
+    const before: string[] = [];
+    for (const { cell } of ranking.ranked) {
+      const use = uses.get(cell);
+      if (use === undefined) continue;
+      const [winner = cell] = before;
+      if (winner === cell) use.hosts += names.length;
+      else use.winners.add(winner);
+      use.fits += names.length;
+      use.better = use.better === null ? new Set(before) : kept(use.better, before);
+      before.push(cell);
+    }
+  }
+  const misfits = misfitsOf(
+    [...uses].flatMap(([cell, { fits }]) => (fits === 0 ? [cell] : [])),
+    classes,
+  );
+  return sortedEntries(lock.images).map(([cell, { axes, platform }]) => {
+    const { hosts, fits, better, winners } = uses.get(cell) ?? newUse();
+    const beaten = hosts === 0;
+    return {
+      cell,
+      axes,
+      platform,
+      hosts,
+      fits,
+      alwaysBeatenBy: beaten ? [...(better ?? [])].sort() : [],
+      beatenBy: beaten ? [...winners].sort() : [],
+      misfit: misfits.get(cell) ?? null,
+    };
+  });
+}
+
+interface Use {
+  hosts: number;
+  fits: number;
+  /** Images that came before it wherever it fitted so far; null before the first. */
+  better: ReadonlySet<string> | null;
+  readonly winners: Set<string>;
+}
+
+function newUse(): Use {
+  return { hosts: 0, fits: 0, better: null, winners: new Set() };
+}
+
+function kept(better: ReadonlySet<string>, before: readonly string[]): ReadonlySet<string> {
+  if (better.size === 0) return better;
+  return new Set(before.filter((cell) => better.has(cell)));
+}
+
+function misfitsOf(
+  cells: readonly string[],
+  classes: readonly RankedClass[],
+): ReadonlyMap<string, NonNullable<CoveredImage["misfit"]>> {
+  const wanted = new Map(
+    cells.map((cell) => [cell, new Map<ReasonCode, { hosts: number; message: string }>()]),
+  );
+  if (wanted.size === 0) return new Map();
+  for (const { names, ranking } of classes) {
+    for (const { cell, code, message } of ranking.rejected) {
+      const counts = wanted.get(cell);
+      if (counts === undefined) continue;
+      const known = counts.get(code);
+      if (known === undefined) counts.set(code, { hosts: names.length, message });
+      else known.hosts += names.length;
+    }
+  }
+  return new Map(
+    [...wanted].flatMap(([cell, counts]) => {
+      const [most] = [...counts].sort(
+        ([a, one], [b, other]) => efforts[a] - efforts[b] || other.hosts - one.hosts,
+      );
+      return most === undefined ? [] : [[cell, { code: most[0], ...most[1] }] as const];
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+/** All that `imgmatch cover` answers at once: a fleet as it is, as it would be, and what breaks its policies. */
+
+import type { NamedHost } from "../host/read-hosts.ts";
+import type { ResolveOptions } from "../resolve/options.ts";
+import { type CoverChange, compareCovers } from "./compare-covers.ts";
+import { type Cover, type CoverFleet, coverClasses } from "./cover.ts";
+import { classifyHosts } from "./host-classes.ts";
+import { checkCover, type Violation } from "./policies.ts";
+import { changeFleet, changeHost, parseChanges } from "./what-if.ts";
+
+export interface CoverOptions extends ResolveOptions {
+  /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
+  readonly whatIf?: readonly string[];
+  /** Names of policies to hold. */
+  readonly check?: readonly string[];
+}
+
+/** `imgmatch cover --json`: a contract. */
+export interface CoverReport extends Cover {
+  /** Only where changes were asked for: the same classes with them. */
+  readonly whatIf?: {
+    readonly changes: readonly string[];
+    /** Classes that get another image, or the same in another tier. */
+    readonly diff: readonly CoverChange[];
+    readonly after: Omit<Cover, "schemaVersion" | "fleet">;
+  };
+  /** Only where policies were asked for: what breaks them, after the changes. */
+  readonly violations?: readonly Violation[];
+}
+
+/**
+ * What a fleet is to hosts, and what changes of it would do. Throws as `resolveImage` does, and `USAGE` for changes and policies
+ * that are none.
+ *
+ * @example
+ * const { counts, whatIf } = coverReport({ from: "lock", lock }, hosts, { whatIf: ["driver=580.95.05"] });
+ */
+export function coverReport(
+  fleet: CoverFleet,
+  hosts: readonly NamedHost[],
+  { whatIf: texts = [], check, ...options }: CoverOptions = {},
+): CoverReport {
+  const changes = parseChanges(texts);
+  const changed = { ...fleet, lock: changeFleet(fleet.lock, changes) };
+  const classes = classifyHosts(hosts, [fleet.lock, changed.lock]);
+  const now = coverClasses(fleet, classes, options);
+  if (changes.length === 0) return { ...now, ...violationsOf(now, check) };
+  const moved = classes.map((each) => ({ ...each, facts: changeHost(each.facts, changes) }));
+  const then = coverClasses(changed, moved, options);
+  const { counts, classes: covered, images } = then;
+  return {
+    ...now,
+    whatIf: {
+      changes: texts,
+      diff: compareCovers(now, then),
+      after: { counts, classes: covered, images },
+    },
+    ...violationsOf(then, check),
+  };
+}
+
+function violationsOf(cover: Cover, check: readonly string[] | undefined): Pick<CoverReport, "violations"> {
+  return check === undefined || check.length === 0 ? {} : { violations: checkCover(cover, check) };
+}

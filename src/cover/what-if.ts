@@ -1,0 +1,83 @@
+/** `--what-if`: another driver, cells less, cells more; the hosts or the fleet as they would be. */
+
+import { usageError } from "../errors.ts";
+import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
+import { parseDriverVersion } from "../hardware/version.ts";
+import type { HostFacts } from "../host/facts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { viewHost } from "../resolve/host-view.ts";
+import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
+import { addedImages } from "./added-images.ts";
+
+export type Change =
+  | { readonly kind: "driver"; readonly text: string; readonly version: string }
+  | { readonly kind: "drop" | "add"; readonly text: string; readonly axes: Readonly<Record<string, string>> };
+
+/**
+ * Reads `driver=580.95.05`, `drop:cuda=11.*` and `add:compute=10.0,cuda=13.0.2`. Throws `USAGE` for anything else, and for two
+ * drivers.
+ */
+export function parseChanges(texts: readonly string[]): readonly Change[] {
+  const changes = texts.map(parseChange);
+  const drivers = changes.filter(({ kind }) => kind === "driver");
+  if (drivers.length > 1)
+    throw usageError(
+      `--what-if ${drivers.map(({ text }) => text).join(" and ")}: a host has one driver`,
+      "leave one of them out",
+    );
+  return changes;
+}
+
+function parseChange(text: string): Change {
+  const [, kind, rest = ""] = /^(driver=|drop:|add:)(.+)$/s.exec(text) ?? [];
+  if (kind === "driver=" && parseDriverVersion(rest) !== null) return { kind: "driver", text, version: rest };
+  if (kind === "drop:" || kind === "add:")
+    return { kind: kind === "drop:" ? "drop" : "add", text, axes: parsePins(rest.split(",")) };
+  throw usageError(
+    `--what-if ${JSON.stringify(text)} is no change`,
+    "write driver=580.95.05, drop:cuda=11.* or add:compute=10.0,cuda=13.0.2",
+  );
+}
+
+/**
+ * The facts under a driver: its version, its library's and its CUDA version. Only of a Linux host that has a driver: what is
+ * without, broken, or counted as WSL or Jetson do, stays as it is.
+ */
+export function changeHost(facts: HostFacts, changes: readonly Change[]): HostFacts {
+  const { nvidia } = facts;
+  const change = changes.find(({ kind }) => kind === "driver");
+  if (change?.kind !== "driver" || nvidia === null || nvidia.driver === null) return facts;
+  if (viewHost(facts).nvidia?.scale !== "linux") return facts;
+  const { version } = change;
+  const library = nvidia.library === null ? null : version;
+  return { ...facts, nvidia: { ...nvidia, driver: version, library, cuda: cudaOfDriver(version) } };
+}
+
+/** The fleet with and without these cells. Throws `USAGE` for what drops nothing, and for cells that cannot be. */
+export function changeFleet(lock: Lock, changes: readonly Change[]): Lock {
+  let changed = lock;
+  for (const change of changes) {
+    if (change.kind === "driver") continue;
+    const images = change.kind === "drop" ? without(changed, change) : withMore(changed, change);
+    changed = { ...changed, images };
+  }
+  return changed;
+}
+
+function without(
+  { images }: Lock,
+  { text, axes }: Change & { readonly kind: "drop" | "add" },
+): Lock["images"] {
+  const pins = plainPins(axes);
+  const kept = Object.entries(images).filter(([, image]) => checkPins(image.axes, pins) !== null);
+  if (kept.length < Object.keys(images).length) return Object.fromEntries(kept);
+  const known = [...new Set(Object.values(images).flatMap((image) => Object.keys(image.axes)))].sort();
+  throw usageError(
+    `--what-if ${text} drops nothing: no cell matches`,
+    `use values of these axes: ${known.join(", ")}`,
+  );
+}
+
+function withMore(lock: Lock, { text, axes }: Change & { readonly kind: "drop" | "add" }): Lock["images"] {
+  return { ...lock.images, ...addedImages(lock, axes, `--what-if ${text}`) };
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { CoverReport } from "../../src/cover/report.ts";
+import { runInProcess } from "../support/run-cli.ts";
+
+const vision = "docs/examples/vision";
+const lock = ["--lock", `${vision}/images/imgmatch.lock.json`];
+const hosts = `${vision}/hosts`;
+const h100 = JSON.parse(readFileSync(`${hosts}/h100.json`, "utf8")) as {
+  nvidia: { gpus: { name: string }[] };
+};
+const cover = (args: readonly string[], stdin = "") =>
+  runInProcess(["cover", ...args], { readStdin: async () => stdin });
+
+describe("imgmatch cover", () => {
+  it("answers as resolve does for each host, from standard input too", async () => {
+    const facts = JSON.stringify(h100);
+    const { exit, out } = await cover(["-", ...lock, "--json"], `${facts}\n${facts}\n`);
+    const resolved = await runInProcess(["resolve", "--host", `${hosts}/h100.json`, ...lock]);
+    const report = JSON.parse(out) as CoverReport;
+    expect([exit, report.schemaVersion, report.counts.hosts, report.classes.length]).toEqual([0, 1, 2, 1]);
+    expect(`${report.classes[0]?.match?.reference}\n`).toBe(resolved.out);
+    expect(report).not.toHaveProperty("whatIf");
+    expect(report).not.toHaveProperty("violations");
+  });
+
+  it("ends with 1 where a policy does not hold, and says what breaks it", async () => {
+    const policy = ["--check", "every host served"];
+    const broken = await cover([hosts, ...lock, ...policy]);
+    expect([broken.exit, broken.out]).toEqual([
+      1,
+      expect.stringContaining("every host served: c3 (1 host) gets no image"),
+    ]);
+    const holds = await cover([`${hosts}/h100.json`, ...lock, ...policy]);
+    expect([holds.exit, holds.out]).toEqual([0, expect.stringContaining("every policy holds")]);
+    const json = await cover([hosts, ...lock, ...policy, "--json"]);
+    expect([json.exit, (JSON.parse(json.out) as CoverReport).violations?.length]).toEqual([1, 1]);
+  });
+
+  it("reads no markup of a host into Markdown", async () => {
+    const [gpu] = h100.nvidia.gpus;
+    const name =
+      "<img src=x onerror=alert(1)> | [a](http://b.example) @team `x` **b** www.c.example\u001b[31m";
+    const hostile = { ...h100, nvidia: { ...h100.nvidia, gpus: [{ ...gpu, name, compute: "5.0" }] } };
+    const { out } = await cover(
+      ["-", ...lock, "--markdown", "--require-gpu"],
+      JSON.stringify({ name, facts: hostile }),
+    );
+    const page = out.replace(/<\/?(details|summary|br)>/g, "");
+    expect(page).toContain("img src=x onerror=alert\\(1\\)");
+    expect(page).not.toMatch(/<[a-z]|(?<!\\)\]\(|@team|:\/\/|www\.|(?<!\\)`/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is the one that must not be there
+    expect(page).not.toMatch(/\u001b/);
+    for (const line of page.split("\n").filter((each) => each.startsWith("| ") && !each.includes("---")))
+      expect([3, 8]).toContain(line.match(/(?<!\\)\|/g)?.length);
+  });
+
+  it("shows what would change in Markdown too", async () => {
+    const { out } = await cover([
+      hosts,
+      ...lock,
+      "--markdown",
+      "--what-if",
+      "driver=580.95.05",
+      "--check",
+      "no unused image",
+    ]);
+    expect(out).toContain("### What if driver=580.95.05");
+    expect(out).toMatch(/\| c4 \| 1 \| better \| 12\.8\.1\\_8\.0/);
+    expect(out).toMatch(/### \d+ against the policies/);
+  });
+
+  it.each([
+    ["no hosts", lock, "no hosts are named"],
+    ["two answers", [hosts, ...lock, "--json", "--markdown"], "--json and --markdown are two answers"],
+    [
+      "two fleets",
+      [hosts, ...lock, "--matrix", "matrix.yaml"],
+      "the fleet is that of --matrix matrix.yaml or of --lock",
+    ],
+    ["no such change", [hosts, ...lock, "--what-if", "more"], '--what-if "more" is no change'],
+    ["no such policy", [hosts, ...lock, "--check", "be nice"], '--check "be nice" is no policy'],
+    ["an axis that no image has", [hosts, ...lock, "--pin", "colour=red"], "no image has the axis colour"],
+  ] as const)("refuses %s", async (_, args, message) => {
+    const { exit, out, err } = await cover(args);
+    expect([exit, `${out}${err}`]).toEqual([2, expect.stringContaining(message)]);
+  });
+});

@@ -1,0 +1,195 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { classifyHosts } from "../../src/cover/host-classes.ts";
+import { type Cover, type CoverFleet, coverFleet } from "../../src/cover/cover.ts";
+import { cpuDistance } from "../../src/cover/native-distance.ts";
+import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { findMarch } from "../../src/hardware/cpu-marches.ts";
+import { readCpu } from "../../src/host/cpu.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { NamedHost } from "../../src/host/read-hosts.ts";
+import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { nearestFirst } from "../../src/resolve/nearest.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { anyHost, anyLock } from "../properties/support/machines.ts";
+import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
+import { a100, avx512, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import { needs } from "../support/needs.ts";
+
+const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
+const named = (facts: HostFacts, index: number): NamedHost => ({ name: `h${index}`, facts });
+
+/** Each host of a cover, with the class that speaks for it. */
+function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cover: Cover): void {
+  const classOf = new Map(cover.classes.flatMap((each) => each.names.map((name) => [name, each])));
+  expect(classOf.size).toBe(hosts.length);
+  const got = new Map<string, number>();
+  for (const { name, facts } of hosts) {
+    const found = classOf.get(name);
+    const { match, rejected, unusedGpus } = resolveImage(fleet.lock, facts);
+    const { ranked } = rankImages(fleet.lock, facts);
+    expect([found?.match?.cell, found?.match?.tier, found?.others, found?.unusedGpus]).toEqual([
+      match?.cell,
+      match?.tier,
+      ranked.slice(1).map(({ cell }) => cell),
+      unusedGpus !== undefined,
+    ]);
+    if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
+    else {
+      const [nearest] = nearestFirst(fleet.lock, rejected, facts, {});
+      expect([found?.nearest?.cell, found?.nearest?.reasons.map(({ code }) => code)]).toEqual([
+        nearest?.cell,
+        nearest?.misfits.map(({ code }) => code),
+      ]);
+    }
+    if (unusedGpus?.nearest != null && unusedGpus.nearest.code !== null)
+      expect(found?.nearest?.cell).toBe(unusedGpus.nearest.cell);
+  }
+  for (const { cell, hosts: count, fits, alwaysBeatenBy, misfit } of cover.images) {
+    expect(count).toBe(got.get(cell) ?? 0);
+    const rankings = hosts.map(({ facts }) => rankImages(fleet.lock, facts).ranked.map((each) => each.cell));
+    const where = rankings.filter((cells) => cells.includes(cell));
+    expect(fits).toBe(where.length);
+    expect(misfit === null).toBe(fits > 0 || hosts.length === 0);
+    if (count > 0 || fits === 0) continue;
+    const better = where.map((cells) => cells.slice(0, cells.indexOf(cell)));
+    expect(alwaysBeatenBy).toEqual(
+      [...(better[0] ?? [])].filter((other) => better.every((cells) => cells.includes(other))).sort(),
+    );
+  }
+}
+
+describe("every cell of a cover is what resolve answers", () => {
+  it("for machines of every state and the demo's fleet", { timeout: timeoutMs }, () => {
+    const hosts = readdirSync("test/fixtures/hosts").map((name) => ({
+      name,
+      facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
+    }));
+    const cover = coverFleet(demo, hosts);
+    expectRight(demo, hosts, cover);
+    expect(cover.counts).toMatchObject({ hosts: hosts.length, images: Object.keys(demo.lock.images).length });
+    expect(cover.counts.native).toBeGreaterThan(5);
+  });
+
+  it("for random hosts and fleets", { timeout: timeoutMs }, () => {
+    fc.assert(
+      fc.property(fc.array(anyHost, { maxLength: 8 }), anyLock, (facts, lock) => {
+        const hosts = facts.map(named);
+        const fleet = { from: "lock", lock } as const;
+        expectRight(fleet, hosts, coverFleet(fleet, hosts));
+      }),
+      { ...checkOptions, numRuns: checkOptions.numRuns / 4 },
+    );
+  });
+
+  const samples = new URL("../../../shared/samples/", import.meta.url);
+  const missing = existsSync(samples)
+    ? null
+    : "no samples of real machines in ../shared/samples, beside the checkout (they are not published)";
+  it("for captured machines and the demo's fleet", { ...needs(missing), timeout: timeoutMs }, () => {
+    const hosts = readdirSync(samples)
+      .filter((name) => name.startsWith("cpuinfo_"))
+      .map((name) => {
+        const text = readFileSync(new URL(name, samples), "utf8");
+        const architecture = /^flags/m.test(text)
+          ? "amd64"
+          : /^CPU implementer/m.test(text)
+            ? "arm64"
+            : "ppc64le";
+        const { facts } = readCpu({ readText: () => text }, architecture);
+        return { name, facts: cpuHost({ platform: `linux/${architecture}`, cpu: facts }) };
+      });
+    expect(hosts.length).toBeGreaterThan(20);
+    const cover = coverFleet(demo, hosts);
+    expectRight(demo, hosts, cover);
+    expect(
+      cover.classes.find(({ names }) => names.includes("cpuinfo_linux-unknown-sapphirerapids.txt")),
+    ).toMatchObject({
+      host: { nativeMarch: "sapphirerapids" },
+      match: { cell: "none_sapphirerapids", native: true },
+    });
+  });
+});
+
+describe("a host class", () => {
+  const fleet = lockOf({ cpu: image() });
+  const countOf = (hosts: readonly HostFacts[], lock = fleet) =>
+    classifyHosts(hosts.map(named), [lock]).length;
+
+  it("is hosts between which no rule can tell", () => {
+    const one = gpuHost([h100], "570.86.15", "12.8");
+    const same = gpuHost(
+      [h100, { ...h100, name: "NVIDIA H100 PCIe", uuid: "GPU-1", memoryMiB: 1 }],
+      "570.86.15",
+      "12.8",
+      {
+        kernel: "5.15.0",
+        runtime: { nvidia: "legacy" },
+        cpu: { ...one.cpu, model: "another name", features: [...(one.cpu.features ?? []), "xtopology"] },
+        sources: {},
+      },
+    );
+    const [found, ...others] = classifyHosts([one, same].map(named), [fleet]);
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({
+      names: ["h0", "h1"],
+      products: ["NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe"],
+      gpuCount: [1, 2],
+    });
+  });
+
+  it.each([
+    ["another driver", { driver: "580.95.05" }],
+    ["another GPU besides", { gpus: [h100, { ...a100, index: 1 }] }],
+    ["open kernel modules", { module: "open" }],
+  ] as const)("parts at %s", (_, change) => {
+    const one = gpuHost([h100], "570.86.15", "12.8");
+    if (one.nvidia === null) throw new Error("no GPU");
+    expect(countOf([one, { ...one, nvidia: { ...one.nvidia, ...change } as HostFacts["nvidia"] }])).toBe(2);
+  });
+
+  it("parts at a kernel and a runtime where an image asks for them", () => {
+    const old = cpuHost({ kernel: "3.10.0" });
+    const asking = lockOf({ cpu: image({ requires: { ...image().requires, kernel: "4.0" } }) });
+    expect([countOf([cpuHost(), old]), countOf([cpuHost(), old], asking)]).toEqual([1, 2]);
+    const legacy = gpuHost([h100], "570.86.15", "12.8", { runtime: { nvidia: "legacy" } });
+    const cdi = gpuHost([h100], "570.86.15", "12.8");
+    const strict = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_90"], { require: "cuda>=12.8" })) });
+    expect([countOf([legacy, cdi]), countOf([legacy, cdi], strict)]).toEqual([1, 2]);
+  });
+
+  it("comes before smaller ones", () => {
+    const other = cpuHost({ platform: "linux/arm64" });
+    const cover = coverFleet({ from: "lock", lock: fleet }, [other, cpuHost(), cpuHost()].map(named));
+    expect(cover.classes.map(({ id, hosts, names }) => [id, hosts, names])).toEqual([
+      ["c1", 2, ["h1", "h2"]],
+      ["c2", 1, ["h0"]],
+    ]);
+  });
+});
+
+describe("the distance from native code", () => {
+  const v3 = image();
+  it("is what compilers use for the host's own march, and the image does not", () => {
+    const host = cpuHost({
+      cpu: {
+        ...cpuHost().cpu,
+        features: [...(findMarch("x86-64-v4")?.features ?? [])],
+      },
+    });
+    expect(cpuDistance(v3, host)).toMatchObject({ march: "x86-64-v3", nativeMarch: "x86-64-v4" });
+    expect(cpuDistance(v3, host)?.unused).toEqual(expect.arrayContaining([...avx512]));
+    expect(cpuDistance(v3, cpuHost({ cpu: { ...host.cpu, features: null } }))).toBeNull();
+  });
+
+  it("of GPU code is that of the worst GPU", () => {
+    const lock = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_80", "sm_90"])) });
+    const host = gpuHost([h100, rtx4090], "570.86.15", "12.8");
+    expect(coverFleet({ from: "lock", lock }, [named(host, 0)]).classes[0]?.match).toMatchObject({
+      gpu: { target: "sm_80", kind: "sass", distance: 9 },
+      native: false,
+    });
+  });
+});
