@@ -1,6 +1,5 @@
 /** A small client of the Docker Engine API: requests, JSON streams, errors that name the socket, the cause and the fix. */
 
-import { access } from "node:fs/promises";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
@@ -9,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
 import { inputLimits, inputTooLarge } from "../input/limits.ts";
-import { type Endpoint, type EndpointIo, type Environment, findEndpoint } from "./endpoint.ts";
+import { type Endpoint, type Environment, findEndpoint } from "./endpoint.ts";
 import { type Check, requireChecked } from "../input/checks.ts";
 import { jsonLines } from "./json-lines.ts";
 
@@ -50,8 +49,8 @@ const pingTimeoutMs = 15_000;
  * const api = await connectDocker(process.env);
  * await api.json("GET", "/version");
  */
-export async function connectDocker(env: Environment, io: EndpointIo = diskIo): Promise<DockerApi> {
-  const endpoint = await findEndpoint(env, io);
+export async function connectDocker(env: Environment): Promise<DockerApi> {
+  const endpoint = await findEndpoint(env);
   const target = await requestTarget(endpoint);
   const answer = await send(endpoint, target, "GET", "/_ping", {
     signal: AbortSignal.timeout(pingTimeoutMs),
@@ -288,21 +287,3 @@ function whyUnreachable(endpoint: Endpoint, error: unknown) {
       : start;
   return { code: "ENGINE_UNREACHABLE", cause, fix: tls } as const;
 }
-
-const diskIo: EndpointIo = {
-  system: process.platform,
-  exists: (path) =>
-    access(path).then(
-      () => true,
-      (error) => !isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR"),
-    ),
-  async readText(path) {
-    try {
-      return readBounded(path, inputLimits.dockerConfig).toString("utf8");
-    } catch (error) {
-      if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
-      if (error instanceof ImgmatchError) throw error;
-      throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at: { file: path } });
-    }
-  },
-};

@@ -1,10 +1,13 @@
 /** Where the Docker Engine listens, found as the docker command finds it. */
 
 import { createHash } from "node:crypto";
+import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf } from "../input/json.ts";
+import { inputLimits } from "../input/limits.ts";
+import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
 
 export type Endpoint =
   | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }
@@ -38,7 +41,7 @@ export interface EndpointIo {
  * Throws `ENGINE_UNREACHABLE` for an address that cannot be used and a context that does not exist,
  * `ENGINE_NOT_FOUND` when nothing is configured and no usual socket exists.
  */
-export async function findEndpoint(env: Environment, io: EndpointIo): Promise<Endpoint> {
+export async function findEndpoint(env: Environment, io: EndpointIo = diskIo): Promise<Endpoint> {
   const configFolder = env.DOCKER_CONFIG || join(homeOf(env), ".docker");
   const host = env.DOCKER_HOST;
   if (host) return parseEndpoint(host, "DOCKER_HOST", tlsOfEnvironment(env, configFolder));
@@ -173,3 +176,21 @@ function parseJson(text: string, path: string): Record<string, unknown> {
 function badEndpoint(message: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "ENGINE_UNREACHABLE", message, fix });
 }
+
+const diskIo: EndpointIo = {
+  system: process.platform,
+  exists: (path) =>
+    access(path).then(
+      () => true,
+      (error) => !isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR"),
+    ),
+  async readText(path) {
+    try {
+      return readBounded(path, inputLimits.dockerConfig).toString("utf8");
+    } catch (error) {
+      if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+      if (error instanceof ImgmatchError) throw error;
+      throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at: { file: path } });
+    }
+  },
+};

@@ -17,6 +17,7 @@ import {
   withDigest,
   withTag,
 } from "../oci/reference.ts";
+import { sortedEntries } from "../oci/text-order.ts";
 import type { BlobCopier, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 
 export interface AdoptOptions extends OpenOptions {
@@ -222,7 +223,7 @@ function withRows(
     ...(known?.prefer === undefined ? {} : { prefer: known.prefer }),
     name: name ?? known?.name ?? repository.slice(repository.lastIndexOf("/") + 1),
     version: version ?? known?.version ?? "1",
-    images: Object.fromEntries(Object.entries(images).sort(([a], [b]) => (a < b ? -1 : 1))),
+    images: Object.fromEntries(sortedEntries(images)),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import { x86Baseline } from "../hardware/cpu-features.ts";
+import { compareFirst } from "../oci/text-order.ts";
 import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
 import { variantsAmong } from "./cpu/variants.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
@@ -145,7 +146,7 @@ function cpuOf(files: readonly InspectedFile[], platform: string | null): ImageC
   const kernels = files.map(({ program }) => program?.kernel ?? null).filter((kernel) => kernel !== null);
   return {
     architecture,
-    features: Object.fromEntries([...features].sort(([a], [b]) => (a < b ? -1 : 1))),
+    features: Object.fromEntries([...features].sort(compareFirst)),
     hwcaps: [...new Set(hwcaps.filter(Boolean))].sort(),
     kernel: kernels.length === 0 ? null : kernels.reduce((a, b) => (compareKernels(a, b) >= 0 ? a : b)),
   };

@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
+import { groupBy } from "../oci/group-by.ts";
 import { orderSteps } from "../resolve/order-steps.ts";
 import { compareCandidates } from "../resolve/rank.ts";
 import { type Candidate, type Ranking, type ResolveOptions, rankImages } from "../resolve/resolve.ts";
@@ -158,12 +159,7 @@ function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
 }
 
 function kindsOf(units: readonly GpuUnit[]): Kinds {
-  const kinds = new Map<string, GpuUnit[]>();
-  for (const unit of units) {
-    const key = kindOf(unit);
-    kinds.set(key, [...(kinds.get(key) ?? []), unit]);
-  }
-  return [...kinds.values()].sort(
+  return [...groupBy(units, kindOf).values()].sort(
     ([a], [b]) =>
       Number(b?.gpu.compute ?? 0) - Number(a?.gpu.compute ?? 0) ||
       (b?.gpu.memoryMiB ?? 0) - (a?.gpu.memoryMiB ?? 0) ||

@@ -7,6 +7,7 @@
 import { findMarch, levelNeeded, marchesRunning } from "../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../hardware/version.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
+import { groupBy } from "../oci/group-by.ts";
 import { compareText } from "../oci/text-order.ts";
 import type { FleetIndex, IndexedImage } from "../registry/fleet-index.ts";
 import { builtFor } from "../resolve/built-for.ts";
@@ -39,14 +40,8 @@ export function nativeImages({
   entries,
   prefer,
 }: Pick<FleetIndex, "entries" | "prefer">): readonly NativeImage[] {
-  const platforms = new Map<string, Named[]>();
-  for (const [cell, { image }] of entries) {
-    const platform = normalizePlatform(image.platform);
-    const known = platforms.get(platform);
-    if (known === undefined) platforms.set(platform, [{ cell, image }]);
-    else known.push({ cell, image });
-  }
-  return [...platforms]
+  const named: readonly Named[] = [...entries].map(([cell, { image }]) => ({ cell, image }));
+  return [...groupBy(named, ({ image }) => normalizePlatform(image.platform))]
     .sort(([one, a], [other, b]) => b.length - a.length || compareText(one, other))
     .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer)));
 }

@@ -2,6 +2,7 @@
 
 import type { Place, Problem } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
+import { groupBy } from "../oci/group-by.ts";
 import type { Cell } from "../plan/cell.ts";
 import { isTemplateName } from "./template.ts";
 
@@ -40,13 +41,7 @@ export function ignoredAxes(
   effectOf: (cell: Cell) => string,
   { template }: Pick<Matrix, "template">,
 ): readonly Problem[] {
-  const groups = new Map<string, Cell[]>();
-  for (const cell of cells) {
-    const key = `${cell.platform} ${effectOf(cell)}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [cell]);
-    else group.push(cell);
-  }
+  const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
   const pairs = [...groups.values()].flatMap(ignoredIn);
   return hardwareAxes.flatMap((axis): Problem[] => {
     const [first, ...more] = pairs.filter((pair) => pair.axis === axis);

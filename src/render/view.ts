@@ -4,6 +4,7 @@ import { compilerFlags } from "../hardware/cpu-marches.ts";
 import { formatGpuTarget, type GpuTarget, virtualTarget } from "../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../lock/lock.ts";
 import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import { groupBy } from "../oci/group-by.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePer } from "../plan/once-per.ts";
 
@@ -167,16 +168,11 @@ function driverOf(driver: DriverRequirement | null): { mode: string; version: st
  * brackets from the shell. Source: CUDA Compiler Driver NVCC, "GPU Code Generation".
  */
 export function gencodeOptions(targets: readonly GpuTarget[]): string {
-  const byVirtual = new Map<string, string[]>();
-  for (const target of targets) {
-    const virtual = formatGpuTarget(virtualTarget(target));
-    byVirtual.set(virtual, [...(byVirtual.get(virtual) ?? []), formatGpuTarget(target)]);
-  }
-  return [...byVirtual]
-    .map(
-      ([virtual, code]) =>
-        `'-gencode=arch=${virtual},code=${code.length === 1 ? code[0] : `[${code.join(",")}]`}'`,
-    )
+  return [...groupBy(targets, (target) => formatGpuTarget(virtualTarget(target)))]
+    .map(([virtual, group]) => {
+      const code = group.map(formatGpuTarget).join(",");
+      return `'-gencode=arch=${virtual},code=${group.length === 1 ? code : `[${code}]`}'`;
+    })
     .join(" ");
 }
 

@@ -1,9 +1,18 @@
 /** Cells that a lock has already: no fix proposes to add one of them. */
 
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { groupBy } from "../oci/group-by.ts";
+import { sortedEntries } from "../oci/text-order.ts";
+import type { ResolveOptions } from "./options.ts";
+import { plainPins } from "./pins.ts";
 
 type Axes = Readonly<Record<string, string>>;
 export type ExistingCell = readonly [cell: string, image: LockedImage];
+
+/** The options as the rules read them. Throws `USAGE` for a range among the pins. */
+export function judgeOptions(lock: Lock, options: ResolveOptions) {
+  return { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
+}
 
 /** The cells that agree with these axes in all but those named; the lock is read when it is first asked. */
 export type FindCells = (axes: Axes, but: readonly string[]) => readonly ExistingCell[];
@@ -12,24 +21,12 @@ export function existingCells({ images }: Pick<Lock, "images">): FindCells {
   const indexes = new Map<string, ReadonlyMap<string, readonly ExistingCell[]>>();
   return (axes, but) => {
     const name = but.join();
-    const index = indexes.get(name) ?? indexBy(images, but);
+    const index = indexes.get(name) ?? groupBy(sortedEntries(images), ([, image]) => keyOf(image.axes, but));
     indexes.set(name, index);
     return index.get(keyOf(axes, but)) ?? [];
   };
 }
 
-function indexBy(images: Lock["images"], but: readonly string[]): ReadonlyMap<string, ExistingCell[]> {
-  const index = new Map<string, ExistingCell[]>();
-  for (const entry of Object.entries(images).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const key = keyOf(entry[1].axes, but);
-    const group = index.get(key);
-    if (group === undefined) index.set(key, [entry]);
-    else group.push(entry);
-  }
-  return index;
-}
-
 function keyOf(axes: Axes, but: readonly string[]): string {
-  const kept = Object.entries(axes).filter(([axis]) => !but.includes(axis));
-  return JSON.stringify(kept.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(sortedEntries(axes).filter(([axis]) => !but.includes(axis)));
 }

@@ -3,16 +3,16 @@
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { groupBy } from "../oci/group-by.ts";
 import { printable } from "../input/printable.ts";
 import { describeCode } from "./describe-code.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { existingCells } from "./existing-cells.ts";
+import { judgeOptions } from "./existing-cells.ts";
 import { findCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
 import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
-import { plainPins } from "./pins.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, type ResolveOptions, rankImages } from "./resolve.ts";
 import { suggestCell } from "./suggest-cell.ts";
@@ -48,11 +48,7 @@ export function explainImage(
   host: HostFacts,
   options: ResolveOptions = {},
 ): readonly Misfit[] {
-  return findMisfits(findCell(lock, name).image, viewHost(host), {
-    ...options,
-    pins: plainPins(options.pins ?? {}),
-    existing: existingCells(lock),
-  });
+  return findMisfits(findCell(lock, name).image, viewHost(host), judgeOptions(lock, options));
 }
 
 function describeHost({ platform, cpu, nvidia, broken, others }: HostView): string[] {
@@ -174,7 +170,7 @@ function findAllMisfits(
   { rejected }: Ranking,
   options: ResolveOptions,
 ): readonly Rejected[] {
-  const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
+  const judge = judgeOptions(lock, options);
   return rejected.flatMap(({ cell }) => {
     const image = lock.images[cell];
     return image === undefined ? [] : [{ cell, misfits: findMisfits(image, view, judge) }];
@@ -204,15 +200,4 @@ function explainGap(
 
 function countCells(cells: readonly string[]): string {
   return cells.length === 1 ? (cells[0] ?? "") : `${cells.length} images: ${listSome(cells, 3)}`;
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -2,12 +2,11 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
-import { existingCells } from "./existing-cells.ts";
+import { judgeOptions } from "./existing-cells.ts";
 import { viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
 import type { ResolveOptions } from "./options.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
-import { plainPins } from "./pins.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
 
 export interface Miss {
@@ -28,7 +27,7 @@ export function nearestFirst(
   options: ResolveOptions,
 ): readonly Miss[] {
   const view = viewHost(host);
-  const judge = { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
+  const judge = judgeOptions(lock, options);
   return rejected
     .flatMap(({ cell }): readonly (Miss & { readonly key: SortKey })[] => {
       const image = lock.images[cell];

@@ -6,12 +6,12 @@ import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { existingCells } from "./existing-cells.ts";
+import { judgeOptions } from "./existing-cells.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { type AskRule, askNow, type JudgeOptions, judgeBy, withWorkingCures } from "./judge.ts";
 import type { ResolveOptions } from "./options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
-import { plainPins, requireKnownAxes } from "./pins.ts";
+import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
@@ -83,12 +83,12 @@ export interface Question {
 
 /** Throws as {@link resolveImage} does. */
 export function openQuestion(lock: Lock, options: ResolveOptions): Question {
-  const pins = plainPins(options.pins ?? {});
+  const judge = judgeOptions(lock, options);
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
   const cells = sortedEntries(lock.images);
-  requireKnownAxes(pins, lock.images);
-  return { judge: { ...options, pins, existing: existingCells(lock) }, order, cells };
+  requireKnownAxes(judge.pins, lock.images);
+  return { judge, order, cells };
 }
 
 /** Verdicts become places. What is to be said of the rejected ones is worked out when somebody reads it. */

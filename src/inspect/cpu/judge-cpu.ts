@@ -2,6 +2,7 @@
 
 import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
+import { compareFirst } from "../../oci/text-order.ts";
 import type { CpuCode } from "./cpu-code.ts";
 
 export type FeatureAnswer = "needed" | "mayBeUsed";
@@ -31,5 +32,5 @@ export function judgeCpu(cpu: CpuCode, isVariant: boolean, neededLevel: string |
     Object.entries(cpu.features).map((entry) => [entry[0], needed(entry) ? "needed" : "mayBeUsed"]),
   );
   if (!isVariant) for (const name of enforced) if (!x86Baseline.has(name)) found.set(name, "needed");
-  return { features: Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))), asks };
+  return { features: Object.fromEntries([...found].sort(compareFirst)), asks };
 }

@@ -1,5 +1,6 @@
 /** Conditions on one label of a node, and the functions that are built from them. */
 
+import { compareText } from "../../oci/text-order.ts";
 import { keys } from "../labels/vocabulary.ts";
 import type { Bdd } from "./bdd/bdd.ts";
 import { always, type Node } from "./bdd/node.ts";
@@ -94,8 +95,4 @@ function nameOf(each: Condition): string {
     case "atLeast":
       return `${each.key}>=${each.number}`;
   }
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { groupBy } from "../../oci/group-by.ts";
 import { compareFirst } from "../../oci/text-order.ts";
 import { isEligible } from "../../resolve/judge.ts";
 import { wantsCpu } from "../../resolve/options.ts";
@@ -22,9 +23,7 @@ export type Term = readonly { readonly condition: Condition; readonly holds: boo
 
 /** What a term says of each label. */
 export function byKey(term: Term): ReadonlyMap<string, Term> {
-  const groups = new Map<string, Term>();
-  for (const each of term) groups.set(each.condition.key, [...(groups.get(each.condition.key) ?? []), each]);
-  return groups;
+  return groupBy(term, ({ condition }) => condition.key);
 }
 
 export interface FleetMember {

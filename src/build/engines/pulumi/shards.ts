@@ -1,5 +1,6 @@
 /** Cells in groups of a size that one stack works well with. Pure. */
 
+import { groupBy } from "../../../oci/group-by.ts";
 import type { Cell } from "../../../plan/cell.ts";
 
 /**
@@ -19,12 +20,10 @@ export function shardCells(
 ): ReadonlyMap<string, readonly Cell[]> {
   const axes = Object.keys(cells[0]?.axes ?? {}).length;
   for (let depth = 0; ; depth++) {
-    const groups = new Map<string, Cell[]>();
-    for (const cell of cells) {
+    const groups = groupBy(cells, (cell) => {
       const values = Object.values(cell.axes).slice(0, depth);
-      const name = [stack, ...values].map(stackNamePart).join("-").slice(0, 100);
-      groups.set(name, [...(groups.get(name) ?? []), cell]);
-    }
+      return [stack, ...values].map(stackNamePart).join("-").slice(0, 100);
+    });
     if (depth >= axes || [...groups.values()].every(({ length }) => length <= limit)) return groups;
   }
 }
