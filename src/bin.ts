@@ -5,7 +5,7 @@ import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./commands/context.ts";
 import { exitCodes } from "./errors.ts";
 import { inputLimits, inputTooLarge } from "./input/limits.ts";
-import { createWriter } from "./io/standard-stream.ts";
+import { createLog, createWriter } from "./io/standard-stream.ts";
 import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
@@ -28,6 +28,7 @@ function interrupt(): void {
 const context: CommandContext = {
   out: createWriter(1, () => process.stdout),
   err: createWriter(2, () => process.stderr),
+  log: createLog(() => process.stderr),
   env: process.env,
   cwd: process.cwd(),
   readStdin,

@@ -57,6 +57,7 @@ function printingSafely(context: CommandContext): CommandContext {
     ...context,
     out: (text) => context.out(terminalText(text)),
     err: (text) => context.err(terminalText(text)),
+    log: (line) => context.log(terminalText(line)),
   };
 }
 

@@ -5,6 +5,8 @@ export interface CommandContext {
   readonly out: (text: string) => void;
   /** Everything else. */
   readonly err: (text: string) => void;
+  /** Standard error of what runs on and on: never waits for its reader. Answers whether the line was taken. */
+  readonly log: (line: string) => boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Reads standard input to its end. */

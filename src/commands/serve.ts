@@ -95,9 +95,14 @@ async function printConfig(runtime: Runtime, flags: ServeFlags, context: Command
   return exitCodes.ok;
 }
 
-/** One JSON object on a line, its time first. */
-function logTo({ err }: CommandContext): (line: Readonly<Record<string, unknown>>) => void {
-  return (line) => err(`${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`);
+/** One JSON object on a line, its time first. `dropped`: so many lines before it found no reader. */
+function logTo({ log }: CommandContext): (line: Readonly<Record<string, unknown>>) => void {
+  let dropped = 0;
+  return (line) => {
+    const time = new Date().toISOString();
+    const taken = log(`${JSON.stringify({ time, ...line, ...(dropped === 0 ? {} : { dropped }) })}\n`);
+    dropped = taken ? 0 : dropped + 1;
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -49,3 +49,30 @@ function opened(stream: Overflow): Overflow {
   });
   return stream;
 }
+
+/** What of a stream is needed for a log. */
+export interface LogStream extends Overflow {
+  /** Bytes that nobody has taken. */
+  readonly writableLength: number;
+}
+
+const mostUnread = 1024 * 1024;
+
+/**
+ * For who must not wait for the reader of its log, and must not keep for ever what nobody reads: a line beyond a megabyte of unread
+ * ones is dropped. The stream of Node never blocks, whatever the pipe was opened as.
+ *
+ * @returns a function that says whether the line was taken
+ */
+export function createLog(open: () => LogStream): (line: string) => boolean {
+  let stream: LogStream | null = null;
+  return (line) => {
+    if (stream === null) {
+      stream = open();
+      opened(stream);
+    }
+    if (stream.writableLength > mostUnread) return false;
+    stream.write(Buffer.from(line));
+    return true;
+  };
+}

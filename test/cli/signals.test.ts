@@ -1,7 +1,7 @@
 /** Signals and closed pipes, told to the real program. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync, closeSync, constants, existsSync, openSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -50,6 +50,15 @@ function end(child: ChildProcess): Promise<Ended> {
   return new Promise((done) =>
     child.on("close", (code, signal) => done({ code, signal, stderr, ms: performance.now() - started })),
   );
+}
+
+/** That nobody has now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
@@ -128,6 +137,33 @@ describe("serve", () => {
         .split("\n")
         .map((line) => JSON.parse(line).event),
     ).toEqual(["listening", "stopped"]);
+  });
+});
+
+describe("the log of serve that nobody reads", () => {
+  test("holds up no answer", { timeout: 60_000 }, async () => {
+    const log = join(project(), "log");
+    execFileSync("mkfifo", [log]);
+    // A pipe that blocks, as a shell makes it, held open by somebody who reads when he likes.
+    const reader = openSync(log, constants.O_RDWR);
+    const port = await freePort();
+    const words = [process.execPath, cli, "serve", "--lock", "images/imgmatch.lock.json", "--require-gpu"];
+    const child = spawn("sh", ["-c", `exec "$@" 2>"$LOG"`, "sh", ...words, "--listen", `127.0.0.1:${port}`], {
+      cwd: project(),
+      env: { ...process.env, LOG: log },
+      stdio: "ignore",
+    });
+    const ended = end(child);
+    const ask = (path: string) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(5000) });
+    for (let tries = 0; tries < 200 && !(await ask("/healthz").catch(() => null)); tries++) await pause(50);
+    // Each line of the log has 500 bytes, and the pipe holds 64 KB.
+    const path = `/v2/team/app/manifests/1?${"x".repeat(300)}`;
+    for (let count = 0; count < 500; count++) expect((await ask(path)).status).toBe(404);
+    expect((await ask("/healthz")).status).toBe(200);
+    child.kill("SIGKILL");
+    await ended;
+    closeSync(reader);
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
-import { createWriter } from "../../src/io/standard-stream.ts";
+import { createLog, createWriter } from "../../src/io/standard-stream.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-stream-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -70,5 +70,23 @@ describe("a writer", () => {
     const full = openSync("/dev/full", "w");
     expect(() => createWriter(full, unopened)("lost\n")).toThrow("ENOSPC");
     closeSync(full);
+  });
+});
+
+describe("a log", () => {
+  test("keeps a megabyte for a reader that is slow, drops what is beyond, and says so", () => {
+    const stream = {
+      writableLength: 0,
+      write: (text: Uint8Array) => {
+        stream.writableLength += text.length;
+      },
+      on: () => {},
+    };
+    const log = createLog(() => stream);
+    const line = `${"x".repeat(1023)}\n`;
+    const taken = Array.from({ length: 2000 }, () => log(line)).filter(Boolean);
+    expect(taken).toHaveLength(1025);
+    stream.writableLength = 0;
+    expect(log(line)).toBe(true);
   });
 });

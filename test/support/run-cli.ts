@@ -23,6 +23,10 @@ export async function runInProcess(
     err: (text) => {
       err += text;
     },
+    log: (line) => {
+      err += line;
+      return true;
+    },
     env: {},
     cwd: process.cwd(),
     readStdin: async () => "",
