@@ -1,8 +1,11 @@
-/** `imgmatch check IMAGE|REFERENCE`: will this one image run here, by what it says about itself. Exits 3 unless that is proved. */
+/** `imgmatch check IMAGE|REFERENCE`: will this one image run here, by the lock that has it, or by what it says about itself. Exits 3 unless that is proved. */
 
 import type { ExitCode } from "../errors.ts";
-import { findImage } from "../inspect/find-image.ts";
+import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import { printableReport } from "../input/printable.ts";
+import { type LockedImage, lockPath } from "../lock/lock.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { parseImageReference } from "../oci/reference.ts";
 import { requiresLabel } from "../render/metadata.ts";
 import { problemLines } from "../report/answer.ts";
 import { checkLines, checkToJson } from "../report/check.ts";
@@ -17,6 +20,7 @@ import { exitCodeOf } from "./why-not.ts";
 export interface CheckFlags extends HostFlags, RegistryFlags {
   /** Image id or reference. */
   readonly image: string;
+  readonly lock?: string;
 }
 
 export async function check(flags: CheckFlags, context: CommandContext): Promise<ExitCode> {
@@ -30,9 +34,31 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
     first: flags.host === undefined ? "engine" : "registry",
   });
   const requires = image.labels[requiresLabel] ?? null;
-  const verdict = checkImage({ platform: image.platform, requires, env: image.env }, host);
+  const locked = await lockedImage(image, flags.lock);
+  const verdict = checkImage({ platform: image.platform, requires, env: image.env, locked }, host);
   print(context, flags, checkToJson(image, verdict, host.problems), () =>
-    printableReport(checkLines(image, verdict, host, styleFor(context.terminal.color.out))),
+    printableReport(
+      checkLines(
+        image,
+        { ...verdict, inLock: locked !== undefined },
+        host,
+        styleFor(context.terminal.color.out),
+      ),
+    ),
   );
   return exitCodeOf(verdict);
+}
+
+/** By digest alone: a tag may have moved. */
+async function lockedImage(
+  { digest, reference, source }: FoundImage,
+  file: string | undefined,
+): Promise<LockedImage | undefined> {
+  const lock = await (file === undefined ? readLockIfPresent(lockPath) : readLock(file));
+  // An id of the engine is no reference.
+  const asked = source === "registry" ? parseImageReference(reference).digest : null;
+  const found = Object.values(lock?.images ?? {}).filter(
+    (image) => image.digest !== null && (image.digest === digest || image.digest === asked),
+  );
+  return found.length === 1 ? found[0] : undefined;
 }

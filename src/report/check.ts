@@ -20,19 +20,22 @@ export function checkToJson(image: FoundImage, verdict: ImageCheck, problems: re
     reasons: verdict.reasons.map(({ code, message, fix }) => ({ code, message, fix })),
     unknown: verdict.unknown,
     requires: verdict.requires,
+    ...(verdict.measured === null ? {} : { measured: verdict.measured }),
     problems,
   };
 }
 
 export function checkLines(
   image: FoundImage,
-  verdict: ImageCheck,
+  verdict: ImageCheck & { readonly inLock: boolean },
   host: HostFacts,
   style: Style,
 ): readonly string[] {
   const { fits, tier, code, reasons, unknown } = verdict;
   const by = verdict.requires === null ? "its environment, it has no readable imgmatch label" : "its label";
-  const origin = `  judged by ${by}, read from the ${image.source}`;
+  const origin = verdict.inLock
+    ? `  judged by the lock${verdict.measured === null ? "" : `: ${verdict.measured}`}`
+    : `  judged by ${by}, read from the ${image.source}`;
   if (fits === true) {
     const fit = [`tier ${tier}`, ...describeCode(code, host)].join(", ");
     return [fitLine(style, image.reference), `  ${fit}`, origin];

@@ -4,10 +4,12 @@ import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
 import { driverBranch } from "../hardware/version.ts";
 import type { HostFacts } from "../host/facts.ts";
-import type { CudaRequirement, Requirement } from "../lock/lock.ts";
+import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { findMisfits, judgeView } from "./judge.ts";
+import { describeMeasured } from "./describe-measured.ts";
+import { findMisfits, type JudgedImage, judgeView } from "./judge.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
@@ -23,6 +25,8 @@ export interface DescribedImage {
   readonly requires: string | null;
   /** `NAME=value` */
   readonly env: readonly string[];
+  /** What a lock says of this very image: it goes before the label, which was written before anybody could measure. */
+  readonly locked?: LockedImage | undefined;
 }
 
 export interface ImageCheck {
@@ -32,19 +36,28 @@ export interface ImageCheck {
   readonly reasons: readonly Misfit[];
   /** What cannot be known from this image, in words; empty unless `fits` is null or false. */
   readonly unknown: readonly string[];
-  /** From the label; null without a readable one. */
+  /** From the lock, as measured, or from the label; null without a readable one. */
   readonly requires: Requirement | null;
+  /** As `Match.measured`: only where a lock says so. */
+  readonly measured: string | null;
   /** Only for an image that fits. */
   readonly tier: Tier | null;
   readonly code: readonly CodeFit[];
 }
 
 /**
- * Whether an image runs on a host. With imgmatch's label by all rules; without it by architecture, `NVIDIA_REQUIRE_CUDA` and
+ * Whether an image runs on a host. With a lock's entry or imgmatch's label by all rules; without by architecture, `NVIDIA_REQUIRE_CUDA` and
  * `CUDA_VERSION` alone, which can prove that it does not run, never that it does.
  */
 export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const view = viewHost(host);
+  const { locked } = image;
+  if (locked !== undefined)
+    return judged(
+      { ...locked, platform: image.platform, digest: builtDigest },
+      view,
+      describeMeasured(locked),
+    );
   if (image.requires === null) return withoutLabel(image, view, []);
   const parsed = parseRequirement(image.requires);
   if (!parsed.ok)
@@ -52,14 +65,17 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
       `its label dev.imgmatch.requires cannot be read: ${parsed.mistakes.join("; ")}`,
     ]);
   const { requires } = parsed;
-  const judged = { platform: image.platform, requires, axes: {}, digest: builtDigest };
+  return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
+}
+
+function judged(image: JudgedImage, view: HostView, measured: string | null): ImageCheck {
+  const requires = neededRequirement(image);
   // Who names a CPU image has chosen it: broken GPUs are no reason against it.
   const options = { cpuOnly: requires.cuda === null };
-  const verdict = judgeView(judged, view, options);
-  if (verdict.ok)
-    return { fits: true, reasons: [], unknown: [], requires, tier: verdict.tier, code: verdict.code };
-  const reasons = findMisfits(judged, view, options);
-  return { fits: false, reasons, unknown: [], requires, tier: null, code: [] };
+  const verdict = judgeView(image, view, options);
+  const known = { unknown: [], requires, measured };
+  if (verdict.ok) return { ...known, fits: true, reasons: [], tier: verdict.tier, code: verdict.code };
+  return { ...known, fits: false, reasons: findMisfits(image, view, options), tier: null, code: [] };
 }
 
 /** It lies in a registry or an engine, so it was built. */
@@ -75,7 +91,15 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     "the oldest kernel they run on",
     ...cuda.unknown,
   ];
-  return { fits: reasons.length > 0 ? false : null, reasons, unknown, requires: null, tier: null, code: [] };
+  return {
+    fits: reasons.length > 0 ? false : null,
+    reasons,
+    unknown,
+    requires: null,
+    measured: null,
+    tier: null,
+    code: [],
+  };
 }
 
 interface CudaHints {

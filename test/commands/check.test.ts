@@ -5,8 +5,10 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { startFaultServer } from "../registry/support/fault-server.ts";
 import { manifestOf } from "../registry/support/manifests.ts";
-import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
-import { cuda, requirement } from "../resolve/support/locks.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
+import type { LockedImage } from "../../src/lock/lock.ts";
+import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
+import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
@@ -91,6 +93,12 @@ async function run(env: Readonly<Record<string, string>>, ...args: readonly stri
   return runInProcess(["check", ...args], { env: { HOME: folder, ...env }, cwd: folder });
 }
 
+const wide = {
+  cpu: { march: "sapphirerapids", features: [...levelV3, "tsxldtrk", "waitpkg"].sort() },
+  cuda: null,
+};
+const unused = { rules: 1, cpu: { unused: ["tsxldtrk", "waitpkg"] }, cuda: null };
+
 describe("imgmatch check", () => {
   const gpuLabel = { [label]: JSON.stringify(requirement(cuda("12.8.1", ["sm_80"]))) };
 
@@ -110,6 +118,32 @@ describe("imgmatch check", () => {
     expect(plain.exit).toBe(0);
     const missing = await check(`${host}/team/app:1.0`, "--host", facts, "--ca", join(folder, "no.pem"));
     expect(missing.err).toContain("FILE_NOT_FOUND");
+  });
+
+  it("goes by what was measured, where a lock has this very image", async () => {
+    const host = await serve({ architecture: "amd64", labels: { [label]: JSON.stringify(wide) } });
+    const args = [`${host}/team/app:1.0`, "--host", join(folder, "cpu.json")];
+    const { out, exit } = await check(...args);
+    expect(out).toContain("CPU_FEATURES_MISSING: needs tsxldtrk, waitpkg (sapphirerapids)");
+    expect(exit).toBe(3);
+    const { digest } = JSON.parse((await check(...args, "--json")).out);
+    const lockOfIt = (change: Partial<LockedImage>) =>
+      makeFolder({
+        "lock.json": formatLock(
+          lockOf({ app: image({ digest, requires: wide, measured: unused, ...change }) }),
+        ),
+      });
+    const lock = join(lockOfIt({}), "lock.json");
+    const fits = await check(...args, "--lock", lock);
+    expect(fits.out).toMatch(
+      /^fits: .*\n {2}tier native\n {2}judged by the lock: declared sapphirerapids, its/,
+    );
+    expect(fits.exit).toBe(0);
+    const json = JSON.parse((await check(...args, "--lock", lock, "--json")).out);
+    expect(json.measured).toMatch(/^declared sapphirerapids, its binaries use abm, avx/);
+    // Of another image under the same tag the lock says nothing.
+    const other = join(lockOfIt({ digest: `sha256:${"b".repeat(64)}` }), "lock.json");
+    expect((await check(...args, "--lock", other)).exit).toBe(3);
   });
 
   it("says why it does not fit, also as JSON", async () => {

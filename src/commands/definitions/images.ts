@@ -22,6 +22,7 @@ export const check: Define = (command, run) =>
   withRegistries(withHost(command))
     .description("say whether one image runs here, by what it says about itself")
     .argument("<image>", "reference, or id of an image in the container engine")
+    .option("--lock <file>", "lock whose entry goes before the label (default: images/imgmatch.lock.json)")
     .action(run(async () => (await import("../check.ts")).check));
 
 export const inspect: Define = (command, run) =>
