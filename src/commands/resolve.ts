@@ -14,13 +14,14 @@ import { print, tell } from "./print.ts";
 export async function resolve(flags: QuestionFlags, context: CommandContext): Promise<ExitCode> {
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
-  const { match, rejected } = resolution;
+  // What is against the others is worked out when it is read.
+  const { match } = resolution;
   tell(unaskedLines(resolution), context);
   if (flags.explain) {
     const { explainResolution } = await import("../resolve/explain.ts");
     tell(explainResolution(lock, host, options), context);
   }
-  if (match === null && !flags.json) throw noMatch(nearestFirst(lock, rejected, host, options), flags);
+  if (match === null && !flags.json) throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
   print(context, flags, resolution, () => (match === null ? "" : answerLine(match.reference)));
   return exitCodeOf(resolution);
 }
@@ -31,7 +32,7 @@ function answerLine(reference: ImmutableReference): string {
 }
 
 /** A host that is broken is not a host that is too small: its exit code says so. */
-function exitCodeOf({ match, rejected }: Resolution): ExitCode {
-  if (match !== null) return exitCodes.ok;
-  return rejected.some(({ code }) => code === "HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
+function exitCodeOf(resolution: Resolution): ExitCode {
+  if (resolution.match !== null) return exitCodes.ok;
+  return resolution.rejected.some(({ code }) => code === "HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
 }

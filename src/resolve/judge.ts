@@ -62,10 +62,10 @@ export function judgeBy(ask: AskRule, image: JudgedImage, host: HostView, option
     const found = rule(ask, image, host, options);
     if (found !== null) return found;
   }
-  const built = ask(buildRule, image, host, options);
   const served = ask(gpuRule, image, host, options);
-  if (served === null) return { ok: true, tier: "native", code: [], builtFor: built };
-  return "ok" in served ? { ...served, builtFor: built } : served[0];
+  if (served !== null && !("ok" in served)) return served[0];
+  const built = ask(buildRule, image, host, options);
+  return { ...(served ?? { ok: true, tier: "native", code: [] }), builtFor: built };
 }
 
 /** What {@link judgeBy} found, as {@link judgeView} tells it. */
