@@ -4,6 +4,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
+import { commanderAsModules, lettersEscaped, tablesAsText } from "./bundle-plugins.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);
@@ -14,17 +15,6 @@ const packages = Object.keys({
   ...manifest.optionalDependencies,
   ...manifest.peerDependencies,
 });
-// Commander asks for child_process as it starts, for subcommands that are programs of their own. imgmatch has none.
-const withoutChildProcess = {
-  name: "commander-without-child-process",
-  transform(code, id) {
-    if (!/commander.lib.command\.js$/.test(id)) return null;
-    const pattern = /require\((['"])node:child_process\1\)/;
-    if (!pattern.test(code))
-      throw new Error("commander no longer asks for child_process: remove this plugin");
-    return { code: code.replace(pattern, "{}"), map: null };
-  },
-};
 // The commands of imgmatch.cjs; another one says where it is.
 const ofNode = ["resolve", "probe", "why-not", "export/sh"].map((name) => resolve(`src/commands/${name}.ts`));
 const withoutOtherCommands = {
@@ -46,7 +36,7 @@ const workerPlace = {
     ),
 };
 const options = {
-  plugins: [withoutChildProcess, workerPlace],
+  plugins: [commanderAsModules, tablesAsText, workerPlace, lettersEscaped],
   platform: "node",
   // Of Handlebars only the parser is used; its own main file brings compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },

@@ -21,7 +21,8 @@ export async function resolve(flags: QuestionFlags, context: CommandContext): Pr
     const { explainResolution } = await import("../resolve/explain.ts");
     tell(explainResolution(lock, host, options), context);
   }
-  if (match === null && !flags.json) throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
+  if (match === null && !flags.json)
+    throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
   print(context, flags, resolution, () => (match === null ? "" : answerLine(match.reference)));
   return exitCodeOf(resolution);
 }

@@ -1,0 +1,72 @@
+// What the bundler does to make the program start sooner: the argument parser as modules, tables as text.
+import { dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { rolldown } from "rolldown";
+
+/**
+ * Commander as modules instead of functions around modules, which Node would parse twice, and without its own main file, which
+ * makes a program that nobody asks. It asks for child_process as it starts, for subcommands that are programs: imgmatch has none.
+ */
+export const commanderAsModules = {
+  name: "commander-as-modules",
+  async resolveId(source) {
+    return source === "commander" ? "\0commander" : null;
+  },
+  async load(id) {
+    if (id !== "\0commander") return null;
+    const folder = resolve("node_modules/commander/lib");
+    return ["Command command", "CommanderError error"]
+      .map((each) => each.split(" "))
+      .map(([name, file]) => `export { ${name} } from ${JSON.stringify(`${folder}/${file}.js`)};`)
+      .join("\n");
+  },
+  transform(code, id) {
+    // Its smallest file stays as it is: with it the bundler's own helpers come into the program's file, and not into one beside it.
+    if (!/commander.lib.(?!error\b)\w+\.js$/.test(id)) return null;
+    const modules = code
+      .replace("const childProcess = require('node:child_process');", "const childProcess = {};")
+      .replace(/^const (\{[^}]+\}) = require\('(\.\/\w+)(?:\.js)?'\);$/gm, "import $1 from '$2.js';")
+      .replace(/^exports\.(\w+) = \1;.*$/gm, "export { $1 };");
+    if (/require\(['"](?!node:(?:events|path|fs|process)['"])|^\s*(?:module\.)?exports\b/m.test(modules))
+      throw new Error(`${id} has another form than this plugin knows`);
+    return { code: modules, map: null };
+  },
+};
+
+/** A program with a letter beyond Latin-1 is kept by Node in two bytes a letter, all of it. */
+export const lettersEscaped = {
+  name: "letters-escaped",
+  generateBundle(_, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== "chunk") continue;
+      // What stands there raw would become another text.
+      if (/String\.raw`[^`]*[^\0-\x7f]/.test(chunk.code))
+        throw new Error(`${chunk.fileName} has such a letter in raw text`);
+      chunk.code = chunk.code.replace(
+        /[^\0-\x7f]/g,
+        (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+      );
+    }
+  },
+};
+
+/** A table of plain data is parsed as JSON three times as fast as the same rows are as a program. */
+export const tablesAsText = {
+  name: "tables-as-text",
+  async load(id) {
+    if (!/-table\.ts$/.test(id) || dirname(id) !== resolve("src/hardware")) return null;
+    const tables = Object.entries(await valuesOf(id));
+    const texts = tables.map(([name, value]) => [name, value, JSON.stringify(value)]);
+    if (!texts.every(([, value, text]) => text && isDeepStrictEqual(JSON.parse(text), value))) return null;
+    return texts
+      .map(([name, , text]) => `export const ${name} = /* @__PURE__ */ JSON.parse(${JSON.stringify(text)});`)
+      .join("\n");
+  },
+};
+
+async function valuesOf(input) {
+  const table = await rolldown({ input, platform: "node" });
+  const { output } = await table.generate({ format: "esm" });
+  await table.close();
+  return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
+}
