@@ -28,6 +28,12 @@ export interface ImageInspection {
   readonly driver: DriverFiles;
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
+  /** Package databases that could not be read: which files are a package's is not known, so that they count as the image's own. */
+  readonly unreadPackages: readonly {
+    readonly path: string;
+    readonly layer: number;
+    readonly reason: string;
+  }[];
   readonly files: readonly InspectedFile[];
 }
 
@@ -130,6 +136,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     driver,
     requires: requirementOf(cpu, gpu, driver, floor, unreadMachines(files, cpu)),
     unopened,
+    unreadPackages: found.unread,
     files,
   };
 }

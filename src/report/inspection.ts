@@ -17,7 +17,7 @@ export function inspectionLines(
   inspection: ImageInspection,
   { allFiles, style }: InspectionReport,
 ): readonly string[] {
-  const { files, unopened, layers } = inspection;
+  const { files, unopened, unreadPackages, layers } = inspection;
   const deciding = files.filter(decides);
   const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
@@ -34,6 +34,10 @@ export function inspectionLines(
       : []),
     ...section("Driver", driverLines(inspection)),
     ...section("Not opened", unopenedLines(unopened, allFiles)),
+    ...section(
+      "Packages not known, so that their files count as the image's own",
+      unopenedLines(unreadPackages, allFiles),
+    ),
     ...section("What this image needs of a host", needLines(inspection)),
   ];
 }

@@ -25,6 +25,8 @@ export interface ImageFiles {
   readonly unopened: readonly UnopenedFile[];
   /** Of the package databases, as they are in the end. */
   readonly packages: readonly PackageRecords[];
+  /** Package databases that could not be read. */
+  readonly unread: readonly UnopenedFile[];
 }
 
 interface Node {
@@ -73,6 +75,7 @@ function collectFiles(root: Node): ImageFiles {
   const files: FoundFile[] = [];
   const unopened: UnopenedFile[] = [];
   const packages: PackageRecords[] = [];
+  const unread: UnopenedFile[] = [];
   const open: { node: Node; path: string }[] = [{ node: root, path: "" }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, path } = next;
@@ -83,11 +86,18 @@ function collectFiles(root: Node): ImageFiles {
       for (const [inner, reason] of Object.entries(file.unopened))
         unopened.push({ path: path + inner, layer, reason });
       if (file.packages !== undefined) packages.push(file.packages);
+      const reason = file.packages?.unread;
+      if (reason !== undefined) unread.push({ path, layer, reason });
     }
     for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
-  return { files: files.sort(byPath), unopened: unopened.sort(byPath), packages };
+  return {
+    files: files.sort(byPath),
+    unopened: unopened.sort(byPath),
+    packages,
+    unread: unread.sort(byPath),
+  };
 }
 
 function emptyNode(): Node {

@@ -8,10 +8,11 @@ import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
 import { headBytes, holdsCode } from "../holds-code.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
+import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent } from "./inspect-content.ts";
 import { layerChanges } from "./layer-changes.ts";
-import { collect, type ContentSink } from "./opened-file.ts";
+import { collect, type FileSink } from "./opened-file.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 import { maxSpool } from "./spool.ts";
 import { chunksOf } from "./zip.ts";
@@ -62,12 +63,14 @@ async function openFile(path: string): Promise<OpenFile> {
 async function inspectOpen(
   file: OpenFile,
   path: string,
-  sink: ContentSink,
+  sink: FileSink,
   budget: ArchiveBudget,
 ): Promise<void> {
   let isTaken = false;
   try {
     const source = sourceOf(file);
+    const database = databaseReader(path, file.size);
+    if (database !== null) return sink.packages(await database(async () => source.read(0, file.size)));
     isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
     if (isTaken) await sink.file("", file);
     else await inspectContent("", chunksOf(source), sink, budget, path);

@@ -2,7 +2,7 @@
 
 import { unpacked } from "./decompress.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
-import { databaseReader, maxDatabase } from "../packages/databases.ts";
+import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { archiveBudget, inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
@@ -56,9 +56,9 @@ export async function inspectLayer(
     else if (entry.type === "symlink") changes.add({ kind: "symlink", path, target: entry.target });
     else if (entry.type !== "directory") {
       const { sink, opened } = collect(inspector);
-      const database = entry.type === "file" && entry.size <= maxDatabase ? databaseReader(path) : null;
+      const database = entry.type === "file" ? databaseReader(path, entry.size) : null;
       if (entry.isSparse) sink.unopened("", "a sparse file");
-      else if (database !== null) sink.packages(database(await wholeText(entry.content, entry.size)));
+      else if (database !== null) sink.packages(await database(() => whole(entry.content, entry.size)));
       else if (entry.type === "file") await inspectContent("", entry.content, sink, budget, path);
       changes.addFile(path, opened());
     }
@@ -74,8 +74,8 @@ function removedBy(folder: string, base: string, name: string): string {
   return join(folder, removed);
 }
 
-async function wholeText(chunks: Chunks, size: number): Promise<string> {
-  return Buffer.from(await createChunkReader(chunks).take(size)).toString("utf8");
+function whole(chunks: Chunks, size: number): Promise<Uint8Array> {
+  return createChunkReader(chunks).take(size);
 }
 
 /** Without `.`, empty parts and ways out of the image: a `..` at the root leads to the root, as in a chroot. */

@@ -19,7 +19,7 @@ export interface ContentSink {
   unopened(path: string, reason: string): void;
 }
 
-interface FileSink extends ContentSink {
+export interface FileSink extends ContentSink {
   packages(records: PackageRecords): void;
 }
 

@@ -3,6 +3,8 @@
 export interface PackageRecords {
   /** Packages that the distribution itself maintains, by the name that its list of files has: `libc6:amd64`. */
   readonly distribution: readonly string[];
-  /** Package → path without a leading slash → `md5:…` or `sha1:…`. */
+  /** Package → path without a leading slash → `md5:…`, `sha1:…` or `sha256:…`. */
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Why a database was not read, so that the files of its packages count. */
+  readonly unread?: string;
 }

@@ -18,8 +18,13 @@ export function unchangedFiles(records: readonly PackageRecords[]): FindPackage 
       if (!distribution.has(name)) continue;
       for (const [path, checksum] of Object.entries(own)) known.set(`${keyOf(path)} ${checksum}`, name);
     }
-  return (path, { md5, sha1 }) =>
-    known.get(`${keyOf(path)} md5:${md5}`) ?? known.get(`${keyOf(path)} sha1:${sha1}`) ?? null;
+  return (path, checksums) => {
+    for (const kind of ["md5", "sha1", "sha256"] as const) {
+      const name = known.get(`${keyOf(path)} ${kind}:${checksums[kind]}`);
+      if (name !== undefined) return name;
+    }
+    return null;
+  };
 }
 
 function keyOf(path: string): string {

@@ -6,14 +6,15 @@ import { databaseReader } from "../../../src/inspect/packages/databases.ts";
 import { unchangedFiles } from "../../../src/inspect/packages/unchanged-files.ts";
 import { needs } from "../../support/needs.ts";
 
-const read = (path: string, text: string) => {
-  const reader = databaseReader(path);
+const read = (path: string, content: string | Uint8Array) => {
+  const bytes = Buffer.from(content);
+  const reader = databaseReader(path, bytes.length);
   if (reader === null) throw new Error(`${path} is no database`);
-  return reader(text);
+  return reader(async () => bytes);
 };
-const sums = (text: string) => {
-  const [md5, sha1] = ["md5", "sha1"].map((name) => createHash(name).update(text).digest("hex"));
-  return { md5: md5 ?? "", sha1: sha1 ?? "" };
+const sums = (content: string | Uint8Array) => {
+  const sum = (name: string) => createHash(name).update(content).digest("hex");
+  return { md5: sum("md5"), sha1: sum("sha1"), sha256: sum("sha256") };
 };
 
 const status = `Package: libssl3
@@ -33,13 +34,13 @@ Architecture: all
 `;
 
 describe("dpkg", () => {
-  it("knows the distribution's packages by their maintainers", () =>
-    expect(read("var/lib/dpkg/status", status).distribution).toEqual(["libssl3", "libssl3:amd64"]));
+  it("knows the distribution's packages by their maintainers", async () =>
+    expect((await read("var/lib/dpkg/status", status)).distribution).toEqual(["libssl3", "libssl3:amd64"]));
 
-  it("knows files by their checksums, with and without usr", () => {
+  it("knows files by their checksums, with and without usr", async () => {
     const { md5 } = sums("x");
-    const list = read("var/lib/dpkg/info/libssl3:amd64.md5sums", `${md5}  usr/lib/libssl.so.3\n`);
-    const find = unchangedFiles([read("var/lib/dpkg/status", status), list]);
+    const list = await read("var/lib/dpkg/info/libssl3:amd64.md5sums", `${md5}  usr/lib/libssl.so.3\n`);
+    const find = unchangedFiles([await read("var/lib/dpkg/status", status), list]);
     expect(find("/usr/lib/libssl.so.3", sums("x"))).toBe("libssl3:amd64");
     expect(find("/lib/libssl.so.3", sums("x"))).toBe("libssl3:amd64");
     expect(find("/usr/lib/libssl.so.3", sums("y"))).toBeNull();
@@ -47,10 +48,13 @@ describe("dpkg", () => {
     expect(unchangedFiles([list])("/usr/lib/libssl.so.3", sums("x"))).toBeNull();
   });
 
-  it("of an image without a shell has a status for each package", () => {
+  it("of an image without a shell has a status for each package", async () => {
     const { md5 } = sums("x");
-    const one = read("var/lib/dpkg/status.d/libc6", "Package: libc6\nMaintainer: G <g@lists.debian.org>\n");
-    const list = read("var/lib/dpkg/status.d/libc6.md5sums", `${md5}  lib/libc.so.6\n`);
+    const one = await read(
+      "var/lib/dpkg/status.d/libc6",
+      "Package: libc6\nMaintainer: G <g@lists.debian.org>\n",
+    );
+    const list = await read("var/lib/dpkg/status.d/libc6.md5sums", `${md5}  lib/libc.so.6\n`);
     expect(unchangedFiles([one, list])("/lib/libc.so.6", sums("x"))).toBe("libc6");
   });
 
@@ -59,18 +63,16 @@ describe("dpkg", () => {
   it(
     "of this machine knows its own files",
     needs(existsSync(own) && existsSync(bash) ? null : "no dpkg"),
-    () => {
+    async () => {
       const info = "/var/lib/dpkg/info";
       const lists = readdirSync(info).filter((name) => name.endsWith(".md5sums"));
-      const records = [
-        read(own.slice(1), readFileSync(own, "utf8")),
-        ...lists.map((name) => read(`${info.slice(1)}/${name}`, readFileSync(`${info}/${name}`, "utf8"))),
-      ];
+      const records = await Promise.all([
+        read(own.slice(1), readFileSync(own)),
+        ...lists.map((name) => read(`${info.slice(1)}/${name}`, readFileSync(`${info}/${name}`))),
+      ]);
       const find = unchangedFiles(records);
-      const bytes = readFileSync(bash);
-      const hex = (name: string) => createHash(name).update(bytes).digest("hex");
       const owner = execFileSync("dpkg", ["-S", bash], { encoding: "utf8" }).split(":")[0];
-      expect(find(bash, { md5: hex("md5"), sha1: hex("sha1") })).toBe(owner);
+      expect(find(bash, sums(readFileSync(bash)))).toBe(owner);
     },
   );
 });
@@ -95,8 +97,8 @@ F:lib
 R:fast.so
 Z:Q1${Buffer.from(sha1, "hex").toString("base64")}
 `;
-  it.each(["lib/apk/db/installed", "usr/lib/apk/db/installed"])("knows files by %s", (path) => {
-    const find = unchangedFiles([read(path, installed)]);
+  it.each(["lib/apk/db/installed", "usr/lib/apk/db/installed"])("knows files by %s", async (path) => {
+    const find = unchangedFiles([await read(path, installed)]);
     expect(find("/lib/ld-musl-x86_64.so.1", sums("x"))).toBe("musl");
     expect(find("/rooted", sums("x"))).toBe("musl");
     expect(find("/lib/ld-musl-x86_64.so.1", sums("y"))).toBeNull();
@@ -104,7 +106,13 @@ Z:Q1${Buffer.from(sha1, "hex").toString("base64")}
   });
 });
 
+it("one that is too long is not read, and said to be", async () => {
+  const reader = databaseReader("var/lib/dpkg/status", 64 * 2 ** 20 + 1);
+  const records = await reader?.(() => Promise.reject(new Error("its bytes were asked for")));
+  expect(records).toEqual({ distribution: [], files: {}, unread: "longer than 67108864 bytes" });
+});
+
 it("nothing else is a database", () => {
-  for (const path of ["opt/var/lib/dpkg/status", "var/lib/dpkg/info/x.list", "var/lib/rpm/rpmdb.sqlite"])
-    expect(databaseReader(path)).toBeNull();
+  for (const path of ["opt/var/lib/dpkg/status", "var/lib/dpkg/info/x.list", "var/lib/rpm/Name"])
+    expect(databaseReader(path, 1)).toBeNull();
 });

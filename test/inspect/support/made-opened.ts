@@ -49,7 +49,11 @@ function inspectionOf(program: MadeProgram): FileInspection {
   const { uses = [], asks = [], unopened = [], machine = "x86_64", content = program.path } = program;
   return {
     size: 1000,
-    checksums: { md5: md5Of(content), sha1: createHash("sha1").update(content).digest("hex") },
+    checksums: {
+      md5: md5Of(content),
+      sha1: createHash("sha1").update(content).digest("hex"),
+      sha256: createHash("sha256").update(content).digest("hex"),
+    },
     program: {
       machine,
       needed: program.needed ?? [],

@@ -1,0 +1,59 @@
+/** rpm's database until 2020, `Packages`: a hash table of Berkeley DB. Source: rpm, `lib/backend/bdb_ro.cc`. */
+
+import { u16, u32 } from "../../little-endian.ts";
+import { DamagedDatabase, eachPageOnce } from "./damaged-database.ts";
+
+const hashMagic = 0x00061561;
+const hashPages: readonly number[] = [2, 13];
+const overflowPage = 7;
+const item = { here: 1, elsewhere: 3 } as const;
+const pageHead = 26;
+
+interface Database {
+  readonly bytes: Uint8Array;
+  readonly pageSize: number;
+  readonly visit: (page: number) => void;
+}
+
+/** Throws `DamagedDatabase`. */
+export function* bdbHeaders(bytes: Uint8Array): Generator<Uint8Array> {
+  const [kind, version, pageSize] = [u32(bytes, 12), u32(bytes, 16), u32(bytes, 20)];
+  if (kind !== hashMagic || version < 8 || version > 10)
+    throw new DamagedDatabase(`no Berkeley DB hash table of a known version (${version})`);
+  if (pageSize < 512 || pageSize > 65536) throw new DamagedDatabase(`pages of ${pageSize} bytes`);
+  const pages = Math.floor(bytes.length / pageSize);
+  const database = { bytes, pageSize, visit: eachPageOnce(pages) };
+  for (let number = 1; number < pages; number++) {
+    const page = bytes.subarray(number * pageSize, (number + 1) * pageSize);
+    if (hashPages.includes(page[25] ?? 0)) yield* values(database, page);
+  }
+}
+
+/** Keys and values in turn, from the end of the page on. */
+function* values(database: Database, page: Uint8Array): Generator<Uint8Array> {
+  const count = Math.min(u16(page, 20), Math.floor((page.length - pageHead) / 2));
+  const place = (index: number) => u16(page, pageHead + 2 * index);
+  for (let index = 1; index < count; index += 2) {
+    const [at, end] = [place(index), place(index - 1)];
+    if (page[at] === item.here) yield page.subarray(at + 1, end);
+    else if (page[at] === item.elsewhere) yield overflow(database, u32(page, at + 4), u32(page, at + 8));
+    else throw new DamagedDatabase(`a value of kind ${page[at]}`);
+  }
+}
+
+function overflow({ bytes, pageSize, visit }: Database, first: number, size: number): Uint8Array {
+  if (size > bytes.length) throw new DamagedDatabase(`a value of ${size} bytes`);
+  const pieces: Uint8Array[] = [];
+  let next = first;
+  for (let left = size; left > 0; ) {
+    visit(next);
+    const page = bytes.subarray(next * pageSize, (next + 1) * pageSize);
+    const length = u16(page, 22);
+    if (page[25] !== overflowPage || length === 0 || length > Math.min(left, page.length - pageHead))
+      throw new DamagedDatabase(`page ${next} does not go on with a value`);
+    pieces.push(page.subarray(pageHead, pageHead + length));
+    left -= length;
+    next = u32(page, 16);
+  }
+  return Buffer.concat(pieces);
+}
