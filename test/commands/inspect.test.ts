@@ -77,7 +77,9 @@ describe("imgmatch inspect", () => {
     const { out } = await run(["--json"]);
     const answer = JSON.parse(out);
     expect(Object.keys(answer)).toEqual(
-      "schemaVersion image source digest platform layers cpu gpu driver requires unopened files".split(" "),
+      "schemaVersion image source digest platform layers cpu gpu driver requires unopened unreadPackages files".split(
+        " ",
+      ),
     );
     expect(answer.requires.cuda).toEqual({
       toolkit: "12.8",
@@ -101,6 +103,16 @@ describe("imgmatch inspect", () => {
     expect(err.endsWith("\r\u001b[K")).toBe(true);
     expect((await run(["--json"])).err).toBe("");
   });
+});
+
+it("says which package database it could not read", async () => {
+  const database = { path: "var/lib/rpm/Packages.db", content: Buffer.from("RpmP of a later version") };
+  const layout = makeLayout(makeImage([makeTar([database])]));
+  const args = ["inspect", layout, "--no-cache", "--platform", "linux/amd64"];
+  const { out } = await runInProcess(args, { cwd: "/" });
+  expect(out).toContain(
+    "Packages not known, so that their files count as the image's own\n  /var/lib/rpm/Packages.db: no ndb database\n",
+  );
 });
 
 describe("programs for a CPU whose code is not read", needs(whyNoRiscv), () => {
