@@ -4,6 +4,7 @@ import { findMarch, marchNames } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
+import { remember } from "../oci/remember.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 
 export interface HostClass {
@@ -33,9 +34,7 @@ export function classifyHosts(
   const groups = new Map<string, { readonly facts: HostFacts; readonly members: NamedHost[] }>();
   for (const host of hosts) {
     const key = keyOf(viewHost(host.facts), asked);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { facts: host.facts, members: [host] });
-    else group.members.push(host);
+    remember(groups, key, () => ({ facts: host.facts, members: [] })).members.push(host);
   }
   return [...groups.values()]
     .map(({ facts, members }): HostClass => {

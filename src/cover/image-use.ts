@@ -1,6 +1,7 @@
 /** Which images hosts get, which fit and are always beaten, and which fit nobody. */
 
 import type { Lock } from "../lock/lock.ts";
+import { remember } from "../oci/remember.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { efforts } from "../resolve/nearest.ts";
 import type { Ranking } from "../resolve/resolve.ts";
@@ -92,9 +93,7 @@ function misfitsOf(
     for (const { cell, code, message } of ranking.rejected) {
       const counts = wanted.get(cell);
       if (counts === undefined) continue;
-      const known = counts.get(code);
-      if (known === undefined) counts.set(code, { hosts: names.length, message });
-      else known.hosts += names.length;
+      remember(counts, code, () => ({ hosts: 0, message })).hosts += names.length;
     }
   }
   return new Map(

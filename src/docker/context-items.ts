@@ -3,6 +3,7 @@
 import { ImgmatchError, InternalError } from "../errors.ts";
 import { type ContextEntry, folderEntry } from "../io/context.ts";
 import { readHashedFile } from "../io/hashed-file.ts";
+import { remember } from "../oci/remember.ts";
 
 export interface ContextItem {
   /** Inside the context, with forward slashes. */
@@ -33,8 +34,7 @@ export function contextItems(
   entries: readonly ContextEntry[],
   mtime: number,
 ): readonly ContextItem[] {
-  const ordered = known.get(entries) ?? withFolders(entries);
-  known.set(entries, ordered);
+  const ordered = remember(known, entries, () => withFolders(entries));
   return ordered.map((entry) => itemOf(contextDir, entry, mtime));
 }
 

@@ -1,5 +1,6 @@
 /** `/proc/cpuinfo` of the four architectures, as text → what every processor of the machine has. */
 
+import { remember } from "../oci/remember.ts";
 import { armPartName, armVendorName } from "./arm-parts.ts";
 
 export interface CpuInfo {
@@ -38,10 +39,7 @@ function fields(text: string): Fields {
   for (const line of text.split("\n")) {
     const colon = line.indexOf(":");
     if (colon < 1) continue;
-    const key = line.slice(0, colon).trim();
-    const known = values.get(key);
-    if (known === undefined) values.set(key, new Set([line.slice(colon + 1).trim()]));
-    else known.add(line.slice(colon + 1).trim());
+    remember(values, line.slice(0, colon).trim(), () => new Set()).add(line.slice(colon + 1).trim());
   }
   return new Map([...values].map(([key, set]) => [key, [...set]]));
 }

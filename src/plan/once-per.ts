@@ -1,6 +1,7 @@
 /** What is made of a few values that thousands of cells share. */
 
 import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
+import { remember } from "../oci/remember.ts";
 
 /**
  * What is made of a value alone is made once, and forgotten with it.
@@ -10,25 +11,13 @@ import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
  */
 export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new WeakMap<Key, { readonly value: Made }>();
-  return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known.value;
-    const value = make(key);
-    made.set(key, { value });
-    return value;
-  };
+  return (key) => remember(made, key, () => ({ value: make(key) })).value;
 }
 
 /** The same for texts, as long as the function that this answers is there: for one fleet, not for a program's life. */
 export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
   const made = new Map<string, { readonly value: Made }>();
-  return (text) => {
-    const known = made.get(text);
-    if (known !== undefined) return known.value;
-    const value = make(text);
-    made.set(text, { value });
-    return value;
-  };
+  return (text) => remember(made, text, () => ({ value: make(text) })).value;
 }
 
 /** The same for the values that say what hardware a cell is for; null for one that it does not have. */

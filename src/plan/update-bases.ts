@@ -3,6 +3,7 @@
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { PlannedCell } from "./planned-cell.ts";
+import { remember } from "../oci/remember.ts";
 import { compareText } from "../oci/text-order.ts";
 
 export interface BaseUpdate {
@@ -25,9 +26,7 @@ export function baseUpdates(
       const to = current.get(used);
       if (digest === null || to === undefined || to === digest) continue;
       const key = `${used} ${digest}`;
-      const known = updates.get(key) ?? { ref: used, from: digest, to, cells: [] };
-      known.cells.push(cell.id);
-      updates.set(key, known);
+      remember(updates, key, () => ({ ref: used, from: digest, to, cells: [] })).cells.push(cell.id);
     }
   }
   return [...updates.values()].sort((one, other) => compareText(one.ref, other.ref));

@@ -8,6 +8,7 @@ import { findMarch, levelNeeded, marchesRunning } from "../hardware/cpu-marches.
 import { compareVersions, parseVersion } from "../hardware/version.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { groupBy } from "../oci/group-by.ts";
+import { remember } from "../oci/remember.ts";
 import { compareText } from "../oci/text-order.ts";
 import type { FleetIndex, IndexedImage } from "../registry/fleet-index.ts";
 import { builtFor } from "../resolve/built-for.ts";
@@ -82,12 +83,8 @@ function leastDemanding(
 ): Named | null {
   const architecture = platform.split("/")[1] ?? "";
   const runningBy = new Map<string, number>();
-  const running = (features: readonly string[]): number => {
-    const known = runningBy.get(features.join());
-    const count = known ?? marchesRunning(architecture, features).length;
-    runningBy.set(features.join(), count);
-    return count;
-  };
+  const running = (features: readonly string[]): number =>
+    remember(runningBy, features.join(), () => marchesRunning(architecture, features).length);
   const demands = images.map((named) => {
     const { cpu, kernel } = neededRequirement(named.image);
     const oldest = parseVersion(kernel ?? "0") ?? [0];

@@ -3,6 +3,7 @@
 import type { Place, Problem } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { groupBy } from "../oci/group-by.ts";
+import { remember } from "../oci/remember.ts";
 import type { Cell } from "../plan/cell.ts";
 import { isTemplateName } from "./template.ts";
 
@@ -88,10 +89,8 @@ function ignoredIn(group: readonly Cell[]): readonly Pair[] {
   const single = hardwareAxes.flatMap((axis) => {
     const firsts = new Map<string, Cell>();
     return group.flatMap((other): Pair[] => {
-      const key = keyWithout(other, axis, false);
-      const one = firsts.get(key);
-      if (one === undefined) firsts.set(key, other);
-      return one === undefined || one.axes[axis] === other.axes[axis] ? [] : [{ axis, one, other }];
+      const one = remember(firsts, keyWithout(other, axis, false), () => other);
+      return one.axes[axis] === other.axes[axis] ? [] : [{ axis, one, other }];
     });
   });
   const [one] = group;

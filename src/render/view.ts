@@ -5,6 +5,7 @@ import { formatGpuTarget, type GpuTarget, virtualTarget } from "../hardware/gpu-
 import type { DriverRequirement } from "../lock/lock.ts";
 import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { groupBy } from "../oci/group-by.ts";
+import { remember } from "../oci/remember.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePer } from "../plan/once-per.ts";
 
@@ -115,9 +116,8 @@ const dataKeys = oncePer(({ axes, include }: Matrix): Readonly<Record<string, re
   const keys = new Map<string, Set<string>>();
   for (const [name, value] of all) {
     if (value.kind !== "free") continue;
-    const found = keys.get(name) ?? new Set();
+    const found = remember(keys, name, () => new Set());
     for (const key of Object.keys(value.data)) found.add(key);
-    keys.set(name, found);
   }
   return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
 });

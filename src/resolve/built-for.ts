@@ -8,6 +8,7 @@ import { guestHiddenFeatures } from "../hardware/cpu-guest-features.ts";
 import { findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
+import { remember } from "../oci/remember.ts";
 import { compareText } from "../oci/text-order.ts";
 import { normalizePlatform } from "./host-view.ts";
 import type { CpuShare } from "./verdict.ts";
@@ -28,11 +29,7 @@ const known = new WeakMap<Built, readonly BuiltFor[]>();
  * One set for an image that was not measured.
  */
 export function featuresBuiltFor(image: Built): readonly BuiltFor[] {
-  const found = known.get(image);
-  if (found !== undefined) return found;
-  const sets = setsOf(image);
-  known.set(image, sets);
-  return sets;
+  return remember(known, image, () => setsOf(image));
 }
 
 /** What that is on a host with these. */

@@ -1,6 +1,7 @@
 /** The refusal where nothing fits. */
 
 import { ImgmatchError } from "../errors.ts";
+import { remember } from "../oci/remember.ts";
 import type { Miss } from "./nearest.ts";
 
 /**
@@ -23,9 +24,7 @@ export function noMatch(
   for (const miss of misses) {
     const [first] = miss.misfits;
     if (first === undefined) continue;
-    const known = counts.get(first.code);
-    if (known === undefined) counts.set(first.code, { count: 1, miss, message: first.message });
-    else known.count++;
+    remember(counts, first.code, () => ({ count: 0, miss, message: first.message })).count++;
   }
   const lines = [...counts].map(([code, { count, miss, message }]) =>
     count === 1

@@ -2,6 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
+import { remember } from "../oci/remember.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule, JudgedImage, Rule } from "./judge.ts";
 import type { ResolveOptions } from "./options.ts";
@@ -50,13 +51,8 @@ interface KeptRule {
 /** What rules have answered. All that is asked has the same options. */
 function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
   const rules = new Map<AnyRule, KeptRule>();
-  const keptOf = (rule: AnyRule): KeptRule => {
-    const known = rules.get(rule);
-    if (known !== undefined) return known;
-    const kept = { imageKinds: new Map(), numbers: new Map(), hosts: new Map() };
-    rules.set(rule, kept);
-    return kept;
-  };
+  const keptOf = (rule: AnyRule): KeptRule =>
+    remember(rules, rule, () => ({ imageKinds: new Map(), numbers: new Map(), hosts: new Map() }));
   return {
     about: (host) => {
       const open = new Map<AnyRule, { readonly kept: KeptRule; readonly answers: Answers }>();
@@ -79,12 +75,10 @@ function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
 }
 
 function answersOf({ hosts }: KeptRule, key: string): Answers {
-  const known = hosts.get(key);
-  if (known !== undefined) return known;
-  if (hosts.size >= mostKinds) hosts.clear();
-  const answers: Answers = [];
-  hosts.set(key, answers);
-  return answers;
+  return remember(hosts, key, () => {
+    if (hosts.size >= mostKinds) hosts.clear();
+    return [];
+  });
 }
 
 function kindOf<Image>(
@@ -92,14 +86,11 @@ function kindOf<Image>(
   rule: Pick<Rule<Image, never, unknown>, "image" | "imageKey">,
   image: JudgedImage,
 ): number {
-  const known = imageKinds.get(image);
-  if (known !== undefined) return known;
-  const part = rule.image(image);
-  const key = JSON.stringify(rule.imageKey === undefined ? part : rule.imageKey(part)) ?? "";
-  const number = numbers.get(key) ?? numbers.size;
-  numbers.set(key, number);
-  imageKinds.set(image, number);
-  return number;
+  return remember(imageKinds, image, () => {
+    const part = rule.image(image);
+    const key = JSON.stringify(rule.imageKey === undefined ? part : rule.imageKey(part)) ?? "";
+    return remember(numbers, key, () => numbers.size);
+  });
 }
 
 function keyOfHost(host: HostView, asked: readonly (keyof HostView)[]): string {

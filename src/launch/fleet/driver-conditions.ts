@@ -5,6 +5,7 @@
 
 import { parseDriverVersion, parseVersion } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
+import { remember } from "../../oci/remember.ts";
 import type { GpuView, NvidiaView } from "../../resolve/host-view.ts";
 import { evaluateRequire, parseRequire } from "../../resolve/nvidia-require.ts";
 import { checkDriver, driverSteps } from "../../resolve/rules/driver.ts";
@@ -49,17 +50,14 @@ export function driverModes(cuda: CudaRequirement, conditions: Conditions): read
   const steps = stepsOf(driverSteps(cuda));
   const modes = new Map<string, { readonly tier: Tier; readonly ptx: boolean }>();
   const answers = new Map<string, string>();
-  const ask = (where: Where): string => {
-    const key = JSON.stringify(where);
-    const known = answers.get(key);
-    if (known !== undefined) return known;
-    const service = checkDriver(cuda, viewOf(where));
-    const mode = service.ok ? { tier: service.tier, ptx: service.ptx } : null;
-    const name = JSON.stringify(mode);
-    if (mode !== null) modes.set(name, mode);
-    answers.set(key, name);
-    return name;
-  };
+  const ask = (where: Where): string =>
+    remember(answers, JSON.stringify(where), () => {
+      const service = checkDriver(cuda, viewOf(where));
+      const mode = service.ok ? { tier: service.tier, ptx: service.ptx } : null;
+      const name = JSON.stringify(mode);
+      if (mode !== null) modes.set(name, mode);
+      return name;
+    });
   // Asked everywhere first, so that every mode is known.
   overWhere(conditions, steps, (where) => (ask(where) === "" ? always : never));
   return [...modes].map(([name, mode]) => ({

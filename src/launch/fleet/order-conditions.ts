@@ -4,6 +4,7 @@
  */
 
 import type { LockedImage } from "../../lock/lock.ts";
+import { remember } from "../../oci/remember.ts";
 import { compareKeys, type OrderStep, type SortKey } from "../../resolve/order-steps.ts";
 import type { CodeFit } from "../../resolve/verdict.ts";
 import { keys } from "../labels/vocabulary.ts";
@@ -110,12 +111,4 @@ function signature(step: OrderStep, { cell, image, mode }: Contender): string {
     case "used targets":
       return `${step.key(image, 0)} ${codes.join()}`;
   }
-}
-
-function remember<T>(known: Map<string, T>, key: string, make: () => T): T {
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  known.set(key, made);
-  return made;
 }

@@ -4,6 +4,7 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import { remember } from "../../oci/remember.ts";
 import type { Manifest, ManifestDescriptor } from "../../registry/client.ts";
 import { Challenged, type ForwardingClient } from "../../registry/forwarding-client.ts";
 import { RegistryError } from "../../registry/registry-error.ts";
@@ -42,9 +43,8 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
 
   function hasImage(fleet: FleetSource, digest: Digest): boolean {
     return fleet.locks().some((lock) => {
-      const known = digests.get(lock) ?? new Set(Object.values(lock.images).map((image) => image.digest));
-      digests.set(lock, known);
-      return known.has(digest);
+      const digestsOf = () => new Set(Object.values(lock.images).map((image) => image.digest));
+      return remember(digests, lock, digestsOf).has(digest);
     });
   }
 

@@ -1,5 +1,7 @@
 /** Numbers equal texts once, so that the rows of a script can name a text by its number. */
 
+import { remember } from "../../oci/remember.ts";
+
 export interface Interner {
   readonly numberOf: (text: string) => number;
   /** In the order of their numbers, which begin with 1. */
@@ -9,12 +11,7 @@ export interface Interner {
 export function createInterner(): Interner {
   const numbers = new Map<string, number>();
   return {
-    numberOf: (text) => {
-      const known = numbers.get(text);
-      if (known !== undefined) return known;
-      numbers.set(text, numbers.size + 1);
-      return numbers.size;
-    },
+    numberOf: (text) => remember(numbers, text, () => numbers.size + 1),
     texts: () => [...numbers.keys()],
   };
 }

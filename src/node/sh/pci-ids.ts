@@ -1,6 +1,7 @@
 /** NVIDIA's PCI ids by compute capability, class and brand, in a third of the bytes: `1b=808184-87` stands for 1b80, 1b81 and 1b84 to 1b87. */
 
 import { findGpuByPci } from "../../hardware/gpu-products.ts";
+import { remember } from "../../oci/remember.ts";
 import { brandOf } from "../../resolve/gpu-brand.ts";
 import type { FleetNeeds } from "./fleet-needs.ts";
 import { gpuClasses } from "./synthetic-host.ts";
@@ -17,11 +18,9 @@ export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readon
       ...(classes ? [gpuClasses.indexOf(product.class)] : []),
       ...(brands ? [brandOf(product, null) ?? ""] : []),
     ].join("/");
-    const ids = groups.get(key) ?? new Map<string, number[]>();
-    groups.set(key, ids);
     const [, device = ""] = id.split(":");
-    const start = device.slice(0, 2);
-    ids.set(start, [...(ids.get(start) ?? []), Number.parseInt(device.slice(2), 16)]);
+    const ids = remember(groups, key, () => new Map<string, number[]>());
+    remember(ids, device.slice(0, 2), () => []).push(Number.parseInt(device.slice(2), 16));
   }
   return [...groups].map(
     ([key, ids]) => `${key} ${[...ids].map(([start, ends]) => `${start}=${packed(ends)}`).join(" ")}`,

@@ -9,6 +9,7 @@ import { makeFolderFor } from "../../../io/project-folder.ts";
 import { writeFileAtomic } from "../../../io/write-file.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { digestOf } from "../../../oci/digest-of.ts";
+import { remember } from "../../../oci/remember.ts";
 import type { BuildRequest } from "../../engine.ts";
 import { contextItems } from "../../../docker/context-items.ts";
 import { isWhole } from "../is-whole.ts";
@@ -49,16 +50,12 @@ export async function stageBuild(
   { folder, mtime, staged }: Staging,
 ): Promise<StagedBuild> {
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
-  const once = (key: string, make: () => Promise<string>) => {
-    const made = staged.get(key) ?? make();
-    staged.set(key, made);
-    return made;
-  };
   try {
-    const context = await once(digest, () => stageContext(folder, digest, mtime, request));
+    const context = await remember(staged, digest, () => stageContext(folder, digest, mtime, request));
     const text = withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
     const takesAll = text !== request.dockerfile;
-    if (takesAll) await once(`${digest} alone`, () => stageFilesAlone(context, mtime, request.contextFiles));
+    if (takesAll)
+      await remember(staged, `${digest} alone`, () => stageFilesAlone(context, mtime, request.contextFiles));
     const dockerfile = join(context, dockerfiles, name);
     await writeOnce(dockerfile, text);
     // Goes before the context's own .dockerignore, which has done its work when the files were chosen.

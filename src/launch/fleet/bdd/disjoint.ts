@@ -1,5 +1,6 @@
 /** A function as alternatives of which exactly one holds: the ways through its diagram. */
 
+import { remember } from "../../../oci/remember.ts";
 import type { Diagrams } from "./diagrams.ts";
 import type { Logic } from "./logic.ts";
 import { rememberPair } from "./memory.ts";
@@ -42,13 +43,11 @@ function createRestrict({ test, low, high, make }: Diagrams, { or }: Logic) {
 
 function countPaths(diagrams: Diagrams, node: Node, counts: Map<Node, number>): number {
   if (node === never || node === always) return node;
-  const known = counts.get(node);
-  if (known !== undefined) return known;
-  const variable = diagrams.test(node);
-  const [no, yes] = [diagrams.low(node, variable), diagrams.high(node, variable)];
-  const count = countPaths(diagrams, no, counts) + countPaths(diagrams, yes, counts);
-  counts.set(node, count);
-  return count;
+  return remember(counts, node, () => {
+    const variable = diagrams.test(node);
+    const [no, yes] = [diagrams.low(node, variable), diagrams.high(node, variable)];
+    return countPaths(diagrams, no, counts) + countPaths(diagrams, yes, counts);
+  });
 }
 
 function paths(diagrams: Diagrams, node: Node): readonly Cube[] {
