@@ -6,6 +6,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeHostIo } from "../src/host/node-io.ts";
 import { probeHost } from "../src/host/probe.ts";
+import { coverManyHosts } from "./cover.ts";
 import { builds } from "./engine.ts";
 import { openedImages } from "./inspect.ts";
 import { largeMatrix } from "./large-matrix.ts";
@@ -25,6 +26,7 @@ try {
   await probe();
   manyHosts(25);
   manyHosts(400);
+  await coverManyHosts(join(folder, "cover"), 10_000, 400);
   await nodeScript(join(folder, "script"));
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);

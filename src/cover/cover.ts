@@ -4,11 +4,10 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { normalizePlatform, viewHost } from "../resolve/host-view.ts";
-import { nearestFirst } from "../resolve/nearest.ts";
 import { type ResolveOptions, wantsCpu } from "../resolve/options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { type Ranking, referenceOf } from "../resolve/resolve.ts";
-import { createResolver } from "../resolve/resolver.ts";
+import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { suggestCell } from "../resolve/suggest-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
@@ -133,7 +132,7 @@ export function coverClasses(
   const { from, lock } = fleet;
   const resolver = createResolver(lock, options);
   const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
-  const covered = ranked.map((each, index) => coverClass(fleet, each, `c${index + 1}`, options));
+  const covered = ranked.map((each, index) => coverClass(fleet, each, `c${index + 1}`, resolver, options));
   const images = useOfImages(lock, ranked);
   return {
     schemaVersion: coverSchemaVersion,
@@ -148,6 +147,7 @@ function coverClass(
   fleet: CoverFleet,
   { facts, names, products, gpuCount, ranking }: HostClass & { readonly ranking: Ranking },
   id: string,
+  resolver: Resolver,
   options: ResolveOptions,
 ): CoveredClass {
   const match = matchOf(fleet, facts, ranking);
@@ -163,7 +163,7 @@ function coverClass(
     match,
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
-    nearest: lacking ? nearestMiss(fleet.lock, facts, ranking, unusedGpus, options) : null,
+    nearest: lacking ? nearestMiss(fleet.lock, facts, ranking, unusedGpus, resolver) : null,
     serve: lacking || match.native !== true ? cellFor(facts) : null,
   };
 }
@@ -199,11 +199,11 @@ function nearestMiss(
   facts: HostFacts,
   { rejected }: Ranking,
   gpuCode: boolean,
-  options: ResolveOptions,
+  resolver: Resolver,
 ): NearMiss | null {
   const asked = gpuCode ? rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null) : rejected;
-  const [nearest] = nearestFirst(lock, asked, facts, options);
-  if (nearest === undefined) return null;
+  const nearest = resolver.nearest(facts, asked);
+  if (nearest === null) return null;
   const reasons = nearest.misfits.map(({ code, message, fix }) => ({ code, message, fix }));
   return { cell: nearest.cell, reasons };
 }

@@ -84,18 +84,26 @@ export function findMisfits(
   host: HostView,
   options: JudgeOptions = {},
 ): readonly Misfit[] {
-  return untried(image, host, options).map((found) => withWorkingCures(found, image, host, options));
+  return findMisfitsBy(askNow, image, host, options).map((found) =>
+    withWorkingCures(found, image, host, options),
+  );
 }
 
-function untried(image: JudgedImage, host: HostView, options: JudgeOptions): readonly Misfit[] {
-  const found = misfitRules.map((rule) => rule(askNow, image, host, options)).filter((each) => each !== null);
-  const served = askNow(gpuRule, image, host, options);
+/** The same for one who keeps the answers of rules: no cure is tried yet. */
+export function findMisfitsBy(
+  ask: AskRule,
+  image: JudgedImage,
+  host: HostView,
+  options: JudgeOptions,
+): readonly Misfit[] {
+  const found = misfitRules.flatMap((rule) => rule(ask, image, host, options) ?? []);
+  const served = ask(gpuRule, image, host, options);
   return served === null || "ok" in served ? found : [...found, ...served];
 }
 
 /** Of hardware alone: whether it is built and asked for is another matter. */
 const trial: Trial = (image, host) =>
-  new Set(untried({ ...image, digest: triedDigest }, host, {}).map(({ code }) => code));
+  new Set(findMisfitsBy(askNow, { ...image, digest: triedDigest }, host, {}).map(({ code }) => code));
 
 const triedDigest = `sha256:${"0".repeat(64)}` as const;
 

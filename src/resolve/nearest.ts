@@ -3,8 +3,8 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { judgeOptions } from "./existing-cells.ts";
-import { viewHost } from "./host-view.ts";
-import { findMisfits } from "./judge.ts";
+import { type HostView, viewHost } from "./host-view.ts";
+import { type AskRule, askNow, findMisfitsBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
 import type { ResolveOptions } from "./options.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
@@ -28,18 +28,45 @@ export function nearestFirst(
 ): readonly Miss[] {
   const view = viewHost(host);
   const judge = judgeOptions(lock, options);
-  return rejected
-    .flatMap(({ cell }): readonly (Miss & { readonly key: SortKey })[] => {
-      const image = lock.images[cell];
-      if (image === undefined) return [];
-      const misfits = findMisfits(image, view, judge);
-      return misfits.length === 0 ? [] : [{ cell, image, misfits, key: distanceOf(image, misfits, options) }];
-    })
+  return missesOf(lock, rejected, view, judge, askNow)
     .sort((a, b) => compareKeys(a.key, b.key))
-    .map(({ cell, image, misfits }) => ({ cell, image, misfits }));
+    .map((miss) => withCures(miss, view, judge));
 }
 
-function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: ResolveOptions): SortKey {
+/** The first of them, for one who keeps the answers of rules; null where nothing was rejected. */
+export function nearestBy(
+  ask: AskRule,
+  lock: Lock,
+  rejected: readonly Pick<Rejection, "cell">[],
+  view: HostView,
+  judge: JudgeOptions,
+): Miss | null {
+  const [first, ...others] = missesOf(lock, rejected, view, judge, ask);
+  if (first === undefined) return null;
+  const least = others.reduce((best, each) => (compareKeys(each.key, best.key) < 0 ? each : best), first);
+  return withCures(least, view, judge);
+}
+
+function missesOf(
+  lock: Lock,
+  rejected: readonly Pick<Rejection, "cell">[],
+  view: HostView,
+  judge: JudgeOptions,
+  ask: AskRule,
+): (Miss & { readonly key: SortKey })[] {
+  return rejected.flatMap(({ cell }) => {
+    const image = lock.images[cell];
+    if (image === undefined) return [];
+    const misfits = findMisfitsBy(ask, image, view, judge);
+    return misfits.length === 0 ? [] : [{ cell, image, misfits, key: distanceOf(image, misfits, judge) }];
+  });
+}
+
+function withCures({ cell, image, misfits }: Miss, view: HostView, judge: JudgeOptions): Miss {
+  return { cell, image, misfits: misfits.map((each) => withWorkingCures(each, image, view, judge)) };
+}
+
+function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: JudgeOptions): SortKey {
   const gpu = image.requires.cuda !== null;
   const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
   const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);

@@ -5,15 +5,18 @@ import type { Lock } from "../lock/lock.ts";
 import { remember } from "../oci/remember.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule, JudgedImage, Rule } from "./judge.ts";
+import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveOptions } from "./options.ts";
 import { answerOf, openQuestion, type Ranking, rank } from "./resolve.ts";
-import type { Resolution } from "./verdict.ts";
+import type { Rejection, Resolution } from "./verdict.ts";
 
 export interface Resolver {
   /** As `resolveImage`. */
   readonly resolve: (host: HostFacts) => Resolution;
   /** As `rankImages`. */
   readonly rank: (host: HostFacts) => Ranking;
+  /** The first that `nearestFirst` answers. */
+  readonly nearest: (host: HostFacts, rejected: readonly Pick<Rejection, "cell">[]) => Miss | null;
 }
 
 /**
@@ -31,7 +34,14 @@ export function createResolver(lock: Lock, options: ResolveOptions = {}): Resolv
     const view = viewHost(host);
     return rank(question, host, view, kept.about(view));
   };
-  return { rank: rankHost, resolve: (host) => answerOf(lock, host, rankHost(host), options) };
+  return {
+    rank: rankHost,
+    resolve: (host) => answerOf(lock, host, rankHost(host), options),
+    nearest: (host, rejected) => {
+      const view = viewHost(host);
+      return nearestBy(kept.about(view), lock, rejected, view, question.judge);
+    },
+  };
 }
 
 /** Kinds of hosts whose answers are kept for one rule. */

@@ -1,0 +1,28 @@
+/** The cover of ten thousand hosts: facts as machines write them, in files of one line each host. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Cover } from "../src/cover/cover.ts";
+import { benchLock } from "./lock.ts";
+import { differentHosts } from "./many-hosts.ts";
+import { measure } from "./measure.ts";
+import { line, seconds } from "./report.ts";
+import { writeFiles } from "./write-files.ts";
+
+export async function coverManyHosts(root: string, hosts: number, images: number): Promise<void> {
+  const classes = differentHosts().slice(0, 200);
+  const facts = Array.from({ length: hosts }, (_, index) => {
+    const each = classes[index % classes.length];
+    const gpus = each?.nvidia?.gpus.map((gpu) => ({ ...gpu, uuid: `GPU-${index}`, memoryMiB: 81_559 }));
+    return JSON.stringify({ ...each, nvidia: each?.nvidia == null ? null : { ...each.nvidia, gpus } });
+  });
+  writeFiles(root, { "images/imgmatch.lock.json": benchLock(images) });
+  writeFileSync(join(root, "hosts.jsonl"), `${facts.join("\n")}\n`);
+  const run = await measure(["cover", "hosts.jsonl", "--json"], root);
+  const { counts } = JSON.parse(run.stdout) as Cover;
+  if (counts.hosts !== hosts) throw new Error(`${counts.hosts} of ${hosts} hosts`);
+  line(
+    `cover of ${hosts} hosts, ${counts.classes} classes, ${images} images`,
+    `${seconds(run.ms)}, ${seconds(run.cpuMs)} of processors, ${run.peakMiB} MiB at most  (aim: 2 s, 300 MiB)`,
+  );
+}
