@@ -2,9 +2,9 @@
 
 import { dirname, join } from "node:path";
 import type { FleetSources } from "../build/fleet-builder.ts";
-import { ImgmatchError, type Place, type Problem, throwProblems } from "../errors.ts";
+import { type Problem, throwProblems } from "../errors.ts";
 import { readContext } from "../io/context.ts";
-import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
+import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../input/limits.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
@@ -17,14 +17,13 @@ import { expandMatrix } from "../plan/expand.ts";
 import { oncePer, oncePerText } from "../plan/once-per.ts";
 import { compileArguments } from "../render/arguments.ts";
 import { type Base, findBasesIn } from "../render/bases.ts";
-import { undeclaredArguments } from "../render/declared-arguments.ts";
 import { missingSources } from "../render/copy-sources.ts";
 import { effectiveText } from "../render/effective-text.ts";
-import { type Instruction, parseDockerfile } from "../render/instructions.ts";
+import type { Instruction } from "../render/instructions.ts";
 import { type RenderedCell, type RenderedFile, renderCell } from "../render/render.ts";
-import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "../render/template.ts";
 import { telling, writtenSecrets } from "../render/written-secrets.ts";
 import { ownFiles } from "./own-files.ts";
+import { readTemplate } from "./read-template.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
 export interface Fleet extends FleetSources {
@@ -66,10 +65,10 @@ export async function openFleetText(
   const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
   parseImageReference(matrix.repository);
   const root = dirname(matrixFile);
-  const template = await readTemplate(root, matrix, options.templateText);
+  const { template, files } = await readTemplate(root, matrix, options.templateText);
   const argumentsOf = compileArguments(matrix);
   const contextDir = join(root, matrix.context.value);
-  const own = ownFiles(matrixFile, matrix, contextDir);
+  const own = ownFiles(matrixFile, files, contextDir);
   const ignoreFiles = ignoreFilesOf(root, matrix);
   const context = await readContext(contextDir, matrix.context.at, own, ignoreFiles);
   const paths = new Set(context.entries.map(({ path }) => path));
@@ -147,41 +146,6 @@ export function ignoreFilesOf(
 ): string[] {
   const dockerfile = template.value.replace(/\.(hbs|handlebars)$/i, "");
   return [join(root, `${dockerfile}.dockerignore`), join(root, context.value, ".dockerignore")];
-}
-
-/** A Dockerfile, or the template of one, with what is wrong with its arguments whatever the cell. */
-async function readTemplate(root: string, matrix: Matrix, given: string | undefined): Promise<Template> {
-  const { value: path, at } = matrix.template;
-  if (isTemplateName(path)) {
-    const text =
-      given ??
-      (await readReferenced(path, at, (options) =>
-        readTextFile(join(root, path), inputLimits.template, options),
-      ));
-    return compileTemplate(text, join(root, path));
-  }
-  const text =
-    given ??
-    (await readReferenced(path, at, (options) =>
-      readExactText(join(root, path), inputLimits.template, options),
-    ));
-  throwProblems(undeclaredArguments(matrix, parseDockerfile(text)));
-  return plainDockerfile(text);
-}
-
-async function readReferenced(
-  path: string,
-  at: Place,
-  read: (options: ReadOptions) => Promise<string>,
-): Promise<string> {
-  try {
-    return await read({ missingCode: "TEMPLATE_NOT_FOUND" });
-  } catch (error) {
-    if (error instanceof ImgmatchError && error.code !== "TEMPLATE_NOT_FOUND") throw error;
-    const fix = "create it, or correct template: in the matrix";
-    throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
-    throw error;
-  }
 }
 
 /** A base that several instructions name is pulled once. */

@@ -4,23 +4,20 @@ import { basename, dirname, join, relative } from "node:path";
 import { openPlainFile } from "../io/plain-file.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { lockPath } from "../lock/lock.ts";
-import type { Matrix } from "../matrix/matrix.ts";
 import { generatedStart, isGenerated } from "../render/generated-line.ts";
-import { isTemplateName } from "../render/template.ts";
 
 /**
- * Matrix and template of this fleet, and of every fleet what `build` and `render` write: `.imgmatch/`, lock, Dockerfiles; and git's.
+ * Matrix and templates (paths from the matrix) of this fleet, and of every fleet what `build` and `render` write: `.imgmatch/`, lock, Dockerfiles; and git's.
  * A Dockerfile that is used as it stands is a file of the project like others.
  */
 export function ownFiles(
   matrixFile: string,
-  { template }: Matrix,
+  templates: readonly string[],
   contextDir: string,
 ): (path: string) => boolean | Promise<boolean> {
   const root = dirname(matrixFile);
   const inContext = (path: string) => relative(contextDir, path).replaceAll("\\", "/");
-  const templates = isTemplateName(template.value) ? [join(root, template.value)] : [];
-  const files = new Set([matrixFile, ...templates].map(inContext));
+  const files = new Set([matrixFile, ...templates.map((path) => join(root, path))].map(inContext));
   const images = `${inContext(join(root, "images"))}/`;
   return (path) => {
     const name = basename(path);

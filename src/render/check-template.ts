@@ -2,6 +2,7 @@
 
 import { type Problem, throwProblems } from "../errors.ts";
 import { type ExpressionHelper, expressionHelpers, isExpressionHelper } from "./expression-helpers.ts";
+import { isPartialName, type Partials, partialsHint } from "./partials.ts";
 import { unknownName } from "./template-problems.ts";
 import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
 
@@ -12,9 +13,9 @@ export type BlockHelper = (typeof blockHelpers)[number];
 export const dataNames = ["root", "index", "key", "first", "last"] as const;
 
 /** Throws all mistakes together, as `TEMPLATE_SYNTAX` and `TEMPLATE_UNKNOWN_NAME`. */
-export function checkTemplate(source: TemplateSource): void {
+export function checkTemplate(source: TemplateSource, partials: Partials = new Map()): void {
   const problems: Problem[] = [];
-  walk(source.tree, (node) => problems.push(...problemsOf(node, source)));
+  walk(source.tree, (node) => problems.push(...problemsOf(node, source, partials)));
   throwProblems(problems);
 }
 
@@ -22,13 +23,14 @@ export function isBlockHelper(name: string): name is BlockHelper {
   return (blockHelpers as readonly string[]).includes(name);
 }
 
-function problemsOf(node: hbs.AST.Node, source: TemplateSource): Problem[] {
+function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partials): Problem[] {
   switch (node.type) {
     case "PartialStatement":
+      return partialProblems(node as hbs.AST.PartialStatement, source, partials);
     case "PartialBlockStatement":
     case "Decorator":
     case "DecoratorBlock":
-      return [mistake("partials and decorators are not available", node, source)];
+      return [mistake("blocks of partials and decorators are not available", node, source)];
     case "PathExpression":
       return dataProblems(node as hbs.AST.PathExpression, source);
     case "BlockStatement":
@@ -41,6 +43,29 @@ function problemsOf(node: hbs.AST.Node, source: TemplateSource): Problem[] {
     default:
       return [];
   }
+}
+
+/** What it is called with would be names that no other place sees. */
+function partialProblems(
+  partial: hbs.AST.PartialStatement,
+  source: TemplateSource,
+  partials: Partials,
+): Problem[] {
+  const name = nameOf(partial.name);
+  if (partial.params.length > 0)
+    return [mistake("a partial takes nothing but its name", partial, source, partialsHint)];
+  if (!isPartialName(name))
+    return [
+      mistake(
+        `${sourceOf(partial, source)} names no file beside the template`,
+        partial,
+        source,
+        partialsHint,
+      ),
+    ];
+  return partials.has(name)
+    ? []
+    : [mistake("partials are not available here", partial, source, "write out what is to be put in")];
 }
 
 /** `{{#if a = "b"}}` means a comparison. */

@@ -6,14 +6,15 @@
 import { assertNever, type ImgmatchError, InternalError } from "../errors.ts";
 import { type BlockHelper, isBlockHelper } from "./check-template.ts";
 import { answer, holds, textOf, valueAt } from "./evaluate-expression.ts";
+import type { Partials } from "./partials.ts";
 import { type Data, type Evaluated, refuse, type Scope } from "./look-up.ts";
 import { nothingToPrint, notText } from "./template-problems.ts";
 import { sourceOf, type TemplateSource } from "./template-syntax.ts";
 
 interface Run extends Evaluated {
-  /** Statements and characters that are left before the template counts as endless. */
-  steps: number;
-  characters: number;
+  readonly partials: Partials;
+  /** Statements and characters that are left before the template counts as endless, partials included. */
+  readonly left: { steps: number; characters: number };
 }
 
 // Loops in loops over a handful of names grow exponentially with their depth.
@@ -21,8 +22,13 @@ const mostSteps = 1_000_000;
 const longestText = 4 * 1024 * 1024;
 
 /** Throws `TEMPLATE_UNKNOWN_NAME` and `TEMPLATE_SYNTAX` with the place, and `INPUT_TOO_LARGE`. */
-export function evaluateTemplate(source: TemplateSource, view: object, cell: string): string {
-  const run: Run = { source, cell, steps: mostSteps, characters: longestText };
+export function evaluateTemplate(
+  source: TemplateSource,
+  view: object,
+  cell: string,
+  partials: Partials = new Map(),
+): string {
+  const run: Run = { source, cell, partials, left: { steps: mostSteps, characters: longestText } };
   const scope: Scope = {
     context: view,
     outer: null,
@@ -35,7 +41,7 @@ export function evaluateTemplate(source: TemplateSource, view: object, cell: str
 function programText(run: Run, program: hbs.AST.Program | undefined, scope: Scope): string {
   let text = "";
   for (const statement of program?.body ?? []) {
-    if (--run.steps < 0) throw endless(run, statement, `${mostSteps} statements`);
+    if (--run.left.steps < 0) throw endless(run, statement, `${mostSteps} statements`);
     text += statementText(run, statement, scope);
   }
   return text;
@@ -52,6 +58,8 @@ function statementText(run: Run, statement: hbs.AST.Statement, scope: Scope): st
       const text = params.length > 0 ? String(answer(run, path, params, scope)) : printed(run, path, scope);
       return counted(run, statement, text);
     }
+    case "PartialStatement":
+      return partialText(run, statement as hbs.AST.PartialStatement, scope);
     case "BlockStatement":
       return blockText(run, statement as hbs.AST.BlockStatement, scope);
     default:
@@ -59,9 +67,17 @@ function statementText(run: Run, statement: hbs.AST.Statement, scope: Scope): st
   }
 }
 
+/** Sees what its place sees. One that stands alone on its line is moved in as far as that. */
+function partialText(run: Run, { name, indent }: hbs.AST.PartialStatement, scope: Scope): string {
+  const source = run.partials.get((name as hbs.AST.PathExpression).original);
+  if (source === undefined) throw new InternalError("a partial that is not there was not refused");
+  const text = programText({ ...run, source }, source.tree, scope);
+  return indent === "" ? text : text.replace(/^(?=.)/gm, indent);
+}
+
 function counted(run: Run, node: hbs.AST.Node, text: string): string {
-  run.characters -= text.length;
-  if (run.characters < 0) throw endless(run, node, `${longestText} characters`);
+  run.left.characters -= text.length;
+  if (run.left.characters < 0) throw endless(run, node, `${longestText} characters`);
   return text;
 }
 

@@ -1,6 +1,7 @@
 /** Handlebars, made strict: unknown names and helpers are errors with a place, and nothing is HTML-escaped. */
 
 import { checkTemplate } from "./check-template.ts";
+import type { Partials } from "./partials.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import { parseTemplate } from "./template-syntax.ts";
 import type { TemplateView } from "./view.ts";
@@ -13,15 +14,15 @@ export interface Template {
 }
 
 /**
- * Compiles a Dockerfile template. Throws `TEMPLATE_SYNTAX` with the place.
+ * Compiles a Dockerfile template with the partials that it and they name. Throws `TEMPLATE_SYNTAX` with the place.
  *
  * @example
  * compileTemplate("FROM {{base}}\n", "app.hbs").render(view);
  */
-export function compileTemplate(source: string, file: string): Template {
+export function compileTemplate(source: string, file: string, partials: Partials = new Map()): Template {
   const parsed = parseTemplate(source, file);
-  checkTemplate(parsed);
-  return { isPlain: false, render: (view) => evaluateTemplate(parsed, view, view.cell) };
+  for (const each of [parsed, ...partials.values()]) checkTemplate(each, partials);
+  return { isPlain: false, render: (view) => evaluateTemplate(parsed, view, view.cell, partials) };
 }
 
 /** A file of any other name is a Dockerfile. */

@@ -1,0 +1,73 @@
+/** The template of a fleet with its partials, or the Dockerfile that is used as it stands. */
+
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { ImgmatchError, type Place, throwProblems } from "../errors.ts";
+import { inputLimits } from "../input/limits.ts";
+import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { undeclaredArguments } from "../render/declared-arguments.ts";
+import { parseDockerfile } from "../render/instructions.ts";
+import { type PartialFile, partialFile, readPartials } from "../render/partials.ts";
+import { parseTemplate } from "../render/template-syntax.ts";
+import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "../render/template.ts";
+
+export interface ReadTemplate {
+  readonly template: Template;
+  /** What is imgmatch's own of it, as paths from the matrix: templates and partials, not a Dockerfile. */
+  readonly files: readonly string[];
+}
+
+/** `given` stands for the template's text. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for a Dockerfile. */
+export async function readTemplate(
+  root: string,
+  matrix: Pick<Matrix, "template" | "args">,
+  given: string | undefined,
+): Promise<ReadTemplate> {
+  const { value: path, at } = matrix.template;
+  const file = join(root, path);
+  const read = (reader: typeof readTextFile) =>
+    given === undefined
+      ? readReferenced(path, at, (options) => reader(file, inputLimits.template, options))
+      : Promise.resolve(given);
+  if (!isTemplateName(path)) {
+    const text = await read(readExactText);
+    throwProblems(undeclaredArguments(matrix, parseDockerfile(text)));
+    return { template: plainDockerfile(text), files: [] };
+  }
+  const text = await read(readTextFile);
+  const partials = await readPartials(parseTemplate(text, file), (name, place) =>
+    readPartial(root, join(dirname(path), partialFile(name)), place),
+  );
+  const folder = dirname(path);
+  return {
+    template: compileTemplate(text, file, partials),
+    files: [path, ...[...partials.keys()].map((name) => join(folder, partialFile(name)))],
+  };
+}
+
+/** null where it is not there. A link may lead to what is in the matrix's folder, and nowhere else. */
+async function readPartial(root: string, path: string, at: Place): Promise<PartialFile | null> {
+  const file = join(root, path);
+  if (!existsSync(file)) return null;
+  if (!`${realpathSync(file)}${sep}`.startsWith(`${realpathSync(root === "" ? "." : root)}${sep}`)) {
+    const message = `the partial ${path} leads out of the matrix's folder`;
+    throw new ImgmatchError({ code: "TEMPLATE_NOT_FOUND", message, fix: "copy the file to it", at });
+  }
+  return { file, text: await readTextFile(file, inputLimits.template) };
+}
+
+async function readReferenced(
+  path: string,
+  at: Place,
+  read: (options: ReadOptions) => Promise<string>,
+): Promise<string> {
+  try {
+    return await read({ missingCode: "TEMPLATE_NOT_FOUND" });
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code !== "TEMPLATE_NOT_FOUND") throw error;
+    const fix = "create it, or correct template: in the matrix";
+    throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
+    throw error;
+  }
+}
