@@ -176,7 +176,10 @@ describe("what is no template is an error with its place", () => {
     ["{{log name}}", 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "log"'],
     ["{{#name}}x{{/name}}", 'app.hbs:1:1: TEMPLATE_SYNTAX: unknown helper "name"'],
     ["{{* deco}}", "app.hbs:1:1: TEMPLATE_SYNTAX: blocks of partials and decorators are not available"],
-    ["{{#> part}}x{{/part}}", "app.hbs:1:1: TEMPLATE_SYNTAX: blocks of partials and decorators are not available"],
+    [
+      "{{#> part}}x{{/part}}",
+      "app.hbs:1:1: TEMPLATE_SYNTAX: blocks of partials and decorators are not available",
+    ],
     [
       "{{#* inline 'x'}}y{{/inline}}",
       "app.hbs:1:1: TEMPLATE_SYNTAX: blocks of partials and decorators are not available",
