@@ -48,6 +48,8 @@ function commandsOf(body: string): readonly string[] {
 
 function nameOf(command: string): Tool | null {
   const [program = "", ...rest] = command.split(/\s+/);
+  // A wheel is compiled already.
+  if (rest.some((word) => word.endsWith(".whl"))) return null;
   const plain = [program.replace(/^.*\//, ""), ...rest].join(" ");
   return order.find((tool) => tools[tool].test(plain)) ?? null;
 }

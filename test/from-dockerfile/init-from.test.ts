@@ -97,6 +97,13 @@ describe("the CPU's march comes", () => {
     ]);
   });
 
+  test("in the stage that compiles, and not where its wheels are installed", async () => {
+    const { edits } = await adopted(
+      "FROM gcc:14 AS build\nCOPY . .\nRUN A=b pip wheel .\nFROM debian:13\nCOPY --from=build /*.whl /\nRUN pip install /*.whl && rm /*.whl\n",
+    );
+    expect(edits.map(({ line }) => line)).toEqual([3, 3]);
+  });
+
   test("nowhere, where nothing is compiled: then there is one image, for every CPU", async () => {
     const { cells, edits, notes } = await adopted(
       'FROM python:3.12-slim\nRUN apt-get install -y gcc make\nCOPY . .\nCMD ["python", "app.py"]\n',
