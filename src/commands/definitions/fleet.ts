@@ -13,8 +13,9 @@ export const init: Define = (command, run) =>
     )
     .option(
       "--host <file>",
-      "with --from: facts of the hosts to build for, as JSON; repeatable (default: this machine)",
-      (file: string, files: readonly string[] = []) => collect(file, files),
+      "with --from: facts of the hosts to build for, as JSON; repeatable; without it this machine",
+      collect,
+      [],
     )
     .option("--name <name>", "name of the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "registry of the images", "localhost:5000")
