@@ -58,30 +58,17 @@ export interface Compiler {
 export type Bases = Readonly<Record<string, string>>;
 
 export type Axis =
-  | {
-      readonly kind: "cuda";
-      readonly name: "cuda";
-      readonly at: Place;
-      readonly values: readonly CudaValue[];
-    }
-  | {
-      readonly kind: "compute";
-      readonly name: "compute";
-      readonly at: Place;
-      readonly values: readonly ComputeValue[];
-    }
-  | {
-      readonly kind: "march";
-      readonly name: "march";
-      readonly at: Place;
-      readonly values: readonly MarchValue[];
-    }
-  | {
-      readonly kind: "free";
-      readonly name: string;
-      readonly at: Place;
-      readonly values: readonly FreeValue[];
-    };
+  | AxisOf<CudaValue, "cuda">
+  | AxisOf<ComputeValue, "compute">
+  | AxisOf<MarchValue, "march">
+  | AxisOf<FreeValue, string>;
+
+interface AxisOf<Value extends { readonly kind: string }, Name> {
+  readonly kind: Value["kind"];
+  readonly name: Name;
+  readonly at: Place;
+  readonly values: readonly Value[];
+}
 
 /** `label` is the value's text in cell ids, pins and `--only`. */
 interface Value {

@@ -1,7 +1,7 @@
 /** Secrets in a matrix: what it says ends in the image's history or labels, where everybody who can pull it reads them. */
 
 import type { Problem } from "../errors.ts";
-import type { YamlPath } from "./yaml-places.ts";
+import { textsIn } from "./texts.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 const secretName =
@@ -59,29 +59,19 @@ export function secretProblems(
 }
 
 function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
-  const problems: Problem[] = [];
-  visit(data, []);
-  return problems;
-
-  function visit(value: unknown, path: YamlPath): void {
-    if (path[0] === "args") return;
-    if (typeof value === "string") check(value, path);
-    else if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item, [...path, index]);
-    else if (typeof value === "object" && value !== null)
-      for (const [key, item] of Object.entries(value)) visit(item, [...path, key]);
-  }
-
-  function check(text: string, path: YamlPath): void {
-    const what = secretForm(text);
-    if (what === null) return;
+  return [...textsIn(data)].flatMap(({ text, path, isKey }): Problem[] => {
+    const what = isKey || path[0] === "args" ? null : secretForm(text);
+    if (what === null) return [];
     const { text: _, ...at } = placeOf(path);
-    problems.push({
-      code: "MATRIX_SECRET",
-      message: `${path.map(String).join(".")} holds ${what}; whoever has the image or the registry can read it`,
-      fix: "take it out: what a build needs is given to it as a build secret (build --secret), logins are docker login's",
-      at,
-    });
-  }
+    return [
+      {
+        code: "MATRIX_SECRET",
+        message: `${path.map(String).join(".")} holds ${what}; whoever has the image or the registry can read it`,
+        fix: "take it out: what a build needs is given to it as a build secret (build --secret), logins are docker login's",
+        at,
+      },
+    ];
+  });
 }
 
 function argumentProblems(

@@ -71,15 +71,7 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
   switch (input.mode) {
     case "bundled":
       return parseDriverVersion(input.version) === null
-        ? {
-            problems: [
-              valueProblem(
-                `${JSON.stringify(input.version)} is not a driver version`,
-                'write it as "396.44"',
-                at,
-              ),
-            ],
-          }
+        ? refused(`${JSON.stringify(input.version)} is not a driver version`, 'write it as "396.44"', at)
         : { value: { mode: "bundled", version: input.version } };
     case "compat": {
       const cuda = input.cuda ?? toolkit.minor;
@@ -87,15 +79,11 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
       const version = input.package ?? known?.libcuda ?? null;
       const branches = input.branches ?? known?.branches ?? null;
       if (version === null || branches === null) {
-        return {
-          problems: [
-            valueProblem(
-              `no cuda-compat package is known for CUDA ${cuda}`,
-              "name its driver version as package and the branches that it supports",
-              at,
-            ),
-          ],
-        };
+        return refused(
+          `no cuda-compat package is known for CUDA ${cuda}`,
+          "name its driver version as package and the branches that it supports",
+          at,
+        );
       }
       return { value: { mode: "compat", package: version, cuda, branches } };
     }
@@ -103,21 +91,13 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
       const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;
       if (minimum !== null && parseDriverVersion(minimum) !== null)
         return { value: { mode: "host", minimum } };
-      return {
-        problems: [
-          minimum === null
-            ? valueProblem(
-                `the minimum driver of CUDA ${toolkit.release} is not known`,
-                'name it: driver: { mode: host, minimum: "…" }',
-                at,
-              )
-            : valueProblem(
-                `${JSON.stringify(minimum)} is not a driver version`,
-                'write it as "525.60.13"',
-                at,
-              ),
-        ],
-      };
+      return minimum === null
+        ? refused(
+            `the minimum driver of CUDA ${toolkit.release} is not known`,
+            'name it: driver: { mode: host, minimum: "…" }',
+            at,
+          )
+        : refused(`${JSON.stringify(minimum)} is not a driver version`, 'write it as "525.60.13"', at);
     }
   }
 }
@@ -164,7 +144,7 @@ export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue
   const unknown = unknownWithout(march, without);
   if (unknown.length > 0) {
     const features = `features of ${march.name}: ${march.features.join(" ")}`;
-    return { problems: [valueProblem(`${march.name} has no feature ${unknown.join(", ")}`, features, at)] };
+    return refused(`${march.name} has no feature ${unknown.join(", ")}`, features, at);
   }
   const label = entry.label ?? [march.name, ...without.map((feature) => `no-${feature}`)].join("-");
   return { value: { kind: "march", label, at, march, without } };
@@ -201,6 +181,10 @@ function unknownMarch(name: string, at: Place): Problem {
     near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`,
     at,
   );
+}
+
+function refused(message: string, fix: string, at: Place) {
+  return { problems: [valueProblem(message, fix, at)] };
 }
 
 function valueProblem(message: string, fix: string, at: Place): Problem {

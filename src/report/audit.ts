@@ -1,8 +1,7 @@
 /** What the images of a fleet are, beside what was declared of them. */
 
-import { type Problem, wholeMessage } from "../errors.ts";
 import type { AuditedCell, FleetAudit } from "../fleet/audit-fleet.ts";
-import { reportProblem } from "./problems.ts";
+import { problemJson, reportProblem } from "./problems.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 
@@ -39,10 +38,6 @@ export function auditToJson({ cells, unpublished }: FleetAudit): object {
     })),
     unpublished,
   };
-}
-
-function problemJson({ details, ...problem }: Problem): object {
-  return { ...problem, message: wholeMessage({ message: problem.message, details: details ?? [] }) };
 }
 
 function verdictOf({ lies, notes, failure }: AuditedCell): string {

@@ -5,7 +5,7 @@ import type { BuildEvent, CellResult } from "../build/schedule.ts";
 import { assertNever, type Problem, wholeMessage } from "../errors.ts";
 import { formatImageReference } from "../oci/reference.ts";
 import { printable } from "../input/printable.ts";
-import { reportProblem } from "./problems.ts";
+import { problemJson, reportProblem } from "./problems.ts";
 import { progressLine } from "./progress.ts";
 import type { Style } from "./style.ts";
 import { count } from "./table.ts";
@@ -134,10 +134,6 @@ function resultJson(result: CellResult): object {
     case "interrupted":
       return result;
   }
-}
-
-function problemJson({ details, ...problem }: Problem): object {
-  return { ...problem, message: wholeMessage({ message: problem.message, details: details ?? [] }) };
 }
 
 /** Plain lines, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */

@@ -6,29 +6,19 @@ import { printable } from "../input/printable.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 
-const phrases: Record<Action, string> = {
-  build: "to build",
-  adopt: "to adopt",
-  keep: "to keep",
-  stale: "stale",
-  conflict: "in conflict",
-  retired: "retired",
-  impossible: "impossible",
-  excluded: "excluded",
+const phrases: Record<Action, readonly [text: string, colour: keyof Style]> = {
+  build: ["to build", "good"],
+  adopt: ["to adopt", "good"],
+  keep: ["to keep", "dim"],
+  stale: ["stale", "warn"],
+  conflict: ["in conflict", "bad"],
+  retired: ["retired", "warn"],
+  impossible: ["impossible", "warn"],
+  excluded: ["excluded", "dim"],
 };
 
 export function reportPlan(plan: Plan, style: Style): string {
   const { matrix, cells, retired } = plan;
-  const colour: Record<Action, (text: string) => string> = {
-    build: style.good,
-    adopt: style.good,
-    keep: style.dim,
-    stale: style.warn,
-    conflict: style.bad,
-    retired: style.warn,
-    impossible: style.warn,
-    excluded: style.dim,
-  };
   const entries: (readonly [Action, string, string, string])[] = [
     ...cells.map(
       (planned) => [planned.action, planned.cell.id, planned.cell.platform, detail(planned)] as const,
@@ -37,7 +27,7 @@ export function reportPlan(plan: Plan, style: Style): string {
   ];
   const lines = formatTable(entries).map((row, index) => {
     const action = entries[index]?.[0] ?? "keep";
-    return colour[action](row.slice(0, action.length)) + row.slice(action.length);
+    return style[phrases[action][1]](row.slice(0, action.length)) + row.slice(action.length);
   });
   return [
     style.strong(printable(`${matrix.name} ${matrix.version} → ${matrix.repository}`)),
@@ -52,7 +42,7 @@ export function summarise(plan: Plan): string {
   const counts = countActions(plan);
   const parts = actions
     .filter((action) => counts[action] > 0)
-    .map((action) => `${counts[action]} ${phrases[action]}`);
+    .map((action) => `${counts[action]} ${phrases[action][0]}`);
   return `${count(plan.cells.length + plan.retired.length, "cell")}: ${parts.join(", ")}`;
 }
 

@@ -10,6 +10,11 @@ export function reportProblem(problem: Problem, style: Style): string {
   return [head, ...rest].join("\n");
 }
 
+/** With all of its message, in a report of many things. */
+export function problemJson({ details, ...problem }: Problem): object {
+  return { ...problem, message: wholeMessage({ message: problem.message, details: details ?? [] }) };
+}
+
 /** `--json` of a command that failed. */
 export function problemsToJson(problems: readonly Problem[]): string {
   const errors = problems.map(({ code, message, details, fix, at }) => ({
