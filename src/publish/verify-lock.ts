@@ -6,12 +6,15 @@ import type { Digest } from "../oci/digest.ts";
 import {
   formatImageReference,
   type ImageReference,
+  isTag,
   parseImageReference,
   withDigest,
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import { indexFormat, readableFormats } from "../registry/fleet-index.ts";
+import { formatsOf } from "../registry/read-fleet-index.ts";
 import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
@@ -42,6 +45,8 @@ export interface Verification {
   readonly unpublished: readonly string[];
   /** By cell. */
   readonly drift: readonly Drift[];
+  /** Where the version's tag holds an index of a format that runtimes download whole; else null. */
+  readonly oldIndex: { readonly reference: string; readonly format: string } | null;
 }
 
 export interface VerifyOptions extends Pace {
@@ -72,6 +77,7 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
     intact: looks.length - drift.length,
     unpublished,
     drift,
+    oldIndex: await findOldIndex(lock, repository, registry),
   };
 
   async function look(cell: string, tag: string, digest: Digest): Promise<Drift | null> {
@@ -85,6 +91,19 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
     if (!heal) return { cell, reference, finding, digest, found, healed: false };
     return { cell, reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
   }
+}
+
+async function findOldIndex(
+  { version }: Lock,
+  repository: ImageReference,
+  registry: RegistryClient,
+): Promise<Verification["oldIndex"]> {
+  if (!isTag(version)) return null;
+  const reference = withTag(repository, version);
+  const top = await registry.readManifest(reference);
+  const format = top === null ? null : (formatsOf({ top, parts: [] })[0] ?? null);
+  const isOld = format !== null && format !== indexFormat && readableFormats.includes(format);
+  return isOld ? { reference: formatImageReference(reference), format } : null;
 }
 
 /** Whether the tag holds the manifest when nobody writes it any more; somebody else's later write is not fought. */

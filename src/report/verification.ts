@@ -14,7 +14,7 @@ interface Asked {
 }
 
 export function verificationLines(
-  { intact, unpublished, drift }: Verification,
+  { intact, unpublished, drift, oldIndex }: Verification,
   asked: Asked,
   style: Style,
 ): readonly string[] {
@@ -34,7 +34,7 @@ export function verificationLines(
     ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
-  return [...lines, parts.join(", "), ...advice(open, asked)];
+  return [...lines, parts.join(", "), ...advice(open, asked), ...noteOf(oldIndex)];
 }
 
 function detail({ finding, digest, found }: Drift): string {
@@ -46,6 +46,14 @@ function detail({ finding, digest, found }: Drift): string {
     case "lost":
       return `${digest} is gone${found === null ? "" : `; the tag holds ${found}`}`;
   }
+}
+
+function noteOf(index: Verification["oldIndex"]): readonly string[] {
+  if (index === null) return [];
+  const { reference, format } = index;
+  return [
+    `${reference} has format ${format}: containerd from 2.1 on downloads every image of it; imgmatch publish writes it anew`,
+  ];
 }
 
 function advice(open: readonly Drift[], { heal, lock, adopted }: Asked): string[] {
