@@ -21,7 +21,12 @@ export interface Announcement {
 }
 
 /** Under a transient tag that stands no more, in a registry that cannot remove tags. */
-const left = emptyIndex("left");
+export const left = emptyIndex("left");
+
+/** Of whatever tag, by whatever publisher. */
+export function isTransientTag(tag: string): boolean {
+  return /^imgmatch-[0-9a-z]{1,16}-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
+}
 
 /**
  * Of the tag as a hash: a tag may be as long as the whole name is allowed to be. `kind` is 1 to 16 of `[0-9a-z]`.

@@ -15,6 +15,8 @@ export interface RegistryClient {
   writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest>;
   /** Removes one tag, leaving the manifest. False where the registry does not offer that. */
   removeTag(reference: ImageReference): Promise<boolean>;
+  /** Removes the manifest of the reference's digest with all its tags. False where the registry does not offer that, or has none. */
+  removeManifest(reference: ImageReference): Promise<boolean>;
   /** A blob's bytes, digest checked. Throws when absent. */
   readBlob(repository: ImageReference, digest: Digest): Promise<Uint8Array>;
   /**

@@ -19,7 +19,7 @@ export interface OperationOptions {
 
 type ManifestOperations = Pick<
   RegistryClient,
-  "findManifest" | "readManifest" | "writeManifest" | "removeTag"
+  "findManifest" | "readManifest" | "writeManifest" | "removeTag" | "removeManifest"
 >;
 
 export function manifestOperations({ send, plainHttp }: OperationOptions): ManifestOperations {
@@ -104,7 +104,16 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     throw refused(request, response);
   }
 
-  return { findManifest, readManifest, writeManifest, removeTag };
+  async function removeManifest(reference: ImageReference): Promise<boolean> {
+    const request = requestFor(reference, "DELETE", reference.digest ?? noName(reference));
+    const response = await send(request);
+    if (response.status >= 200 && response.status < 300) return true;
+    // OCI distribution-spec, "Deleting Manifests": 400 or 405 where it is not offered.
+    if ([400, 404, 405].includes(response.status)) return false;
+    throw refused(request, response);
+  }
+
+  return { findManifest, readManifest, writeManifest, removeTag, removeManifest };
 }
 
 /** By digest where there is one; `latest` where there is nothing, as everywhere. */

@@ -1,6 +1,7 @@
 /** What a registry holds of a lock, for people. */
 
 import { lockPath } from "../lock/lock.ts";
+import type { Sweep } from "../publish/sweep.ts";
 import type { Drift, Verification } from "../publish/verify-lock.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
@@ -35,6 +36,17 @@ export function verificationLines(
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
   return [...lines, parts.join(", "), ...advice(open, asked), ...noteOf(oldIndex)];
+}
+
+export function sweepLines({ removed, emptied }: Sweep): readonly string[] {
+  const all = removed.length + emptied.length;
+  if (all === 0) return ["no transient tags"];
+  return [
+    `${count(removed.length, "transient tag")} removed`,
+    ...(emptied.length === 0
+      ? []
+      : [`${count(emptied.length, "transient tag")} emptied, which this registry does not remove`]),
+  ];
 }
 
 function detail({ finding, digest, found }: Drift): string {

@@ -5,7 +5,9 @@ import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../src/registry/client.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { transientTag } from "../../src/publish/announcement.ts";
 import { copyImage } from "../../src/publish/copy-image.ts";
+import { sweep } from "../../src/publish/sweep.ts";
 import type { CredentialStore } from "../../src/registry/credential.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { type RunningRegistry, registryAvailable, startRegistry } from "./support/registry.ts";
@@ -153,6 +155,20 @@ describe("a real registry", needs(whyNoRegistry), () => {
     await Promise.all(tags.map((tag) => client.writeManifest(withTag(many, tag), manifest)));
     const paged = createRegistryClient({ retries: 1, pageSize: 100 });
     expect((await tagsOf(paged, many)).sort()).toEqual(tags);
+  });
+
+  test("a sweep takes transient tags, and nothing that is published", async () => {
+    const swept = parseImageReference(`${server.host}/team/swept:1.0`);
+    const manifest = await pushImage(swept, "amd64", { swept: "yes" });
+    const transient = transientTag("0123456789abcdef", swept);
+    await client.writeManifest(swept, manifest);
+    await client.writeManifest(withTag(swept, transient), manifest);
+    const { removed, emptied } = await sweep(swept, { registry: client, keep: new Set() });
+    expect([...removed, ...emptied]).toEqual([transient]);
+    expect(await client.findManifest(swept)).toMatchObject({ digest: manifest.digest });
+    const left = await client.findManifest(withTag(swept, transient));
+    expect(left?.digest).not.toBe(manifest.digest);
+    if (removed.length > 0) expect(left).toBeNull();
   });
 
   test("says whether it can remove a tag, and never removes the manifest", async () => {

@@ -180,6 +180,20 @@ describe("removeTag", () => {
   });
 });
 
+test.each([
+  [202, true],
+  [400, false],
+  [404, false],
+  [405, false],
+])("removeManifest: %d is %s", async (code, removed) => {
+  const server = await startFaultServer(status(code));
+  const reference = withDigest(app(server.host), someManifest.digest);
+  expect(await quickClient().removeManifest(reference)).toBe(removed);
+  expect(server.asked).toMatchObject([
+    { method: "DELETE", path: `/v2/team/app/manifests/${someManifest.digest}` },
+  ]);
+});
+
 describe("listTags", () => {
   test("follows the pages, on the same host whatever they say", async () => {
     const server = await startFaultServer(

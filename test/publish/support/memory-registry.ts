@@ -69,6 +69,12 @@ export function createMemoryRegistry({
       tags.delete(tag ?? "");
       return true;
     },
+    async removeManifest({ digest }) {
+      await delay("remove");
+      if (!removesTags || digest === null || !manifests.delete(digest)) return false;
+      for (const [tag, held] of tags) if (held === digest) tags.delete(tag);
+      return true;
+    },
     async readBlob(_, digest) {
       await delay("blob");
       const blob = blobs.get(digest);
