@@ -16,7 +16,9 @@ const packages = Object.keys({
   ...manifest.peerDependencies,
 });
 // The commands of imgmatch.cjs; another one says where it is.
-const ofNode = ["resolve", "probe", "why-not", "export/sh"].map((name) => resolve(`src/commands/${name}.ts`));
+const ofNode = ["resolve", "probe", "why-not", "serve", "export/sh"].map((name) =>
+  resolve(`src/commands/${name}.ts`),
+);
 const withoutOtherCommands = {
   name: "without-other-commands",
   async resolveId(source, importer, { kind }) {

@@ -1,5 +1,6 @@
 /** `imgmatch serve`: the node's own mirror, until it is told to end. */
 
+import { join } from "node:path";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { BlobMode } from "../node/mirror/answer-blob.ts";
 import { createHostProber } from "../node/mirror/host-prober.ts";
@@ -7,6 +8,7 @@ import { nodeMirror, noFleet } from "../node/mirror/node-mirror.ts";
 import { type Runtime, runtimeConfig } from "../node/mirror/runtime-config.ts";
 import { parseListenAddress } from "../node/mirror/listen-address.ts";
 import { startMirror } from "../node/mirror/server.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
@@ -26,11 +28,17 @@ export interface ServeFlags extends HostFlags, RegistryFlags {
   readonly failClosed?: boolean;
   readonly blobs: BlobMode;
   readonly printConfig?: Runtime;
+  readonly install?: string;
 }
 
 export async function serve(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
   const address = parseListenAddress(flags.listen);
   if (flags.printConfig !== undefined) return printConfig(flags.printConfig, flags, context);
+  if (flags.install !== undefined)
+    throw usageError(
+      "--install says where the files of --print-config go",
+      "name the runtime with --print-config",
+    );
   if (flags.host === "-")
     throw usageError("--host - can be read once, and every answer needs the facts", "name a file");
   const log = logTo(context);
@@ -76,7 +84,7 @@ function hostWords({ host, gpus }: HostFlags): string[] {
   return [...(host === undefined ? [] : ["--host", host]), ...(gpus === undefined ? [] : ["--gpus", gpus])];
 }
 
-/** The files on standard output, each under its path as a comment, which all of them may have. */
+/** The files on standard output, each under its path as a comment, which all of them may have; or in their places below a folder. */
 async function printConfig(runtime: Runtime, flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
   const names = [...(flags.references ?? [])];
   if (flags.lock !== undefined) names.push((await readLock(flags.lock)).repository);
@@ -88,8 +96,13 @@ async function printConfig(runtime: Runtime, flags: ServeFlags, context: Command
     failClosed: flags.failClosed ?? false,
     plainHttp,
   });
+  const { install } = flags;
+  if (install !== undefined)
+    for (const { path, content } of config.files) await writeFileAtomic(join(install, path), content);
   print(context, flags, { schemaVersion: 1, runtime, ...config }, () =>
-    config.files.map(({ path, content }) => `# ${path}\n${content}`).join("\n"),
+    install === undefined
+      ? config.files.map(({ path, content }) => `# ${path}\n${content}`).join("\n")
+      : config.files.map(({ path }) => `${join(install, path)}\n`).join(""),
   );
   if (!flags.json) tell(config.notes, context);
   return exitCodes.ok;

@@ -122,8 +122,8 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       ]);
     });
 
-    it("takes the DaemonSet of docs/node.md, in its own text", async () => {
-      const text = readFileSync("docs/node/daemonset.yaml", "utf8");
+    it.each(["daemonset", "mirror-daemonset"])("takes docs/node/%s.yaml, in its own text", async (name) => {
+      const text = readFileSync(`docs/node/${name}.yaml`, "utf8");
       await taken(parseAllDocuments(text)[0]?.toJS(), text, "application/yaml");
     });
 

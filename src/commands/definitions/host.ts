@@ -101,6 +101,10 @@ export const serve: Define = (command, run) =>
         .createOption("--print-config <runtime>", "print what a container runtime is to be given, and end")
         .choices(["containerd", "docker", "podman", "crio"]),
     )
+    .option(
+      "--install <folder>",
+      "with --print-config: write the files below this folder, / or where the node's is mounted",
+    )
     .action(run(async () => (await import("../serve.ts")).serve));
 
 export const labels: Define = (command, run) =>

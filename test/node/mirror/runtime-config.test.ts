@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseListenAddress } from "../../../src/node/mirror/listen-address.ts";
 import { type Runtime, runtimeConfig, runtimes } from "../../../src/node/mirror/runtime-config.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { runInProcess } from "../../support/run-cli.ts";
 
 const fleets = ["registry.example.com/team/app:1.0", "registry.example.com/team/other", "debian"].map(
   parseImageReference,
@@ -64,6 +68,30 @@ pull-from-mirror = "digest-only"
       });
       expect(notes.join("\n")).toContain("--blobs redirect");
     }
+  });
+});
+
+describe("--install", () => {
+  it("writes the files in their places below a folder, again and again, and names them", async () => {
+    const folder = makeFolder({});
+    const words = ["serve", "--print-config", "containerd", "registry.example.com/team/app"];
+    const path = join(folder, "etc/containerd/certs.d/registry.example.com/hosts.toml");
+    for (let count = 0; count < 2; count++) {
+      const { exit, out, err } = await runInProcess([...words, "--install", folder]);
+      expect([exit, out]).toEqual([0, `${path}\n`]);
+      expect(err).toContain("config_path");
+    }
+    const { out: printed } = await runInProcess(words);
+    const text = readFileSync(path, "utf8");
+    expect(printed).toBe(`# /etc/containerd/certs.d/registry.example.com/hosts.toml\n${text}`);
+  });
+
+  it("is nothing without --print-config", async () => {
+    const { exit, err } = await runInProcess(["serve", "--install", "/", "registry.example.com/team/app"]);
+    expect([exit, err]).toEqual([
+      2,
+      expect.stringMatching(/^USAGE: --install .*\n {2}fix: .*--print-config/),
+    ]);
   });
 });
 
