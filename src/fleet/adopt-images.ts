@@ -1,6 +1,6 @@
 /** `imgmatch adopt`: images that others built become rows of a lock. They keep their tags, and stay where they are or are copied. */
 
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
 import { adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
 import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
@@ -67,7 +67,7 @@ export async function adoptImages(
     const tag = reference.tag ?? "";
     const found = readTag(tag);
     if (found === null)
-      throw usage(
+      throw usageError(
         `the tag ${tag} is not as --tag-pattern ${tagPattern} says`,
         "adopt tags of another form in a call of their own",
       );
@@ -106,7 +106,7 @@ async function bring(
 function repositoryNamed(name: string): string {
   const reference = parseImageReference(name);
   if (reference.tag === null && reference.digest === null) return repositoryName(reference);
-  throw usage(
+  throw usageError(
     `--publish-to ${name} names an image`,
     "name the repository alone: registry.example.com/team/app",
   );
@@ -175,29 +175,29 @@ function repositoryOf(
   const isNew = lock === null || Object.keys(lock.images).length === 0;
   const wanted = isNew ? (to ?? first) : lock.repository;
   if (to !== null && to !== wanted)
-    throw usage(
+    throw usageError(
       `${lockFile} is the lock of ${wanted}, and not of ${to}`,
       `publish to ${wanted}, or name a lock of its own with --lock`,
     );
   const [reference] = to === null ? references.filter((each) => repositoryName(each) !== wanted) : [];
   if (reference !== undefined)
-    throw usage(
+    throw usageError(
       `${formatImageReference(reference)} is not in ${wanted}, and a lock is of one repository`,
       `add --publish-to ${wanted}, which copies it there; or name a lock of its own with --lock`,
     );
   const untagged = references.find(({ tag }) => tag === null);
   if (untagged !== undefined)
-    throw usage(`${formatImageReference(untagged)} has no tag`, "name the tag under which it is kept");
+    throw usageError(`${formatImageReference(untagged)} has no tag`, "name the tag under which it is kept");
   const tags = references.map(({ tag }) => tag);
   const twice = tags.find((tag, index) => tags.indexOf(tag) !== index);
   if (twice !== undefined && twice !== null)
-    throw usage(
+    throw usageError(
       `the tag ${twice} is named twice`,
       "name each image once; of two images with one tag, tag one anew",
     );
   const built = Object.values(lock?.images ?? {}).filter(({ adopted }) => adopted === undefined).length;
   if (built > 0)
-    throw usage(
+    throw usageError(
       `${lockFile} is the lock of a fleet that imgmatch built`,
       "name a lock of its own for images that others built: --lock adopted.lock.json",
     );
@@ -225,8 +225,4 @@ function withRows(
     version: version ?? known?.version ?? "1",
     images: Object.fromEntries(sortedEntries(images)),
   };
-}
-
-function usage(message: string, fix: string): ImgmatchError {
-  return new ImgmatchError({ code: "USAGE", message, fix });
 }

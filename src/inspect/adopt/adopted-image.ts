@@ -1,6 +1,6 @@
 /** An opened image that others built, and what its owner states → what a lock says of it. Pure. */
 
-import { ImgmatchError, throwProblems } from "../../errors.ts";
+import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
@@ -78,7 +78,7 @@ function cpuOf(
   // No level has it all: the features say it alone.
   if (name === undefined) {
     if (without.length > 0)
-      throw usage(
+      throw usageError(
         `--without ${without.join(", ")} says nothing without a march`,
         "state it with --march: its features less these are what the image needs",
       );
@@ -86,13 +86,13 @@ function cpuOf(
   }
   const march = findMarch(name);
   if (march === null || `linux/${march.architecture}` !== platform.split("/").slice(0, 2).join("/"))
-    throw usage(
+    throw usageError(
       `${inspection.image} is for ${platform}, for which there is no march ${name}`,
       "imgmatch hardware cpu lists the marches",
     );
   const unknown = unknownWithout(march, without);
   if (unknown.length > 0)
-    throw usage(
+    throw usageError(
       `--without ${unknown.join(", ")}: ${name} has no such feature`,
       `its features are ${march.features.join(" ")}`,
     );
@@ -108,7 +108,7 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
     return { toolkit: cuda.toolkit, code: cuda.code, driver };
   }
   if (findToolkit(stated) === null)
-    throw usage(`no CUDA toolkit ${stated} is known`, "imgmatch hardware cuda lists them");
+    throw usageError(`no CUDA toolkit ${stated} is known`, "imgmatch hardware cuda lists them");
   const major = String(parseCudaVersion(stated)?.parts[0]);
   const holders = inspection.files.flatMap((file) =>
     file.gpu === null ? [] : [{ path: file.path, gpu: file.gpu, needed: file.program?.needed ?? [], file }],
@@ -121,7 +121,7 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const host = minimum === null ? null : ({ mode: "host", minimum } as const);
   const driver = own === null ? host : driverOf(own);
   if (driver === null || code.length === 0)
-    throw usage(
+    throw usageError(
       `${inspection.image} has no GPU code of CUDA ${major} that can be told from its files`,
       `imgmatch inspect ${inspection.image} shows what it has`,
     );
@@ -148,8 +148,4 @@ function undecided(inspection: ImageInspection): ImgmatchError {
       ? "adopt an image with GPU code"
       : "state the toolkit whose code is loaded, for example --cuda 12.8.1",
   });
-}
-
-function usage(message: string, fix: string): ImgmatchError {
-  return new ImgmatchError({ code: "USAGE", message, fix });
 }

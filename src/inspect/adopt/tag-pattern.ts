@@ -1,6 +1,6 @@
 /** `{pytorch}-cuda*-{flavor}`: axes out of the tags that others gave. */
 
-import { ImgmatchError } from "../../errors.ts";
+import { usageError } from "../../errors.ts";
 
 /** What is measured, or stated on its own: no tag decides it. */
 const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
@@ -33,7 +33,7 @@ export function compileTagPattern(pattern: string): ReadTag {
   for (const axis of axes) requireFreeAxis(axis, `--tag-pattern ${pattern}`);
   const next = parts.findIndex((part, at) => part.kind === "value" && parts[at + 1]?.kind === "value");
   if (next >= 0 || new Set(axes).size !== axes.length)
-    throw usage(
+    throw usageError(
       `--tag-pattern ${pattern} has ${next >= 0 ? "two values with nothing between them" : "an axis twice"}`,
       "write for example {pytorch}-cuda*-{flavor}",
     );
@@ -71,9 +71,10 @@ export function parseAxes(texts: readonly string[]): Readonly<Record<string, str
   for (const text of texts) {
     const at = text.indexOf("=");
     const [axis, value] = [text.slice(0, at), text.slice(at + 1)];
-    if (at < 1 || value === "") throw usage(`--axis ${text} is not axis=value`, "write --axis python=3.12");
+    if (at < 1 || value === "")
+      throw usageError(`--axis ${text} is not axis=value`, "write --axis python=3.12");
     requireFreeAxis(axis, `--axis ${text}`);
-    if (Object.hasOwn(axes, axis)) throw usage(`--axis ${axis} is given twice`, "name each axis once");
+    if (Object.hasOwn(axes, axis)) throw usageError(`--axis ${axis} is given twice`, "name each axis once");
     axes[axis] = value;
   }
   return axes;
@@ -81,17 +82,13 @@ export function parseAxes(texts: readonly string[]): Readonly<Record<string, str
 
 function requireFreeAxis(axis: string, where: string): void {
   if (hardwareAxes.has(axis))
-    throw usage(
+    throw usageError(
       `${where}: ${axis} is measured and not named`,
       "write * in its place in a pattern; --cuda and --march state what the files do not decide",
     );
   if (!axisName.test(axis))
-    throw usage(
+    throw usageError(
       `${where}: ${JSON.stringify(axis)} is no name of an axis`,
       "use lower case letters, digits, - and _",
     );
-}
-
-function usage(message: string, fix: string): ImgmatchError {
-  return new ImgmatchError({ code: "USAGE", message, fix });
 }
