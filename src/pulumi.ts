@@ -184,16 +184,21 @@ function aboutLogin(error: unknown): unknown {
 /** null where the matrix wants its images shut. */
 async function examinerFor(plan: Plan, fleet: Fleet, registry: RegistryClient): Promise<Examiner | null> {
   if (!plan.matrix.measure) return null;
-  const [{ imageExaminer }, { engineArchive }, { cacheFolder, folderCache }] = await Promise.all([
-    import("./inspect/audit/image-examiner.ts"),
-    import("./inspect/image/from-engine.ts"),
-    import("./inspect/image/layer-cache.ts"),
-  ]);
+  const [{ imageExaminer }, { engineArchive, engineLayers }, { cacheFolder, folderCache }] =
+    await Promise.all([
+      import("./inspect/audit/image-examiner.ts"),
+      import("./inspect/image/from-engine.ts"),
+      import("./inspect/image/layer-cache.ts"),
+    ]);
   const { env } = process;
   return imageExaminer({
     declared: declaredImages(plan, fleet),
     registry,
-    holder: { save: ({ id }, { signal }) => engineArchive(env, id, signal), push: null },
+    holder: {
+      save: ({ id }, { signal }) => engineArchive(env, id, signal),
+      layers: ({ id }, { signal }) => engineLayers(env, id, signal),
+      push: null,
+    },
     cache: folderCache(cacheFolder(env)),
   });
 }

@@ -9,7 +9,7 @@ import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem }
 import { buildFleet, type CellResult } from "./schedule.ts";
 
 interface Options extends FleetBuildOptions {
-  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save">;
+  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save" | "layers">;
 }
 
 /** Every cell by itself. */
@@ -17,6 +17,7 @@ export function cellBuilder(engine: Options["engine"]): FleetBuilder {
   return {
     build: (plan, fleet, options) => buildCells(plan, fleet, { ...options, engine }),
     save: (image, watch) => engine.save(image, watch),
+    layers: (image, watch) => engine.layers(image, watch),
     push: engine.isHere ? (image, to, watch) => engine.push(image, to, watch) : null,
     preview: async () => [],
   };

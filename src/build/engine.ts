@@ -28,7 +28,10 @@ export interface Engine {
    * `ENGINE_…` while it is read. Ending the loop early ends the work behind it.
    */
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
-  /** The layers of an image that this engine has just built, the base's first. */
+  /**
+   * The layers of an image that this engine has just built, the base's first; also of one that it holds under the name that stands as
+   * `id`. Throws where it does not.
+   */
   layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
   /**
    * Looks which images the engine has, and answers what removes those that builds without cache have added since; nothing

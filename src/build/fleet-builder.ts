@@ -28,6 +28,8 @@ export interface FleetBuilder {
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
   /** As `Engine.push`; null where what is pushed to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
+  /** As `Engine.layers`. */
+  layers(image: BuiltImage, watch: BuildWatch): ReturnType<Engine["layers"]>;
   /** What `build` would change in the builder's own state; empty where it keeps none. */
   preview(
     plan: Plan,

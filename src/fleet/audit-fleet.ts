@@ -2,7 +2,7 @@
 
 import type { BuildWatch } from "../build/engine.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { engineArchive } from "../inspect/image/from-engine.ts";
+import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
 import type { LayerCache } from "../inspect/image/layer-cache.ts";
 import { type DeclaredImage, imageAuditor } from "../inspect/audit/image-examiner.ts";
 import type { Lock, LockedImage, Measured } from "../lock/lock.ts";
@@ -108,7 +108,11 @@ async function auditImages(subjects: readonly Subject[], options: AuditOptions):
   const audit = imageAuditor({
     ...options,
     declared: (cell) => declared.get(cell) ?? null,
-    holder: { save: ({ id }) => engineArchive(options.env, id, signal), push: null },
+    holder: {
+      save: ({ id }) => engineArchive(options.env, id, signal),
+      layers: remote ? null : ({ id }) => engineLayers(options.env, id, signal),
+      push: null,
+    },
   });
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {

@@ -32,7 +32,7 @@ export interface RunBuilderOptions extends Omit<FleetBuildOptions, "publisher" |
 }
 
 export interface BuildPlanOptions extends RunBuilderOptions {
-  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save">;
+  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save" | "layers">;
 }
 
 /**
@@ -71,7 +71,7 @@ export async function previewBuilder(
 
 /** null where the matrix wants its images shut. */
 function examinerOf(
-  builder: Pick<FleetBuilder, "save" | "push">,
+  builder: Pick<FleetBuilder, "save" | "push" | "layers">,
   plan: Plan,
   fleet: FleetSources,
   { registry, layerCache = noCache }: RunBuilderOptions,

@@ -17,6 +17,8 @@ import type { ImageReference } from "../oci/reference.ts";
 export interface PushReceiver {
   /** What to push to. Nobody can guess its repository, and there is no other. */
   readonly reference: ImageReference;
+  /** Layers that did not come, because they are known. */
+  readonly known: ReadonlySet<Digest>;
   close(): Promise<void>;
 }
 
@@ -49,7 +51,13 @@ const notFound: Answer = { status: 404 };
 
 export async function receivePush(options: PushReceiverOptions): Promise<PushReceiver> {
   const repository = `imgmatch-${randomBytes(16).toString("hex")}`;
-  const answer = answers(`/v2/${repository}`, options);
+  const known = new Set<Digest>();
+  const isKnown = async (digest: Digest) => {
+    const found = await options.isKnown(digest);
+    if (found) known.add(digest);
+    return found;
+  };
+  const answer = answers(`/v2/${repository}`, { ...options, isKnown });
   const server = createServer((request, response) => {
     // The engine sees a connection that ends, and says so.
     void answer(request, response).catch(() => response.destroy());
@@ -60,6 +68,7 @@ export async function receivePush(options: PushReceiverOptions): Promise<PushRec
   const { port } = server.address() as AddressInfo;
   return {
     reference: { registry: `127.0.0.1:${port}`, repository, tag: "opened", digest: null },
+    known,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -10,7 +10,10 @@ import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { needs } from "../support/needs.ts";
+import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { startRegistry } from "./support/registry.ts";
 
 const stack = inject("stack");
 const hasGcc = process.arch === "x64" && spawnSync("gcc", ["--version"]).status === 0;
@@ -43,10 +46,11 @@ describe("A build opens what it has built", needs(reason), () => {
   const client = createRegistryClient();
   let work: string;
   let project: Project;
+  let env: NodeJS.ProcessEnv;
 
   beforeAll(() => {
     work = mkdtempSync(join(tmpdir(), "imgmatch-audit-"));
-    const env = {
+    env = {
       ...process.env,
       ...(stack.available ? stack.engineEnv : {}),
       XDG_CACHE_HOME: join(work, "cache"),
@@ -199,6 +203,57 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(stdout).not.toContain("opened as a whole");
     const { images } = project.lock("small.lock.json");
     expect(images.sapphirerapids_small?.measured?.cpu.unused).toEqual(unused);
+  });
+
+  it("tells the base's files by the engine's copy of exactly that base, where its registry does not answer", async () => {
+    const elsewhere = await startRegistry();
+    const lock = project.lock();
+    const from = `${project.repository}@${lock.images["x86-64-v3_base"]?.digest}`;
+    const docker = (...args: string[]) => execFileSync("docker", args, { env, encoding: "utf8" });
+    docker("pull", "-q", from);
+    docker("tag", from, `${elsewhere.host}/base:1`);
+    docker("push", "-q", `${elsewhere.host}/base:1`);
+    const build = () => project.run("build", "--json", "--offline", "--lock", "held.lock.json");
+    project.matrix(
+      `base: ${elsewhere.host}/base@${lock.images["x86-64-v3_base"]?.digest}\naxes:\n  march: [sapphirerapids]\n  app: [small]`,
+      { version: "5.1.0" },
+    );
+    await elsewhere.stop();
+    put("small", "readme", Buffer.from("held"));
+    const { status, stdout } = await build();
+    expect(status, stdout).toBe(0);
+    expect(stdout).toContain("its base is told by the engine's copy");
+    const unused = project.lock("held.lock.json").images.sapphirerapids_small?.measured?.cpu.unused;
+    expect(unused).toEqual(lock.images.sapphirerapids_small?.measured?.cpu.unused);
+  });
+
+  describe.each(["podman", "buildah"])("%s", (program) => {
+    it("hands over what is not known, and not the base", needs(whyNoProgram(program)), async () => {
+      const lock = project.lock();
+      const reference = `${project.repository}@${lock.images["x86-64-v3_base"]?.digest}`;
+      const unused = lock.images.sapphirerapids_small?.measured?.cpu.unused;
+      const registries = join(work, "registries.conf");
+      const host = stack.available ? stack.registry : "";
+      writeFileSync(registries, `[[registry]]\nlocation = "${host}"\ninsecure = true\n`);
+      const store = await isolateStore(program, env);
+      try {
+        put("small", "readme", Buffer.from(program));
+        project.matrix(`base: ${reference}\naxes:\n  march: [sapphirerapids]\n  app: [small]`, {
+          version: "5.0.0",
+        });
+        const args = ["build", "--json", "--engine", "podman", "--lock", `${program}.lock.json`];
+        const { status, stdout } = await imgmatch(args, {
+          cwd: project.folder,
+          env: { ...store.env, CONTAINERS_REGISTRIES_CONF: registries },
+        });
+        expect(status, stdout).toBe(0);
+        expect(stdout).toMatch(/opened: 1 of [12] layers were known, and did not come/);
+        const { images } = project.lock(`${program}.lock.json`);
+        expect(images.sapphirerapids_small?.measured?.cpu.unused).toEqual(unused);
+      } finally {
+        await store.remove();
+      }
+    });
   });
 
   it("refuses every lie about GPU code and drivers", needs(whyNoPtxas), async () => {

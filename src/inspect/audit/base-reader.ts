@@ -1,5 +1,6 @@
-/** What of an image is its base's, asked of the base's registry. */
+/** What of an image is its base's, asked of the base's registry, and of the engine where that does not answer. */
 
+import type { BuildWatch } from "../../build/engine.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../input/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
@@ -10,6 +11,7 @@ import type { LayerCache } from "../image/layer-cache.ts";
 import { openFromRegistry } from "../image/from-registry.ts";
 import { diffIdsOf, manifestParts } from "../image/manifest.ts";
 import type { OpenedImage } from "../image/opened-image.ts";
+import type { ImageHolder } from "./open-built.ts";
 import { type BaseOrigin, sharedLayers } from "./origin.ts";
 
 type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
@@ -21,17 +23,28 @@ type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">
 export function createBaseReader(
   registry: Registry,
   cache: LayerCache,
-): (base: ImageReference | null, image: OpenedImage, platform: string) => Promise<BaseOrigin> {
+  holder: Pick<ImageHolder, "layers">,
+): (
+  base: ImageReference | null,
+  image: OpenedImage,
+  platform: string,
+  watch: BuildWatch,
+) => Promise<BaseOrigin> {
   const known = new Map<string, Promise<readonly string[] | null>>();
-  return async (base, image, platform) => {
+  return async (base, image, platform, watch) => {
     if (base === null) return { kind: "none" };
     const key = `${formatImageReference(base)} ${platform}`;
     const asked = known.get(key) ?? readDiffIds(registry, base, platform);
     known.set(key, asked);
-    // The next image may ask again.
-    const diffIds = await asked.catch((error: unknown) => {
+    const diffIds = await asked.catch(async (error: unknown) => {
+      // The next image may ask again.
       known.delete(key);
-      throw error;
+      watch.signal.throwIfAborted();
+      const held = await heldDiffIds(holder, base, watch);
+      // It may hold the base for another platform.
+      if (sharedLayers(image.diffIds, held) === null) throw error;
+      watch.onLog(`its base is told by the engine's copy: ${error instanceof Error ? error.message : error}`);
+      return held;
     });
     const count = sharedLayers(image.diffIds, diffIds);
     if (count !== null && image.diffIds?.length === image.layers.length) return { kind: "layers", count };
@@ -39,6 +52,18 @@ export function createBaseReader(
     if (opened === null) throw gone(base);
     return { kind: "image", image: opened };
   };
+}
+
+/** Of the engine's copy of exactly this digest; null where it has none. */
+async function heldDiffIds(
+  { layers }: Pick<ImageHolder, "layers">,
+  base: ImageReference,
+  watch: BuildWatch,
+): Promise<readonly string[] | null> {
+  if (layers === null || base.digest === null) return null;
+  const id = formatImageReference({ ...base, tag: null });
+  const found = await layers({ id, size: null }, watch).catch(() => null);
+  return found === null || found.length === 0 ? null : found.map(({ diffId }) => diffId);
 }
 
 async function readDiffIds(

@@ -60,7 +60,7 @@ export function imageAuditor({
   holder,
   cache,
 }: ExaminerOptions): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
-  const originOn = createBaseReader(registry, cache);
+  const originOn = createBaseReader(registry, cache, holder);
   const openBuilt = builtImageOpener({ registry, holder, cache });
   return async ({ cell, image }, watch) => {
     const about = declared(cell);
@@ -75,7 +75,7 @@ export function imageAuditor({
       "registry" in image
         ? await fromRegistry(registry, image, { platform, cache })
         : await openBuilt({ cell, image, base, platform }, watch);
-    return auditImage(opened, { ...about, base: await originOn(about.base, opened, platform) });
+    return auditImage(opened, { ...about, base: await originOn(about.base, opened, platform, watch) });
   };
 }
 

@@ -1,5 +1,7 @@
-/** An image of the container engine as the archive of `docker save`. */
+/** An image of the container engine: as the archive of `docker save`, and its layers. */
 
+import type { Layer } from "../../build/engine.ts";
+import { readLayers } from "../../build/engines/docker/layers.ts";
 import { connectDocker } from "../../docker/api.ts";
 import type { Environment } from "../../docker/endpoint.ts";
 
@@ -11,4 +13,13 @@ export async function* engineArchive(
 ): AsyncGenerator<Uint8Array> {
   const api = await connectDocker(env);
   yield* api.bytes("GET", `/images/${name.split("/").map(encodeURIComponent).join("/")}/get`, { signal });
+}
+
+/** Throws `ENGINE_…`, also where it has no image of this name. */
+export async function engineLayers(
+  env: Environment,
+  name: string,
+  signal: AbortSignal,
+): Promise<readonly Layer[]> {
+  return readLayers(await connectDocker(env), name, signal);
 }

@@ -82,7 +82,7 @@ async function layers(
   { id }: BuiltImage,
   { signal }: BuildWatch,
 ): Promise<readonly Layer[]> {
-  const bare = id.slice("sha256:".length);
+  const bare = id.replace(/^sha256:/, "");
   const buildah = program === "buildah";
   const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
   const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });

@@ -32,6 +32,7 @@ export async function createPulumiBuilder(options: PulumiBuilderOptions): Promis
     build: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).runPlan(plan, fleet, buildOptions, run, builder),
     save: (image, watch) => docker.save(image, watch),
+    layers: (image, watch) => docker.layers(image, watch),
     push: docker.isHere ? (image, to, watch) => docker.push(image, to, watch) : null,
     preview: async (plan, fleet, buildOptions) =>
       (await import("./run.ts")).previewPlan(plan, fleet, buildOptions, run),
