@@ -1,11 +1,8 @@
 /** `imgmatch init`: a small matrix and template to start from, or the matrix of a Dockerfile that is there. Overwrites nothing. */
 
-import { resolve } from "node:path";
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import { type InitOptions, initFleet } from "../fleet/init-fleet.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { inputLimits } from "../input/limits.ts";
-import { readTextFile } from "../io/files.ts";
 import { initLines } from "../report/init.ts";
 import type { CommandContext } from "./context.ts";
 import { print, tell } from "./print.ts";
@@ -37,7 +34,7 @@ async function initFromDockerfile(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { initFrom } = await import("../from-dockerfile/init-from.ts");
-  const hosts = await hostsFor(host ?? [], context);
+  const hosts = await factsFor(host ?? [], context);
   const { notes, ...answer } = await initFrom(context.cwd, { dockerfile, hosts, name, registry });
   tell(notes, context);
   print(context, { json }, { schemaVersion: 1, ...answer, notes }, () => initLines(answer));
@@ -45,7 +42,7 @@ async function initFromDockerfile(
 }
 
 /** Of all files together; this machine where none is named. */
-async function hostsFor(files: readonly string[], context: CommandContext): Promise<readonly HostFacts[]> {
+async function factsFor(files: readonly string[], context: CommandContext): Promise<readonly HostFacts[]> {
   if (files.length === 0) {
     const [{ probeHost }, { nodeHostIo }] = await Promise.all([
       import("../host/probe.ts"),
@@ -53,13 +50,6 @@ async function hostsFor(files: readonly string[], context: CommandContext): Prom
     ]);
     return [await probeHost(nodeHostIo(context.env), {})];
   }
-  const { readHosts } = await import("../host/read-hosts.ts");
-  const read = files.map(async (file) => {
-    const text = await readTextFile(resolve(context.cwd, file), inputLimits.hosts, {
-      shown: file,
-      fix: "imgmatch probe --json writes one",
-    });
-    return (await readHosts(text, file)).map(({ facts }) => facts);
-  });
-  return (await Promise.all(read)).flat();
+  const { readHostFiles } = await import("../host/read-host-files.ts");
+  return (await readHostFiles(files, context.readStdin)).map(({ facts }) => facts);
 }

@@ -11,7 +11,14 @@ import type { CommandContext } from "./context.ts";
 import { type QuestionFlags, readQuestion } from "./flags/question.ts";
 import { print, tell } from "./print.ts";
 
-export async function resolve(flags: QuestionFlags, context: CommandContext): Promise<ExitCode> {
+export interface ResolveFlags extends QuestionFlags {
+  /** Many hosts in place of one: files, folders, or `-`. */
+  readonly hosts?: readonly string[];
+}
+
+export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
+  const { hosts = [] } = flags;
+  if (hosts.length > 0) return (await import("./resolve-hosts.ts")).resolveMany({ ...flags, hosts }, context);
   const { lock, host, options } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
   // What is against the others is worked out when it is read.

@@ -13,9 +13,13 @@ import { print } from "./print.ts";
 export interface WhyNotFlags extends QuestionFlags {
   /** Cell, tag or reference. */
   readonly image: string;
+  /** Many hosts in place of one: files, folders, or `-`. */
+  readonly hosts?: readonly string[];
 }
 
 export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promise<ExitCode> {
+  const { hosts = [] } = flags;
+  if (hosts.length > 0) return (await import("./resolve-hosts.ts")).whyNotMany({ ...flags, hosts }, context);
   const { lock, host, options } = await readQuestion(flags, context);
   const answer = explain(lock, flags.image, host, options);
   print(context, flags, answer, () =>

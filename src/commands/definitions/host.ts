@@ -3,6 +3,7 @@
 import {
   collect,
   withHost,
+  withHosts,
   withJson,
   withLaunchHost,
   withQuestion,
@@ -117,7 +118,7 @@ export const labels: Define = (command, run) =>
     .action(run(async () => (await import("../labels.ts")).labels));
 
 export const whyNot: Define = (command, run) =>
-  withQuestion(withHost(command))
+  withQuestion(withHosts(command))
     .description("say why resolve does not choose an image, and what would make it")
     .option("--local", "count what was built here and not pushed as built")
     .argument("<image>", "cell, tag or reference of the lock")

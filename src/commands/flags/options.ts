@@ -14,6 +14,16 @@ export function withHost(command: Command): Command {
   return withVisibleGpus(withLaunchHost(command));
 }
 
+/** What can be asked of many hosts at once. */
+export function withHosts(command: Command): Command {
+  return withHost(command).option(
+    "--hosts <path>",
+    "many hosts, one line for each: kubectl get nodes -o json, JSON lines, a folder of facts, - for standard input; repeatable",
+    collect,
+    [],
+  );
+}
+
 /** What this machine alone can be asked. */
 export function withVisibleGpus(command: Command): Command {
   return command.option("--gpus <list>", "see only these GPUs: 0,2, UUIDs, all or none");
