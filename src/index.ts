@@ -1,5 +1,5 @@
 /**
- * imgmatch as a library: everything the command line does. docs/library.md names every value by its use.
+ * imgmatch as a library: everything the command line does but `serve`. docs/library.md names every value by its use.
  *
  * @example
  * import { parseLock, nodeHostIo, probeHost, resolveImage } from "imgmatch";

@@ -7,10 +7,10 @@ import { dirname, join } from "node:path";
 import type { ContextEntry } from "../../../src/io/context.ts";
 import { contextEntries } from "../../support/context-entries.ts";
 
-const program = "/bin/busybox";
+export const busybox = "/bin/busybox";
 
 /** null when there is one, else what to install. */
-export const whyNoBusybox: string | null = existsSync(program) ? null : "apt-get install busybox-static";
+export const whyNoBusybox: string | null = existsSync(busybox) ? null : "apt-get install busybox-static";
 
 export interface BusyboxContext {
   readonly folder: string;
@@ -39,6 +39,6 @@ export async function makeBusyboxContext(
 /** `bin/busybox` and `bin/sh` in a folder that is there. */
 export async function addBusybox(folder: string): Promise<void> {
   await mkdir(join(folder, "bin"), { recursive: true });
-  await copyFile(program, join(folder, "bin/busybox"));
+  await copyFile(busybox, join(folder, "bin/busybox"));
   await symlink("busybox", join(folder, "bin/sh"));
 }

@@ -46,9 +46,14 @@ export function engineAvailable(): string | null {
 /**
  * Starts dockerd and waits until it answers. Containers get a bridge and an address as a user's do, but no way out: the
  * host's firewall and forwarding stay as they are. Where no bridge can be made, builds have the loopback interface only.
- * Throws with the engine's log when it does not start. `more`: further flags of dockerd; `own`: another dockerd.
+ * Throws with the engine's log when it does not start. `more`: further flags of dockerd; `own`: another dockerd; `certs`: what it is to
+ * find as /etc/docker/certs.d, which no flag names.
  */
-export async function startEngine(more: readonly string[] = [], own?: string): Promise<RunningEngine> {
+export async function startEngine(
+  more: readonly string[] = [],
+  own?: string,
+  certs?: string,
+): Promise<RunningEngine> {
   if (runningHost && own === undefined)
     return { host: runningHost, env: { DOCKER_HOST: runningHost }, stop: async () => {} };
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-engine-"));
@@ -68,7 +73,8 @@ export async function startEngine(more: readonly string[] = [], own?: string): P
     ...["--bridge", bridge ?? "none"],
     ...more,
   ];
-  const child = spawn(own ?? program, flags, { stdio: ["ignore", log, log], detached: true });
+  const words = [...(certs === undefined ? [] : inOwnMounts(certs)), own ?? program, ...flags];
+  const child = spawn(words[0] ?? "", words.slice(1), { stdio: ["ignore", log, log], detached: true });
   closeSync(log);
 
   const stop = async (): Promise<void> => {
@@ -86,6 +92,13 @@ export async function startEngine(more: readonly string[] = [], own?: string): P
   }
   const env = { DOCKER_HOST: `unix://${socket}`, DOCKER_CONFIG: join(folder, "home") };
   return { host: env.DOCKER_HOST, env, stop };
+}
+
+/** The machine's own /etc/docker stays as it is. */
+function inOwnMounts(certs: string): string[] {
+  const script =
+    'mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && ln -s "$0" /etc/docker/certs.d && exec "$@"';
+  return ["unshare", "--mount", "--propagation", "slave", "sh", "-c", script, certs];
 }
 
 /** A bridge with a private network that no interface of this machine has; null where none can be made. */
