@@ -10,7 +10,7 @@
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { referenceOf } from "../resolve/resolve.ts";
-import { byKey, splitNodes, type Term } from "./fleet/fleet.ts";
+import { byKey, numbersOf, splitNodes, type Term, valuesOf } from "./fleet/fleet.ts";
 import { keys, vocabularyVersions } from "./labels/vocabulary.ts";
 import { labelNames } from "./node-labels.ts";
 import type { Json } from "./target.ts";
@@ -85,17 +85,11 @@ function alternatives(term: Term): readonly (readonly [string, Expression][])[] 
 }
 
 function expressions(parts: Term): readonly Expression[] {
-  const is = parts.filter(({ condition, holds }) => condition.kind === "is" && holds);
-  const values = (list: Term) =>
-    list.flatMap(({ condition }) => (condition.kind === "is" ? [condition.value] : []));
-  if (is.length > 0) return [{ op: "In", value: values(is) }];
-  const isNot = values(parts.filter(({ condition }) => condition.kind === "is"));
+  const is = valuesOf(parts, true);
+  if (is.length > 0) return [{ op: "In", value: is }];
+  const isNot = valuesOf(parts, false);
   if (isNot.length > 0) return [{ op: "NotIn", value: isNot }, { op: "DoesNotExist" }];
-  const numbers = (holds: boolean) =>
-    parts.flatMap((each) =>
-      each.condition.kind === "atLeast" && each.holds === holds ? [each.condition.number] : [],
-    );
-  const [low, high] = [Math.max(...numbers(true)) - 1, Math.min(...numbers(false))];
+  const [low, high] = [Math.max(...numbersOf(parts, true)) - 1, Math.min(...numbersOf(parts, false))];
   if (Number.isFinite(low) && Number.isFinite(high))
     return [{ op: "GtLt", value: [String(low), String(high)] }];
   if (Number.isFinite(low)) return [{ op: "Gt", value: [String(low)] }];

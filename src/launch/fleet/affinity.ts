@@ -3,7 +3,7 @@
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
-import { byKey, type Term } from "./fleet.ts";
+import { byKey, numbersOf, type Term, valuesOf } from "./fleet.ts";
 
 /** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
 export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
@@ -23,15 +23,8 @@ function expressionsOf(term: Term): readonly NodeSelectorRequirement[] {
 
 function forKey(key: string, parts: Term): readonly NodeSelectorRequirement[] {
   const present = parts.filter(({ condition }) => condition.kind === "exists");
-  const values = (holds: boolean) =>
-    parts.flatMap((each) =>
-      each.condition.kind === "is" && each.holds === holds ? [each.condition.value] : [],
-    );
-  const numbers = (holds: boolean) =>
-    parts.flatMap((each) =>
-      each.condition.kind === "atLeast" && each.holds === holds ? [each.condition.number] : [],
-    );
-  const [is, isNot, atLeast, below] = [values(true), values(false), numbers(true), numbers(false)];
+  const [is, isNot] = [valuesOf(parts, true), valuesOf(parts, false)];
+  const [atLeast, below] = [numbersOf(parts, true), numbersOf(parts, false)];
   return [
     ...present.map(({ holds }) => ({ key, operator: holds ? "Exists" : "DoesNotExist" })),
     ...(is.length === 0 ? [] : [{ key, operator: "In", values: is }]),

@@ -26,6 +26,20 @@ export function byKey(term: Term): ReadonlyMap<string, Term> {
   return groupBy(term, ({ condition }) => condition.key);
 }
 
+/** The values that a label has by this term, or those that it has not. */
+export function valuesOf(term: Term, holds: boolean): string[] {
+  return term.flatMap((each) =>
+    each.condition.kind === "is" && each.holds === holds ? [each.condition.value] : [],
+  );
+}
+
+/** The numbers that a label reaches by this term, or those that it does not. */
+export function numbersOf(term: Term, holds: boolean): readonly number[] {
+  return term.flatMap((each) =>
+    each.condition.kind === "atLeast" && each.holds === holds ? [each.condition.number] : [],
+  );
+}
+
 export interface FleetMember {
   readonly cell: string;
   readonly image: LockedImage;
