@@ -1,6 +1,7 @@
 /** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
 
 import { type Place, type Problem, throwProblems } from "../errors.ts";
+import { checkAxisName } from "./axis-name.ts";
 import { parseIncludes } from "./include.ts";
 import { checkLabels } from "./labels.ts";
 import type { Axis, Exclusion, Located, Matrix } from "./matrix.ts";
@@ -147,39 +148,6 @@ function collect<Input, Value extends { label: string; at: Place }>(
 
 /** Not all of them are listed. */
 const enoughProblems = 200;
-
-const reservedNames = new Set([
-  "platform",
-  "architecture",
-  "cell",
-  "name",
-  "version",
-  "inputs",
-  "repository",
-  "base",
-  "gpu",
-  "axes",
-  "args",
-  "reason",
-  // Words of the template language, and what every JavaScript object answers to.
-  ...["if", "unless", "each", "with", "eq", "else", "this", "true", "false", "null", "undefined"],
-  "constructor",
-]);
-
-function checkAxisName(name: string, at: Place, problems: Problem[]): void {
-  if (reservedNames.has(name) || !/^[a-z][a-z0-9_]*$/.test(name)) {
-    problems.push({
-      code: "MATRIX_SCHEMA",
-      ...(reservedNames.has(name)
-        ? { message: `the axis name ${name} is reserved`, fix: "choose another name" }
-        : {
-            message: `${JSON.stringify(name)} cannot name an axis`,
-            fix: "use lower-case letters, digits and _, beginning with a letter",
-          }),
-      at,
-    });
-  }
-}
 
 /** CUDA code without targets, or targets without a toolkit, can never be matched to a GPU. */
 function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
