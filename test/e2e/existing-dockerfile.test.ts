@@ -1,0 +1,187 @@
+/**
+ * An open-source project with a Dockerfile of its own becomes a fleet: `init --from`, the lines that it names, nothing else; then built
+ * for three marches and run. Its sources are fetched, checked by their digest, and never kept in the repository.
+ */
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { pushRootfs, pushWithFolder, type Workshop } from "../../demo/image.ts";
+import { capture } from "../../demo/process.ts";
+import { makeRootfs } from "../../demo/rootfs.ts";
+import { createUndo } from "../../demo/undo.ts";
+import { applyEdits } from "../../src/from-dockerfile/draft.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
+import { parseLock } from "../../src/lock/parse-lock.ts";
+import { needs } from "../support/needs.ts";
+import { imgmatch, root } from "./support/program.ts";
+
+const stack = inject("stack");
+const kept = join(root, ".imgmatch/e2e/sources");
+const marches = ["x86-64-v2", "x86-64-v3", "haswell"];
+
+interface Source {
+  readonly name: string;
+  /** Name and digest of the archive. */
+  readonly archive: string;
+  readonly digest: string;
+  readonly fetch: (to: string) => void;
+  readonly run: readonly string[];
+  readonly says: RegExp;
+}
+
+/** A C++ program by the distribution's archive, with a Dockerfile of its authors. */
+const sources: readonly Source[] = [
+  {
+    name: "jsonnet",
+    archive: "jsonnet_0.18.0+ds.orig.tar.xz",
+    digest: "sha256:ca10be5187483dc467282488097b46de4d352776df6b780a14624054f0527ba3",
+    // apt's own downloader knows the machine's proxies and certificates.
+    fetch: (to) =>
+      execFileSync(
+        "/usr/lib/apt/apt-helper",
+        [
+          "download-file",
+          "http://deb.debian.org/debian/pool/main/j/jsonnet/jsonnet_0.18.0+ds.orig.tar.xz",
+          to,
+        ],
+        { stdio: "pipe", timeout: 60_000 },
+      ),
+    run: ["-e", "{ answer: std.length('imgmatch') * 5 + 2 }"],
+    says: /"answer": 42/,
+  },
+];
+
+/** null where it lies here, else why it does not. */
+function whyNot({ archive, digest, fetch }: Source): string | null {
+  const path = join(kept, archive);
+  try {
+    mkdirSync(kept, { recursive: true });
+    if (!existsSync(path)) fetch(path);
+    const found = digestOf(readFileSync(path));
+    return found === digest ? null : `${archive} is another than expected: ${found}`;
+  } catch {
+    return `${archive} cannot be fetched (make the distribution's archive reachable)`;
+  }
+}
+
+const unavailable = !stack.available
+  ? stack.reason
+  : process.arch === "x64"
+    ? null
+    : "these marches are of x86-64 (run on such a machine)";
+
+describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () => {
+  const undo = createUndo();
+  const registry = stack.available ? stack.registry : "";
+  const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
+  let base: string;
+  let folder: string;
+
+  beforeAll(async () => {
+    if (unavailable !== null || !stack.available) return;
+    folder = await mkdtemp(join(tmpdir(), "imgmatch-existing-"));
+    const workshop: Workshop = {
+      engine: { host: stack.engineEnv.DOCKER_HOST ?? "", version: "", own: true },
+      registry: { address: registry, how: "" },
+      context: {
+        say: { step: () => {}, line: (text) => console.log(text), command: () => {} },
+        undo,
+        signal: new AbortController().signal,
+        env,
+        keepDir: join(root, ".imgmatch/e2e"),
+        left: new Set(),
+      },
+    };
+    base = await makeBase(workshop, folder);
+  }, 900_000);
+
+  afterAll(async () => {
+    expect(await undo.all()).toEqual([]);
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  describe.each(sources)("$name", (source) => {
+    const why = unavailable ?? whyNot(source);
+
+    it("by its argument lines alone, built for three marches and run", {
+      ...needs(why),
+      timeout: 1_200_000,
+    }, async () => {
+      const project = join(folder, source.name);
+      await mkdir(project);
+      const unpack = [
+        "tar",
+        "-xf",
+        join(kept, source.archive),
+        "-C",
+        project,
+        "--strip-components=1",
+      ] as const;
+      expect((await capture(unpack, {})).status).toBe(0);
+      const run = (...args: readonly string[]) => imgmatch(args, { cwd: project, env });
+
+      const init = await run(
+        "init",
+        "--from",
+        "Dockerfile",
+        "--name",
+        source.name,
+        "--registry",
+        registry,
+        "--json",
+      );
+      expect(init, init.stderr).toMatchObject({ status: 0 });
+      const { edits } = JSON.parse(init.stdout);
+      expect(edits.length).toBeLessThanOrEqual(2);
+      const dockerfile = join(project, "Dockerfile");
+      writeFileSync(dockerfile, applyEdits(readFileSync(dockerfile, "utf8"), edits));
+      const matrix = join(project, "matrix.yaml");
+      const three = readFileSync(matrix, "utf8").replace(/march: \[.*\]/, `march: [${marches.join(", ")}]`);
+      writeFileSync(matrix, three);
+
+      const replaced = ["--replace-base", `alpine:latest=${base}`];
+      const built = await run("build", "--push", "--concurrency", "2", ...replaced);
+      expect(built, built.stderr).toMatchObject({ status: 0 });
+      const lock = parseLock(readFileSync(join(project, "images/imgmatch.lock.json"), "utf8"), "lock");
+      expect(Object.keys(lock.images).sort()).toEqual([...marches].sort());
+      expect(new Set(Object.values(lock.images).map(({ digest }) => digest)).size).toBe(3);
+
+      // The march has reached the compiler: the code of the newer ones uses what the older one does not have.
+      const unused = (cell: string) => lock.images[cell]?.measured?.cpu.unused ?? [];
+      expect(lock.images["x86-64-v3"]?.measured).toBeDefined();
+      expect(unused("x86-64-v3")).not.toContain("avx");
+      expect(unused("haswell")).not.toContain("avx");
+      for (const cell of marches) {
+        const reference = `${lock.repository}@${lock.images[cell]?.digest}`;
+        const ran = await capture(["docker", "run", "--rm", "--network", "none", reference, ...source.run], {
+          env,
+        });
+        expect(ran.stdout, `${cell}: ${ran.stderr}`).toMatch(source.says);
+      }
+      const again = await run("plan", "--offline", ...replaced);
+      expect(again.stdout).toContain("3 cells: 3 to keep");
+    });
+  });
+});
+
+/** In place of Alpine: the distribution's own packages, with an `apk` that finds them there. */
+async function makeBase(workshop: Workshop, folder: string): Promise<string> {
+  const packages = ["g++", "make"];
+  const [tools] = await makeRootfs([{ name: "make", packages }], workshop.context);
+  if (tools === undefined) throw new Error("no base image: debootstrap needs Debian or Ubuntu as root");
+  const plain = await pushRootfs("tools", tools.path, workshop);
+  const more = join(folder, "more");
+  await mkdir(join(more, "usr/local/bin"), { recursive: true });
+  await writeFile(join(more, "usr/local/bin/apk"), "#!/bin/sh\necho 'these packages are in the base'\n");
+  await chmod(join(more, "usr/local/bin/apk"), 0o755);
+  // The C++ project is of before gcc 13, whose headers name fixed-width integers no more by themselves.
+  await writeFile(join(more, "usr/local/bin/g++"), '#!/bin/sh\nexec /usr/bin/g++ -include cstdint "$@"\n');
+  await chmod(join(more, "usr/local/bin/g++"), 0o755);
+  const reference = `${workshop.registry.address}/base/tools-apk:1`;
+  await pushWithFolder(reference, { base: plain, folder: more, target: "/", environment: [] }, workshop);
+  return reference;
+}
