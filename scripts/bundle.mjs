@@ -16,7 +16,7 @@ const packages = Object.keys({
   ...manifest.peerDependencies,
 });
 // The commands of imgmatch.cjs; another one says where it is.
-const ofNode = ["resolve", "probe", "why-not", "serve", "export/sh"].map((name) =>
+const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export/sh"].map((name) =>
   resolve(`src/commands/${name}.ts`),
 );
 const withoutOtherCommands = {

@@ -4,6 +4,6 @@ import { ImgmatchError } from "../errors.ts";
 
 throw new ImgmatchError({
   code: "USAGE",
-  message: "this file has the commands resolve, probe, why-not, serve and export sh",
+  message: "this file has the commands resolve, pull, probe, why-not, serve and export sh",
   fix: "npm install --global imgmatch brings the others",
 });

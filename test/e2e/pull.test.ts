@@ -1,6 +1,6 @@
 /** `imgmatch pull`: this host's image under the version's plain name, in real runtimes from a real registry. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -20,6 +20,8 @@ const containerds = {
   "of the distribution": process.env.IMGMATCH_CONTAINERD_PROGRAM ?? "/usr/bin/containerd",
   "2.x": process.env.IMGMATCH_CONTAINERD2_PROGRAM ?? "containerd2",
 } as const;
+
+const nerdctl = process.env.IMGMATCH_NERDCTL_PROGRAM ?? "nerdctl";
 
 describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
   let project: Project;
@@ -153,6 +155,20 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
         ]);
         const before = await containerd.status(`${proxy.host}/node/app@${digestOf(best)}`);
         expect(before?.pinned).toBe(false);
+      });
+
+      it("has it by nerdctl too, where somebody uses that", needs(whyNoProgram(nerdctl)), async () => {
+        const toml = join(folder, `nerdctl-${which.length}.toml`);
+        writeFileSync(toml, `data_root = "${join(folder, "nerdctl")}"\n`);
+        const path = `${dirname(nerdctl)}${delimiter}${env.PATH}`;
+        const flags = ["--engine", "nerdctl", "--as", "team/app:nerdctl", "--option=--quiet"];
+        await containerd.ctr("images", "rm", "--sync", `${proxy.host}/node/app@${digestOf(best)}`, name);
+        const pulled = await pull({ ...env, NERDCTL_TOML: toml, PATH: path }, ...flags);
+        expect(pulled).toMatchObject({ name: "team/app:nerdctl", present: false, pinned: false });
+        const status = await containerd.status("docker.io/team/app:nerdctl");
+        expect(status?.digests).toContain(`${proxy.host}/node/app@${digestOf(best)}`);
+        const again = () => pull({ ...env, NERDCTL_TOML: toml, PATH: path }, ...flags);
+        expect(await offline(again)).toMatchObject({ present: true });
       });
     });
   });

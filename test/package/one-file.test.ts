@@ -68,7 +68,7 @@ describe("imgmatch.cjs alone", () => {
       status: 2,
       stdout: "",
       stderr:
-        "USAGE: this file has the commands resolve, probe, why-not, serve and export sh\n  fix: npm install --global imgmatch brings the others\n",
+        "USAGE: this file has the commands resolve, pull, probe, why-not, serve and export sh\n  fix: npm install --global imgmatch brings the others\n",
     });
   });
 

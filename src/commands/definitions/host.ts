@@ -26,10 +26,10 @@ export const pull: Define = (command, run) =>
     .addOption(
       command
         .createOption("--engine <name>", "what pulls")
-        .choices(["docker", "podman", "containerd"])
+        .choices(["docker", "podman", "containerd", "nerdctl"])
         .default("docker"),
     )
-    .option("--namespace <name>", "with --engine containerd: where it keeps the image (default: k8s.io)")
+    .option("--namespace <name>", "of containerd and nerdctl: where they keep the image (default: k8s.io)")
     .option("--option <word>", "a further option of the engine's pull; repeatable", collect, [])
     .argument("[reference]", "the same as --from")
     .action(run(async () => (await import("../pull.ts")).pull));

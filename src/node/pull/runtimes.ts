@@ -25,11 +25,15 @@ export interface RuntimeCommands {
   readonly pin: Argv | null;
 }
 
-function docker(program: string, { image, name, options }: PullTarget): RuntimeCommands {
+function docker(
+  program: string,
+  { image, name, options }: PullTarget,
+  words: readonly string[] = [],
+): RuntimeCommands {
   return {
-    find: [program, "image", "inspect", "--format", "{{.Id}}", image],
-    pull: [program, "pull", ...options, image],
-    tag: [program, "tag", image, formatImageReference(name)],
+    find: [program, ...words, "image", "inspect", "--format", "{{.Id}}", image],
+    pull: [program, ...words, "pull", ...options, image],
+    tag: [program, ...words, "tag", image, formatImageReference(name)],
     pin: null,
   };
 }
@@ -37,6 +41,8 @@ function docker(program: string, { image, name, options }: PullTarget): RuntimeC
 export const runtimes = {
   docker: (target) => docker("docker", target),
   podman: (target) => docker("podman", target),
+  // Of containerd, with docker's words and logins. It has no word for the label by which containerd keeps an image.
+  nerdctl: (target) => docker("nerdctl", target, ["--namespace", target.namespace]),
   containerd: ({ image, name, options, namespace }) => {
     const images = ["ctr", "--namespace", namespace, "images"] as const;
     const plain = formatImageReference(name);
