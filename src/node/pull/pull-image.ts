@@ -46,8 +46,8 @@ export async function pullImage(request: PullRequest, options: PullOptions): Pro
   const { reference, name, runtime, namespace = "k8s.io" } = request;
   const target = { image: byDigest(reference), name, options: request.options ?? [], namespace };
   const { find, pull, tag, pin } = runtimes[runtime](target);
-  const found = await runCommand(find, options);
-  const present = found.status === 0 && found.stdout.trim() !== "";
+  const found = find === null ? null : await runCommand(find, options);
+  const present = found?.status === 0 && found.stdout.trim() !== "";
   if (!present) await succeed(pull, options);
   await succeed(tag, options);
   if (pin !== null) await succeed(pin, options);

@@ -17,8 +17,8 @@ export interface PullTarget {
 export type Argv = readonly [string, ...string[]];
 
 export interface RuntimeCommands {
-  /** Prints something where the image is here already, whole. */
-  readonly find: Argv;
+  /** Prints something where the image is here already, whole; null where the runtime cannot tell, and is to pull each time. */
+  readonly find: Argv | null;
   readonly pull: Argv;
   readonly tag: Argv;
   /** Keeps it from garbage collection; null where the runtime has no such word. */
@@ -41,8 +41,8 @@ function docker(
 export const runtimes = {
   docker: (target) => docker("docker", target),
   podman: (target) => docker("podman", target),
-  // Of containerd, with docker's words and logins. It has no word for the label by which containerd keeps an image.
-  nerdctl: (target) => docker("nerdctl", target, ["--namespace", target.namespace]),
+  // Of containerd, with docker's words and logins. It finds no image by a digest, and sets no label by which containerd keeps one.
+  nerdctl: (target) => ({ ...docker("nerdctl", target, ["--namespace", target.namespace]), find: null }),
   containerd: ({ image, name, options, namespace }) => {
     const images = ["ctr", "--namespace", namespace, "images"] as const;
     const plain = formatImageReference(name);
