@@ -47,6 +47,8 @@ describe("imgmatch.cjs alone", () => {
       0,
       ["serve", "--print-config", "containerd", "registry.example.com/team/vision"],
     ],
+    ["pull, where nothing fits", 3, ["pull", "--pin", "python=3.12", "--require-gpu", "--gpus", "none"]],
+    ["pull, without the engine", 5, ["pull", "--pin", "python=3.12", "--cpu", "--engine", "nerdctl"]],
     ["a mistake", 2, ["resolve", "--hots", "hosts/h100.json"]],
   ])("answers as the whole program does: %s", (_, status, args) => {
     const answer = run(program, args);
