@@ -1,6 +1,6 @@
 /**
- * An open-source project with a Dockerfile of its own becomes a fleet: `init --from`, the lines that it names, nothing else; then built
- * for three marches and run. Its sources are fetched, checked by their digest, and never kept in the repository.
+ * Two open-source projects with Dockerfiles of their own become fleets: `init --from`, the lines that it names, nothing else; then built
+ * for three marches and run. Their sources are fetched, checked by their digest, and never kept in the repository.
  */
 
 import { execFileSync } from "node:child_process";
@@ -33,7 +33,7 @@ interface Source {
   readonly says: RegExp;
 }
 
-/** A C++ program by the distribution's archive, with a Dockerfile of its authors. */
+/** A C++ program by the distribution's archive, and a Python package with compiled parts by pip: each has a Dockerfile of its authors. */
 const sources: readonly Source[] = [
   {
     name: "jsonnet",
@@ -53,7 +53,37 @@ const sources: readonly Source[] = [
     run: ["-e", "{ answer: std.length('imgmatch') * 5 + 2 }"],
     says: /"answer": 42/,
   },
+  {
+    name: "pocketsphinx",
+    archive: "pocketsphinx-5.0.4.tar.gz",
+    digest: "sha256:17d2971e998490def9554b6ba41886708422af5b4ae888723b1b077aab0fe8d4",
+    fetch: () => pip(["--no-deps", "--no-binary", "pocketsphinx", "pocketsphinx==5.0.4"], kept),
+    run: ["python3", "-c", "import pocketsphinx; print(pocketsphinx.Decoder().get_logmath())"],
+    says: /LogMath/,
+  },
 ];
+
+/** What pip would fetch inside the image, where a build of the tests has no network: for the Python of either release. */
+const buildWheels = [
+  "scikit-build-core==0.9.10",
+  "Cython==3.0.12",
+  "packaging==24.2",
+  "pathspec==0.12.1",
+  "pycparser==2.22",
+  "sounddevice==0.5.1",
+];
+
+function pip(args: readonly string[], to: string): void {
+  mkdirSync(kept, { recursive: true });
+  // Newer ones refuse the package's own settings.
+  const constraint = join(kept, "constraint.txt");
+  writeFileSync(constraint, "scikit-build-core<0.10\n");
+  execFileSync("python3", ["-m", "pip", "download", "--quiet", "--dest", to, ...args], {
+    stdio: "pipe",
+    timeout: 120_000,
+    env: { ...process.env, PIP_CONSTRAINT: constraint },
+  });
+}
 
 /** null where it lies here, else why it does not. */
 function whyNot({ archive, digest, fetch }: Source): string | null {
@@ -64,7 +94,7 @@ function whyNot({ archive, digest, fetch }: Source): string | null {
     const found = digestOf(readFileSync(path));
     return found === digest ? null : `${archive} is another than expected: ${found}`;
   } catch {
-    return `${archive} cannot be fetched (make the distribution's archive reachable)`;
+    return `${archive} cannot be fetched (make the distribution's archive and the Python package index reachable)`;
   }
 }
 
@@ -170,8 +200,8 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
 
 /** In place of Alpine: the distribution's own packages, with an `apk` that finds them there. */
 async function makeBase(workshop: Workshop, folder: string): Promise<string> {
-  const packages = ["g++", "make"];
-  const [tools] = await makeRootfs([{ name: "make", packages }], workshop.context);
+  const packages = ["g++", "make", "cmake", "ninja-build", "pkg-config", "python3-dev", "python3-pip"];
+  const [tools] = await makeRootfs([{ name: "tools", packages }], workshop.context);
   if (tools === undefined) throw new Error("no base image: debootstrap needs Debian or Ubuntu as root");
   const plain = await pushRootfs("tools", tools.path, workshop);
   const more = join(folder, "more");
@@ -181,7 +211,38 @@ async function makeBase(workshop: Workshop, folder: string): Promise<string> {
   // The C++ project is of before gcc 13, whose headers name fixed-width integers no more by themselves.
   await writeFile(join(more, "usr/local/bin/g++"), '#!/bin/sh\nexec /usr/bin/g++ -include cstdint "$@"\n');
   await chmod(join(more, "usr/local/bin/g++"), 0o755);
+  const anywhere = [
+    "--implementation",
+    "py",
+    "--abi",
+    "none",
+    "--platform",
+    "any",
+    "--python-version",
+    "3.11",
+  ];
+  try {
+    pip(["--no-deps", "--only-binary=:all:", ...anywhere, ...buildWheels], join(more, "wheels"));
+    for (const version of ["3.11", "3.13"])
+      pip(
+        [
+          "--no-deps",
+          "--only-binary=:all:",
+          "--python-version",
+          version,
+          "--platform",
+          "manylinux2014_x86_64",
+          "cffi==1.17.1",
+        ],
+        join(more, "wheels"),
+      );
+  } catch {
+    // Then the Python package cannot be fetched either, and says so.
+    await mkdir(join(more, "wheels"), { recursive: true });
+  }
   const reference = `${workshop.registry.address}/base/tools-apk:1`;
-  await pushWithFolder(reference, { base: plain, folder: more, target: "/", environment: [] }, workshop);
+  // Alpine looks for libraries there by itself.
+  const environment = ["PIP_NO_INDEX=1", "PIP_FIND_LINKS=/wheels", "LD_LIBRARY_PATH=/usr/local/lib"];
+  await pushWithFolder(reference, { base: plain, folder: more, target: "/", environment }, workshop);
   return reference;
 }
