@@ -541,13 +541,13 @@ describe("Pulumi", needs(reason), () => {
       liar.write("templates/app/.keep", "");
       liar.matrix(axes(["x86-64-v2"]));
       compileBeyond(liar.folder);
-      args = { matrix: join(liar.folder, "matrix.yaml"), push };
+      const lying = { matrix: join(liar.folder, "matrix.yaml"), push };
       const stackName = `liar-${push}`;
       const other = await automation.LocalWorkspace.createOrSelectStack(
         {
           stackName,
           projectName: "platform",
-          program: async () => ({ lock: new ImageFleet("liar", args).lock }),
+          program: async () => ({ lock: new ImageFleet("liar", lying).lock }),
         },
         settings(),
       );
