@@ -14,6 +14,8 @@ export const hardwareSources = {
   FWD: "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html (13.4 era)",
   GCC12:
     "gcc 12.2.0 (Debian 12, also as cross compiler for aarch64, powerpc64le and riscv64): -march=X -Q --help=target and -march=X -dM -E",
+  GCCCORES:
+    "gcc, gcc/config/aarch64/aarch64-cores.def on the branches of 13, 14 and 15 (mirrors iains/gcc-13-branch, commit 12bf440, gcc-14-branch, 2e9cd66, gcc-15-branch, 77f53de): Neoverse V3 and V3AE in 15 and in later releases of 14",
   GCCRISCV: "gcc-mirror/gcc: gcc/common/config/riscv/riscv-common.cc (table of profiles)",
   GCCWWW:
     "gcc.gnu.org release notes, htdocs/gcc-*/changes.html (mirror cooljeanius/gcc-wwwdocs, commit 32694ec)",

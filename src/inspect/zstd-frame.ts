@@ -6,6 +6,8 @@ export interface ZstdFrame {
   readonly headerSize: number;
   /** Bytes that the decompressor keeps: as much as it allocates at once. 0 for a frame that is to be skipped. */
   readonly window: number;
+  /** Bytes of its content, where the header claims it. */
+  readonly content: number | null;
   readonly hasChecksum: boolean;
   /** Length of a frame that holds no data, for tools; null for one that does. */
   readonly skip: number | null;
@@ -18,7 +20,7 @@ export const maxFrameHeader = 18;
 export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
   const magic = u32(bytes, at);
   if (magic >>> 4 === 0x184d2a5 && bytes.length >= at + 8)
-    return { headerSize: 8, window: 0, hasChecksum: false, skip: u32(bytes, at + 4) };
+    return { headerSize: 8, window: 0, content: null, hasChecksum: false, skip: u32(bytes, at + 4) };
   if (magic !== 0xfd2fb528) return null;
   const descriptor = bytes[at + 4] ?? 0;
   const isSingle = (descriptor & 0x20) !== 0;
@@ -31,9 +33,24 @@ export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
   return {
     headerSize: contentAt + content - at,
     window: isSingle ? contentSize(bytes, contentAt, content) : base + (base / 8) * (byte & 7),
+    content: content === 0 ? null : contentSize(bytes, contentAt, content),
     hasChecksum: (descriptor & 4) !== 0,
     skip: null,
   };
+}
+
+const rleBlock = 1;
+
+/** Where the frame that begins the bytes ends: behind its last block and its checksum (RFC 8878, 3.1.1.2). null where that is not in them. */
+export function endOfZstdFrame(bytes: Uint8Array, frame: ZstdFrame): number | null {
+  for (let at = frame.headerSize; at + 3 <= bytes.length; ) {
+    const head = u16(bytes, at) | ((bytes[at + 2] ?? 0) << 16);
+    at += 3 + (((head >> 1) & 3) === rleBlock ? 1 : head >>> 3);
+    if ((head & 1) === 0) continue;
+    const end = at + (frame.hasChecksum ? 4 : 0);
+    return end <= bytes.length ? end : null;
+  }
+  return null;
 }
 
 function contentSize(bytes: Uint8Array, at: number, length: number): number {

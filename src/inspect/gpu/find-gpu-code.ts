@@ -22,7 +22,9 @@ const firstBlock = 2 ** 17 + 64;
 const largestCubin = 64 * 2 ** 20;
 /** Frames that turn out to be something else, and code that is decompressed to be read: each file has so much. */
 const maxFailures = 2000;
-const maxDecompressed = 256 * 2 ** 20;
+/** A library of 0.75 GB has 0.1 GB of them, which are a gigabyte (cuBLASLt 12.9). */
+const freeDecompressed = 256 * 2 ** 20;
+const maxRatio = 4;
 
 interface Pattern {
   readonly what: "container" | "cubin" | "zstd";
@@ -163,7 +165,10 @@ function addCompressed(
     addCubin(search, at, { ...header, isSpecific, suffix: isSpecific ? "a" : "" }, compression);
     return;
   }
-  const whole = search.decompressed < maxDecompressed ? decompress(largestCubin / 4) : null;
+  const whole =
+    search.decompressed < freeDecompressed + maxRatio * search.source.size
+      ? decompress(largestCubin / 4)
+      : null;
   search.decompressed += whole?.length ?? 0;
   const cubin = whole === null ? null : readCubin(memorySource(whole));
   if (cubin === null) search.tally.complain([`a compressed cubin at ${at} was not read to its end`]);
