@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Problem } from "../../src/errors.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { needs } from "../support/needs.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { imgmatch } from "./support/program.ts";
@@ -28,6 +27,9 @@ const ptxas = (process.env.IMGMATCH_NVCC ?? "")
   .find((path) => existsSync(path) && existsSync(join(dirname(path), "fatbinary")));
 const whyNoPtxas =
   ptxas === undefined ? "no ptxas and fatbinary of CUDA 13 beside IMGMATCH_NVCC's nvcc" : null;
+const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS;
+const whyNoPtxas12 =
+  ptxas12 === undefined ? "no ptxas of CUDA 12.8 (IMGMATCH_CUDA12_PTXAS=/path/to/ptxas)" : null;
 
 const loop = `#include <stddef.h>
 void fma3(float *restrict a, const float *b, const float *c, size_t n) {
@@ -261,7 +263,7 @@ describe("A build opens what it has built", needs(reason), () => {
     });
   });
 
-  it("refuses every lie about GPU code and drivers", needs(whyNoPtxas), async () => {
+  it("refuses every lie about GPU code and drivers", needs(whyNoPtxas, whyNoPtxas12), async () => {
     writeFileSync(
       join(work, "k.ptx"),
       ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n",
@@ -274,21 +276,28 @@ describe("A build opens what it has built", needs(reason), () => {
     for (const app of ["honest", "target", "ptx", "toolkit", "driver", "bundled"]) put(app, "k.fatbin", code);
     compile("driver", "libcuda.so.390.30");
     compile("bundled", "libcuda.so.580.95.05");
-    // nvcc 12 makes zstd only when it is asked to; PTX 8.7 is CUDA 12.8's.
-    const flags = 0x8011;
-    const ptx = makeEntry({ kind: 1, arch: 80, flags, version: [8, 7], compressedSize: 16 });
-    put(
-      "zstd",
-      "k.fatbin",
-      makeContainer([makeEntry({ kind: 2, arch: 80, flags, version: [1, 7], compressedSize: 16 }), ptx]),
+    // As nvcc 12.8 hands it over: compressed only when it is asked to.
+    writeFileSync(
+      join(work, "old.ptx"),
+      ".version 8.7\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n",
     );
+    execFileSync(ptxas12 ?? "", ["-arch=sm_80", "old.ptx", "-o", "old.cubin"], { cwd: work });
+    for (const [app, mode] of [
+      ["zstd", "size"],
+      ["plain", "none"],
+    ] as const) {
+      const images = [image("elf", "old.cubin"), image("ptx", "old.ptx")];
+      const flags = ["--create=old.fatbin", "--64", `--compress-mode=${mode}`, "--compress-all", ...images];
+      execFileSync(fatbinary, flags, { cwd: work });
+      put(app, "k.fatbin", readFileSync(join(work, "old.fatbin")));
+    }
     const cuda = (label: string, toolkit: string, driver = "") =>
       `    - { toolkit: "${toolkit}", label: ${label}, base: scratch${driver} }\n`;
     const bundled = ', driver: { mode: bundled, version: "580.95.05" }';
     project.matrix(
       `base: scratch\naxes:\n  cuda:\n${cuda("c13", "13.0.2")}${cuda("own", "13.0.2", bundled)}${cuda("c12", "12.8.1")}` +
         '  compute: ["8.0", "9.0", "8.0+ptx"]\n  march: [x86-64]\n' +
-        "  app: [honest, target, ptx, toolkit, driver, bundled, zstd]",
+        "  app: [honest, target, ptx, toolkit, driver, bundled, zstd, plain]",
       { version: "6.0.0" },
     );
     const only = [
@@ -300,6 +309,7 @@ describe("A build opens what it has built", needs(reason), () => {
       ["c13", "8.0", "driver"],
       ["own", "8.0", "driver"],
       ["c12", "8.0", "zstd"],
+      ["c12", "8.0", "plain"],
     ].flatMap(([on, compute, app]) => ["--only", `cuda=${on},compute=${compute},app=${app}`]);
     const before = await tags();
     const { codes, status, stderr } = await build(...only);
@@ -312,11 +322,12 @@ describe("A build opens what it has built", needs(reason), () => {
       "c12_8.0_x86-64_zstd": ["AUDIT_DRIVER_FLOOR"],
     });
     expect(status).toBe(1);
-    const honest = ["c13_8.0_x86-64_honest", "own_8.0_x86-64_bundled"];
+    const honest = ["c13_8.0_x86-64_honest", "own_8.0_x86-64_bundled", "c12_8.0_x86-64_plain"];
     const { images } = project.lock();
     expect(honest.map((id) => images[id]?.measured?.cuda)).toEqual([
       { code: ["sm_80"], minimum: "580.65.06" },
       { code: ["sm_80"], minimum: "580.65.06" },
+      { code: ["compute_80", "sm_80"], minimum: "525.60.13" },
     ]);
     const fresh = (await tags()).filter((tag) => !before.includes(tag) && !tag.startsWith("imgmatch-"));
     expect(fresh.sort()).toEqual(honest.map((id) => images[id]?.tag).sort());
