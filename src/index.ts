@@ -124,6 +124,7 @@ export type { CpuDistance } from "./cover/native-distance.ts";
 export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
 export { type CoverOptions, type CoverReport, coverReport } from "./cover/report.ts";
+export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { Diagnosis, Finding, FindingState } from "./doctor/diagnose.ts";
 export { examineMachine } from "./doctor/examine.ts";
 export type {

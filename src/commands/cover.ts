@@ -1,9 +1,12 @@
 /** `imgmatch cover`: which image each of many hosts gets, who gets none, and what a change would do. */
 
+import { existsSync } from "node:fs";
 import type { CoverFleet } from "../cover/cover.ts";
 import { plannedFleet } from "../cover/planned-fleet.ts";
-import { type CoverReport, coverReport } from "../cover/report.ts";
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import { type CoverOptions, type CoverReport, coverReport } from "../cover/report.ts";
+import { type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { Suggestion } from "../cover/suggestion.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import { printableReport } from "../input/printable.ts";
 import { inputLimits } from "../input/limits.ts";
@@ -20,6 +23,9 @@ export interface CoverFlags extends QuestionFlags {
   readonly matrix?: string;
   readonly whatIf?: readonly string[];
   readonly check?: readonly string[];
+  /** A file to write. */
+  readonly suggest?: string;
+  readonly maxImages?: number;
   readonly markdown?: boolean;
   readonly json?: boolean;
 }
@@ -32,12 +38,72 @@ export async function cover(flags: CoverFlags, context: CommandContext): Promise
       "no hosts are named",
       "name files or folders of facts: imgmatch probe --json writes them",
     );
-  const { fleet, options } = await readCoverFleet(flags, context);
+  const { fleet, options, planned } = await readCoverFleet(flags, context);
+  const suggest = suggestOf(flags, planned);
   const hosts = await readHostFiles(flags.hosts, context.readStdin);
-  const report = coverReport(fleet, hosts, { ...options, whatIf, check });
+  const report = coverReport(fleet, hosts, { ...options, whatIf, check, ...suggest });
+  if (planned !== undefined && report.suggestion !== undefined)
+    await writeSuggested(flags, planned, report.suggestion);
   const lines = markdown ? await markdownLines(report) : await textLines(report, context);
   print(context, flags, report, () => printableReport(lines));
   return report.violations === undefined || report.violations.length === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+/** A matrix and its text. */
+interface PlannedMatrix {
+  readonly matrix: Matrix;
+  readonly text: string;
+}
+
+function suggestOf(
+  { suggest, maxImages, cpu, requireGpu, pin = [] }: CoverFlags,
+  planned: PlannedMatrix | undefined,
+): Pick<CoverOptions, "suggest"> {
+  if (suggest === undefined) {
+    if (maxImages !== undefined) throw usageError("--max-images bounds a suggestion", "add --suggest FILE");
+    return {};
+  }
+  if (planned === undefined) throw usageError("--suggest writes a matrix anew", "add --matrix matrix.yaml");
+  if (cpu || requireGpu || pin.length > 0)
+    throw usageError("--suggest chooses for what hosts decide", "leave --pin, --cpu and --require-gpu out");
+  const { matrix } = planned;
+  return { suggest: { matrix, ...(maxImages === undefined ? {} : { most: maxImages }) } };
+}
+
+/** Overwrites nothing. What a host cannot decide, free axes, stays whole: each cell stands once for each of their combinations. */
+async function writeSuggested(
+  { suggest = "" }: CoverFlags,
+  { matrix, text }: PlannedMatrix,
+  { cells }: Suggestion,
+): Promise<void> {
+  const [{ withCells }, { parseMatrix }, { writeFileAtomic }] = await Promise.all([
+    import("../matrix/with-cells.ts"),
+    import("../matrix/parse-matrix.ts"),
+    import("../io/write-file.ts"),
+  ]);
+  if (existsSync(suggest))
+    throw new ImgmatchError({
+      code: "FILE_EXISTS",
+      message: "it is there already",
+      fix: "name another file",
+      at: { file: suggest },
+    });
+  const wanted = cells.flatMap(({ every, hosts, classes }) =>
+    every.map((axes) => ({ axes, reason: `${hosts} hosts: ${classes.join(", ")}` })),
+  );
+  const edited = withCells(text, matrix, wanted);
+  requireCells(parseMatrix(edited, suggest), wanted.length);
+  await writeFileAtomic(suggest, edited);
+}
+
+/** Marches of one name, told apart by what they leave out, are one to `exclude`. */
+function requireCells(matrix: Matrix, cells: number): void {
+  const found = Object.keys(plannedFleet(matrix).lock.images).length;
+  if (found === cells) return;
+  throw usageError(
+    `the matrix cannot say just these ${cells} cells: it would have ${found}`,
+    "give the marches that differ in what they leave out labels of their own, under entries of their own names",
+  );
 }
 
 async function markdownLines(report: CoverReport): Promise<readonly string[]> {
@@ -52,7 +118,7 @@ async function textLines(report: CoverReport, { terminal }: CommandContext): Pro
 async function readCoverFleet(
   flags: CoverFlags,
   context: CommandContext,
-): Promise<{ fleet: CoverFleet; options: ResolveOptions }> {
+): Promise<{ fleet: CoverFleet; options: ResolveOptions; planned?: PlannedMatrix }> {
   const { matrix, from, lock } = flags;
   if (matrix === undefined) {
     const question = await readFleetQuestion(flags, context);
@@ -71,5 +137,6 @@ async function readCoverFleet(
   const text = await readTextFile(matrix, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
   const pins = await compilePins(parsePins(flags.pin ?? []));
   const options = { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false };
-  return { fleet: plannedFleet(parseMatrix(text, matrix)), options };
+  const planned = { matrix: parseMatrix(text, matrix), text };
+  return { fleet: plannedFleet(planned.matrix), options, planned };
 }

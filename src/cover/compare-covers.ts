@@ -39,12 +39,18 @@ function shown(match: ClassMatch | null): CoverChange["before"] {
 function kindOf(was: CoveredClass, is: CoveredClass): CoverChange["kind"] {
   if (was.match === null) return "gains";
   if (is.match === null) return "loses";
-  const difference = compareKeys(distance(was, was.match), distance(is, is.match));
+  const difference = compareKeys(
+    distanceKey(was.unusedGpus, was.match),
+    distanceKey(is.unusedGpus, is.match),
+  );
   return difference > 0 ? "better" : difference < 0 ? "worse" : "changes";
 }
 
-/** The lower the better. An image without GPU code is no nearer and no further than another. */
-function distance({ unusedGpus }: CoveredClass, { gpu, tier, cpu }: ClassMatch): SortKey {
+/** The lower the nearer to native code. */
+export function distanceKey(
+  unusedGpus: boolean,
+  { gpu, tier, cpu }: Pick<ClassMatch, "gpu" | "tier" | "cpu">,
+): SortKey {
   return [
     unusedGpus ? 1 : 0,
     gpu === null ? 0 : codeKinds.indexOf(gpu.kind),

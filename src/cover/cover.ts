@@ -93,7 +93,7 @@ export interface ClassMatch {
   /** `repo:tag@sha256:…`; null for an image that is not built yet. */
   readonly reference: string | null;
   readonly tier: Tier;
-  /** null where it cannot be told. */
+  /** null where it cannot be told; false where GPUs stay without work. */
   readonly native: boolean | null;
   /** The worst code that a GPU runs; null for an image without GPU code. */
   readonly gpu: CodeFit | null;
@@ -150,10 +150,10 @@ function coverClass(
   resolver: Resolver,
   options: ResolveOptions,
 ): CoveredClass {
-  const match = matchOf(fleet, facts, ranking);
   const winner = ranking.ranked[0];
   const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
   const unusedGpus = usable && winner?.image.requires.cuda === null && !wantsCpu(options);
+  const match = matchOf(fleet, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
   return {
     id,
@@ -178,6 +178,7 @@ function matchOf(
   { from, lock }: CoverFleet,
   facts: HostFacts,
   { ranked, order }: Ranking,
+  unusedGpus: boolean,
 ): ClassMatch | null {
   const [winner, next] = ranked;
   if (winner === undefined) return null;
@@ -187,7 +188,7 @@ function matchOf(
     cell: winner.cell,
     reference: from === "plan" ? null : referenceOf(lock, winner.image),
     tier: winner.fit.tier,
-    native: winner.fit.tier === "native" ? isNative(cpu, gpu) : false,
+    native: winner.fit.tier === "native" && !unusedGpus ? isNative(cpu, gpu) : false,
     gpu,
     cpu,
     reason: next === undefined ? "the only image that fits" : explainOrder(order, winner, next),

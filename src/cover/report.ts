@@ -1,16 +1,20 @@
 /** All that `imgmatch cover` answers at once: a fleet as it is, as it would be, and what breaks its policies. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover.ts";
 import { classifyHosts } from "./host-classes.ts";
 import { checkCover, type Violation } from "./policies.ts";
+import { type Suggestion, suggestCells } from "./suggestion.ts";
 import { changeFleet, changeHost, parseChanges } from "./what-if.ts";
 
 export interface CoverOptions extends ResolveOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
+  /** The matrix whose cells are to be chosen anew, at most so many; of a plan alone. */
+  readonly suggest?: { readonly matrix: Matrix; readonly most?: number };
   /** Names of policies to hold. */
   readonly check?: readonly string[];
 }
@@ -24,6 +28,8 @@ export interface CoverReport extends Cover {
     readonly diff: readonly CoverChange[];
     readonly after: Omit<Cover, "schemaVersion" | "fleet">;
   };
+  /** Only where it was asked for: the cells that these hosts need. */
+  readonly suggestion?: Suggestion;
   /** Only where policies were asked for: what breaks them, after the changes. */
   readonly violations?: readonly Violation[];
 }
@@ -38,13 +44,24 @@ export interface CoverReport extends Cover {
 export function coverReport(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
-  { whatIf: texts = [], check, ...options }: CoverOptions = {},
+  { whatIf: texts = [], check, suggest, ...options }: CoverOptions = {},
 ): CoverReport {
   const changes = parseChanges(texts);
   const changed = { ...fleet, lock: changeFleet(fleet.lock, changes) };
   const classes = classifyHosts(hosts, [fleet.lock, changed.lock]);
   const now = coverClasses(fleet, classes, options);
-  if (changes.length === 0) return { ...now, ...violationsOf(now, check) };
+  const suggestion =
+    suggest === undefined
+      ? {}
+      : {
+          suggestion: suggestCells(
+            suggest.matrix,
+            new Set(Object.keys(fleet.lock.images)),
+            classes,
+            suggest.most,
+          ),
+        };
+  if (changes.length === 0) return { ...now, ...suggestion, ...violationsOf(now, check) };
   const moved = classes.map((each) => ({ ...each, facts: changeHost(each.facts, changes) }));
   const then = coverClasses(changed, moved, options);
   const { counts, classes: covered, images } = then;
@@ -55,6 +72,7 @@ export function coverReport(
       diff: compareCovers(now, then),
       after: { counts, classes: covered, images },
     },
+    ...suggestion,
     ...violationsOf(then, check),
   };
 }

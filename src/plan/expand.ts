@@ -119,7 +119,8 @@ function baseline(at: Place): MarchValue {
   return baselineMarch;
 }
 
-function makeCell(matrix: Matrix, values: CellValues): Cell {
+/** The cell of one value for each axis; null for a CPU-only row's compute capability. */
+export function makeCell(matrix: Matrix, values: CellValues): Cell {
   const axes: Record<string, string> = {};
   const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
   const ids: string[] = [];
@@ -161,6 +162,11 @@ function skip(cell: Cell, matrix: Matrix, used: Set<Exclusion>): ExpandedCell["s
   const impossible = whyImpossible(cell, matrix);
   if (impossible !== null) return { why: "impossible", reason: impossible };
   return reason === null ? null : { why: "excluded", reason };
+}
+
+/** Whether an `exclude` of the matrix is about this cell. */
+export function isExcluded(cell: Cell, { exclude }: Pick<Matrix, "exclude">): boolean {
+  return exclude.some((exclusion) => excludes(exclusion, cell));
 }
 
 function excludes({ match }: Exclusion, cell: Cell): boolean {

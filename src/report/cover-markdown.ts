@@ -10,12 +10,14 @@ import {
   idleWords,
   lackingClasses,
   lackLines,
+  suggestionHead,
+  suggestionRow,
   summary,
 } from "./cover-rows.ts";
 
 /** Texts of hosts and locks are text there too: no markup of theirs is read as such. */
 export function coverMarkdown(report: CoverReport): readonly string[] {
-  const { whatIf, violations, images } = report;
+  const { whatIf, suggestion, violations, images } = report;
   const lacking = lackingClasses(report);
   const idle = images.filter(({ hosts }) => hosts === 0);
   return [
@@ -38,6 +40,16 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
                 ["class", "hosts", "", "image"],
                 whatIf.diff.map((each) => [each.id, String(each.hosts), each.kind, changeWords(each)]),
               )),
+        ]),
+    ...(suggestion === undefined
+      ? []
+      : [
+          "",
+          "### Suggested",
+          "",
+          `${suggestionHead(suggestion).map(escaped).join(". ")}.`,
+          "",
+          ...table(["cell", "hosts", "classes", ""], suggestion.cells.map(suggestionRow)),
         ]),
     ...(violations === undefined
       ? []

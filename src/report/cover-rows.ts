@@ -3,12 +3,13 @@
 import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "../cover/cover.ts";
 import type { CoverChange } from "../cover/compare-covers.ts";
 import type { CoveredImage } from "../cover/image-use.ts";
+import type { Suggestion } from "../cover/suggestion.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { count } from "./table.ts";
 
 export const classHeads = ["hosts", "class", "GPU", "driver", "CPU", "image", "how"] as const;
 
-export function classRow({ id, hosts, host, match }: CoveredClass): readonly string[] {
+export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): readonly string[] {
   return [
     String(hosts),
     id,
@@ -16,7 +17,13 @@ export function classRow({ id, hosts, host, match }: CoveredClass): readonly str
     host.driver ?? "-",
     cpuWords(host),
     match?.cell ?? "none",
-    [...(match === null ? [] : [matchWords(match)]), ...host.problems.filter(isShort)].join(", ") || "-",
+    [
+      ...(unusedGpus ? ["GPUs unused"] : []),
+      ...(match === null ? [] : [matchWords(match)]),
+      ...host.problems.filter(isShort),
+    ]
+      .filter(Boolean)
+      .join(", ") || "-",
   ];
 }
 
@@ -92,6 +99,23 @@ export function lackLines({ names, nearest, serve }: CoveredClass): readonly str
       []),
     ...(serve === null ? [] : [`what would serve it: ${serve}`]),
   ];
+}
+
+/** What to have, and why fewer do not do. */
+export function suggestionHead({ cells, native, served, proof }: Suggestion): readonly string[] {
+  return [
+    `${count(cells.length, "cell")}: ${count(native, "host")} with native code, ${served - native} with something else`,
+    proof,
+  ];
+}
+
+export function suggestionRow({
+  cell,
+  hosts,
+  classes,
+  planned,
+}: Suggestion["cells"][number]): readonly string[] {
+  return [cell, count(hosts, "host"), listSome(classes, 6), planned ? "planned" : "new"];
 }
 
 /** Why nobody gets an image. */

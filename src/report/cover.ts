@@ -2,6 +2,7 @@
 
 import type { CoverReport } from "../cover/report.ts";
 import type { CoverChange } from "../cover/compare-covers.ts";
+import type { Suggestion } from "../cover/suggestion.ts";
 import type { Violation } from "../cover/policies.ts";
 import {
   changeWords,
@@ -11,13 +12,15 @@ import {
   idleWords,
   lackingClasses,
   lackLines,
+  suggestionHead,
+  suggestionRow,
   summary,
 } from "./cover-rows.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
-  const { whatIf, violations } = report;
+  const { whatIf, suggestion, violations } = report;
   return [
     style.strong(headline(report)),
     summary(report),
@@ -30,6 +33,7 @@ export function coverLines(report: CoverReport, style: Style): readonly string[]
     ]),
     ...idleLines(report, style),
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, style)),
+    ...(suggestion === undefined ? [] : suggestionLines(suggestion, style)),
     ...(violations === undefined ? [] : violationLines(violations, style)),
   ];
 }
@@ -69,6 +73,21 @@ function whatIfLines(
     ...(diff.length === 0
       ? ["no host gets another image"]
       : rows.map((row, index) => colour[signs[diff[index]?.kind ?? "changes"]](row))),
+  ];
+}
+
+function suggestionLines(suggestion: Suggestion, style: Style): readonly string[] {
+  const { cells, beyond, nothing } = suggestion;
+  const [head = "", proof = ""] = suggestionHead(suggestion);
+  return [
+    "",
+    style.strong(`suggested: ${head}`),
+    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...suggestionRow(each).slice(1)])),
+    proof,
+    ...(beyond.length === 0
+      ? []
+      : [`native by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
+    ...(nothing.length === 0 ? [] : [`no cell fits ${nothing.join(", ")}`]),
   ];
 }
 

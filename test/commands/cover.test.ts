@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CoverReport } from "../../src/cover/report.ts";
 import { runInProcess } from "../support/run-cli.ts";
@@ -70,7 +72,34 @@ describe("imgmatch cover", () => {
     expect(out).toMatch(/### \d+ against the policies/);
   });
 
+  it("writes the matrix that it suggests, and over nothing", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "imgmatch-cover-"));
+    const file = join(folder, "matrix.yaml");
+    const ask = ["--matrix", `${vision}/matrix.yaml`, "--suggest", file];
+    try {
+      const { exit, out } = await cover([`${hosts}/h100.json`, ...ask]);
+      expect([exit, out]).toEqual([0, expect.stringMatching(/suggested: 1 cell: 1 host with native code/)]);
+      const planned = await cover([`${hosts}/h100.json`, "--matrix", file, "--json"]);
+      expect((JSON.parse(planned.out) as CoverReport).counts).toMatchObject({ hosts: 1, native: 1 });
+      const again = await cover([`${hosts}/h100.json`, ...ask]);
+      expect([again.exit, again.err]).toEqual([2, expect.stringContaining("FILE_EXISTS")]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it.each([
+    [
+      "a suggestion without a matrix",
+      [hosts, ...lock, "--suggest", "new.yaml"],
+      "--suggest writes a matrix anew",
+    ],
+    ["a bound of nothing", [hosts, ...lock, "--max-images", "3"], "--max-images bounds a suggestion"],
+    [
+      "a pinned suggestion",
+      [hosts, "--matrix", "matrix.yaml", "--suggest", "new.yaml", "--cpu"],
+      "--suggest chooses for",
+    ],
     ["no hosts", lock, "no hosts are named"],
     ["two answers", [hosts, ...lock, "--json", "--markdown"], "--json and --markdown are two answers"],
     [

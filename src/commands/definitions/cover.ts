@@ -1,6 +1,7 @@
 /** The arguments and flags of cover. */
 
 import { collect, withJson, withQuestion } from "../flags/options.ts";
+import { positive } from "../flags/fleet-options.ts";
 import type { Define } from "./define.ts";
 
 export const cover: Define = (command, run) =>
@@ -22,6 +23,15 @@ export const cover: Define = (command, run) =>
       "exit 1 unless it holds: every host served, every host native, no GPU host on a CPU image, no unused image; repeatable",
       collect,
       [],
+    )
+    .option(
+      "--suggest <file>",
+      "with --matrix: write the matrix of the fewest cells that serve every class natively",
+    )
+    .option(
+      "--max-images <n>",
+      "with --suggest: of the cells with which most hosts get native code",
+      positive("--max-images 10"),
     )
     .option("--markdown", "write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
     .action(run(async () => (await import("../cover.ts")).cover));

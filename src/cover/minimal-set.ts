@@ -1,0 +1,164 @@
+/**
+ * The smallest set of images with which every class gets a good one: set covering, in which an image may also stand before a good
+ * one in a class's order and so spoil it.
+ *
+ * Exact: branch and bound over the good images of the class with the fewest choices, images dominated by others left out
+ * (McCluskey, Minimization of Boolean Functions, 1956), bounded from below by classes of which no two share an image
+ * (Coudert, On Solving Covering Problems, DAC 1996).
+ */
+
+/** What one class gets of each image. Images are numbers from 0. */
+export interface Demand {
+  /** How many hosts. */
+  readonly weight: number;
+  /** Those that fit, the best first: of a set of images, the class gets the first. */
+  readonly ranked: readonly number[];
+  /** Those of them that are good enough. */
+  readonly good: ReadonlySet<number>;
+}
+
+export interface MinimalSet {
+  /** Ascending. */
+  readonly chosen: readonly number[];
+  /**
+   * Why fewer do not do. `disjoint`: these demands share no image, each needs one of its own. `search`: no set of one less was left
+   * after `nodes` branches. `limit`: the search was given up after `nodes`; at least `atLeast` are needed.
+   */
+  readonly proof:
+    | { readonly kind: "disjoint"; readonly demands: readonly number[] }
+    | { readonly kind: "search"; readonly nodes: number }
+    | { readonly kind: "limit"; readonly nodes: number; readonly atLeast: number };
+}
+
+/** Branches after which a proof is given up; some seconds. */
+const mostNodes = 2_000_000;
+
+/**
+ * null where no set serves all demands, as far as ten times as many branches tell. `cost` decides between images that are equal to all demands: the lower, then the lower
+ * number.
+ */
+export function findMinimalSet(
+  demands: readonly Demand[],
+  images: number,
+  cost: (image: number) => number = () => 0,
+  limit = mostNodes,
+): MinimalSet | null {
+  const kept = undominated(demands, images, cost);
+  const search = new Map<number, Place>(demands.map((demand, index) => [index, placesOf(demand, kept)]));
+  const places = [...search.values()];
+  const state = { best: null as readonly number[] | null, nodes: 0, gaveUp: false };
+  const walk = (chosen: readonly number[], forbidden: ReadonlySet<number>): void => {
+    if (state.nodes >= (state.best === null ? 10 * limit : limit)) {
+      state.gaveUp = true;
+      return;
+    }
+    state.nodes++;
+    const open = places.flatMap((place) => {
+      const options = optionsOf(place, chosen, forbidden);
+      return options === null ? [] : [options];
+    });
+    if (open.length === 0) {
+      if (state.best === null || chosen.length < state.best.length) state.best = chosen;
+      return;
+    }
+    const fewest = open.reduce((least, options) => (options.length < least.length ? options : least));
+    if (fewest.length === 0) return;
+    const bound = chosen.length + disjointOf(open).length;
+    if (state.best !== null && bound >= state.best.length) return;
+    const helps = (image: number) => open.filter((options) => options.includes(image)).length;
+    const order = [...fewest].sort((a, b) => helps(b) - helps(a) || cost(a) - cost(b) || a - b);
+    const out = new Set(forbidden);
+    for (const image of order) {
+      walk([...chosen, image], out);
+      // What has been tried in all sets need not be in those that follow.
+      out.add(image);
+    }
+  };
+  walk([], new Set());
+  if (state.best === null) return null;
+  const chosen = [...state.best].sort((a, b) => a - b);
+  const independent = disjointDemands(places);
+  if (independent.length === chosen.length)
+    return { chosen, proof: { kind: "disjoint", demands: independent } };
+  const { nodes } = state;
+  if (state.gaveUp) return { chosen, proof: { kind: "limit", nodes, atLeast: independent.length } };
+  return { chosen, proof: { kind: "search", nodes } };
+}
+
+/** Of the images that are left, where each stands in a class's order. */
+interface Place {
+  readonly ranked: readonly number[];
+  readonly at: ReadonlyMap<number, number>;
+  readonly good: ReadonlySet<number>;
+}
+
+function placesOf({ ranked, good }: Demand, kept: ReadonlySet<number>): Place {
+  const left = ranked.filter((image) => kept.has(image));
+  return { ranked: left, at: new Map(left.map((image, place) => [image, place])), good };
+}
+
+/** null where the class gets a good one; else the good ones of which one has to be added, as it comes before what it gets now. */
+function optionsOf(
+  { ranked, at, good }: Place,
+  chosen: readonly number[],
+  forbidden: ReadonlySet<number>,
+): readonly number[] | null {
+  const first = Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
+  const gets = ranked[first];
+  if (gets !== undefined && good.has(gets)) return null;
+  return ranked.slice(0, first).filter((image) => good.has(image) && !forbidden.has(image));
+}
+
+/** Sets of options of which no two share an image: each needs one of its own. */
+function disjointOf(open: readonly (readonly number[])[]): readonly number[] {
+  const used = new Set<number>();
+  const order = open.map((_, index) => index).sort((a, b) => (open[a]?.length ?? 0) - (open[b]?.length ?? 0));
+  return order.filter((index) => {
+    const options = open[index] ?? [];
+    if (options.some((image) => used.has(image))) return false;
+    for (const image of options) used.add(image);
+    return true;
+  });
+}
+
+function disjointDemands(places: readonly Place[]): readonly number[] {
+  return [...disjointOf(places.map(({ ranked, good }) => ranked.filter((image) => good.has(image))))].sort(
+    (a, b) => a - b,
+  );
+}
+
+/**
+ * Without images in whose place another does as well in every set: that is good wherever this one is and comes no later there, and
+ * that spoils no class which this one does not spoil as early.
+ */
+function undominated(
+  demands: readonly Demand[],
+  images: number,
+  cost: (image: number) => number,
+): ReadonlySet<number> {
+  const at = demands.map(({ ranked }) => new Map(ranked.map((image, place) => [image, place])));
+  const goodIn = Array.from({ length: images }, (_, image) =>
+    demands.flatMap(({ good }, index) => (good.has(image) ? [index] : [])),
+  );
+  const spoils = Array.from({ length: images }, (_, image) =>
+    demands.flatMap(({ good }, index) => (at[index]?.has(image) && !good.has(image) ? [index] : [])),
+  );
+  const place = (image: number, demand: number) => at[demand]?.get(image) ?? Number.POSITIVE_INFINITY;
+  const dominates = (one: number, other: number) =>
+    (goodIn[other] ?? []).every(
+      (demand) => demands[demand]?.good.has(one) && place(one, demand) <= place(other, demand),
+    ) &&
+    (spoils[one] ?? []).every(
+      (demand) => (spoils[other] ?? []).includes(demand) && place(other, demand) <= place(one, demand),
+    );
+  const kept = new Set<number>();
+  const order = Array.from({ length: images }, (_, image) => image)
+    .filter((image) => (goodIn[image] ?? []).length > 0)
+    .sort((a, b) => (goodIn[b] ?? []).length - (goodIn[a] ?? []).length || cost(a) - cost(b) || a - b);
+  for (const image of order) {
+    if ([...kept].some((other) => dominates(other, image))) continue;
+    for (const other of kept) if (dominates(image, other)) kept.delete(other);
+    kept.add(image);
+  }
+  return kept;
+}
