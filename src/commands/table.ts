@@ -11,6 +11,7 @@ export const commandTable = {
   render: async () => (await import("./definitions/fleet.ts")).render,
   build: async () => (await import("./definitions/fleet.ts")).build,
   publish: async () => (await import("./definitions/fleet.ts")).publish,
+  promote: async () => (await import("./definitions/images.ts")).promote,
   verify: async () => (await import("./definitions/images.ts")).verify,
   audit: async () => (await import("./definitions/images.ts")).audit,
   export: async () => (await import("./definitions/export.ts")).exportFleet,

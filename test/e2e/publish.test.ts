@@ -109,6 +109,20 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     expect(image.stderr).toContain("INDEX_INVALID");
   });
 
+  it("promotes a version without building, by its reference or by the lock", async () => {
+    const promoted = await node("promote", `${project.repository}:1.0.0`, "2.5.0");
+    expect(promoted, promoted.stderr).toMatchObject({ status: 0 });
+    expect((await index("2.5.0")).manifests).toEqual((await index("1.0.0")).manifests);
+    const pin = ["--pin", "flavour=plain"];
+    const [tried, now] = await Promise.all(
+      ["1.0.0", "2.5.0"].map((version) => node("resolve", `${project.repository}:${version}`, ...pin)),
+    );
+    expect(now, now?.stderr).toMatchObject({ status: 0, stdout: tried?.stdout });
+    const again = await project.run("promote", "1.0.0", "2.5.0", "--json");
+    expect(JSON.parse(again.stdout)).toMatchObject({ how: "unchanged", cells: 4 });
+    expect((await project.run("promote", "0.9.0", "2.5.0")).stderr).toContain("INDEX_NOT_FOUND");
+  });
+
   it("lets the index of a version grow, and nothing in it change", async () => {
     const before = await index("1.0.0");
     project.matrix(axes("plain, spicy, sweet"));

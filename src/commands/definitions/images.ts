@@ -4,6 +4,15 @@ import { withFleet } from "../flags/fleet-options.ts";
 import { collect, withHost, withJson, withRegistries } from "../flags/options.ts";
 import type { Define } from "./define.ts";
 
+export const promote: Define = (command, run) =>
+  withRegistries(withJson(command))
+    .description("write the images of one version under another: nothing is built, every digest stays")
+    .option("--lock <file>", "the lock, where a version alone is named", "images/imgmatch.lock.json")
+    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
+    .argument("<from>", "the version that was tried, or its reference: registry/repository:version")
+    .argument("<to>", "the version that it becomes")
+    .action(run(async () => (await import("../promote.ts")).promote));
+
 export const verify: Define = (command, run) =>
   withRegistries(withJson(command))
     .description("check that the registry holds the lock's digest under every tag of the lock")
