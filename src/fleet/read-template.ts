@@ -10,7 +10,8 @@ import { undeclaredArguments } from "../render/declared-arguments.ts";
 import { parseDockerfile } from "../render/instructions.ts";
 import { type PartialFile, partialFile, readPartials } from "../render/partials.ts";
 import { parseTemplate } from "../render/template-syntax.ts";
-import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "../render/template.ts";
+import type { Template } from "../render/compiled-template.ts";
+import { compileTemplate, isTemplateName, plainDockerfile } from "../render/template.ts";
 
 export interface ReadTemplate {
   readonly template: Template;

@@ -8,7 +8,7 @@ import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { runBaseOf } from "./run-base.ts";
 import { endOfTarget } from "./target-stage.ts";
-import type { Template } from "./template.ts";
+import type { Template } from "./compiled-template.ts";
 import { viewOf } from "./view.ts";
 
 export interface RenderedFile {

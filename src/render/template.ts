@@ -1,17 +1,10 @@
 /** Handlebars, made strict: unknown names and helpers are errors with a place, and nothing is HTML-escaped. */
 
 import { checkTemplate } from "./check-template.ts";
+import type { Template } from "./compiled-template.ts";
 import type { Partials } from "./partials.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import { parseTemplate } from "./template-syntax.ts";
-import type { TemplateView } from "./view.ts";
-
-export interface Template {
-  /** A Dockerfile that is used as it stands, and gets its cell by build arguments alone. */
-  readonly isPlain: boolean;
-  /** Throws `TEMPLATE_UNKNOWN_NAME` when the template names something that the view does not have. */
-  render(view: TemplateView): string;
-}
 
 /**
  * Compiles a Dockerfile template with the partials that it and they name. Throws `TEMPLATE_SYNTAX` with the place.
