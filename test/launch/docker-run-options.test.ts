@@ -39,7 +39,7 @@ describe("the options that docker itself names", needs(dockerMissing()), () => {
   it("are read as docker reads them", () => {
     const own = new Set(["help", "gpus", "cidfile"]);
     const lines = execFileSync("docker", ["run", "--help"], { encoding: "utf8" }).matchAll(
-      /^ +(?:(-\w), |    )--([\w-]+)( \S+)?  /gm,
+      /^ +(?:(-\w), | {4})--([\w-]+)( \S+)? {2}/gm,
     );
     const options = [...lines].filter(([, , name]) => !own.has(name ?? ""));
     expect(options.length).toBeGreaterThan(80);

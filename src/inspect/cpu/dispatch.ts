@@ -4,7 +4,7 @@
  */
 
 import type { ByteSource } from "../byte-source.ts";
-import { u32, u64 } from "../little-endian.ts";
+import { u32 } from "../little-endian.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 
