@@ -16,14 +16,19 @@ import json, sys
 from prometheus_client.parser import text_string_to_metric_families as families
 print(json.dumps([[f.name, f.type, bool(f.documentation), [[s.name, s.labels, s.value] for s in f.samples]] for f in families(sys.stdin.read())]))
 `;
+// The distribution's has its packages, where another one comes first.
+const python = ["python3", "/usr/bin/python3"].find(
+  (program) => spawnSync(program, ["-c", "import prometheus_client"]).status === 0,
+);
 const whyNoReader =
-  spawnSync("python3", ["-c", "import prometheus_client"]).status === 0
-    ? null
-    : "no reader of Prometheus' format (apt-get install python3-prometheus-client)";
+  python !== undefined ? null : "no reader of Prometheus' format (apt-get install python3-prometheus-client)";
 
 describe("/metrics", () => {
   test("is read by Prometheus' own client as what it is", needs(whyNoReader), () => {
-    const { stdout, stderr } = spawnSync("python3", ["-c", reader], { input: measured(), encoding: "utf8" });
+    const { stdout, stderr } = spawnSync(python ?? "", ["-c", reader], {
+      input: measured(),
+      encoding: "utf8",
+    });
     expect(stderr).toBe("");
     const families: [string, string, boolean, [string, Record<string, string>, number][]][] =
       JSON.parse(stdout);
