@@ -12,6 +12,7 @@ import {
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
+import { versionTag } from "../plan/tag.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { indexFormat, readableFormats } from "../registry/fleet-index.ts";
 import { formatsOf } from "../registry/read-fleet-index.ts";
@@ -94,12 +95,13 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
 }
 
 async function findOldIndex(
-  { version }: Lock,
+  lock: Lock,
   repository: ImageReference,
   registry: RegistryClient,
 ): Promise<Verification["oldIndex"]> {
-  if (!isTag(version)) return null;
-  const reference = withTag(repository, version);
+  const tag = versionTag(lock);
+  if (!isTag(tag)) return null;
+  const reference = withTag(repository, tag);
   const top = await registry.readManifest(reference);
   const format = top === null ? null : (formatsOf({ top, parts: [] })[0] ?? null);
   const isOld = format !== null && format !== indexFormat && readableFormats.includes(format);

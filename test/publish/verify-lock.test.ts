@@ -30,8 +30,9 @@ describe("verifyLock", () => {
   });
 
   it("tells of an index that runtimes download whole, and of nothing else under the version's tag", async () => {
-    const { registry, lock } = setUp();
-    const reference = withTag(parseImageReference(lock.repository), lock.version);
+    const { registry, ...made } = setUp();
+    const lock = { ...made.lock, version: "1.12.0+cu12" };
+    const reference = withTag(parseImageReference(lock.repository), "1.12.0-cu12");
     const write = async (format: string) => {
       const { top } = formatFleetIndex(indexOf(lock));
       const bytes = Buffer.from(
@@ -53,7 +54,7 @@ describe("verifyLock", () => {
       await write(format);
       expect((await verifyLock(lock, { registry })).oldIndex).toBeNull();
     }
-    registry.tags.set(lock.version, registry.pushImage("x", {}, "other"));
+    registry.tags.set("1.12.0-cu12", registry.pushImage("x", {}, "other"));
     expect((await verifyLock(lock, { registry })).oldIndex).toBeNull();
   });
 
