@@ -33,16 +33,16 @@ export function createBlobAnswers({ mode, open, plainHttp }: BlobOptions): Answe
     const method = wantsBody ? "GET" : "HEAD";
     const range = wantsBody ? oneRange(caller.range) : null;
     underWay++;
-    try {
-      const opened = await open({ repository, digest, method, range, authorization });
-      finished(opened.body, () => {
+    const opened = await open({ repository, digest, method, range, authorization }).catch(
+      (error: unknown) => {
         underWay--;
-      });
-      return answerOf(opened, registryUrl(repository, "blobs", digest, plainHttp), digest, wantsBody);
-    } catch (error) {
+        throw error;
+      },
+    );
+    finished(opened.body, () => {
       underWay--;
-      throw error;
-    }
+    });
+    return answerOf(opened, registryUrl(repository, "blobs", digest, plainHttp), digest, wantsBody);
   }
 
   return async (repository, digest, caller) => {

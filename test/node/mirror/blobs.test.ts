@@ -124,6 +124,9 @@ describe("Blobs that the mirror passes on", () => {
     expect(performance.now() - started).toBeLessThan(2500);
     expect(hanging).toHaveLength(1);
 
+    // Refusals make no room for more.
+    state.answer = (_, response) => void response.writeHead(401).end();
+    for (let count = 0; count < 3; count++) expect((await ask(path)).status).toBe(401);
     state.answer = (_, response) => void response.writeHead(200).write("begun");
     const begin = () =>
       new Promise<IncomingMessage>((resolve, reject) => {
@@ -131,7 +134,11 @@ describe("Blobs that the mirror passes on", () => {
       });
     const begun = await Promise.all(Array.from({ length: 32 }, begin));
     expect(new Set(begun.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
-    expect((await begin()).statusCode).toBe(503);
+    const beyond = await ask(path);
+    expect([beyond.status, await beyond.text()]).toEqual([
+      503,
+      expect.stringMatching(/32 blobs are under way/),
+    ]);
     for (const each of begun) each.destroy();
     state.answer = whole;
     await expect.poll(async () => (await begin()).statusCode, { timeout: 5000 }).toBe(200);
