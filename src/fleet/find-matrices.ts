@@ -1,10 +1,12 @@
 /** The matrices of a workspace. */
 
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
 import { inputLimits } from "../input/limits.ts";
 import { readTextFile } from "../io/files.ts";
+import { liesIn } from "../io/project-folder.ts";
 import { parseWorkspace } from "../matrix/parse-workspace.ts";
 import { matchesGlob } from "../oci/glob.ts";
 import { compareText } from "../oci/text-order.ts";
@@ -12,8 +14,8 @@ import { compareText } from "../oci/text-order.ts";
 export const workspaceFile = "imgmatch.workspace.yaml";
 
 /**
- * Their paths, each once, in the order of the file and below a pattern by name. Links are followed as far as they are folders' names
- * of a pattern. Throws `MATRIX_NOT_FOUND` where a line names none.
+ * Their paths, each once, in the order of the file and below a pattern by name. A matrix is written beside, so no link is followed
+ * out of the file's folder. Throws `MATRIX_NOT_FOUND` where a line names none, and `MATRIX_SCHEMA`.
  */
 export async function findMatrices(file: string): Promise<readonly string[]> {
   const text = await readTextFile(file, inputLimits.matrix, {
@@ -28,6 +30,15 @@ export async function findMatrices(file: string): Promise<readonly string[]> {
     if (paths.length === 0) {
       const fix = "correct it, or run imgmatch init where it is to be";
       problems.push({ code: "MATRIX_NOT_FOUND", message: `${value} names no file`, fix, at });
+    }
+    for (const path of paths.filter((each) => existsSync(each) && !liesIn(root, each))) {
+      const message = `a symbolic link leads out of the workspace: ${path}`;
+      problems.push({
+        code: "MATRIX_SCHEMA",
+        message,
+        fix: "name matrices below the folder of this file",
+        at,
+      });
     }
     found.push(...paths);
   }

@@ -1,9 +1,10 @@
 /** The template of a fleet with its partials, or the Dockerfile that is used as it stands. */
 
-import { existsSync, realpathSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { ImgmatchError, type Place, throwProblems } from "../errors.ts";
 import { inputLimits } from "../input/limits.ts";
+import { liesIn } from "../io/project-folder.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { undeclaredArguments } from "../render/declared-arguments.ts";
@@ -51,7 +52,7 @@ export async function readTemplate(
 async function readPartial(root: string, path: string, at: Place): Promise<PartialFile | null> {
   const file = join(root, path);
   if (!existsSync(file)) return null;
-  if (!`${realpathSync(file)}${sep}`.startsWith(`${realpathSync(root === "" ? "." : root)}${sep}`)) {
+  if (!liesIn(root === "" ? "." : root, file)) {
     const message = `the partial ${path} leads out of the matrix's folder`;
     throw new ImgmatchError({ code: "TEMPLATE_NOT_FOUND", message, fix: "copy the file to it", at });
   }

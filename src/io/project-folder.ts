@@ -45,9 +45,16 @@ export function makeFolderFor(path: string, root: string | null = projectOf(path
   else makeProjectFolder(root, dirname(path));
 }
 
-function requireInside(root: string, path: string): void {
+/** Whether a path really lies in a folder or is it, whatever links lead there. Both must be there. */
+export function liesIn(folder: string, path: string): boolean {
+  const root = realpathSync(folder);
   const real = realpathSync(path);
-  if (real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)) return;
+  return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+function requireInside(root: string, path: string): void {
+  if (liesIn(root, path)) return;
+  const real = realpathSync(path);
   throw new ImgmatchError({
     code: "WRITE_FAILED",
     message: `a symbolic link leads out of the project, to ${real}: nothing is written there`,

@@ -113,6 +113,19 @@ describe("a workspace", () => {
       "web",
     ]);
   });
+  it("follows no link out of its folder: what is written lies beside a matrix", async () => {
+    const root = workspace({ "imgmatch.workspace.yaml": "fleets: ['*/matrix.yaml']\n" });
+    const outside = workspace();
+    symlinkSync(join(outside, "tool"), join(root, "linked"));
+    mkdirSync(join(root, "file"));
+    symlinkSync(join(outside, "tool/matrix.yaml"), join(root, "file/matrix.yaml"));
+    mkdirSync(join(root, "gone"));
+    symlinkSync("nowhere", join(root, "gone/matrix.yaml"));
+    const { exit, err } = await plan(root);
+    expect(exit).toBe(2);
+    for (const path of ["linked", "file"])
+      expect(err).toContain(`MATRIX_SCHEMA: a symbolic link leads out of the workspace: ${path}/matrix.yaml`);
+  });
 });
 
 test.each([
