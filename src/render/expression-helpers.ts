@@ -1,4 +1,4 @@
-/** The helpers inside parentheses: what each takes. What they answer: `evaluate-template.ts`. */
+/** The helpers inside parentheses: what each takes. What they answer: `evaluate-expression.ts`. */
 
 export interface ExpressionHelper {
   /** How many values it takes; `most` null is any number. */
