@@ -19,6 +19,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { needs } from "../support/needs.ts";
 import { isLong } from "./support/long.ts";
 import { imgmatch, root } from "./support/program.ts";
+import { workshopOf } from "./support/workshop.ts";
 
 const stack = inject("stack");
 const kept = join(root, ".imgmatch/e2e/sources");
@@ -119,19 +120,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
   beforeAll(async () => {
     if (unavailable !== null || !stack.available) return;
     folder = await mkdtemp(join(tmpdir(), "imgmatch-existing-"));
-    const workshop: Workshop = {
-      engine: { host: stack.engineEnv.DOCKER_HOST ?? "", version: "", own: true },
-      registry: { address: registry, how: "" },
-      context: {
-        say: { step: () => {}, line: (text) => console.log(text), command: () => {} },
-        undo,
-        signal: new AbortController().signal,
-        env,
-        keepDir: join(root, ".imgmatch/e2e"),
-        left: new Set(),
-      },
-    };
-    base = await makeBase(workshop, folder);
+    base = await makeBase(workshopOf(stack, undo), folder);
   }, 900_000);
 
   afterAll(async () => {

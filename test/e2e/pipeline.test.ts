@@ -13,6 +13,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch, type Ran, type RunOptions, root } from "./support/program.ts";
+import { workshopOf } from "./support/workshop.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
@@ -42,18 +43,7 @@ describe("The main job", needs(stack.available ? null : stack.reason), () => {
       join(project, "matrix.yaml"),
       matrix.replace("    - x86-64-v2 #", "    - haswell\n    - x86-64-v2 #"),
     );
-    workshop = {
-      engine: { host: stack.engineEnv.DOCKER_HOST ?? "", version: "", own: true },
-      registry: { address: registry, how: "" },
-      context: {
-        say: { step: () => {}, line: (text) => console.log(text), command: () => {} },
-        undo,
-        signal: new AbortController().signal,
-        env,
-        keepDir: join(root, ".imgmatch/e2e"),
-        left: new Set(),
-      },
-    };
+    workshop = workshopOf(stack, undo);
     const wanted = await readMatrixBases(join(root, "matrix.yaml"));
     cpu = await makeCpuBases(wanted.cpu, workshop);
     cuda = await makeCudaBase("13.0.2", cpu.stages, workshop);
