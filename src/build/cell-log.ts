@@ -39,15 +39,14 @@ export async function openCellLog(folder: string, cell: string): Promise<CellLog
     stream.on("error", () => {
       whole = false;
     });
+    const write = (line: string): void => {
+      if (!stream.destroyed) stream.write(`${line}\n`);
+    };
     return {
       path,
-      write: (line) => {
-        if (!stream.destroyed) stream.write(`${line}\n`);
-      },
+      write,
       close: async (last) => {
-        if (last !== null && !stream.destroyed)
-          stream.write(`${last}
-`);
+        if (last !== null) write(last);
         stream.end();
         await finished(stream).catch(() => {
           whole = false;

@@ -32,12 +32,11 @@ export function imageOpener(
   const { repository } = plan.matrix;
   const signal = new AbortController().signal;
   return async (planned, published) => {
-    const image = published ?? nothing;
-    const { digest, manifest } = image;
+    const image: MadeImage = { ...nothing, ...published };
+    if (examiner === null) return image;
     const { locked } = planned;
-    const known = digest !== null && locked?.digest === digest ? measuredOf(locked) : undefined;
-    if (examiner === null || known !== undefined)
-      return { digest, manifest, measured: examiner === null ? null : (known ?? null) };
+    const known = published !== null && locked?.digest === published.digest ? measuredOf(locked) : undefined;
+    if (known !== undefined) return { ...image, measured: known };
     const name = `${repository}:${planned.tag}`;
     const subject =
       published === null
@@ -50,6 +49,6 @@ export function imageOpener(
       });
     for (const { code, message, details } of found.warnings)
       warn(`${planned.cell.id}: ${code}: ${wholeMessage({ message, details: details ?? [] })}`);
-    return { digest, manifest, measured: found.measured };
+    return { ...image, measured: found.measured };
   };
 }

@@ -34,7 +34,7 @@ export interface RunOptions {
   /** Default: `imgmatch`. */
   readonly stack: string;
   readonly advice: Advice;
-  /** Bytes of an image in the engine, or null where it does not tell. */
+  /** An image in the engine, or null where it does not tell. */
   readonly imageOf: (name: string) => Promise<BuiltImage | null>;
 }
 
