@@ -9,7 +9,7 @@ import { sortedEntries } from "../oci/text-order.ts";
 import { slug } from "../oci/slug.ts";
 import { whyImpossible } from "../plan/impossible.ts";
 import { requirementOf } from "../plan/requirement.ts";
-import { plannedImage } from "./planned-fleet.ts";
+import { plannedImage } from "./planned-image.ts";
 
 type Axes = Readonly<Record<string, string>>;
 

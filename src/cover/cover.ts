@@ -6,13 +6,14 @@ import type { Lock } from "../lock/lock.ts";
 import { normalizePlatform, viewHost } from "../resolve/host-view.ts";
 import { type ResolveOptions, wantsCpu } from "../resolve/options.ts";
 import { explainOrder } from "../resolve/rank.ts";
-import { type Ranking, referenceOf } from "../resolve/resolve.ts";
+import { immutableReferenceOf, type Ranking } from "../resolve/resolve.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { suggestCell } from "../resolve/suggest-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
 import { type CoveredImage, useOfImages } from "./image-use.ts";
 import { type CpuDistance, cpuDistance, isNative, nativeMarch, worstCode } from "./native-distance.ts";
+import { isPlanned } from "./planned-image.ts";
 
 export const coverSchemaVersion = 1;
 
@@ -68,7 +69,7 @@ export interface CoveredClass {
   readonly unusedGpus: boolean;
   /** Where it gets nothing, or leaves its GPUs unused: the image, with GPU code there, that misses by the least. */
   readonly nearest: NearMiss | null;
-  /** Where it gets nothing, leaves GPUs unused, or gets no native code: the cell that would serve it, as far as facts tell. */
+  /** Where it gets nothing, leaves GPUs unused, or gets no native code: what would serve it, as far as facts tell. */
   readonly serve: string | null;
 }
 
@@ -90,7 +91,7 @@ export interface ClassDescription {
 
 export interface ClassMatch {
   readonly cell: string;
-  /** `repo:tag@sha256:…`; null for an image that is not built yet. */
+  /** `repo:tag@sha256:…`, or the id of an image that only an engine of this machine has; null for one that is not built yet. */
   readonly reference: string | null;
   readonly tier: Tier;
   /** null where it cannot be told; false where GPUs stay without work. */
@@ -132,7 +133,7 @@ export function coverClasses(
   const { from, lock } = fleet;
   const resolver = createResolver(lock, options);
   const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
-  const covered = ranked.map((each, index) => coverClass(fleet, each, `c${index + 1}`, resolver, options));
+  const covered = ranked.map((each, index) => coverClass(lock, each, `c${index + 1}`, resolver, options));
   const images = useOfImages(lock, ranked);
   return {
     schemaVersion: coverSchemaVersion,
@@ -144,7 +145,7 @@ export function coverClasses(
 }
 
 function coverClass(
-  fleet: CoverFleet,
+  lock: Lock,
   { facts, names, products, gpuCount, ranking }: HostClass & { readonly ranking: Ranking },
   id: string,
   resolver: Resolver,
@@ -153,7 +154,7 @@ function coverClass(
   const winner = ranking.ranked[0];
   const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
   const unusedGpus = usable && winner?.image.requires.cuda === null && !wantsCpu(options);
-  const match = matchOf(fleet, facts, ranking, unusedGpus);
+  const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
   return {
     id,
@@ -163,19 +164,19 @@ function coverClass(
     match,
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
-    nearest: lacking ? nearestMiss(fleet.lock, facts, ranking, unusedGpus, resolver) : null,
-    serve: lacking || match.native !== true ? cellFor(facts) : null,
+    nearest: lacking ? nearestMiss(lock, facts, ranking, unusedGpus, resolver) : null,
+    serve: lacking || match.native !== true ? cellFor(facts, lock) : null,
   };
 }
 
 /** A broken host wants a repair, and no other image. */
-function cellFor(facts: HostFacts): string | null {
+function cellFor(facts: HostFacts, lock: Lock): string | null {
   const view = viewHost(facts);
-  return view.broken.length > 0 ? null : suggestCell(view);
+  return view.broken.length > 0 ? null : suggestCell(view, lock);
 }
 
 function matchOf(
-  { from, lock }: CoverFleet,
+  lock: Lock,
   facts: HostFacts,
   { ranked, order }: Ranking,
   unusedGpus: boolean,
@@ -186,7 +187,7 @@ function matchOf(
   const cpu = cpuDistance(winner.image, facts);
   return {
     cell: winner.cell,
-    reference: from === "plan" ? null : referenceOf(lock, winner.image),
+    reference: isPlanned(winner.image) ? null : immutableReferenceOf(lock, winner.image),
     tier: winner.fit.tier,
     native: winner.fit.tier === "native" && !unusedGpus ? isNative(cpu, gpu) : false,
     gpu,

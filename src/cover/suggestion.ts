@@ -10,7 +10,7 @@ import { type CandidateMap, candidateCells, everyFree } from "./candidate-cells.
 import type { HostClass } from "./host-classes.ts";
 import { type Demand, findMinimalSet } from "./minimal-set.ts";
 import { cpuDistance, isNative, nativeMarch, worstCode } from "./native-distance.ts";
-import { plannedImage } from "./planned-fleet.ts";
+import { plannedLock } from "./planned-image.ts";
 
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */
@@ -153,13 +153,7 @@ function demandsOf(
   ids: readonly string[] = [...cells.keys()].sort(),
 ): readonly ClassDemand[] {
   const numbers = new Map(ids.map((id, index) => [id, index]));
-  const { name, version, repository, digest: matrixDigest, prefer } = matrix;
-  const images = Object.fromEntries([...cells].map(([id, cell]) => [id, plannedImage(cell)]));
-  const { rank } = createResolver({
-    schemaVersion: 1,
-    ...{ name, version, repository, matrixDigest, images },
-    ...(prefer.length === 0 ? {} : { prefer }),
-  });
+  const { rank } = createResolver(plannedLock(matrix, [...cells.values()]));
   return classes.map(({ facts, names }): ClassDemand => {
     const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
     const each = rank(facts).ranked.map(({ cell, image, fit }) => {

@@ -14,7 +14,7 @@ import { checkGpuPresence } from "./rules/gpu-presence.ts";
  * facts do not say enough, or when no image would fit as the host stands. The toolkit is the newest that this driver serves
  * natively and that compiles for every visible GPU.
  */
-export function suggestCell(host: HostView, lock: Pick<Lock, "images"> = { images: {} }): string | null {
+export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
   const adopts = isAdopted(lock);
   const march = host.cpu.level;
   if (march === null || !marchPlatforms.includes(host.platform)) return null;

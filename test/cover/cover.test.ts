@@ -193,3 +193,16 @@ describe("the distance from native code", () => {
     });
   });
 });
+
+it("says of images that others built what to adopt, and adds no cell", () => {
+  const lock = lockOf({ gpu: gpuImage(cuda("12.8.1", ["sm_90"]), { adopted: { cpu: "stated" } }) });
+  const cover = coverFleet({ from: "lock", lock }, [cpuHost()].map(named));
+  expect(cover.classes[0]?.serve).toMatch(/^adopt an image without GPU code/);
+});
+
+it("names an image that only this machine has by its id", () => {
+  const local = { engine: "podman", id: `sha256:${"d".repeat(64)}` } as const;
+  const lock = lockOf({ cpu: image({ digest: null, local }) });
+  const cover = coverFleet({ from: "lock", lock }, [cpuHost()].map(named), { local: new Set([local.id]) });
+  expect(cover.classes[0]?.match?.reference).toBe(local.id);
+});

@@ -168,6 +168,18 @@ describe("changes", () => {
       expect(() => changed(text), text).toThrow(why);
   });
 
+  it("name no reference of what is not built", () => {
+    const hosts = [{ name: "h", facts: gpuHost([h100], "580.95.05", "13.0") }];
+    const { classes, whatIf } = coverReport({ from: "lock", lock: fleet }, hosts, {
+      whatIf: ["add:cuda=13.0.2,compute=9.0"],
+    });
+    expect(classes[0]?.match?.reference).toMatch(/@sha256:/);
+    expect(whatIf?.after.classes[0]?.match).toMatchObject({
+      cell: "13.0.2_9.0_x86-64-v3_3.12",
+      reference: null,
+    });
+  });
+
   it("of a driver leave alone what has none of that kind", () => {
     const changes = parseChanges(["driver=580.95.05"]);
     const wsl = gpuHost([rtx4090], "570.124.06", "12.8", { nvidiaChange: { driverScale: "wsl" } });

@@ -30,7 +30,7 @@ const cannotSuggest: readonly string[] = [
 describe.each(Object.keys(machines))("%s", (name) => {
   const path = new URL(`../fixtures/hosts/${name}/expected.json`, import.meta.url);
   const host = viewHost(parseHostFacts(readFileSync(path, "utf8"), name));
-  const suggestion = suggestCell(host);
+  const suggestion = suggestCell(host, { images: {} });
 
   it(suggestion ?? "no cell, where a CPU or a GPU is not known", () => {
     if (suggestion === null) return expect(cannotSuggest).toContain(name);
