@@ -39,6 +39,57 @@ for i in $(seq 400); do echo $i > %{buildroot}/usr/lib/${name}/a-name-that-is-ra
 /usr/lib/${name}
 `;
 
+/** As rpm writes one: numbers, or texts that end with a zero byte. */
+function headerOf(tags: Readonly<Record<number, readonly (string | number)[]>>): Buffer {
+  const word = (value: number) => Buffer.of(value >>> 24, value >>> 16, value >>> 8, value);
+  const data: Buffer[] = [];
+  const entries = Object.entries(tags).map(([tag, values]) => {
+    const at = Buffer.concat(data).length;
+    const isText = typeof values[0] === "string";
+    for (const value of values)
+      data.push(typeof value === "string" ? Buffer.from(`${value}\0`) : word(value));
+    return Buffer.concat([word(Number(tag)), word(isText ? 8 : 4), word(at), word(values.length)]);
+  });
+  const store = Buffer.concat(data);
+  return Buffer.concat([word(entries.length), word(store.length), ...entries, store]);
+}
+
+const packageOf = (name: string, folder: string, base: string) =>
+  headerOf({
+    1000: [name],
+    1011: ["Fedora Project"],
+    1035: ["0".repeat(64)],
+    1116: [0],
+    1117: [base],
+    1118: [folder],
+    5011: [8],
+  });
+
+/** As `rpmpkg.c` writes them. */
+function ndbOf(headers: readonly Uint8Array[]): Buffer {
+  const slots = Buffer.alloc(4096);
+  const words = (...values: readonly (number | string)[]) =>
+    Buffer.concat(
+      values.map((value) => {
+        const bytes = Buffer.alloc(4, typeof value === "string" ? value : 0, "latin1");
+        if (typeof value === "number") bytes.writeUInt32LE(value);
+        return bytes;
+      }),
+    );
+  words("RpmP", 0, 1, 1, headers.length + 1).copy(slots);
+  for (let at = 32; at < 4096; at += 16) words("Slot", 0, 0, 0).copy(slots, at);
+  let at = 4096;
+  const blobs = headers.map((header, index) => {
+    const tail = (16 - ((header.length + 12) % 16)) % 16;
+    const ending = [Buffer.alloc(tail), words(0, header.length, "BlbE")];
+    const blob = Buffer.concat([words("BlbS", index + 1, 1, header.length), header, ...ending]);
+    words("Slot", index + 1, at / 16, blob.length / 16).copy(slots, 32 + 16 * index);
+    at += blob.length;
+    return blob;
+  });
+  return Buffer.concat([slots, ...blobs]);
+}
+
 describe("rpm", needs(whyNoRpm), () => {
   let root = "";
   let database: Buffer;
@@ -97,31 +148,6 @@ describe("rpm", needs(whyNoRpm), () => {
     expect(files[`own.${architecture}`]).toEqual(Object.fromEntries(listed));
     expect(Object.keys(files)).toHaveLength(2);
   });
-
-  /** As `rpmpkg.c` writes them. */
-  function ndbOf(headers: readonly Uint8Array[]): Buffer {
-    const slots = Buffer.alloc(4096);
-    const words = (...values: readonly (number | string)[]) =>
-      Buffer.concat(
-        values.map((value) => {
-          const bytes = Buffer.alloc(4, typeof value === "string" ? value : 0, "latin1");
-          if (typeof value === "number") bytes.writeUInt32LE(value);
-          return bytes;
-        }),
-      );
-    words("RpmP", 0, 1, 1, headers.length + 1).copy(slots);
-    for (let at = 32; at < 4096; at += 16) words("Slot", 0, 0, 0).copy(slots, at);
-    let at = 4096;
-    const blobs = headers.map((header, index) => {
-      const tail = (16 - ((header.length + 12) % 16)) % 16;
-      const ending = [Buffer.alloc(tail), words(0, header.length, "BlbE")];
-      const blob = Buffer.concat([words("BlbS", index + 1, 1, header.length), header, ...ending]);
-      words("Slot", index + 1, at / 16, blob.length / 16).copy(slots, 32 + 16 * index);
-      at += blob.length;
-      return blob;
-    });
-    return Buffer.concat([slots, ...blobs]);
-  }
 
   /** Written by Berkeley DB. */
   function bdbOf(headers: readonly Uint8Array[]): Buffer {
@@ -187,6 +213,19 @@ describe("rpm", needs(whyNoRpm), () => {
 const sorted = ({ distribution, ...rest }: ReturnType<typeof readRpm>) => ({
   distribution: [...distribution].sort(),
   ...rest,
+});
+
+describe("a database that somebody made to do harm", () => {
+  it("names a package like what every object has, and changes none", () => {
+    const path = "usr/lib/planted";
+    for (const name of ["__proto__", "constructor"]) {
+      const { files } = readRpm(ndbOf([packageOf(name, "/usr/lib/", "planted")]), "ndb");
+      const planted = [Object.prototype, Object].filter((each) => Object.hasOwn(each, path));
+      for (const each of planted) Reflect.deleteProperty(each, path);
+      expect(planted).toEqual([]);
+      expect(Object.entries(files)).toEqual([[name, { [path]: `sha256:${"0".repeat(64)}` }]]);
+    }
+  });
 });
 
 describe("a database that cannot be read", () => {

@@ -1,5 +1,6 @@
 /** rpm's databases: which files the distribution's packages brought. */
 
+import { remember } from "../../../oci/remember.ts";
 import type { PackageRecords } from "../package-records.ts";
 import { bdbHeaders } from "./bdb.ts";
 import { DamagedDatabase } from "./damaged-database.ts";
@@ -32,15 +33,14 @@ export type RpmDatabase = keyof typeof kinds;
 /** A damaged one tells nothing, so that every file counts. */
 export function readRpm(bytes: Uint8Array, kind: RpmDatabase): PackageRecords {
   const distribution = new Set<string>();
-  const files: Record<string, Record<string, string>> = {};
+  const files = new Map<string, Record<string, string>>();
   let names = 0;
   try {
     for (const blob of kinds[kind](bytes)) {
       const header = readRpmHeader(blob);
       if (header === null || header.name === "" || !vendors.has(header.vendor)) continue;
       distribution.add(header.name);
-      const own = files[header.name] ?? {};
-      files[header.name] = own;
+      const own = remember(files, header.name, (): Record<string, string> => ({}));
       for (const [path, checksum] of header.files()) {
         names += path.length + checksum.length;
         if (names > maxNames) throw new DamagedDatabase(`its names have more than ${maxNames} bytes`);
@@ -52,5 +52,5 @@ export function readRpm(bytes: Uint8Array, kind: RpmDatabase): PackageRecords {
     if (!(error instanceof DamagedDatabase)) throw error;
     return { distribution: [], files: {}, unread: error.message };
   }
-  return { distribution: [...distribution], files };
+  return { distribution: [...distribution], files: Object.fromEntries(files) };
 }
