@@ -26,7 +26,7 @@ export async function findMatrices(file: string): Promise<readonly string[]> {
   const problems: Problem[] = [];
   const found: string[] = [];
   for (const { value, at } of parseWorkspace(text, file)) {
-    const paths = await expand(root, value.split("/"));
+    const paths = await expand(root, partsOf(value));
     if (paths.length === 0) {
       const fix = "correct it, or run imgmatch init where it is to be";
       problems.push({ code: "MATRIX_NOT_FOUND", message: `${value} names no file`, fix, at });
@@ -44,6 +44,11 @@ export async function findMatrices(file: string): Promise<readonly string[]> {
   }
   throwProblems(problems);
   return [...new Set(found)];
+}
+
+/** `./tools//matrix.yaml` means `tools/matrix.yaml`. */
+function partsOf(path: string): readonly string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 /** What of `folder` the parts of a pattern name. */

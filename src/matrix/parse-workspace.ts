@@ -1,6 +1,7 @@
 /** `imgmatch.workspace.yaml`: the fleets of one repository, each by the path of its matrix. */
 
-import { type Problem, throwProblems } from "../errors.ts";
+import { type Place, type Problem, throwProblems } from "../errors.ts";
+import { fieldsOf } from "../input/json.ts";
 import type { Located } from "./matrix.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 
@@ -8,7 +9,7 @@ import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 export function parseWorkspace(text: string, file: string): readonly Located<string>[] {
   const { source, problems } = parseYamlSource(text, file);
   if (source.data === null) throwProblems(problems);
-  const { fleets, ...others } = (isMapping(source.data) ? source.data : {}) as Record<string, unknown>;
+  const { fleets, ...others } = fieldsOf(source.data);
   const unknown = Object.keys(others).map((key) =>
     mistake(`unknown key ${JSON.stringify(key)}`, "the one key here is fleets", source.placeOfKey([key])),
   );
@@ -20,7 +21,7 @@ export function parseWorkspace(text: string, file: string): readonly Located<str
   return (list ?? []).map((value: string, index) => ({ value, at: source.placeOf(["fleets", index]) }));
 }
 
-/** A matrix is written beside, and a workspace is somebody else's: it stays in its own folder. */
+/** Lock and Dockerfiles are written beside a matrix: it stays in the workspace's folder. */
 function pathProblems(path: unknown, at: readonly (string | number)[], source: YamlSource): Problem[] {
   const place = source.placeOf(at);
   if (typeof path !== "string" || path === "")
@@ -32,10 +33,6 @@ function pathProblems(path: unknown, at: readonly (string | number)[], source: Y
   ];
 }
 
-function mistake(message: string, fix: string, at: Problem["at"] & object): Problem {
+function mistake(message: string, fix: string, at: Place): Problem {
   return { code: "MATRIX_SCHEMA", message, fix, at };
-}
-
-function isMapping(data: unknown): data is Record<string, unknown> {
-  return typeof data === "object" && data !== null && !Array.isArray(data);
 }

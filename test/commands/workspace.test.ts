@@ -104,6 +104,16 @@ describe("a workspace", () => {
     });
   });
 
+  it("takes a path that begins with ./", async () => {
+    const root = workspace({
+      "imgmatch.workspace.yaml": "fleets: [./tool/matrix.yaml, services/./web//matrix.yaml]\n",
+    });
+    expect(named((await plan(root, "--json")).out).map(([name]: readonly string[]) => name)).toEqual([
+      "tool",
+      "web",
+    ]);
+  });
+
   it("takes a fleet that two lines name once, and folders behind links", async () => {
     const root = workspace({ "imgmatch.workspace.yaml": "fleets: [tool/matrix.yaml, '*/matrix.yaml']\n" });
     mkdirSync(join(root, "elsewhere"));

@@ -13,6 +13,7 @@ export type Stack =
       readonly registry: string;
     }
   | { readonly available: false; readonly reason: string };
+export type RunningStack = Extract<Stack, { readonly available: true }>;
 
 declare module "vitest" {
   interface ProvidedContext {

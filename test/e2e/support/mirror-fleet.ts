@@ -3,11 +3,12 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, type inject, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { busybox, whyNoBusybox } from "./busybox.ts";
 import { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 import { type RunningServe, startServe } from "./mirror.ts";
+import type { RunningStack } from "./global-setup.ts";
 import { imgmatch } from "./program.ts";
 import { createProject, type Project } from "./project.ts";
 import { startRegistry } from "./registry.ts";
@@ -16,7 +17,6 @@ export const tag = "1.0.0";
 export const whyNoMirrorFleet: string | null =
   process.arch === "x64" ? whyNoBusybox : "the levels of x86-64 need an x86-64 machine";
 const marches = ["x86-64", "x86-64-v2", "x86-64-v3"];
-type Stack = Extract<ReturnType<typeof inject<"stack">>, { available: true }>;
 
 export interface MirrorFleet {
   readonly folder: string;
@@ -38,7 +38,7 @@ export interface MirrorFleet {
   stop(): Promise<void>;
 }
 
-export async function startMirrorFleet(stack: Stack): Promise<MirrorFleet> {
+export async function startMirrorFleet(stack: RunningStack): Promise<MirrorFleet> {
   const env = { ...process.env, ...stack.engineEnv };
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-mirror-"));
   const proxy = await startFaultProxy(stack.registry);
