@@ -17,6 +17,8 @@ export interface FleetSources {
   readonly cells: readonly ExpandedCell[];
   readonly contextDir: string;
   readonly context: BuildContext;
+  /** What every build is given for `ARG`s without being an input of its image: proxies. */
+  readonly passedArgs?: Readonly<Record<string, string>>;
   /** Renders a cell once and remembers it. */
   render(cell: Cell): RenderedFile;
 }

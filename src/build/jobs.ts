@@ -14,7 +14,7 @@ import type { BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
-export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "render"> {
+export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "render" | "passedArgs"> {
   readonly matrix: Matrix;
   /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
@@ -62,6 +62,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       platform: cell.platform,
       target: matrix.target?.value ?? null,
       args: {
+        ...options.passedArgs,
         ...file.args,
         [describingArgs.revision]: options.revision,
         [describingArgs.baseName]: run?.used ?? runBase,

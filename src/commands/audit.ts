@@ -32,7 +32,7 @@ export async function audit(flags: AuditFlags, context: CommandContext): Promise
 }
 
 async function ofFleet(flags: AuditFlags, context: CommandContext): Promise<FleetAudit> {
-  const { fleet, only } = await openFleetFor(flags);
+  const { fleet, only } = await openFleetFor(flags, context);
   const lockFile = lockFileOf(flags);
   const lock = await readLock(lockFile);
   refuseAdoptedLock(lock, lockFile);

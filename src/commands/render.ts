@@ -18,7 +18,7 @@ export interface RenderFlags extends FleetFlags {
 }
 
 export async function render(flags: RenderFlags, context: CommandContext): Promise<ExitCode> {
-  const { fleet, only } = await openFleetFor(flags);
+  const { fleet, only } = await openFleetFor(flags, context);
   const options = { only, root: flags.out, prune: flags.prune };
   if (flags.check) return check(checkFleet(fleet, options), flags, context);
   const { rendered, drift } = renderFleet(fleet, options);

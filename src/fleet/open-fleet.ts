@@ -6,6 +6,7 @@ import { type Problem, throwProblems } from "../errors.ts";
 import { readContext } from "../io/context.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../input/limits.ts";
+import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { parseMatrix } from "../matrix/parse-matrix.ts";
 import { referenceProblems } from "../matrix/references.ts";
@@ -39,6 +40,8 @@ export interface OpenOptions {
   readonly registry?: string;
   /** Text in place of the template's: what the file would be after a change. */
   readonly templateText?: string;
+  /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
+  readonly args?: GivenArguments;
 }
 
 /**
@@ -62,10 +65,12 @@ export async function openFleetText(
 ): Promise<Fleet> {
   const parsed = parseMatrix(text, matrixFile);
   const registry = options.registry?.replace(/(?<!\/)\/+$/, "");
-  const matrix = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
+  const published = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
+  const { args: given = {} } = options;
+  const { matrix, passed } = withArguments(published, given);
   parseImageReference(matrix.repository);
   const root = dirname(matrixFile);
-  const { template, files } = await readTemplate(root, matrix, options.templateText);
+  const { template, files } = await readTemplate(root, matrix, { text: options.templateText, given });
   const argumentsOf = compileArguments(matrix);
   const contextDir = join(root, matrix.context.value);
   const own = ownFiles(matrixFile, files, contextDir);
@@ -86,6 +91,7 @@ export async function openFleetText(
     cells: expandMatrix(matrix),
     contextDir,
     context,
+    passedArgs: passed,
     render: (cell) => check(cell).file,
     basesOf: (cell) => check(cell).bases,
     effectOf: (cell) => check(cell).effect,

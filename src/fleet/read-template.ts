@@ -6,8 +6,9 @@ import { ImgmatchError, type Place, throwProblems } from "../errors.ts";
 import { inputLimits } from "../input/limits.ts";
 import { liesIn } from "../io/project-folder.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
+import type { GivenArguments } from "../matrix/given-arguments.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import { undeclaredArguments } from "../render/declared-arguments.ts";
+import { undeclaredArguments, unreachedArguments } from "../render/declared-arguments.ts";
 import { parseDockerfile } from "../render/instructions.ts";
 import { type PartialFile, partialFile, readPartials } from "../render/partials.ts";
 import { parseTemplate } from "../render/template-syntax.ts";
@@ -20,18 +21,25 @@ export interface ReadTemplate {
   readonly files: readonly string[];
 }
 
-/** `given` stands for the template's text. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for a Dockerfile. */
+export interface ReadTemplateOptions {
+  /** In place of the template's text. */
+  readonly text: string | undefined;
+  /** Arguments that are given beside the matrix. */
+  readonly given: GivenArguments;
+}
+
+/** Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for a Dockerfile, and for what is given to a template that never names it. */
 export async function readTemplate(
   root: string,
   matrix: Pick<Matrix, "template" | "args">,
-  given: string | undefined,
+  { text: other, given }: ReadTemplateOptions,
 ): Promise<ReadTemplate> {
   const { value: path, at } = matrix.template;
   const file = join(root, path);
   const read = (reader: typeof readTextFile) =>
-    given === undefined
+    other === undefined
       ? readReferenced(path, at, (options) => reader(file, inputLimits.template, options))
-      : Promise.resolve(given);
+      : Promise.resolve(other);
   if (!isTemplateName(path)) {
     const text = await read(readExactText);
     throwProblems(undeclaredArguments(matrix, parseDockerfile(text)));
@@ -41,6 +49,8 @@ export async function readTemplate(
   const partials = await readPartials(parseTemplate(text, file), (name, place) =>
     readPartial(root, join(dirname(path), partialFile(name)), place),
   );
+  const texts = [text, ...[...partials.values()].map(({ text: partial }) => partial)];
+  throwProblems(unreachedArguments(Object.keys(given), matrix, texts));
   const folder = dirname(path);
   return {
     template: compileTemplate(text, file, partials),

@@ -11,11 +11,16 @@ import type { YamlSource } from "./yaml-source.ts";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const unsafe = /[\u0000-\u001f\u007f\u0085\u2028\u2029\\`]|<</;
 
+/** What in a text could do so; null where nothing does. */
+export function unsafeIn(text: string): string | null {
+  return unsafe.exec(text)?.[0] ?? null;
+}
+
 export function unsafeTextProblems(source: YamlSource): Problem[] {
   const problems: Problem[] = [];
   for (const { text, path, isKey } of textsIn(source.data)) {
-    const found = unsafe.exec(text)?.[0];
-    if (found !== undefined) {
+    const found = unsafeIn(text);
+    if (found !== null) {
       problems.push({
         code: "MATRIX_VALUE_UNSAFE",
         message: `${printable(path.map(String).join("."))} contains ${JSON.stringify(found)}, which can break out of a Dockerfile instruction`,

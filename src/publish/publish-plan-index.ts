@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { type IndexedImage, indexedImage } from "../registry/fleet-index.ts";
@@ -21,6 +21,8 @@ export interface PlanIndex {
   readonly reference: ImageReference;
   /** Cells of the plan that are not published as the matrix says. */
   readonly missing: readonly string[];
+  /** Build arguments that missing cells have otherwise in the lock: they were built with them, and this plan is without. */
+  readonly otherArgs?: readonly string[];
   readonly published: PublishedIndex;
 }
 
@@ -34,6 +36,7 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   const reference = withTag(parseImageReference(matrix.repository), versionTag(matrix));
   const kept: [string, LockedImage][] = [];
   const missing: string[] = [];
+  const otherArgs = [...new Set(cells.flatMap(argumentsOtherwise))].sort();
   for (const { cell, action, locked } of cells) {
     if (action === "keep" && locked !== null && locked.digest !== null) kept.push([cell.id, locked]);
     else if (action === "keep" || action === "build") missing.push(cell.id);
@@ -43,15 +46,30 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
     throw new ImgmatchError({
       code: "SELECTION_EMPTY",
       message: "no image of these cells is published, so there is nothing to make an index of",
-      fix: "run imgmatch build --push",
+      fix: `run imgmatch build --push${sameArguments(otherArgs)}`,
     });
   }
   const { name, version, prefer } = matrix;
   return {
     reference,
     missing,
+    otherArgs,
     published: await publishIndex({ ...options, ...images, reference, name, version, prefer }),
   };
+}
+
+function argumentsOtherwise({ action, comparison }: PlannedCell): readonly string[] {
+  if (action !== "build") return [];
+  return comparison.flatMap(({ input, name, changed }) =>
+    input === "args" && changed === true && name !== null ? [name] : [],
+  );
+}
+
+/** For the fix of what is missing: a build argument that was given once is to be given again. */
+export function sameArguments(names: readonly string[] = []): string {
+  return names.length === 0
+    ? ""
+    : `, or give the build arguments that the lock's images were built with: --build-arg ${names.join(", ")}`;
 }
 
 /** What an index says of the lock's images that a registry has. Throws `TAG_COLLISION` where one has the index's own tag. */

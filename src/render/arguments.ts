@@ -24,7 +24,9 @@ export function compileArguments(matrix: Matrix): (cell: Cell) => Arguments {
   const entries = Object.entries(matrix.args);
   const isFixed = entries.every(([, { value }]) => !value.includes("{{"));
   if (isFixed) {
-    const all = fromPairs(entries.map(([name, { value }]) => [name, value]));
+    const all = fromPairs(
+      collect(entries, ([name, argument]) => [name, compile(name, argument, matrix.file)({}, "")] as const),
+    );
     return () => all;
   }
   const compiled = collect(entries, ([name, argument]): [string, Render] => [
@@ -39,7 +41,10 @@ export function compileArguments(matrix: Matrix): (cell: Cell) => Arguments {
 
 function compile(name: string, argument: Located<string>, file: string): Render {
   const { value } = argument;
-  if (!value.includes("{{")) return () => value;
+  if (!value.includes("{{")) {
+    inMatrix(name, argument, () => checkFrontEnd(name, value));
+    return () => value;
+  }
   return inMatrix(name, argument, () => {
     const source = parseTemplate(value, file);
     checkTemplate(source);
@@ -47,6 +52,7 @@ function compile(name: string, argument: Located<string>, file: string): Render 
       inMatrix(name, argument, () => {
         const text = evaluateTemplate(source, view, cell);
         checkRendered(name, text);
+        checkFrontEnd(name, text);
         return text;
       });
   });
@@ -67,6 +73,21 @@ function checkRendered(name: string, text: string): void {
       message: `its value is ${secret}; whoever has the image reads it with docker history`,
       fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
     });
+}
+
+/**
+ * `BUILDKIT_SYNTAX` chooses another front end, as `# syntax=` does (moby/buildkit, frontend/dockerfile/builder/build.go), and what that is
+ * decides what becomes of every line. Where it stands in the Dockerfile imgmatch pins it; here its digest is to be in the value.
+ */
+function checkFrontEnd(name: string, value: string): void {
+  if (name !== "BUILDKIT_SYNTAX") return;
+  const [reference = ""] = value.trim().split(/\s/);
+  if (reference === "" || /@sha256:[0-9a-f]{64}$/.test(reference)) return;
+  throw new ImgmatchError({
+    code: "REFERENCE_INVALID",
+    message: `its value ${JSON.stringify(reference)} names a front end without its digest, so that nobody knows what will read the Dockerfile`,
+    fix: `write ${reference}@sha256:…, or begin the Dockerfile with # syntax=${reference}, which imgmatch pins`,
+  });
 }
 
 /** What is wrong with a value is said of its argument, at the place in the matrix. */

@@ -30,6 +30,29 @@ export function undeclaredArguments(
   });
 }
 
+/**
+ * `ARGUMENT_UNDECLARED` for every one of these names that no text of a template has: its value would change the inputs of every cell and no
+ * image. A template that goes over `args`, or makes the name of an `ARG`, may reach any.
+ */
+export function unreachedArguments(
+  names: readonly string[],
+  { template }: Pick<Matrix, "template">,
+  texts: readonly string[],
+): readonly Problem[] {
+  if (texts.some((text) => /\bargs\b(?!\.)|^\s*ARG\b.*\{\{/im.test(text))) return [];
+  return names.flatMap((name): Problem[] => {
+    if (predefined.test(name) || texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))) return [];
+    return [
+      {
+        code: "ARGUMENT_UNDECLARED",
+        message: `${template.value} never names ${name}, so the argument reaches no image`,
+        fix: `write ARG ${name} into the stage that uses it, or remove the argument`,
+        at: { file: `--build-arg ${name}` },
+      },
+    ];
+  });
+}
+
 /** `ARG A B=1`: A and B. */
 function argumentNames({ keyword, text }: Instructions["instructions"][number]): readonly string[] {
   if (keyword !== "ARG") return [];

@@ -22,7 +22,7 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
       context,
     );
   }
-  const { fleet, only } = await openFleetFor(flags);
+  const { fleet, only } = await openFleetFor(flags, context);
   const { publishFleet } = await import("../../fleet/publish-fleet.ts");
   const { pushed, index } = await publishFleet(fleet, {
     lockFile: lockFileOf(flags),

@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes, type Problem } from "../../errors.ts";
 import { printableReport } from "../../input/printable.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 import type { NativeImage } from "../../publish/native-images.ts";
-import type { PlanIndex } from "../../publish/publish-plan-index.ts";
+import { type PlanIndex, sameArguments } from "../../publish/publish-plan-index.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
 import { tellProblem } from "../tell-problem.ts";
@@ -14,7 +14,7 @@ const reformatted =
 
 /** Exit code 1 where cells are missing in it. */
 export function tellIndex(
-  { reference, missing, published }: PlanIndex,
+  { reference, missing, otherArgs, published }: PlanIndex,
   { json }: { readonly json?: boolean },
   context: CommandContext,
 ): ExitCode {
@@ -35,7 +35,7 @@ export function tellIndex(
   const problem: Problem = {
     code: "INDEX_INCOMPLETE",
     message: `${count(missing.length, "cell")} not in the index, because the registry does not have them as the matrix says: ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`,
-    fix: "run imgmatch build --push, or name with --only what is to be published",
+    fix: `run imgmatch build --push, or name with --only what is to be published${sameArguments(otherArgs)}`,
   };
   if (!json) tellProblem(problem, context);
   return exitCodes.failed;

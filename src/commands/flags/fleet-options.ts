@@ -14,7 +14,13 @@ export function withFleet(command: Command): Command {
     .option("--matrix <file>", "the matrix", "matrix.yaml")
     .option("--lock <file>", "the lock (default: images/imgmatch.lock.json beside the matrix)")
     .option("--only <cells>", "only these cells: axis=value,… or a cell's id; repeatable", collect, [])
-    .option("--registry <host/path>", "publish there instead of the matrix's registry");
+    .option("--registry <host/path>", "publish there instead of the matrix's registry")
+    .option(
+      "--build-arg <name=value>",
+      "a build argument, before args: of the matrix; NAME alone: from the environment; never a secret; repeatable",
+      collect,
+      [],
+    );
 }
 
 /** Several fleets of one repository. */

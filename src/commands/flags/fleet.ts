@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { type Problem, usageError } from "../../errors.ts";
 import { type Fleet, openFleet } from "../../fleet/open-fleet.ts";
 import type { FindBaseDigest } from "../../fleet/plan-open-fleet.ts";
+import { parseBuildArguments } from "../../matrix/given-arguments.ts";
 import { lockPath } from "../../lock/lock.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { parseSelections, type Selection } from "../../plan/select.ts";
@@ -15,16 +16,21 @@ export interface FleetFlags extends RegistryFlags {
   readonly lock?: string;
   readonly registry?: string;
   readonly only?: readonly string[];
+  /** `NAME=VALUE` or `NAME`. */
+  readonly buildArg?: readonly string[];
   readonly replaceBase?: readonly string[];
   readonly offline?: boolean;
   readonly json?: boolean;
 }
 
-export async function openFleetFor(flags: FleetFlags): Promise<{ fleet: Fleet; only: Selection[] }> {
-  const fleet = await openFleet(
-    flags.matrix,
-    flags.registry === undefined ? {} : { registry: flags.registry },
-  );
+export async function openFleetFor(
+  flags: FleetFlags,
+  { env }: Pick<CommandContext, "env">,
+): Promise<{ fleet: Fleet; only: Selection[] }> {
+  const fleet = await openFleet(flags.matrix, {
+    ...(flags.registry === undefined ? {} : { registry: flags.registry }),
+    args: parseBuildArguments(flags.buildArg ?? [], env),
+  });
   const only = parseSelections(
     flags.only ?? [],
     fleet.matrix.axes.map(({ name }) => name),

@@ -44,7 +44,7 @@ export async function planFor(
   context: CommandContext,
   { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
 ): Promise<PlannedFleet> {
-  const opened = await openFleetFor(flags);
+  const opened = await openFleetFor(flags, context);
   const { fleet } = opened;
   const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
   const lock = await readLockIfPresent(lockFileOf(flags));

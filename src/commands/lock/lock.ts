@@ -27,7 +27,7 @@ export async function lock(flags: LockFlags, context: CommandContext): Promise<E
   if (offline && updateBases) {
     throw usageError("--update-bases asks registries, and --offline forbids it", "leave --offline out");
   }
-  const { fleet, only } = await openFleetFor(flags);
+  const { fleet, only } = await openFleetFor(flags, context);
   return prune ? pruneLocked(fleet, only, flags, context) : updateFleetBases(fleet, only, flags, context);
 }
 
