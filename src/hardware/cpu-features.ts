@@ -42,30 +42,16 @@ export const x86Baseline: ReadonlySet<string> = new Set(
 
 /** Linux name → name of the `-m` option of gcc and clang, where they differ. */
 const x86Options: Readonly<Record<string, string>> = {
+  ...respelled("amx_bf16 amx_complex amx_fp16 amx_int8 amx_tile", "-"),
+  ...respelled(
+    `avx512_4fmaps avx512_4vnniw avx512_bf16 avx512_bitalg avx512_fp16 avx512_vbmi2 avx512_vnni
+    avx512_vp2intersect avx512_vpopcntdq avx_ifma avx_ne_convert avx_vnni avx_vnni_int16 avx_vnni_int8`,
+    "",
+  ),
   "3dnowext": "3dnowa",
   "3dnowprefetch": "prfchw",
   abm: "lzcnt",
-  amx_bf16: "amx-bf16",
-  amx_complex: "amx-complex",
-  amx_fp16: "amx-fp16",
-  amx_int8: "amx-int8",
-  amx_tile: "amx-tile",
-  avx512_4fmaps: "avx5124fmaps",
-  avx512_4vnniw: "avx5124vnniw",
-  avx512_bf16: "avx512bf16",
-  avx512_bitalg: "avx512bitalg",
-  avx512_fp16: "avx512fp16",
-  avx512_vbmi2: "avx512vbmi2",
-  avx512_vnni: "avx512vnni",
-  avx512_vp2intersect: "avx512vp2intersect",
-  avx512_vpopcntdq: "avx512vpopcntdq",
-  avx_ifma: "avxifma",
-  avx_ne_convert: "avxneconvert",
-  avx_vnni: "avxvnni",
-  avx_vnni_int16: "avxvnniint16",
-  avx_vnni_int8: "avxvnniint8",
   bmi1: "bmi",
-  cmpccxadd: "cmpccxadd",
   lahf_lm: "sahf",
   pclmulqdq: "pclmul",
   pni: "sse3",
@@ -76,34 +62,30 @@ const x86Options: Readonly<Record<string, string>> = {
   user_shstk: "shstk",
 };
 
+function respelled(names: string, lowLine: string): Record<string, string> {
+  return Object.fromEntries(names.split(/\s+/).map((name) => [name, name.replaceAll("_", lowLine)]));
+}
+
 /**
  * Arm: extension of `-march`/`-mcpu` → the Linux names that come with it. Only what an extension names can be left out, and
  * only where gcc and clang agree on the name: asimdrdm is `rdma` to gcc, and clang keeps its macro with `+nordma`.
  */
 const armExtensions: Readonly<Record<string, readonly string[]>> = {
-  bf16: ["bf16"],
+  ...Object.fromEntries("bf16 cssc flagm i8mm rng sb ssbs sve sve2".split(" ").map((name) => [name, [name]])),
   crc: ["crc32"],
   // One extension for both: gcc keeps AES with `+noaes` on cores that it knows as `+crypto`.
   crypto: ["aes", "pmull", "sha1", "sha2"],
-  cssc: ["cssc"],
   dotprod: ["asimddp"],
-  flagm: ["flagm"],
   fp16: ["fphp", "asimdhp"],
   fp16fml: ["asimdfhm"],
-  i8mm: ["i8mm"],
   lse: ["atomics"],
   memtag: ["mte"],
   pauth: ["paca", "pacg"],
   rcpc: ["lrcpc"],
-  rng: ["rng"],
-  sb: ["sb"],
   sha3: ["sha3", "sha512"],
   sm4: ["sm3", "sm4"],
   // With everything built on it, as clang does it.
   sme: ["sme", "sme2", "sme2p1", "smeb16b16", "smef16f16", "smef64f64", "smei16i64"],
-  ssbs: ["ssbs"],
-  sve: ["sve"],
-  sve2: ["sve2"],
   "sve2-bitperm": ["svebitperm"],
 };
 

@@ -15,92 +15,36 @@ export interface LabelledFeature {
   readonly labelled: "always" | "newer" | "blocked";
 }
 
-const x86Always: Readonly<Record<string, string>> = {
-  ADX: "adx",
-  AESNI: "aes",
-  AMD3DNOW: "3dnow",
-  AMD3DNOWEXT: "3dnowext",
-  AMXBF16: "amx_bf16",
-  AMXINT8: "amx_int8",
-  AMXTILE: "amx_tile",
-  AVX: "avx",
-  AVX2: "avx2",
-  AVX512BF16: "avx512_bf16",
-  AVX512BITALG: "avx512_bitalg",
-  AVX512BW: "avx512bw",
-  AVX512CD: "avx512cd",
-  AVX512DQ: "avx512dq",
-  AVX512ER: "avx512er",
-  AVX512F: "avx512f",
-  AVX512IFMA: "avx512ifma",
-  AVX512PF: "avx512pf",
-  AVX512VBMI: "avx512vbmi",
-  AVX512VBMI2: "avx512_vbmi2",
-  AVX512VL: "avx512vl",
-  AVX512VNNI: "avx512_vnni",
-  AVX512VP2INTERSECT: "avx512_vp2intersect",
-  AVX512VPOPCNTDQ: "avx512_vpopcntdq",
-  FMA3: "fma",
-  FMA4: "fma4",
-  GFNI: "gfni",
-  HYPERVISOR: "hypervisor",
-  MOVDIR64B: "movdir64b",
-  MOVDIRI: "movdiri",
-  SERIALIZE: "serialize",
-  SHA: "sha_ni",
-  SSE4A: "sse4a",
-  TBM: "tbm",
-  TSXLDTRK: "tsxldtrk",
-  VAES: "vaes",
-  VPCLMULQDQ: "vpclmulqdq",
-  WAITPKG: "waitpkg",
-  XOP: "xop",
+/** Linux names, by how the labels have them. */
+const x86Labels = {
+  always: `3dnow 3dnowext adx aes amx_bf16 amx_int8 amx_tile avx avx2 avx512_bf16 avx512_bitalg avx512_vbmi2 avx512_vnni
+    avx512_vp2intersect avx512_vpopcntdq avx512bw avx512cd avx512dq avx512er avx512f avx512ifma avx512pf avx512vbmi
+    avx512vl fma fma4 gfni hypervisor movdir64b movdiri serialize sha_ni sse4a tbm tsxldtrk vaes vpclmulqdq waitpkg
+    xop`,
+  newer: `amx_complex amx_fp16 avx512_fp16 avx_ifma avx_ne_convert avx_vnni avx_vnni_int16 avx_vnni_int8 cmpccxadd cx8 fpu
+    fxsr lahf_lm movbe syscall xsave xsavec xsaveopt`,
+  blocked: `abm bmi1 bmi2 cmov cx16 f16c mmx pclmulqdq pni popcnt rdrand rdseed sse sse2 sse4_1 sse4_2 ssse3`,
+} as const;
+
+/** Labels are the Linux names in capitals and without low lines, but for these. */
+const ownNames: Readonly<Record<string, string>> = {
+  "3dnow": "AMD3DNOW",
+  "3dnowext": "AMD3DNOWEXT",
+  abm: "LZCNT",
+  aes: "AESNI",
+  cx8: "CMPXCHG8",
+  fma: "FMA3",
+  fpu: "X87",
+  lahf_lm: "LAHF",
+  pclmulqdq: "CLMUL",
+  pni: "SSE3",
+  sha_ni: "SHA",
+  sse4_1: "SSE4",
 };
 
-const x86Newer: Readonly<Record<string, string>> = {
-  AMXCOMPLEX: "amx_complex",
-  AMXFP16: "amx_fp16",
-  AVX512FP16: "avx512_fp16",
-  AVXIFMA: "avx_ifma",
-  AVXNECONVERT: "avx_ne_convert",
-  AVXVNNI: "avx_vnni",
-  AVXVNNIINT16: "avx_vnni_int16",
-  AVXVNNIINT8: "avx_vnni_int8",
-  CMPCCXADD: "cmpccxadd",
-  CMPXCHG8: "cx8",
-  FXSR: "fxsr",
-  LAHF: "lahf_lm",
-  MOVBE: "movbe",
-  SYSCALL: "syscall",
-  X87: "fpu",
-  XSAVE: "xsave",
-  XSAVEC: "xsavec",
-  XSAVEOPT: "xsaveopt",
-};
-
-const x86Blocked: Readonly<Record<string, string>> = {
-  BMI1: "bmi1",
-  BMI2: "bmi2",
-  CLMUL: "pclmulqdq",
-  CMOV: "cmov",
-  CX16: "cx16",
-  F16C: "f16c",
-  LZCNT: "abm",
-  MMX: "mmx",
-  POPCNT: "popcnt",
-  RDRAND: "rdrand",
-  RDSEED: "rdseed",
-  SSE: "sse",
-  SSE2: "sse2",
-  SSE3: "pni",
-  SSE4: "sse4_1",
-  SSE42: "sse4_2",
-  SSSE3: "ssse3",
-};
-
-/** The first words of AT_HWCAP, in lower case what Linux prints. Words added later, and AT_HWCAP2, depend on the release. */
+/** The first words of AT_HWCAP, in lower case as Linux prints them. Words added later, and AT_HWCAP2, depend on the release. */
 const armAlways =
-  "FP ASIMD EVTSTRM AES PMULL SHA1 SHA2 CRC32 ATOMICS FPHP ASIMDHP CPUID ASIMDRDM JSCVT FCMA LRCPC DCPOP SHA3 SM3 SM4 ASIMDDP SHA512 SVE ASIMDFHM";
+  "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 asimddp sha512 sve asimdfhm";
 
 /** ISA level of AT_HWCAP and AT_HWCAP2 → the generation that brought it, which runs the code of all before it. */
 export const powerLevels: Readonly<Record<string, number>> = {
@@ -146,15 +90,22 @@ function tableOf(architecture: string): ReadonlyMap<string, LabelledFeature> {
 }
 
 const tables: Readonly<Record<string, ReadonlyMap<string, LabelledFeature>>> = {
-  amd64: new Map([...rows(x86Always, "always"), ...rows(x86Newer, "newer"), ...rows(x86Blocked, "blocked")]),
-  arm64: new Map(
-    rows(Object.fromEntries(armAlways.split(" ").map((name) => [name, name.toLowerCase()])), "always"),
+  amd64: new Map(
+    (["always", "newer", "blocked"] as const).flatMap((labelled) =>
+      rows(
+        x86Labels[labelled],
+        labelled,
+        (linux) => ownNames[linux] ?? linux.replaceAll("_", "").toUpperCase(),
+      ),
+    ),
   ),
+  arm64: new Map(rows(armAlways, "always", (linux) => linux.toUpperCase())),
 };
 
 function rows(
-  names: Readonly<Record<string, string>>,
+  names: string,
   labelled: LabelledFeature["labelled"],
+  nameOf: (linux: string) => string,
 ): [string, LabelledFeature][] {
-  return Object.entries(names).map(([name, linux]) => [name, { linux, labelled }]);
+  return names.split(/\s+/).map((linux) => [nameOf(linux), { linux, labelled }]);
 }

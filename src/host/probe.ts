@@ -53,18 +53,8 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   };
 }
 
-/** Node's architecture names → those of OCI image platforms (Go's GOARCH). */
-const architectures: Readonly<Record<string, string>> = {
-  x64: "amd64",
-  ia32: "386",
-  arm64: "arm64",
-  arm: "arm",
-  riscv64: "riscv64",
-  s390x: "s390x",
-  loong64: "loong64",
-  mips: "mips",
-  mipsel: "mipsle",
-};
+/** Node's architecture names → those of OCI image platforms (Go's GOARCH), where they differ. */
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", mipsel: "mipsle" };
 
 function ociArchitecture({ arch, endianness }: HostIo): string {
   if (arch === "ppc64") return endianness === "LE" ? "ppc64le" : "ppc64";
