@@ -1,7 +1,6 @@
 /** `imgmatch adopt REF…`: images that others built become rows of a lock. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { printableReport } from "../input/printable.ts";
 import { lockPath } from "../lock/lock.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./context.ts";
@@ -56,14 +55,12 @@ export async function adopt(flags: AdoptFlags, context: CommandContext): Promise
   }).finally(progress.clear);
   const shown = { schemaVersion: 1, lock: lockFile, adopted };
   print(context, flags, shown, () =>
-    printableReport(
-      adopted.flatMap(({ cell, image, notes }) => [
-        `${cell}  ${image.platform}  CUDA ${image.requires.cuda?.toolkit ?? "none"}  CPU ${
-          describeMeasured(image) ?? `stated: ${image.requires.cpu.march}`
-        }`,
-        ...notes.map((note) => `  note: ${note}`),
-      ]),
-    ),
+    adopted.flatMap(({ cell, image, notes }) => [
+      `${cell}  ${image.platform}  CUDA ${image.requires.cuda?.toolkit ?? "none"}  CPU ${
+        describeMeasured(image) ?? `stated: ${image.requires.cpu.march}`
+      }`,
+      ...notes.map((note) => `  note: ${note}`),
+    ]),
   );
   if (flags.json !== true) context.err(`in ${lockFile}; next: imgmatch publish, or imgmatch resolve\n`);
   return exitCodes.ok;

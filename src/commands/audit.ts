@@ -2,12 +2,10 @@
 
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../errors.ts";
 import type { AuditOptions, FleetAudit } from "../fleet/audit-fleet.ts";
-import { printableReport } from "../input/printable.ts";
 import { isAdopted, refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { auditLines, auditToJson } from "../report/audit.ts";
-import { styleFor } from "../report/style.ts";
 import { mark } from "../report/terminal-text.ts";
 import type { CommandContext } from "./context.ts";
 import { type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./flags/fleet.ts";
@@ -26,8 +24,7 @@ export async function audit(flags: AuditFlags, context: CommandContext): Promise
   ).finally(() => {
     if (context.terminal.animated) context.err(mark("clearLine"));
   });
-  const style = styleFor(context.terminal.color.out);
-  print(context, flags, auditToJson(found), () => printableReport(auditLines(found, style)));
+  print(context, flags, auditToJson(found), (style) => auditLines(found, style));
   return exitCodeOf(found);
 }
 

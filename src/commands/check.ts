@@ -2,14 +2,12 @@
 
 import type { ExitCode } from "../errors.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
-import { printableReport } from "../input/printable.ts";
 import { type LockedImage, lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { requiresLabel } from "../render/metadata.ts";
 import { problemLines } from "../report/answer.ts";
 import { checkLines, checkToJson } from "../report/check.ts";
-import { styleFor } from "../report/style.ts";
 import { checkImage } from "../resolve/check-image.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
@@ -36,15 +34,8 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
   const requires = image.labels[requiresLabel] ?? null;
   const locked = await lockedImage(image, flags.lock);
   const verdict = checkImage({ platform: image.platform, requires, env: image.env, locked }, host);
-  print(context, flags, checkToJson(image, verdict, host.problems), () =>
-    printableReport(
-      checkLines(
-        image,
-        { ...verdict, inLock: locked !== undefined },
-        host,
-        styleFor(context.terminal.color.out),
-      ),
-    ),
+  print(context, flags, checkToJson(image, verdict, host.problems), (style) =>
+    checkLines(image, { ...verdict, inLock: locked !== undefined }, host, style),
   );
   return exitCodeOf(verdict);
 }

@@ -3,17 +3,15 @@
 import { existsSync } from "node:fs";
 import type { CoverFleet } from "../cover/cover.ts";
 import { plannedFleet } from "../cover/planned-fleet.ts";
-import { type CoverOptions, type CoverReport, coverReport } from "../cover/report.ts";
+import { type CoverOptions, coverReport } from "../cover/report.ts";
 import { type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
-import { printableReport } from "../input/printable.ts";
 import { inputLimits } from "../input/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
-import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { type QuestionFlags, readFleetQuestion } from "./flags/question.ts";
 import { print } from "./print.ts";
@@ -44,8 +42,10 @@ export async function cover(flags: CoverFlags, context: CommandContext): Promise
   const report = coverReport(fleet, hosts, { ...options, whatIf, check, ...suggest });
   if (planned !== undefined && report.suggestion !== undefined)
     await writeSuggested(flags, planned, report.suggestion);
-  const lines = markdown ? await markdownLines(report) : await textLines(report, context);
-  print(context, flags, report, () => printableReport(lines));
+  const linesOf = markdown
+    ? (await import("../report/cover-markdown.ts")).coverMarkdown
+    : (await import("../report/cover.ts")).coverLines;
+  print(context, flags, report, (style) => linesOf(report, style));
   return report.violations === undefined || report.violations.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
@@ -104,14 +104,6 @@ function requireCells(matrix: Matrix, cells: number): void {
     `the matrix cannot say just these ${cells} cells: it would have ${found}`,
     "give the marches that differ in what they leave out labels of their own, under entries of their own names",
   );
-}
-
-async function markdownLines(report: CoverReport): Promise<readonly string[]> {
-  return (await import("../report/cover-markdown.ts")).coverMarkdown(report);
-}
-
-async function textLines(report: CoverReport, { terminal }: CommandContext): Promise<readonly string[]> {
-  return (await import("../report/cover.ts")).coverLines(report, styleFor(terminal.color.out));
 }
 
 /** Of a lock, of a registry's index, or of the plan of a matrix. */

@@ -6,9 +6,7 @@
 import type { Diagnosis, Finding } from "../doctor/diagnose.ts";
 import { examineMachine } from "../doctor/examine.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { printableReport } from "../input/printable.ts";
 import { diagnosisLines, diagnosisToJson } from "../report/doctor.ts";
-import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { print } from "./print.ts";
 
@@ -18,9 +16,7 @@ export interface DoctorFlags {
 
 export async function doctor(flags: DoctorFlags, context: CommandContext): Promise<ExitCode> {
   const diagnosis = await examineMachine(context.env);
-  print(context, flags, diagnosisToJson(diagnosis), () =>
-    printableReport(diagnosisLines(diagnosis, styleFor(context.terminal.color.out))),
-  );
+  print(context, flags, diagnosisToJson(diagnosis), (style) => diagnosisLines(diagnosis, style));
   return exitCodeOf(diagnosis);
 }
 

@@ -8,7 +8,6 @@ import { describeHardware, type HardwareKind, hardwareKinds } from "../hardware/
 import { gpuArchitectures } from "../hardware/gpu-architectures.ts";
 import { suggest, suggestMarch } from "../matrix/suggest.ts";
 import { reportHardware } from "../report/hardware.ts";
-import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { print } from "./print.ts";
 
@@ -30,8 +29,7 @@ export async function hardware(flags: HardwareFlags, context: CommandContext): P
   }
   const report = await describeHardware(kind, name);
   if (report === null) throw unknownName(kind ?? "cpu", name ?? "");
-  const { color, columns } = context.terminal;
-  print(context, flags, report, () => reportHardware(report, styleFor(color.out), columns));
+  print(context, flags, report, (style) => reportHardware(report, style, context.terminal.columns));
   return exitCodes.ok;
 }
 

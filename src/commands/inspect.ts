@@ -3,7 +3,6 @@
 import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { inspectionLines } from "../report/inspection.ts";
-import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import { ownPlatform, progressTo } from "./open-progress.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
@@ -36,8 +35,7 @@ export async function inspect(flags: InspectFlags, context: CommandContext): Pro
     ...(flags.from === undefined ? {} : { from: flags.from }),
   }).finally(progress.clear);
   const shown = { ...inspection, image: flags.image };
-  const style = styleFor(context.terminal.color.out);
-  const lines = () => inspectionLines(shown, { allFiles: flags.files === true, style });
-  print(context, flags, shown, () => `${lines().join("\n")}\n`);
+  const allFiles = flags.files === true;
+  print(context, flags, shown, (style) => `${inspectionLines(shown, { allFiles, style }).join("\n")}\n`);
   return exitCodes.ok;
 }

@@ -9,7 +9,6 @@ import { explainInputs } from "../plan/changes.ts";
 import { explainedToJson, planToJson } from "../plan/plan-json.ts";
 import { findPlanned, openActions, type Plan } from "../plan/planned-cell.ts";
 import { reportPlan } from "../report/plan.ts";
-import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 import type { FleetFlags } from "./flags/fleet.ts";
 import { planFor } from "./flags/plan.ts";
@@ -46,9 +45,8 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
     ? await asked(local, flags, context, findBaseDigest)
     : { plan: local, conflicts: [] };
   problems.push(...conflicts);
-  const style = styleFor(context.terminal.color.out);
   if (flags.explain !== undefined) await explain(planned, fleet, flags.explain, flags, context);
-  else print(context, flags, planToJson(planned, problems), () => reportPlan(planned, style));
+  else print(context, flags, planToJson(planned, problems), (style) => reportPlan(planned, style));
   for (const problem of problems) tellProblem(problem, context);
   const unresolved = problems.find(({ code }) => code === "BASE_UNRESOLVED");
   if (unresolved !== undefined) return problemCodes[unresolved.code];
@@ -78,8 +76,8 @@ async function explain(
   const inputs = explainInputs(planned);
   const files = await changedContext(fleet, planned);
   const { reportCell } = await import("../report/explain-plan.ts");
-  print(context, flags, explainedToJson(planned, inputs, files), () =>
-    reportCell(planned, inputs, files, styleFor(context.terminal.color.out)),
+  print(context, flags, explainedToJson(planned, inputs, files), (style) =>
+    reportCell(planned, inputs, files, style),
   );
 }
 

@@ -1,16 +1,18 @@
 /** What a command prints: its answer on standard output, everything else on standard error. */
 
 import { printableReport } from "../input/printable.ts";
+import { type Style, styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 
-/** `value` for programs, where they ask with `--json`; else what people read. */
+/** `value` for programs, where they ask with `--json`; else what people read: a whole text, or its lines. */
 export function print(
-  { out }: Pick<CommandContext, "out">,
+  { out, terminal }: Pick<CommandContext, "out" | "terminal">,
   { json }: { readonly json?: boolean },
   value: unknown,
-  text: () => string,
+  text: (style: Style) => string | readonly string[],
 ): void {
-  out(json ? `${JSON.stringify(value, null, 2)}\n` : text());
+  const said = json ? `${JSON.stringify(value, null, 2)}\n` : text(styleFor(terminal.color.out));
+  out(typeof said === "string" ? said : printableReport(said));
 }
 
 /** Beside the answer. */

@@ -3,7 +3,7 @@
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import { reproduceCell } from "../fleet/repro-cell.ts";
 import { readRevision } from "../io/revision.ts";
-import { printable, printableReport } from "../input/printable.ts";
+import { printable } from "../input/printable.ts";
 import { reproLines } from "../report/repro.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
@@ -42,6 +42,6 @@ export async function repro(flags: ReproFlags, context: CommandContext): Promise
   });
   const answer = { schemaVersion: 1, cell: planned.cell.id, builder, ...report };
   const epoch = context.env.SOURCE_DATE_EPOCH !== undefined;
-  print(context, flags, answer, () => printableReport(reproLines(planned.cell.id, report, epoch)));
+  print(context, flags, answer, () => reproLines(planned.cell.id, report, epoch));
   return report.reproducible ? exitCodes.ok : exitCodes.failed;
 }

@@ -4,11 +4,9 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
-import { printableReport } from "../input/printable.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Sweep } from "../publish/sweep.ts";
 import type { RegistryClient } from "../registry/client.ts";
-import { styleFor } from "../report/style.ts";
 import { sweepLines, verificationLines } from "../report/verification.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
@@ -29,16 +27,10 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   // First, so that what is told is what is there afterwards.
   const swept = flags.sweep ? await sweepTags(lock, registry) : null;
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
-  print(context, flags, { schemaVersion: 1, ...verification, ...(swept && { swept }) }, () =>
-    printableReport([
-      ...(swept === null ? [] : sweepLines(swept)),
-      ...verificationLines(
-        verification,
-        { ...flags, adopted: isAdopted(lock) },
-        styleFor(context.terminal.color.out),
-      ),
-    ]),
-  );
+  print(context, flags, { schemaVersion: 1, ...verification, ...(swept && { swept }) }, (style) => [
+    ...(swept === null ? [] : sweepLines(swept)),
+    ...verificationLines(verification, { ...flags, adopted: isAdopted(lock) }, style),
+  ]);
   return verification.drift.every(({ healed }) => healed) ? exitCodes.ok : exitCodes.failed;
 }
 

@@ -1,8 +1,6 @@
 /** `imgmatch why-not CELL|TAG`: all that stands between this host and one image of the lock. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { printableReport } from "../input/printable.ts";
-import { styleFor } from "../report/style.ts";
 import { whyNotLines } from "../report/why-not.ts";
 import type { Misfit } from "../resolve/verdict.ts";
 import { whyNot as explain } from "../resolve/why-not.ts";
@@ -22,9 +20,7 @@ export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promi
   if (hosts.length > 0) return (await import("./resolve-hosts.ts")).whyNotMany({ ...flags, hosts }, context);
   const { lock, host, options } = await readQuestion(flags, context);
   const answer = explain(lock, flags.image, host, options);
-  print(context, flags, answer, () =>
-    printableReport(whyNotLines(answer, options, styleFor(context.terminal.color.out))),
-  );
+  print(context, flags, answer, (style) => whyNotLines(answer, options, style));
   return exitCodeOf(answer);
 }
 

@@ -5,7 +5,7 @@ import type { FoundImage } from "../inspect/find-image.ts";
 import type { ImageCheck } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import type { Style } from "./style.ts";
-import { fitLine, misfitLine, reasonLines, unknownLine } from "./verdict.ts";
+import { reasonLines, verdictLine } from "./verdict.ts";
 
 /** `imgmatch check --json`: a contract. */
 export function checkToJson(image: FoundImage, verdict: ImageCheck, problems: readonly object[]) {
@@ -36,11 +36,8 @@ export function checkLines(
   const origin = verdict.inLock
     ? `  judged by the lock${verdict.measured === null ? "" : `: ${verdict.measured}`}`
     : `  judged by ${by}, read from the ${image.source}`;
-  if (fits === true) {
-    const fit = [`tier ${tier}`, ...describeCode(code, host)].join(", ");
-    return [fitLine(style, image.reference), `  ${fit}`, origin];
-  }
-  const head = fits === false ? misfitLine(style, image.reference) : unknownLine(style, image.reference);
+  const head = verdictLine(style, fits, image.reference);
+  if (fits === true) return [head, `  ${[`tier ${tier}`, ...describeCode(code, host)].join(", ")}`, origin];
   return [
     head,
     ...reasonLines(reasons, style),

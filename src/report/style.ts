@@ -2,36 +2,20 @@
 
 import { mark } from "./terminal-text.ts";
 
-export interface Style {
-  readonly good: (text: string) => string;
-  readonly bad: (text: string) => string;
-  readonly warn: (text: string) => string;
-  readonly dim: (text: string) => string;
-  readonly strong: (text: string) => string;
-}
+const formats = { good: "green", bad: "red", warn: "yellow", dim: "dim", strong: "bold" } as const;
 
-const plain: Style = {
-  good: (text) => text,
-  bad: (text) => text,
-  warn: (text) => text,
-  dim: (text) => text,
-  strong: (text) => text,
-};
-
-const coloured: Style = {
-  good: (text) => paint("green", text),
-  bad: (text) => paint("red", text),
-  warn: (text) => paint("yellow", text),
-  dim: (text) => paint("dim", text),
-  strong: (text) => paint("bold", text),
-};
-
-function paint(format: "green" | "red" | "yellow" | "dim" | "bold", text: string): string {
-  return `${mark(format)}${text}${mark("end")}`;
-}
+export type Style = Readonly<Record<keyof typeof formats, (text: string) => string>>;
 
 export function styleFor(color: boolean): Style {
-  return color ? coloured : plain;
+  const paint = (meaning: keyof typeof formats) => (text: string) =>
+    color ? `${mark(formats[meaning])}${text}${mark("end")}` : text;
+  return {
+    good: paint("good"),
+    bad: paint("bad"),
+    warn: paint("warn"),
+    dim: paint("dim"),
+    strong: paint("strong"),
+  };
 }
 
 /** Whether to colour a stream: FORCE_COLOR and NO_COLOR (no-color.org) before what the stream is. */

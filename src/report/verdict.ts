@@ -3,16 +3,10 @@
 import type { Misfit } from "../resolve/verdict.ts";
 import type { Style } from "./style.ts";
 
-export function fitLine(style: Style, what: string): string {
-  return `${style.good("fits")}: ${what}`;
-}
-
-export function misfitLine(style: Style, what: string): string {
-  return `${style.bad("does not fit")}: ${what}`;
-}
-
-export function unknownLine(style: Style, what: string): string {
-  return `${style.warn("not proved")}: ${what}`;
+/** `fits` is null where nothing is proved. */
+export function verdictLine(style: Style, fits: boolean | null, what: string): string {
+  if (fits === null) return `${style.warn("not proved")}: ${what}`;
+  return `${fits ? style.good("fits") : style.bad("does not fit")}: ${what}`;
 }
 
 /** Each reason with its fix below it. */

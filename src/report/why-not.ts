@@ -4,7 +4,7 @@ import { shellWord } from "../launch/shell.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import type { WhyNot } from "../resolve/why-not.ts";
 import type { Style } from "./style.ts";
-import { fitLine, misfitLine, reasonLines, unknownLine } from "./verdict.ts";
+import { reasonLines, verdictLine } from "./verdict.ts";
 
 export function whyNotLines(
   { cell, reference, measured, reasons, rank }: WhyNot,
@@ -13,10 +13,13 @@ export function whyNotLines(
 ): readonly string[] {
   if (rank === null) {
     const broken = reasons.some(({ code }) => code === "HOST_BROKEN");
-    const head = broken ? unknownLine(style, cell) : misfitLine(style, cell);
-    return [head, ...reasonLines(reasons, style)];
+    return [verdictLine(style, broken ? null : false, cell), ...reasonLines(reasons, style)];
   }
-  const head = [fitLine(style, cell), `  ${reference}`, ...(measured === undefined ? [] : [`  ${measured}`])];
+  const head = [
+    verdictLine(style, true, cell),
+    `  ${reference}`,
+    ...(measured === undefined ? [] : [`  ${measured}`]),
+  ];
   if (rank.beatenBy !== null) {
     const { cell: winner, reason, pins } = rank.beatenBy;
     // The question's own pins hold for the answer too.

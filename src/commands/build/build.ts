@@ -17,7 +17,6 @@ import type { Plan } from "../../plan/planned-cell.ts";
 import type { Selection } from "../../plan/select.ts";
 import { describeNothing } from "../../report/build.ts";
 import { reportPlan, summarise } from "../../report/plan.ts";
-import { styleFor } from "../../report/style.ts";
 import type { CommandContext } from "../context.ts";
 import { fleetBuilderFor, requirePush } from "../flags/engine.ts";
 import { lockFileOf, parseReplacements } from "../flags/fleet.ts";
@@ -46,13 +45,8 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   if (flags.dryRun) {
     const stacks = await previewFor(plan, fleet, flags, context);
     const answer = { ...planToJson(plan, problems), ...(stacks === null ? {} : { stacks }) };
-    const style = styleFor(context.terminal.color.out);
-    print(
-      context,
-      flags,
-      answer,
-      () => reportPlan(plan, style) + (stacks ?? []).map(describePreview).join(""),
-    );
+    const previews = (stacks ?? []).map(describePreview).join("");
+    print(context, flags, answer, (style) => reportPlan(plan, style) + previews);
     const [unresolved] = problems;
     for (const problem of conflicts) tellProblem(problem, context);
     if (unresolved !== undefined) return problemCodes[unresolved.code];

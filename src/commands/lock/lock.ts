@@ -5,7 +5,6 @@ import { moveBases } from "../../fleet/move-bases.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { pruneLock } from "../../fleet/prune-lock.ts";
 import type { Selection } from "../../plan/select.ts";
-import { printableReport } from "../../input/printable.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
@@ -48,7 +47,7 @@ async function updateFleetBases(
   const lines = updates.map(
     ({ ref, from, to, cells }) => `${ref}  ${from} → ${to}  ${count(cells.length, "cell")}`,
   );
-  print(context, flags, { schemaVersion: 1, checked, updates }, () => printableReport(lines));
+  print(context, flags, { schemaVersion: 1, checked, updates }, () => lines);
   if (flags.json) return exitCodes.ok;
   const none = `${count(checked, "base image")} asked for, none has moved`;
   tell([updates.length === 0 ? none : "next: imgmatch build --push"], context);
@@ -65,7 +64,7 @@ async function pruneLocked(
     throw usageError("--prune looks at the whole lock, --only at some cells", "leave --only out");
   }
   const removed = await pruneLock(fleet, lockFileOf(flags));
-  print(context, flags, { schemaVersion: 1, removed }, () => printableReport(removed));
+  print(context, flags, { schemaVersion: 1, removed }, () => removed);
   if (!flags.json)
     context.err(`${count(removed.length, "image")} removed from the lock; the registry keeps them\n`);
   return exitCodes.ok;

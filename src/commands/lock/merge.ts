@@ -2,7 +2,6 @@
 
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { mergeLockFiles } from "../../lock/merge-lock-files.ts";
-import { printableReport } from "../../input/printable.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
 import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
@@ -18,8 +17,8 @@ export async function mergeLocks(flags: MergeFlags, context: CommandContext): Pr
   const { locks, base } = flags;
   const { lock, out } = await mergeLockFiles(locks, { home: lockFileOf(flags), base, out: flags.out });
   const images = Object.keys(lock.images).length;
-  print(context, flags, { schemaVersion: 1, out, locks, images }, () =>
-    printableReport([`${out}: ${count(images, "image")} of ${count(locks.length, "lock")}`]),
-  );
+  print(context, flags, { schemaVersion: 1, out, locks, images }, () => [
+    `${out}: ${count(images, "image")} of ${count(locks.length, "lock")}`,
+  ]);
   return exitCodes.ok;
 }

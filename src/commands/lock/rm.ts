@@ -5,7 +5,6 @@ import { isAdopted } from "../../lock/adopted-lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { removeImages } from "../../lock/remove-images.ts";
-import { printableReport } from "../../input/printable.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
 import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
@@ -19,7 +18,7 @@ export async function removeFromLock(flags: RemoveFlags, context: CommandContext
   const file = lockFileOf(flags);
   const before = await readLock(file);
   const removed = await removeImages(file, flags.cells);
-  print(context, flags, { schemaVersion: 1, removed }, () => printableReport(removed));
+  print(context, flags, { schemaVersion: 1, removed }, () => removed);
   if (!flags.json)
     context.err(
       `${count(removed.length, "image")} removed from the lock; next: ${nextStep(before, removed)}\n`,
