@@ -5,10 +5,8 @@ import type { Cell } from "../plan/cell.ts";
 import type { ExpandedCell } from "../plan/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { RenderedFile } from "../render/render.ts";
-import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
-import type { Examiner } from "./examiner.ts";
-import type { Publisher } from "./publisher.ts";
-import type { BuildEvent, CellResult } from "./schedule.ts";
+import type { Engine } from "./engine.ts";
+import type { BuildFleetOptions, CellResult } from "./schedule.ts";
 
 /** What images are built of, read and checked. */
 export interface FleetSources {
@@ -23,15 +21,12 @@ export interface FleetSources {
   render(cell: Cell): RenderedFile;
 }
 
-export interface FleetBuilder {
+/** `save` and `layers` are those of the engine, of an image that this builder has made. */
+export interface FleetBuilder extends Pick<Engine, "save" | "layers"> {
   /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
   build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
-  /** As `Engine.save`, of an image that this builder has made. */
-  save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
   /** As `Engine.push`; null where what is pushed to a loopback address does not come to this machine. */
   readonly push: Engine["push"] | null;
-  /** As `Engine.layers`. */
-  layers(image: BuiltImage, watch: BuildWatch): ReturnType<Engine["layers"]>;
   /** What `build` would change in the builder's own state; empty where it keeps none. */
   preview(
     plan: Plan,
@@ -40,22 +35,13 @@ export interface FleetBuilder {
   ): Promise<readonly StackPreview[]>;
 }
 
-export interface FleetBuildOptions {
-  /** Where the images go; null to leave them in the engine. */
-  readonly publisher: Publisher | null;
-  /** Opens each image before it has its tag; null to leave them shut. */
-  readonly examiner: Examiner | null;
+/** Without a publisher the images stay in the engine. */
+export interface FleetBuildOptions extends Omit<BuildFleetOptions, "engine" | "onBuilt"> {
   readonly lockFile: string;
-  readonly logFolder: string;
-  readonly concurrency: number;
   /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
   /** Time of each build, for the lock. */
   readonly now: () => Date;
-  readonly onEvent?: (event: BuildEvent) => void;
-  /** First interruption: start nothing new, finish pushes. */
-  readonly drain?: AbortSignal;
-  readonly stop?: AbortSignal;
 }
 
 export interface BuildSummary {

@@ -4,7 +4,7 @@ import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
 import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
-import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import { parseImageReference, withTag } from "../oci/reference.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
 import { type BaseOptions, pinBases } from "../render/bases.ts";
 import { describingArgs, inputsLabel } from "../render/metadata.ts";
@@ -52,7 +52,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   return {
     cell: cell.id,
     inputDigest,
-    reference: push ? tagged(matrix, tag) : null,
+    reference: push ? withTag(parseImageReference(matrix.repository), tag) : null,
     request: {
       cell: cell.id,
       dockerfile: pinned(file, digests, replacements, variables),
@@ -87,10 +87,6 @@ function pinned(
       throw new InternalError(`bases of ${file.path} changed`, { cause: error });
     throw error;
   }
-}
-
-function tagged(matrix: Matrix, tag: string): ImageReference {
-  return withTag(parseImageReference(matrix.repository), tag);
 }
 
 function required(digest: Digest | null): Digest {

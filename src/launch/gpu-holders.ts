@@ -2,6 +2,7 @@
 
 import type { HostIo } from "../host/io.ts";
 import type { GpuUnit } from "./gpu-units.ts";
+import { remember } from "../oci/remember.ts";
 
 export interface GpuHolder {
   readonly pid: number;
@@ -32,7 +33,7 @@ export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<nu
     const unit = units.find(({ gpu }) => gpu.uuid?.toLowerCase() === match?.[1]?.toLowerCase());
     if (match === null || unit === undefined) continue;
     const [, , pid, program = "", memory = ""] = match;
-    add(holders, unit.gpu.index, {
+    remember(holders, unit.gpu.index, () => []).push({
       pid: Number(pid),
       program: program.startsWith("[") ? null : (program.split("/").at(-1) ?? null),
       memoryMiB: /^\d+$/.test(memory.trim()) ? Number(memory) : null,
@@ -50,7 +51,7 @@ function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<number, GpuHo
     for (const index of indexes) {
       if (!open.has(`/dev/nvidia${index}`)) continue;
       const name = io.readText(`/proc/${pid}/comm`);
-      add(holders, index, {
+      remember(holders, index, () => []).push({
         pid: Number(pid),
         program: typeof name === "string" ? name.trim() : null,
         memoryMiB: null,
@@ -58,8 +59,4 @@ function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<number, GpuHo
     }
   }
   return holders;
-}
-
-function add(holders: Map<number, GpuHolder[]>, index: number, holder: GpuHolder): void {
-  holders.set(index, [...(holders.get(index) ?? []), holder]);
 }

@@ -12,6 +12,7 @@
  * directory must be empty; on NFS rename and unlink are the server's. A repeated answer of NFS can only look like a loss.)
  */
 
+import { existsSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -54,7 +55,7 @@ export async function acquireLease(
       if (file === null) file = await prepare(busy, token, silent);
       if (file !== null && (await moveIn(busy, token))) break;
       // Somebody has cleaned up meanwhile.
-      if (file !== null && (await isMissing(join(busy, token + prepared)))) {
+      if (file !== null && !existsSync(join(busy, token + prepared))) {
         await file.close();
         file = null;
         continue;
@@ -200,11 +201,4 @@ async function tidy(busy: string): Promise<void> {
   if (left.some((name) => name !== ".gitignore")) return;
   await unlink(join(busy, ".gitignore")).catch(() => {});
   await rmdir(busy).catch(() => {});
-}
-
-function isMissing(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => false,
-    () => true,
-  );
 }

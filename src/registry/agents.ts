@@ -4,6 +4,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { rootCertificates } from "node:tls";
 import { createTunnelAgent, type FindProxy } from "./proxy.ts";
+import { remember } from "../oci/remember.ts";
 
 export interface AgentOptions {
   /** For a connection through a proxy, in milliseconds. */
@@ -28,8 +29,6 @@ export function createAgents({ timeoutMs, ca, proxy = () => null }: AgentOptions
     if (url.protocol !== "https:") return plainAgent;
     const through = proxy(url);
     if (through === null) return secureAgent;
-    const agent = tunnels.get(through.href) ?? createTunnelAgent(through, trusting, timeoutMs);
-    tunnels.set(through.href, agent);
-    return agent;
+    return remember(tunnels, through.href, () => createTunnelAgent(through, trusting, timeoutMs));
   };
 }

@@ -14,6 +14,7 @@ import {
   parseDockerConfig,
   serverAddress,
 } from "./docker-config.ts";
+import { remember } from "../oci/remember.ts";
 
 /** `config.json` in `DOCKER_CONFIG`, else in `~/.docker`. */
 export function dockerConfigPath(env: Readonly<Record<string, string | undefined>>): string {
@@ -44,15 +45,13 @@ export function dockerCredentials(env: Readonly<Record<string, string | undefine
   }
 
   return {
-    find(registry) {
-      const before = found.get(registry);
-      if (before !== undefined) return before;
-      const asked = find(registry);
-      found.set(registry, asked);
-      // A helper that failed once may work the next time.
-      asked.catch(() => found.delete(registry));
-      return asked;
-    },
+    find: (registry) =>
+      remember(found, registry, () => {
+        const asked = find(registry);
+        // A helper that failed once may work the next time.
+        asked.catch(() => found.delete(registry));
+        return asked;
+      }),
   };
 }
 

@@ -5,6 +5,7 @@ import { groupBy } from "../oci/group-by.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import type { ResolveOptions } from "./options.ts";
 import { plainPins } from "./pins.ts";
+import { remember } from "../oci/remember.ts";
 
 type Axes = Readonly<Record<string, string>>;
 export type ExistingCell = readonly [cell: string, image: LockedImage];
@@ -20,9 +21,9 @@ export type FindCells = (axes: Axes, but: readonly string[]) => readonly Existin
 export function existingCells({ images }: Pick<Lock, "images">): FindCells {
   const indexes = new Map<string, ReadonlyMap<string, readonly ExistingCell[]>>();
   return (axes, but) => {
-    const name = but.join();
-    const index = indexes.get(name) ?? groupBy(sortedEntries(images), ([, image]) => keyOf(image.axes, but));
-    indexes.set(name, index);
+    const index = remember(indexes, but.join(), () =>
+      groupBy(sortedEntries(images), ([, image]) => keyOf(image.axes, but)),
+    );
     return index.get(keyOf(axes, but)) ?? [];
   };
 }

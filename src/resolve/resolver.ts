@@ -67,17 +67,15 @@ function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
     about: (host) => {
       const open = new Map<AnyRule, { readonly kept: KeptRule; readonly answers: Answers }>();
       return (rule, image, view, options) => {
-        let known = open.get(rule);
-        if (known === undefined) {
+        const { kept, answers } = remember(open, rule, () => {
           const kept = keptOf(rule);
-          known = { kept, answers: answersOf(kept, keyOfHost(host, rule.asks)) };
-          open.set(rule, known);
-        }
-        const kind = kindOf(known.kept, rule, image);
-        const found = known.answers[kind];
+          return { kept, answers: answersOf(kept, keyOfHost(host, rule.asks)) };
+        });
+        const kind = kindOf(kept, rule, image);
+        const found = answers[kind];
         if (found !== undefined) return found.answer as ReturnType<typeof rule.answer>;
         const answer = rule.answer(rule.image(image), view, options);
-        known.answers[kind] = { answer };
+        answers[kind] = { answer };
         return answer;
       };
     },

@@ -11,6 +11,7 @@ import { type ContextItem, contextItems } from "../../docker/context-items.ts";
 import type { ContextEntry } from "../../io/context.ts";
 import { isLeft, ownedName } from "../../io/owner.ts";
 import type { BuildRequest } from "../engine.ts";
+import { remember } from "../../oci/remember.ts";
 
 /**
  * An ignore file for a context of which all is to be sent. It goes before the one that lies in the context, which has done its work
@@ -33,12 +34,11 @@ export function createStaging(mtime: number): StageContext {
   const staged = new Map<string, Promise<string>>();
   return ({ contextDir, contextFiles, contextDigest }) => {
     const key = contextDigest ?? JSON.stringify([contextDir, contextFiles]);
-    const known = staged.get(key);
-    if (known !== undefined) return known;
-    const made = stage(contextDir, contextFiles, mtime);
-    staged.set(key, made);
-    made.catch(() => staged.delete(key));
-    return made;
+    return remember(staged, key, () => {
+      const made = stage(contextDir, contextFiles, mtime);
+      made.catch(() => staged.delete(key));
+      return made;
+    });
   };
 }
 

@@ -19,9 +19,10 @@ import { retryPush } from "../../retry-push.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { buildFlags } from "../build-flags.ts";
-import { type CacheOptions, cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
+import { cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { BuildFailure } from "../docker/build-output.ts";
+import type { DockerEngineOptions } from "../docker/engine.ts";
 import { readLayers } from "../docker/layers.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
@@ -35,14 +36,9 @@ import { inspectBuilder } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 import { plainFailure } from "./plain-failure.ts";
 
-export interface BuildxOptions {
-  readonly env: Environment;
+export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> {
   /** Default: the one that `docker buildx use` has chosen. */
   readonly builder?: string | undefined;
-  readonly cache?: CacheOptions | undefined;
-  readonly secrets?: readonly BuildSecret[] | undefined;
-  /** PEM file that imgmatch trusts: what the builder needs for the same is said when it fails. */
-  readonly ca?: string | undefined;
 }
 
 interface Means {
@@ -152,7 +148,11 @@ export async function createBuildxEngine({
         return buildx(means, { ...request, noCache: false }, output, watch, { image: name });
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
-      if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
+      if (engineOf !== null)
+        await engineOf().then(
+          (api) => forgetName(api, name),
+          () => {},
+        );
       return digest;
     },
     scratch: async (onLog) =>
@@ -176,8 +176,6 @@ function once(connect: () => Promise<DockerApi>): () => Promise<DockerApi> {
     return api;
   };
 }
-
-function ignore(): void {}
 
 /** The whole image as a file on this machine, read and thrown away. */
 async function archive(

@@ -7,6 +7,7 @@ import { parseImageReference } from "../../../oci/reference.ts";
 import type { Credential, CredentialStore } from "../../../registry/credential.ts";
 import { findBases } from "../../../render/bases.ts";
 import type { BuildRequest, BuildWatch } from "../../engine.ts";
+import { remember } from "../../../oci/remember.ts";
 
 /**
  * Pulls, once for each base and platform, what is pinned by digest in a registry that has credentials.
@@ -25,8 +26,7 @@ export function pullPrivateBases(
       if (credential === null) continue;
       const name = `${registry}/${repository}`;
       const key = `${name}@${digest} ${platform}`;
-      const pull = pulls.get(key) ?? pullBase(api, name, digest, platform, credential, watch);
-      pulls.set(key, pull);
+      const pull = remember(pulls, key, () => pullBase(api, name, digest, platform, credential, watch));
       try {
         await pull;
       } catch (error) {

@@ -3,6 +3,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { readTrace, type TraceVertex } from "../../../docker/trace.ts";
 import { fieldsOf } from "../../../input/json.ts";
+import { remember } from "../../../oci/remember.ts";
 
 export interface BuildOutput {
   /** Takes one message of the stream. */
@@ -46,23 +47,11 @@ export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
   let error: string | null = null;
   let plain = "";
 
-  function stepOf(digest: string, name: string): Step {
-    let step = steps.get(digest);
-    if (step === undefined) {
-      const number = steps.size + 1;
-      step = {
-        number,
-        name,
-        lastLines: [],
-        partial: new Map(),
-        announced: false,
-        finished: false,
-        error: "",
-      };
-      steps.set(digest, step);
-    }
-    return step;
-  }
+  const newStep = { announced: false, finished: false, error: "" };
+  const stepOf = (digest: string, name: string): Step =>
+    remember(steps, digest, () => {
+      return { ...newStep, number: steps.size + 1, name, lastLines: [], partial: new Map() };
+    });
 
   function announce(step: Step): void {
     if (step.announced) return;
@@ -98,8 +87,7 @@ export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
   }
 
   function output(step: Step, stream: number, bytes: Uint8Array): void {
-    const partial = step.partial.get(stream) ?? { decoder: new StringDecoder("utf8"), text: "" };
-    step.partial.set(stream, partial);
+    const partial = remember(step.partial, stream, () => ({ decoder: new StringDecoder("utf8"), text: "" }));
     // A progress bar moves by carriage returns: each of its states is a line.
     const lines = (partial.text + partial.decoder.write(Buffer.from(bytes))).split(/\r?\n|\r/);
     partial.text = lines.pop() ?? "";

@@ -11,6 +11,7 @@ import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../
 import { type Advice, adviceFor } from "../advice.ts";
 import { buildFlags } from "../build-flags.ts";
 import { buildFailure } from "../docker/build-failure.ts";
+import type { DockerEngineOptions } from "../docker/engine.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
@@ -22,12 +23,8 @@ import { withAuthority } from "./authority.ts";
 import { findProgram } from "./find-program.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
-export interface PodmanOptions {
-  readonly env: Environment;
-  readonly secrets?: readonly BuildSecret[] | undefined;
-  /** PEM file with certificates to trust beside the usual ones. */
-  readonly ca?: string | undefined;
-}
+/** `ca`: beside the certificates that it trusts already. */
+export type PodmanOptions = Pick<DockerEngineOptions, "env" | "secrets" | "ca">;
 
 /** Throws `ENGINE_NOT_FOUND` when neither is installed. */
 export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOptions): Promise<Engine> {

@@ -1,7 +1,8 @@
 /** A stack through the Automation API: with an embedded back end where there is no project and no back end of the user's. */
 
 import { randomBytes } from "node:crypto";
-import { access, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,7 +37,7 @@ const ownProject = "imgmatch";
 export async function openWorkspace({ root, env, pulumiRoot }: WorkspaceOptions): Promise<Workspace> {
   const own = resolve(root, ".imgmatch", "pulumi");
   makeProjectFolder(root, join(own, "state"));
-  const isUsers = await exists(join(root, "Pulumi.yaml"));
+  const isUsers = existsSync(join(root, "Pulumi.yaml"));
   const workDir = isUsers ? resolve(root) : own;
   const pulumiCommand = await automation.PulumiCommand.get(pulumiRoot === null ? {} : { root: pulumiRoot });
   const envVars = {
@@ -190,12 +191,5 @@ export function errorLines(error: unknown, count = 12): readonly string[] {
 function defined(env: Environment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
   );
 }
