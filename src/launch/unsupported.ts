@@ -6,3 +6,8 @@ import { ImgmatchError } from "../errors.ts";
 export function unsupported(target: string, what: string, fix: string): ImgmatchError {
   return new ImgmatchError({ code: "LAUNCH_UNSUPPORTED", message: `${target} cannot ${what}`, fix });
 }
+
+/** The same for all that one target has no words for. */
+export function unsupportedBy(target: string): (what: string, fix: string) => ImgmatchError {
+  return (what, fix) => unsupported(target, what, fix);
+}

@@ -7,7 +7,7 @@ import { builtFor } from "./built-for.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import type { FindCells } from "./existing-cells.ts";
 import { type HostView, type NvidiaView, viewHost } from "./host-view.ts";
-import { misfit } from "./misfit.ts";
+import { misfit, withCures } from "./misfit.ts";
 import { wantsCpu } from "./options.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
@@ -19,7 +19,7 @@ import { checkKernel } from "./rules/kernel.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
-import { type Trial, tryCures } from "./working-fix.ts";
+import { type Trial, workingCures } from "./working-fix.ts";
 
 /** What of a locked image the rules ask. */
 export type JudgedImage = Pick<
@@ -68,14 +68,17 @@ export function judgeBy(ask: AskRule, image: JudgedImage, host: HostView, option
   return { ...(served ?? { ok: true, tier: "native", code: [] }), builtFor: built };
 }
 
-/** What {@link judgeBy} found, as {@link judgeView} tells it. */
+/**
+ * What {@link judgeBy} found, as {@link judgeView} tells it. Cures are tried when somebody reads them: most answers are read for their
+ * match.
+ */
 export function withWorkingCures(
   found: Misfit,
   image: JudgedImage,
   host: HostView,
   { existing }: JudgeOptions,
 ): Misfit {
-  return tryCures(found, image, host, trial, existing);
+  return withCures(found, () => workingCures(found, { image, host, trial, existing }));
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */

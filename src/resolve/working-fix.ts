@@ -11,7 +11,6 @@ import {
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
 import type { FindCells } from "./existing-cells.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
-import { withCures } from "./misfit.ts";
 import type { Cure, Remedy } from "./remedy.ts";
 import { driverSteps } from "./rules/driver.ts";
 import { presenceSteps } from "./rules/gpu-presence.ts";
@@ -23,24 +22,18 @@ type TriedImage = Pick<LockedImage, "platform" | "requires" | "measured" | "adop
 /** What is against an image on a host, without a word on what would help. */
 export type Trial = (image: TriedImage, host: HostView) => ReadonlySet<ReasonCode>;
 
-/** The same misfit with the cures that work. They are tried when somebody reads them: most answers are read for their match. */
-export function tryCures(
-  misfit: Misfit,
-  image: TriedImage,
-  host: HostView,
-  trial: Trial,
-  existing: FindCells | undefined,
-): Misfit {
-  return withCures(misfit, () => workingCures(misfit, image, host, trial, existing));
+/** On what cures are tried. */
+export interface TrialOf {
+  readonly image: TriedImage;
+  readonly host: HostView;
+  readonly trial: Trial;
+  /** What the lock has besides. */
+  readonly existing: FindCells | undefined;
 }
 
-function workingCures(
-  misfit: Misfit,
-  image: TriedImage,
-  host: HostView,
-  trial: Trial,
-  existing: FindCells | undefined,
-): readonly Cure[] {
+/** The cures of a misfit that work, else what does. */
+export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
+  const { image, host } = on;
   const isOthers = image.adopted !== undefined;
   const isTried = ({ remedy }: Cure) => remedy !== null && tried.has(remedy.kind);
   if (!misfit.cures.some((cure) => isTried(cure) || (isOthers && cure.adopted !== undefined)))
@@ -48,10 +41,10 @@ function workingCures(
   const found = misfit.cures.flatMap((cure): readonly Cure[] => {
     switch (cure.remedy?.kind) {
       case "driver":
-        return tryDriver(cure, cure.remedy, misfit.code, image, host, trial);
+        return tryDriver(cure, cure.remedy, misfit.code, on);
       case "cell":
       case "platform":
-        return [tryCell(cure, cure.remedy, misfit.code, image, host, trial, existing)];
+        return [tryCell(cure, cure.remedy, misfit.code, on)];
       default:
         return [cure];
     }
@@ -83,9 +76,7 @@ function tryDriver(
   cure: Cure,
   proposed: Remedy & { readonly kind: "driver" },
   code: ReasonCode,
-  image: TriedImage,
-  host: HostView,
-  trial: Trial,
+  { image, host, trial }: TrialOf,
 ): readonly Cure[] {
   const { cuda } = image.requires;
   const { nvidia } = host;
@@ -157,12 +148,10 @@ function tryCell(
   cure: Cure,
   remedy: Remedy & { readonly kind: "cell" | "platform" },
   code: ReasonCode,
-  image: TriedImage,
-  host: HostView,
-  trial: Trial,
-  existing: FindCells | undefined,
+  on: TrialOf,
 ): Cure {
-  if (image.adopted !== undefined) return takeAdopted(cure, image, host, trial, existing);
+  const { image, host, trial, existing } = on;
+  if (image.adopted !== undefined) return takeAdopted(cure, on);
   const axes = remedy.kind === "cell" ? remedy.axes : {};
   const but =
     remedy.kind === "platform" ? ["march"] : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
@@ -185,13 +174,7 @@ function tryCell(
 }
 
 /** Another of the images that others built, of the same kind: their hardware axes say what was found, and are no plan. */
-function takeAdopted(
-  cure: Cure,
-  image: TriedImage,
-  host: HostView,
-  trial: Trial,
-  existing: FindCells | undefined,
-): Cure {
+function takeAdopted(cure: Cure, { image, host, trial, existing }: TrialOf): Cure {
   const withCode = image.requires.cuda !== null && !(cure.remedy?.kind === "cell" && cure.remedy.axes.cuda);
   const [cell] =
     existing?.(image.axes, Object.keys(changed)).find(

@@ -8,7 +8,9 @@ import { csvField } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
+
+const cannot = unsupportedBy("apptainer");
 
 export const apptainer: LocalTarget = {
   name: "apptainer",
@@ -36,19 +38,14 @@ function command(request: LaunchRequest): LaunchCommand {
   if (request.task === "service")
     return { argv: ["apptainer", "instance", "run", ...words, instanceName(request), ...args], env };
   if (request.name !== undefined)
-    throw unsupported(
-      "apptainer",
-      "name a container that is no service",
-      "leave --name out, or add --task service",
-    );
+    throw cannot("name a container that is no service", "leave --name out, or add --task service");
   return program === undefined
     ? { argv: ["apptainer", "run", ...words, ...args], env }
     : { argv: ["apptainer", "exec", ...words, program, ...args], env };
 }
 
 function instanceName({ name, program }: LaunchRequest): string {
-  if (program !== undefined)
-    throw unsupported("apptainer", "run another program as a service", "leave --command out");
+  if (program !== undefined) throw cannot("run another program as a service", "leave --command out");
   return name ?? "imgmatch";
 }
 
@@ -69,7 +66,7 @@ function variables(request: LaunchRequest): Readonly<Record<string, string>> {
   const env = { ...gpus, ...request.env };
   const lost = Object.keys(env).find((name) => kept.includes(name));
   if (lost !== undefined)
-    throw unsupported("apptainer", `set ${lost} in a container: it keeps its own`, `leave --env ${lost} out`);
+    throw cannot(`set ${lost} in a container: it keeps its own`, `leave --env ${lost} out`);
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [`APPTAINERENV_${name}`, value]));
 }
 

@@ -8,8 +8,10 @@ import { byDigest } from "../../oci/immutable-reference.ts";
 import { filled } from "../filled.ts";
 import { textAttribute, volume } from "../mesos.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName } from "../workload-name.ts";
+
+const cannot = unsupportedBy("chronos");
 
 export const chronos: LaunchTarget = {
   name: "chronos",
@@ -36,16 +38,14 @@ function chronosJob(request: LaunchRequest): Json {
     settings = {},
   } = request;
   if (request.task === "service")
-    throw unsupported("chronos", "keep a service running: its jobs end", "launch it with marathon");
+    throw cannot("keep a service running: its jobs end", "launch it with marathon");
   if (request.requires.cuda !== null)
-    throw unsupported(
-      "chronos",
+    throw cannot(
       "ask for GPUs: its jobs have no field for them and its tasks get none",
       "launch it with mesos or marathon, or pick an image without GPU code (--gpus none)",
     );
   if (program !== undefined && /^(http|ftp)/.test(program))
-    throw unsupported(
-      "chronos",
+    throw cannot(
       `start ${program}: a command that begins with http or ftp is downloaded`,
       "write its path: --command /usr/bin/PROGRAM",
     );
@@ -94,7 +94,7 @@ const itsOwn = [
 
 function variable(name: string, value: string): Json {
   if (itsOwn.includes(name))
-    throw unsupported("chronos", `set ${name}: it sets that itself`, "give the variable another name");
+    throw cannot(`set ${name}: it sets that itself`, "give the variable another name");
   return { name, value };
 }
 
@@ -102,23 +102,15 @@ function variable(name: string, value: string): Json {
 function jobName({ name, reference }: LaunchRequest): string {
   const wanted = name ?? baseName(reference);
   if (/^[\w.-]+$/.test(wanted)) return wanted;
-  throw unsupported(
-    "chronos",
-    `name a job ${JSON.stringify(wanted)}`,
-    "use letters, digits and . _ - in --name",
-  );
+  throw cannot(`name a job ${JSON.stringify(wanted)}`, "use letters, digits and . _ - in --name");
 }
 
 function scheduleOf(text = "R1//PT24H"): string {
   if (/^R\d*\/[^/]*\/P[^/]+$/.test(text)) return text;
-  throw unsupported(
-    "chronos",
-    `read the schedule ${JSON.stringify(text)}`,
-    "write it as R/2026-01-01T00:00:00Z/PT24H",
-  );
+  throw cannot(`read the schedule ${JSON.stringify(text)}`, "write it as R/2026-01-01T00:00:00Z/PT24H");
 }
 
 function retriesOf(text = "2"): number {
   if (/^\d{1,4}$/.test(text)) return Number(text);
-  throw unsupported("chronos", `retry ${JSON.stringify(text)} times`, "use --set retries=2");
+  throw cannot(`retry ${JSON.stringify(text)} times`, "use --set retries=2");
 }

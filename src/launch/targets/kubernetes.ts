@@ -21,12 +21,14 @@ import { filled, given } from "../filled.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { labelNames } from "../node-labels.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
 type KubernetesKind = (typeof kubernetesKinds)[number];
 type KubernetesObject = Pod | Job | Deployment | DaemonSet;
+
+const cannot = unsupportedBy("kubernetes");
 
 export const kubernetes: FleetTarget = {
   name: "kubernetes",
@@ -52,8 +54,7 @@ function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
   );
   const bytes = JSON.stringify(object).length;
   if (bytes <= mostBytes) return object;
-  throw unsupported(
-    "kubernetes",
+  throw cannot(
     `take an object of ${bytes} bytes for ${member.cell}: ${member.terms.length} alternatives`,
     "make the fleet smaller with --pin, or its images more alike",
   );
@@ -96,14 +97,12 @@ function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
   const wanted = settings?.kind?.toLowerCase();
   if (wanted === undefined) return task === "service" ? "deployment" : "job";
   const kind = kubernetesKinds.find((each) => each === wanted);
-  if (kind === undefined)
-    throw unsupported("kubernetes", `write a ${wanted}`, `use one of ${kubernetesKinds.join(", ")}`);
+  if (kind === undefined) throw cannot(`write a ${wanted}`, `use one of ${kubernetesKinds.join(", ")}`);
   const service = kind === "deployment" || kind === "daemonset";
   // A Deployment starts again what has ended: a batch would run for ever.
-  if (service && task === "batch")
-    throw unsupported("kubernetes", `run a batch as a ${kind}`, "use --set kind=job");
+  if (service && task === "batch") throw cannot(`run a batch as a ${kind}`, "use --set kind=job");
   if (kind === "job" && task === "service")
-    throw unsupported("kubernetes", "keep a service running as a job", "use --set kind=deployment");
+    throw cannot("keep a service running as a job", "use --set kind=deployment");
   return kind;
 }
 
@@ -168,8 +167,7 @@ function resourceLimits(request: LaunchRequest): Record<string, string> {
     ),
   );
   if (names.size > 1) {
-    throw unsupported(
-      "kubernetes",
+    throw cannot(
       `ask for GPUs of different kinds for one container: ${[...names].sort().join(", ")}`,
       "name how many of one kind: --gpus 1 on a host of one kind",
     );
@@ -184,8 +182,7 @@ function resourceLimits(request: LaunchRequest): Record<string, string> {
 function objectName({ name, reference }: LaunchRequest): string {
   if (name === undefined) return dnsName(baseName(reference));
   if (name === dnsName(name)) return name;
-  throw unsupported(
-    "kubernetes",
+  throw cannot(
     `name an object ${JSON.stringify(name)}: names are lower case letters, digits and hyphens, at most 63`,
     `use --name ${dnsName(name)}`,
   );
@@ -194,8 +191,7 @@ function objectName({ name, reference }: LaunchRequest): string {
 function namespaceOf({ settings }: LaunchRequest): string | undefined {
   const namespace = settings?.namespace;
   if (namespace === undefined || namespace === dnsName(namespace)) return namespace;
-  throw unsupported(
-    "kubernetes",
+  throw cannot(
     `use a namespace ${JSON.stringify(namespace)}: names are lower case letters, digits and hyphens, at most 63`,
     "name one that is there: kubectl get namespaces",
   );
@@ -210,12 +206,10 @@ function literal(text: string): string {
 function checkMounts(mounts: readonly Mount[]): void {
   const seen = new Set<string>();
   for (const { source, target } of mounts) {
-    if (target.includes(":"))
-      throw unsupported("kubernetes", "mount to a path with a colon", "use another --mount target");
-    if (seen.has(target))
-      throw unsupported("kubernetes", `mount twice to ${target}`, "use another --mount target");
+    if (target.includes(":")) throw cannot("mount to a path with a colon", "use another --mount target");
+    if (seen.has(target)) throw cannot(`mount twice to ${target}`, "use another --mount target");
     if (source.split("/").includes(".."))
-      throw unsupported("kubernetes", `mount ${source}, a path with ..`, "write the path without ..");
+      throw cannot(`mount ${source}, a path with ..`, "write the path without ..");
     seen.add(target);
   }
 }

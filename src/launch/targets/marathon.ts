@@ -10,8 +10,10 @@ import { wholeGpus } from "../gpu-needs.ts";
 import { textAttribute, volume } from "../mesos.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchRequest } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
+
+const cannot = unsupportedBy("marathon");
 
 export const marathon: FleetTarget = {
   name: "marathon",
@@ -28,7 +30,7 @@ export const marathon: FleetTarget = {
 function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
   const { reference, args, program, env = {}, mounts = [], cpus = 1, memoryMiB = 1024, name } = request;
   if (request.task === "batch")
-    throw unsupported("marathon", "run a batch: it starts again what has ended", "launch it with chronos");
+    throw cannot("run a batch: it starts again what has ended", "launch it with chronos");
   const count = wholeGpus("marathon", request);
   return filled({
     id: appId(name ?? dnsName(baseName(reference))),
@@ -56,8 +58,7 @@ function appId(name: string): string {
   const parts = name.replace(/^\//, "").split("/");
   const labels = parts.flatMap((part) => part.split("."));
   if (labels.every((label) => /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(label))) return `/${parts.join("/")}`;
-  throw unsupported(
-    "marathon",
+  throw cannot(
     `name an app ${JSON.stringify(name)}: the parts of its path are lower case letters, digits, dots and hyphens`,
     `use --name ${parts.map(dnsName).join("/")}`,
   );
@@ -66,7 +67,7 @@ function appId(name: string): string {
 function instancesOf({ settings }: LaunchRequest): number {
   const text = settings?.instances ?? "1";
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw unsupported("marathon", `run ${JSON.stringify(text)} instances`, "use --set instances=2");
+  throw cannot(`run ${JSON.stringify(text)} instances`, "use --set instances=2");
 }
 
 /** CLUSTER with a value: only agents whose attribute is exactly this. An agent without the attribute is refused. */

@@ -8,8 +8,10 @@ import { byDigest } from "../../oci/immutable-reference.ts";
 import { wholeGpus } from "../gpu-needs.ts";
 import { shellWords } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName } from "../workload-name.ts";
+
+const cannot = unsupportedBy("mesos");
 
 export const mesos: LaunchTarget = {
   name: "mesos",
@@ -23,14 +25,9 @@ export const mesos: LaunchTarget = {
 function mesosExecute(request: LaunchRequest): LaunchCommand {
   const { reference, env = {}, mounts = [], cpus = 1, memoryMiB = 1024, node, options = [] } = request;
   if (request.task === "service")
-    throw unsupported(
-      "mesos",
-      "keep a service running: mesos-execute starts one task",
-      "launch it with marathon",
-    );
+    throw cannot("keep a service running: mesos-execute starts one task", "launch it with marathon");
   if (node != null) {
-    throw unsupported(
-      "mesos",
+    throw cannot(
       "keep a task to the nodes that the image fits: mesos-execute takes the first offer",
       "add --anywhere if every agent is like this host, or launch it with marathon or chronos, which have constraints",
     );
@@ -59,8 +56,7 @@ function mesosExecute(request: LaunchRequest): LaunchCommand {
 function commandOptions({ program, args }: LaunchRequest): readonly string[] {
   if (program !== undefined) return [`--command=${shellWords([program, ...args])}`];
   if (args.length === 0) return ["--shell=false"];
-  throw unsupported(
-    "mesos",
+  throw cannot(
     "pass arguments to the image's entrypoint",
     "name the program too: --command PROGRAM -- ARGUMENTS",
   );

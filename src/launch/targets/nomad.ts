@@ -12,8 +12,10 @@ import { neededUnits } from "../gpu-needs.ts";
 import { keys } from "../labels/vocabulary.ts";
 import { labelNames } from "../node-labels.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
+
+const cannot = unsupportedBy("nomad");
 
 export const nomad: FleetTarget = {
   name: "nomad",
@@ -41,7 +43,7 @@ function fleetJob(launches: readonly FleetLaunch[], name: string): Json {
   const groups =
     split ?? launches.map(({ request }) => ({ request, index: 0, constraints: constraintsOf(request) }));
   const [first] = launches;
-  if (first === undefined) throw unsupported("nomad", "write a job without groups", "build images first");
+  if (first === undefined) throw cannot("write a job without groups", "build images first");
   const type = first.request.task === "batch" ? "sysbatch" : "system";
   return job(
     { ...first.request, name },
@@ -127,7 +129,7 @@ function boundFolder({ source, target, readOnly }: Mount): Json {
 /** A share of a core is counted in MHz, which differ from node to node. */
 function wholeCores(cpus: number): number {
   if (Number.isInteger(cpus)) return cpus;
-  throw unsupported("nomad", `hand out ${cpus} CPUs, only whole cores`, `use --cpus ${Math.ceil(cpus)}`);
+  throw cannot(`hand out ${cpus} CPUs, only whole cores`, `use --cpus ${Math.ceil(cpus)}`);
 }
 
 /** The plugin fingerprints MIG instances as GPUs of their own. Of what an image needs it tells the driver's version alone. */
@@ -137,8 +139,7 @@ function devices(request: LaunchRequest): readonly Json[] {
   if (count === 0 || driver === undefined) return [];
   if (driver.mode === "bundled") {
     // The plugin sets NVIDIA_VISIBLE_DEVICES and the Docker driver then takes the NVIDIA runtime (drivers/docker/driver.go).
-    throw unsupported(
-      "nomad",
+    throw cannot(
       "run an image that bundles its driver: its GPUs come with the host's driver",
       "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
     );
@@ -163,8 +164,7 @@ function template(text: string): string {
 /** Variables are no templates: the client replaces `${NAME}` in them, and nothing escapes it (client/taskenv, ReplaceEnv). */
 function literal(text: string): string {
   if (!/\$\{[A-Za-z0-9_.-]+\}/.test(text)) return text;
-  throw unsupported(
-    "nomad",
+  throw cannot(
     `pass on the text ${JSON.stringify(text)}: it would put a variable's value in its place`,
     "write it without a dollar before the brace",
   );

@@ -10,7 +10,9 @@ import { containerOptions, modeOptions } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
+
+const cannot = unsupportedBy("nvidia-docker");
 
 export const nvidiaDocker: LocalTarget = {
   name: "nvidia-docker",
@@ -60,14 +62,13 @@ function spelledOut(driver: string | null, units: readonly GpuUnit[]): readonly 
 
 function refuse(request: LaunchRequest, units: readonly GpuUnit[]): void {
   if (isBundled(request)) {
-    throw unsupported(
-      "nvidia-docker",
+    throw cannot(
       "run an image that bundles its driver: it mounts the host's driver over it",
       "launch it with docker, which hands over the devices alone",
     );
   }
   if (units.some(({ mig }) => mig !== null))
-    throw unsupported("nvidia-docker", "name a MIG instance", "launch it with docker and a newer toolkit");
+    throw cannot("name a MIG instance", "launch it with docker and a newer toolkit");
 }
 
 /** The wrapper stops at an image with a newer CUDA than the driver's: it knows no minor version compatibility. */
@@ -76,8 +77,7 @@ function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
   const driver = parseCudaVersion(host.nvidia?.cuda ?? "");
   if (image === null || driver === null) return;
   if (compareVersions(image.parts.slice(0, 2), driver.parts.slice(0, 2)) <= 0) return;
-  throw unsupported(
-    "nvidia-docker",
+  throw cannot(
     `run an image of CUDA ${image.text} under a driver of CUDA ${driver.text}: it calls that unsupported`,
     "add --set wrapper=no, which mounts the same driver without asking",
   );
@@ -86,6 +86,6 @@ function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
 /** Docker of that time has no --mount (17.06) for containers: `--volume`, in which a colon separates. */
 function volumeOf({ source, target, readOnly }: Mount): string {
   if (`${source}${target}`.includes(":"))
-    throw unsupported("nvidia-docker", "mount a path with a colon", "mount its parent folder");
+    throw cannot("mount a path with a colon", "mount its parent folder");
   return `${source}:${target}${readOnly ? ":ro" : ""}`;
 }

@@ -13,8 +13,10 @@ import { neededUnits } from "../gpu-needs.ts";
 import { labelNames } from "../node-labels.ts";
 import { shellWord, shellWords } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName } from "../workload-name.ts";
+
+const cannot = unsupportedBy("slurm");
 
 export const slurm: LaunchTarget = {
   name: "slurm",
@@ -31,14 +33,14 @@ export const slurm: LaunchTarget = {
 
 function submit(request: LaunchRequest): LaunchCommand {
   if (request.task === "service")
-    throw unsupported("slurm", "keep a service running: its jobs end", "launch it on another system");
+    throw cannot("keep a service running: its jobs end", "launch it on another system");
   const { settings = {}, env = {}, cpus, options = [] } = request;
   const how = settings.submit ?? "sbatch";
   const resources = [...jobOptions(request), ...options];
   const container = containerOptions(request);
   const program = programOf(request);
   if (how === "srun") return { argv: ["srun", ...resources, ...container, ...program], env: { ...env } };
-  if (how !== "sbatch") throw unsupported("slurm", `submit with ${how}`, "use --set submit=sbatch or srun");
+  if (how !== "sbatch") throw cannot(`submit with ${how}`, "use --set submit=sbatch or srun");
   // The job's script is one line of shell; its environment is srun's.
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`);
   // From 22.05 to 23.02 a step does not take this over from its job (Slurm, CHANGELOG of 22.05 and 23.11).
@@ -70,15 +72,13 @@ function containerOptions({
   const names = Object.keys(env);
   for (const [name, value] of Object.entries(env)) {
     if (/[\r\n]/.test(value))
-      throw unsupported(
-        "slurm",
+      throw cannot(
         `pass a value of several lines in ${name}: enroot would read a variable from each`,
         "mount a file instead",
       );
     // Set for srun, from whose environment the task's comes.
     if (name === "PATH")
-      throw unsupported(
-        "slurm",
+      throw cannot(
         "set PATH: srun itself would be looked for there",
         "set it in the container: env PATH=… PROGRAM as the command",
       );
@@ -98,27 +98,20 @@ function containerOptions({
  */
 function programOf({ program, args, settings = {} }: LaunchRequest): readonly string[] {
   const entrypoint = settings.entrypoint ?? "no";
-  if (!/^(yes|no)$/.test(entrypoint))
-    throw unsupported("slurm", `read --set entrypoint=${entrypoint}`, "use yes or no");
+  if (!/^(yes|no)$/.test(entrypoint)) throw cannot(`read --set entrypoint=${entrypoint}`, "use yes or no");
   const line = program === undefined ? args : [program, ...args];
   if (program === undefined && entrypoint === "no")
-    throw unsupported(
-      "slurm",
+    throw cannot(
       "pass arguments to the image's entrypoint: srun starts a command beside it",
       'add --command PROGRAM, or --set entrypoint=yes for an entrypoint that ends with exec "$@"',
     );
   if (program !== undefined && entrypoint === "yes")
-    throw unsupported(
-      "slurm",
+    throw cannot(
       "run a program in place of the entrypoint and the entrypoint too",
       "leave --command out, or --set entrypoint=yes",
     );
   if (line.length === 0)
-    throw unsupported(
-      "slurm",
-      "start an image without a command: srun wants one",
-      "add the command after --",
-    );
+    throw cannot("start an image without a command: srun wants one", "add the command after --");
   // What begins with a hyphen would be read as an option of srun.
   return line[0]?.startsWith("-") ? ["--", ...line] : line;
 }
@@ -135,8 +128,7 @@ function enrootUri(reference: ImmutableReference): string {
 /** pyxis writes the paths between double quotes into a shell script; before 0.24.0 a blank ended them. */
 function mountOption({ source, target, readOnly }: Mount): string {
   if (/[\s,:"$`\\]/.test(source + target))
-    throw unsupported(
-      "slurm",
+    throw cannot(
       "mount a path with a blank, a comma, a colon or a character of the shell",
       "mount its parent folder",
     );
@@ -145,5 +137,5 @@ function mountOption({ source, target, readOnly }: Mount): string {
 
 function wholeCpus(cpus: number): number {
   if (Number.isInteger(cpus)) return cpus;
-  throw unsupported("slurm", `hand out ${cpus} CPUs, only whole ones`, `use --cpus ${Math.ceil(cpus)}`);
+  throw cannot(`hand out ${cpus} CPUs, only whole ones`, `use --cpus ${Math.ceil(cpus)}`);
 }

@@ -11,11 +11,13 @@ import { isBundled, wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../node-labels.ts";
 import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
 
 /** As in Docker's own examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
 const resourceKind = "NVIDIA-GPU";
+
+const cannot = unsupportedBy("swarm");
 
 export const swarm: FleetTarget = {
   name: "swarm",
@@ -110,8 +112,7 @@ function stackService(request: LaunchRequest, spread: "replicated" | "global"): 
 function gpuCount(request: LaunchRequest): number {
   const count = wholeGpus("swarm", request);
   if (count > 0 && isBundled(request)) {
-    throw unsupported(
-      "swarm",
+    throw cannot(
       "give a service the devices that an image with a bundled driver needs",
       "launch it with docker on each node, or build a cell that takes the host's driver (driver mode host)",
     );
@@ -127,8 +128,7 @@ function constraints({ node }: LaunchRequest): readonly string[] {
 function serviceName({ name, reference }: LaunchRequest): string {
   if (name === undefined) return dnsName(baseName(reference));
   if (name.length <= 63 && /^[A-Za-z0-9](?:[-_]*[A-Za-z0-9])*$/.test(name)) return name;
-  throw unsupported(
-    "swarm",
+  throw cannot(
     `name a service ${JSON.stringify(name)}: names are letters and digits with - and _ between them, at most 63`,
     `use --name ${dnsName(name)}`,
   );

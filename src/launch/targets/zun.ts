@@ -7,7 +7,9 @@ import { referenceParts } from "../../oci/immutable-reference.ts";
 import { labelNames } from "../node-labels.ts";
 import { shellWord } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../target.ts";
-import { unsupported } from "../unsupported.ts";
+import { unsupportedBy } from "../unsupported.ts";
+
+const cannot = unsupportedBy("zun");
 
 export const zun: LaunchTarget = {
   name: "zun",
@@ -25,11 +27,7 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
   const { args, program, name, env = {}, cpus, memoryMiB, options = [] } = request;
   if (request.requires.cuda !== null) throw gpusRefused();
   if ((request.mounts ?? []).length > 0)
-    throw unsupported(
-      "zun",
-      "mount a folder of the host, only Cinder volumes and single files",
-      "leave --mount out",
-    );
+    throw cannot("mount a folder of the host, only Cinder volumes and single files", "leave --mount out");
   const restart = request.task === "service" ? ["--restart", "unless-stopped"] : [];
   return {
     argv: [
@@ -56,8 +54,7 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
 function imageOf({ reference, settings = {} }: LaunchRequest): string {
   const { repository, tag } = referenceParts(reference);
   if (settings.image === "tag" && tag !== null) return `${repository}:${tag}`;
-  throw unsupported(
-    "zun",
+  throw cannot(
     "pull an image by its digest: it drops the digest and pulls the tag",
     "add --set image=tag where nobody else writes to the repository",
   );
@@ -67,16 +64,14 @@ function imageOf({ reference, settings = {} }: LaunchRequest): string {
 function hints({ node, settings = {} }: LaunchRequest): readonly string[] {
   if (node == null) return [];
   if (settings.labels === "yes") return ["--hint", `label:${labelNames.docker(node.key)}=${node.value}`];
-  throw unsupported(
-    "zun",
+  throw cannot(
     "keep a container to the nodes that the image fits, unless its scheduler has LabelFilter on",
     "add --set labels=yes where it is on, or --anywhere if every compute node is like this host",
   );
 }
 
 function gpusRefused() {
-  return unsupported(
-    "zun",
+  return cannot(
     "hand out GPUs: its API has no field for them, its scheduler does not count them",
     "pick an image without GPU code (--gpus none), or launch on another system",
   );
@@ -87,8 +82,7 @@ function variables(env: Readonly<Record<string, string>>): readonly string[] {
   const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const [only] = pairs;
   if (pairs.length === 1 && only !== undefined && /[,;]/.test(only))
-    throw unsupported(
-      "zun",
+    throw cannot(
       `pass ${Object.keys(env)[0]} alone: its client splits a single value at commas and semicolons`,
       "add a second --env, or write the value without them",
     );
