@@ -149,10 +149,7 @@ export async function createBuildxEngine({
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
       if (engineOf !== null)
-        await engineOf().then(
-          (api) => forgetName(api, name),
-          () => {},
-        );
+        await engineOf().then((api) => forgetName(api, name), ignore);
       return digest;
     },
     scratch: async (onLog) =>
@@ -176,6 +173,8 @@ function once(connect: () => Promise<DockerApi>): () => Promise<DockerApi> {
     return api;
   };
 }
+
+function ignore(): void {}
 
 /** The whole image as a file on this machine, read and thrown away. */
 async function archive(
