@@ -148,8 +148,7 @@ export async function createBuildxEngine({
         return buildx(means, { ...request, noCache: false }, output, watch, { image: name });
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
-      if (engineOf !== null)
-        await engineOf().then((api) => forgetName(api, name), ignore);
+      if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
       return digest;
     },
     scratch: async (onLog) =>
