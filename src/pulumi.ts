@@ -64,6 +64,10 @@ export interface ImageFleetArgs {
   readonly push?: boolean;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: Readonly<Record<string, string>>;
+  /** Build arguments that go before the matrix's. Never secrets: images keep them in their history. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** Build all cells anew though nothing else has changed, once for each word: `2026-W47`. Default: what the lock says of each. */
+  readonly rebuild?: string;
   /** Lock that pins base images. Default: `images/imgmatch.lock.json` beside the matrix, where it is there. */
   readonly lock?: string;
   /** Registry hosts that are asked without TLS, beside this machine. */
@@ -130,6 +134,7 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
     ),
     published: push,
     replaceBases: new Map(Object.entries(args.replaceBases ?? {})),
+    rebuild: args.rebuild,
     findBaseDigest: lookUp,
   });
   throwProblems(problems);
@@ -161,7 +166,10 @@ async function prepare(args: ImageFleetArgs): Promise<PreparedFleet> {
 
 async function open(args: ImageFleetArgs, baseDir: string): Promise<readonly [Fleet, string]> {
   const { matrix, folder = ".", publishTo } = args;
-  const options = publishTo === undefined ? {} : { registry: publishTo };
+  const options = {
+    ...(publishTo === undefined ? {} : { registry: publishTo }),
+    ...(args.args === undefined ? {} : { args: args.args }),
+  };
   if (typeof matrix === "string") {
     const file = resolvePath(baseDir, matrix);
     return [await openFleet(file, options), dirname(file)];

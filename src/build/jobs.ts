@@ -8,6 +8,7 @@ import { parseImageReference, withTag } from "../oci/reference.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
 import { type BaseOptions, pinBases } from "../render/bases.ts";
 import { describingArgs, inputsLabel } from "../render/metadata.ts";
+import { withRebuild } from "../render/rebuild.ts";
 import type { RenderedFile } from "../render/render.ts";
 import { runBaseOf } from "../render/run-base.ts";
 import type { BuiltImage } from "./engine.ts";
@@ -55,7 +56,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     reference: push ? withTag(parseImageReference(matrix.repository), tag) : null,
     request: {
       cell: cell.id,
-      dockerfile: pinned(file, digests, replacements, variables),
+      dockerfile: rebuilt(pinned(file, digests, replacements, variables), planned),
       contextDir: options.contextDir,
       contextFiles: options.context.entries,
       contextDigest: options.context.digest,
@@ -72,6 +73,11 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       tags: [`${matrix.repository}:${tag}`],
     },
   };
+}
+
+function rebuilt(dockerfile: string, { inputs }: PlannedCell): string {
+  const word = inputs?.rebuild;
+  return word === undefined ? dockerfile : withRebuild(dockerfile, word);
 }
 
 function pinned(

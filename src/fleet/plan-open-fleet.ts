@@ -8,8 +8,9 @@ import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePerText } from "../plan/once-per.ts";
-import { planFleet } from "../plan/plan.ts";
+import { type PlannedInputs, planFleet } from "../plan/plan.ts";
 import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
+import { rebuildsOf } from "../plan/rebuild.ts";
 import type { Selection } from "../plan/select.ts";
 import { checkedCells } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
@@ -27,6 +28,8 @@ export interface FleetPlanOptions {
   readonly held?: ReadonlySet<string>;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: ReadonlyMap<string, string>;
+  /** Build these cells anew, though nothing else has changed: what `build --no-cache` names. Default: what the lock says of each. */
+  readonly rebuild?: string | undefined;
   /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
   readonly findBaseDigest: FindBaseDigest;
 }
@@ -36,6 +39,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const replace = replacementsOf(fleet, options.replaceBases ?? new Map());
   const chosen = checkedCells(fleet, options.only ?? []);
   const pinOf = pinsOf(options.lock);
+  const rebuildOf = rebuildsOf(options.lock, options.rebuild);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const unknown = new Set<string>();
   for (const cell of chosen) {
@@ -60,12 +64,17 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       args: fleet.render(cell).args,
       target: fleet.matrix.target?.value ?? null,
       builder: builderName,
+      ...rebuildInput(rebuildOf(cell)),
       bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
         const used = replace.get(ref) ?? ref;
         return { ref, used, digest: baseDigest(used, cell) };
       }),
     }),
   });
+}
+
+function rebuildInput(rebuild: string | null): Pick<PlannedInputs, "rebuild"> {
+  return rebuild === null ? {} : { rebuild };
 }
 
 interface Replacement {

@@ -88,7 +88,12 @@ export interface LockedInputs {
   readonly target: string | null;
   /** The Dockerfile frontend. */
   readonly builder: string;
+  /** The word of `build --no-cache`; absent where nobody has asked for a rebuild. */
+  readonly rebuild?: string;
 }
+
+/** It stands in a Dockerfile, so it has nothing in it that means something there. */
+export const rebuildWord = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 
 export interface LockedBase {
   readonly ref: string;

@@ -32,6 +32,7 @@ import {
   type LockedManifest,
   localEngines,
   lockSchemaVersion,
+  rebuildWord,
 } from "./lock.ts";
 import { requirement } from "./parse-requirement.ts";
 
@@ -110,6 +111,7 @@ const image: Check<LockedImage> = shape({
       args: record(anyText),
       target: orNull(someText),
       builder: someText,
+      rebuild: ifPresent(text(rebuildWord, "a word")),
     }),
   ),
   builder: someText,

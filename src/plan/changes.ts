@@ -31,6 +31,9 @@ export function compareInputs(locked: LockedImage, now: CurrentInputs): InputCom
       Object.fromEntries(now.bases.map(({ used, digest }) => [used, digest])),
     ),
     compare("builder", then?.builder, now.builder),
+    ...(then?.rebuild === undefined && now.rebuild === undefined
+      ? []
+      : [compare("rebuild", then === undefined ? undefined : (then.rebuild ?? null), now.rebuild ?? null)]),
   ];
 }
 
@@ -70,7 +73,7 @@ export function explainInputs({
   if (inputs === null) return [];
   const now = { ...inputs, bases, platform: cell.platform };
   if (locked !== null) return compareInputs(locked, now);
-  const { dockerfile, context, args, target, builder } = now;
+  const { dockerfile, context, args, target, builder, rebuild } = now;
   const fresh = (input: InputName, is: string | null, name: string | null = null): InputComparison => ({
     input,
     name,
@@ -86,5 +89,6 @@ export function explainInputs({
     fresh("platform", now.platform),
     ...bases.map(({ used, digest }) => fresh("bases", digest, used)),
     fresh("builder", builder),
+    ...(rebuild === undefined ? [] : [fresh("rebuild", rebuild)]),
   ];
 }

@@ -8,6 +8,7 @@ export const inputNames = [
   "platform",
   "bases",
   "builder",
+  "rebuild",
 ] as const;
 export type InputName = (typeof inputNames)[number];
 

@@ -29,6 +29,8 @@ export function inputDigest(inputs: BuildInputs): Digest {
     inputs.platform,
     inputs.bases.map(({ ref, digest }) => [ref, digest] as const).sort(compareFirst),
     inputs.builder,
+    // Last, and only where there is one: all that was ever built keeps its digest.
+    ...(inputs.rebuild === undefined ? [] : [inputs.rebuild]),
   ];
   return digestOf(JSON.stringify(canonical));
 }

@@ -1,11 +1,11 @@
 /** The arguments and flags of export, and of the script below it. */
 
-import { withBases, withFleet, positive } from "../flags/fleet-options.ts";
+import { positive, withBases, withFleet, withRebuild } from "../flags/fleet-options.ts";
 import { collect, withQuestion } from "../flags/options.ts";
 import type { Define } from "./define.ts";
 
 export const exportFleet: Define = (command, run) => {
-  withBases(withFleet(command))
+  withRebuild(withBases(withFleet(command)))
     .description("write the fleet in the words of another tool: bake, github-matrix, nfd-compat")
     .argument(
       "<kind>",

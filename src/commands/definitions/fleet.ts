@@ -1,6 +1,13 @@
 /** The arguments and flags of the commands about a matrix and its lock. */
 
-import { positive, withBases, withEngine, withFleet, withWorkspace } from "../flags/fleet-options.ts";
+import {
+  positive,
+  withBases,
+  withEngine,
+  withFleet,
+  withRebuild,
+  withWorkspace,
+} from "../flags/fleet-options.ts";
 import { collect, withJson } from "../flags/options.ts";
 import type { Define } from "./define.ts";
 
@@ -27,7 +34,7 @@ export const schema: Define = (command, run) =>
     .action(run(async () => (await import("../schema.ts")).schema));
 
 export const plan: Define = (command, run) =>
-  withWorkspace(withBases(withFleet(command)))
+  withWorkspace(withRebuild(withBases(withFleet(command))))
     .description("say for each cell what would happen to it; changes nothing")
     .option("--push", "count images that were built but not pushed as still to be built")
     .option(
@@ -55,7 +62,7 @@ export const render: Define = (command, run) =>
     .action(run(async () => (await import("../render.ts")).render));
 
 export const build: Define = (command, run) =>
-  withWorkspace(withEngine(withBases(withFleet(command))))
+  withWorkspace(withEngine(withRebuild(withBases(withFleet(command)))))
     .description("build what the lock does not have, and write the lock")
     .option("--push", "push every image, never over another one")
     .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)

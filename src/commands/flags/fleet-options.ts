@@ -59,6 +59,16 @@ export function withEngine(command: Command): Command {
     .option("--stack <name>", "with --engine pulumi: the stack (default: imgmatch)");
 }
 
+/** What is planned though nothing has changed. */
+export function withRebuild(command: Command): Command {
+  command.option(
+    "--no-cache [word]",
+    "build anew what has not changed, without the steps of before; the word, as 2026-W47, is an input: the same one again builds nothing; without it: now",
+  );
+  // Commander would call it true where it is not given, also to commands below this one, to which --cache names a folder.
+  return command.setOptionValue("cache", undefined);
+}
+
 export function withBases(command: Command): Command {
   return withRegistries(command)
     .option("--replace-base <old=new>", "build with another base image; repeatable", collect, [])

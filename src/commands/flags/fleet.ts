@@ -18,6 +18,8 @@ export interface FleetFlags extends RegistryFlags {
   readonly only?: readonly string[];
   /** `NAME=VALUE` or `NAME`. */
   readonly buildArg?: readonly string[];
+  /** Of `--no-cache`: its word, or false without one. */
+  readonly cache?: string | false;
   readonly replaceBase?: readonly string[];
   readonly offline?: boolean;
   readonly json?: boolean;

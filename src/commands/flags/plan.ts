@@ -57,9 +57,16 @@ export async function planFor(
     published: flags.push ?? false,
     ...(await heldBy(keeper, lock, context)),
     replaceBases: parseReplacements(flags.replaceBase),
+    rebuild: rebuildAsked(flags.cache),
     findBaseDigest,
   });
   return { fleet, only, plan, findBaseDigest };
+}
+
+/** `--no-cache` alone means now: each time is another. */
+function rebuildAsked(cache: FleetFlags["cache"]): string | undefined {
+  if (typeof cache === "string") return cache;
+  return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
 }
 
 /** Asked only where the lock has something that was built and not pushed: a build with nothing to do needs no engine. */
