@@ -49,6 +49,7 @@ export const problemCodes = {
   MATRIX_INCLUDE_INVALID: usage,
   MATRIX_EMPTY: usage,
   MATRIX_SECRET: usage,
+  VERSION_UNKNOWN: usage,
   TAG_INVALID: usage,
   TAG_COLLISION: usage,
   CELL_COLLISION: usage,

@@ -23,6 +23,7 @@ import { effectiveText } from "../render/effective-text.ts";
 import type { Instruction } from "../render/instructions.ts";
 import { type RenderedCell, type RenderedFile, renderCell } from "../render/render.ts";
 import { telling, writtenSecrets } from "../render/written-secrets.ts";
+import { withVersion } from "./find-version.ts";
 import { ownFiles } from "./own-files.ts";
 import { readTemplate } from "./read-template.ts";
 
@@ -40,6 +41,8 @@ export interface OpenOptions {
   readonly registry?: string;
   /** Text in place of the template's: what the file would be after a change. */
   readonly templateText?: string;
+  /** Where a version `{ env: NAME }` is looked up. Default: of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
   readonly args?: GivenArguments;
 }
@@ -63,13 +66,13 @@ export async function openFleetText(
   matrixFile: string,
   options: OpenOptions = {},
 ): Promise<Fleet> {
-  const parsed = parseMatrix(text, matrixFile);
+  const root = dirname(matrixFile);
+  const parsed = await withVersion(parseMatrix(text, matrixFile), { root, env: options.env ?? process.env });
   const registry = options.registry?.replace(/(?<!\/)\/+$/, "");
   const published = registry === undefined ? parsed : { ...parsed, repository: `${registry}/${parsed.name}` };
   const { args: given = {} } = options;
   const { matrix, passed } = withArguments(published, given);
   parseImageReference(matrix.repository);
-  const root = dirname(matrixFile);
   const { template, files } = await readTemplate(root, matrix, { text: options.templateText, given });
   const argumentsOf = compileArguments(matrix);
   const contextDir = join(root, matrix.context.value);

@@ -13,7 +13,10 @@ export interface Matrix {
   /** sha256 over the file's text with `\n` line ends. */
   readonly digest: Digest;
   readonly name: string;
+  /** Empty as long as it is to be found: see {@link versionFrom}. */
   readonly version: string;
+  /** Where the version is to be found; null where the file says it. `openFleet` looks. */
+  readonly versionFrom: Located<VersionSource> | null;
   /** Where the images go: `registry/name`. */
   readonly repository: string;
   /** URL of the sources, for `org.opencontainers.image.source`. */
@@ -41,6 +44,20 @@ export interface Matrix {
   readonly exclude: readonly Exclusion[];
   readonly include: readonly Inclusion[];
 }
+
+/** Where a matrix has its version from when it does not say it itself. */
+export type VersionSource =
+  | {
+      readonly from: "environment";
+      readonly name: string;
+      /** Where the variable is not set, or empty; null makes that an error. */
+      readonly fallback: string | null;
+    }
+  | {
+      readonly from: "git";
+      /** The nearest tag and how far HEAD is from it, or HEAD's commit. */
+      readonly what: "describe" | "commit";
+    };
 
 export interface Located<Value> {
   readonly value: Value;

@@ -20,6 +20,7 @@ import {
   parseFreeValue,
   parseMarchValue,
 } from "./values.ts";
+import { parseVersion } from "./version-source.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { isRecord } from "../input/json.ts";
@@ -54,6 +55,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   checkReferences(input, source, problems);
   checkLabels(input, source, problems);
   problems.push(...secretProblems(input.args, source));
+  const version = parseVersion(input.version, source, problems);
   throwProblems(inOrder(problems));
   const located = (value: string, key: string) => ({ value, at: source.placeOf([key]) });
   const folder = input.template.includes("/")
@@ -63,7 +65,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     file,
     digest: digestOf(text.replaceAll("\r\n", "\n")),
     name: input.name,
-    version: input.version,
+    ...version,
     repository: repositoryOf(input),
     source: input.source ?? null,
     template: located(input.template, "template"),

@@ -77,6 +77,23 @@ const freeValue = z.union([
 
 const pattern = z.union([text, z.array(text).min(1)]);
 
+const version = z
+  .union([
+    text,
+    z.strictObject({
+      env: text
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable")
+        .optional()
+        .describe("The variable of the environment that has it."),
+      default: text.optional().describe("With env: where the variable is not set, or empty."),
+      git: z
+        .enum(["describe", "commit"])
+        .optional()
+        .describe("describe: the nearest tag; commit: HEAD. Both with -dirty for changed files."),
+    }),
+  ])
+  .describe("Version of the fleet, for tags and labels: a text, or where it is to be found.");
+
 export const matrixSchema = z.strictObject({
   $schema: text.optional(),
   name: text
@@ -85,7 +102,7 @@ export const matrixSchema = z.strictObject({
       "must be lower-case letters, digits and single separators . _ -",
     )
     .describe("Last part of the image's name."),
-  version: text.describe("Version of the fleet, for tags and labels."),
+  version,
   registry: text.describe("Registry and path in front of the name: registry.example.com/team."),
   source: text.optional().describe("URL of the sources."),
   template: text.describe(
@@ -143,11 +160,13 @@ export const matrixSchema = z.strictObject({
 /** The keys that a mapping of the matrix may have, by its path. */
 export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(matrixSchema.shape);
+  if (path[0] === "version") return ["env", "default", "git"];
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
   return Object.keys((path.includes("march") ? marchEntry : cudaEntry).shape);
 }
 
 export type MatrixInput = z.infer<typeof matrixSchema>;
+export type VersionInput = MatrixInput["version"];
 export type CudaInput = z.infer<typeof cudaValue>;
 export type ComputeInput = z.infer<typeof computeValue>;
 export type MarchInput = z.infer<typeof marchValue>;

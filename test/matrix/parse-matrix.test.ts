@@ -124,10 +124,11 @@ test("whatever the text, the answer is a matrix or problems", () => {
 
 test("the JSON schema takes numbers where YAML reads them, and nothing unknown", () => {
   const schema = matrixJsonSchema() as {
-    properties: Record<string, { type: unknown }>;
+    properties: Record<string, { type?: unknown; anyOf?: { type: unknown }[] }>;
     additionalProperties: unknown;
   };
-  expect(schema.properties.version?.type).toEqual(["string", "number"]);
+  expect(schema.properties.version?.anyOf?.[0]?.type).toEqual(["string", "number"]);
+  expect(schema.properties.target?.type).toEqual(["string", "number"]);
   expect(schema.properties.name?.type).toBe("string");
   expect(schema.additionalProperties).toBe(false);
   expect(Object.keys(schema.properties)).toContain("axes");

@@ -31,6 +31,7 @@ export async function openFleetFor(
 ): Promise<{ fleet: Fleet; only: Selection[] }> {
   const fleet = await openFleet(flags.matrix, {
     ...(flags.registry === undefined ? {} : { registry: flags.registry }),
+    env,
     args: parseBuildArguments(flags.buildArg ?? [], env),
   });
   const only = parseSelections(
