@@ -7,6 +7,7 @@ import { type Problem, throwProblems } from "../errors.ts";
 import { inputLimits } from "../input/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { liesIn } from "../io/project-folder.ts";
+import { mistake } from "../matrix/mistake.ts";
 import { parseWorkspace } from "../matrix/parse-workspace.ts";
 import { matchesGlob } from "../oci/glob.ts";
 import { compareText } from "../oci/text-order.ts";
@@ -33,12 +34,7 @@ export async function findMatrices(file: string): Promise<readonly string[]> {
     }
     for (const path of paths.filter((each) => existsSync(each) && !liesIn(root, each))) {
       const message = `a symbolic link leads out of the workspace: ${path}`;
-      problems.push({
-        code: "MATRIX_SCHEMA",
-        message,
-        fix: "name matrices below the folder of this file",
-        at,
-      });
+      problems.push(mistake(message, "name matrices below the folder of this file", at));
     }
     found.push(...paths);
   }

@@ -54,10 +54,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const baseDigest = (used: string, cell: Cell): Digest | null =>
     ownDigest(used) ?? pinOf(used, cell) ?? found.get(used) ?? null;
   return planFleet(fleet.matrix, fleet.cells, {
-    lock: options.lock,
-    ...(options.only === undefined ? {} : { only: options.only }),
-    ...(options.published === undefined ? {} : { published: options.published }),
-    ...(options.held === undefined ? {} : { held: options.held }),
+    ...options,
     inputsOf: (cell) => ({
       dockerfile: digestOf(fleet.render(cell).text),
       context: fleet.context.digest,

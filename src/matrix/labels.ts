@@ -1,6 +1,7 @@
 /** Extra labels of a matrix: names that a Dockerfile takes, and none that imgmatch writes itself. */
 
 import type { Problem } from "../errors.ts";
+import { mistake } from "./mistake.ts";
 import type { MatrixInput } from "./schema.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
@@ -19,11 +20,10 @@ export function checkLabels({ labels = {} }: MatrixInput, source: YamlSource, pr
   for (const name of Object.keys(labels)) {
     const at = source.placeOfKey(["labels", name]);
     if (ownLabels.has(name) || name.startsWith("dev.imgmatch.")) {
-      const message = `imgmatch writes the label ${name} itself`;
-      problems.push({ code: "MATRIX_SCHEMA", message, fix: "remove it", at });
+      problems.push(mistake(`imgmatch writes the label ${name} itself`, "remove it", at));
     } else if (!/^[A-Za-z0-9][A-Za-z0-9._/-]*$/.test(name)) {
       const message = `${JSON.stringify(name)} cannot name a label`;
-      problems.push({ code: "MATRIX_SCHEMA", message, fix: "use letters, digits, . _ / and -", at });
+      problems.push(mistake(message, "use letters, digits, . _ / and -", at));
     }
   }
 }

@@ -5,6 +5,7 @@ import { checkAxisName } from "./axis-name.ts";
 import { parseIncludes } from "./include.ts";
 import { checkLabels } from "./labels.ts";
 import type { Axis, Exclusion, Located, Matrix } from "./matrix.ts";
+import { mistake } from "./mistake.ts";
 import { baseProblems, referenceProblems } from "./references.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
@@ -19,6 +20,7 @@ import {
   parseCudaValue,
   parseFreeValue,
   parseMarchValue,
+  valueProblem,
 } from "./values.ts";
 import { parseVersion } from "./version-source.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
@@ -107,12 +109,7 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
   checkGpuAxes(axes, source, problems);
   if (axes.length === 0 && problems.length === 0) {
     const fix = "add one, for example march: [x86-64-v3]";
-    problems.push({
-      code: "MATRIX_SCHEMA",
-      message: "the matrix has no axis",
-      fix,
-      at: source.placeOfKey(["axes"]),
-    });
+    problems.push(mistake("the matrix has no axis", fix, source.placeOfKey(["axes"])));
   }
   return axes;
 }
@@ -158,16 +155,11 @@ function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Probl
   const hasToolkit = cuda?.kind === "cuda" && cuda.values.some(({ toolkit }) => toolkit !== null);
   if (hasToolkit && compute === undefined) {
     const fix = "add axes.compute with the compute capabilities to compile for";
-    problems.push({
-      code: "MATRIX_SCHEMA",
-      message: "axis cuda needs axis compute",
-      fix,
-      at: source.placeOfKey(["axes", "cuda"]),
-    });
+    problems.push(mistake("axis cuda needs axis compute", fix, source.placeOfKey(["axes", "cuda"])));
   }
   if (compute !== undefined && cuda === undefined) {
     const fix = "add axes.cuda with the toolkits";
-    problems.push({ code: "MATRIX_SCHEMA", message: "axis compute needs axis cuda", fix, at: compute.at });
+    problems.push(mistake("axis compute needs axis cuda", fix, compute.at));
   }
 }
 
@@ -183,18 +175,13 @@ function parseExclusions(
     const match: Record<string, readonly string[]> = {};
     const at = source.placeOf(["exclude", index]);
     if (Object.keys(patterns).length === 0) {
-      const fix = "name at least one axis";
-      problems.push({ code: "MATRIX_SCHEMA", message: "this exclude would match every cell", fix, at });
+      problems.push(mistake("this exclude would match every cell", "name at least one axis", at));
     }
     for (const [axis, pattern] of Object.entries(patterns)) {
       if (!known.has(axis)) {
-        const fix = `the axes are ${[...known].join(", ")}`;
-        problems.push({
-          code: "MATRIX_VALUE_UNKNOWN",
-          message: `exclude names an unknown axis ${JSON.stringify(axis)}`,
-          fix,
-          at: source.placeOfKey(["exclude", index, axis]),
-        });
+        const message = `exclude names an unknown axis ${JSON.stringify(axis)}`;
+        const place = source.placeOfKey(["exclude", index, axis]);
+        problems.push(valueProblem(message, `the axes are ${[...known].join(", ")}`, place));
       }
       match[axis] = typeof pattern === "string" ? [pattern] : (pattern as string[]);
     }
@@ -214,7 +201,7 @@ function checkPreferences(
     if (equals < 0) continue;
     const [name, label] = [step.slice(0, equals), step.slice(equals + 1)];
     const report = (message: string, fix: string) =>
-      problems.push({ code: "MATRIX_VALUE_UNKNOWN", message, fix, at: source.placeOf(["prefer", index]) });
+      problems.push(valueProblem(message, fix, source.placeOf(["prefer", index])));
     const axis = axes.find((known) => known.name === name);
     if (axis === undefined) {
       const fix = `the axes are ${axes.map((known) => known.name).join(", ")}`;
@@ -248,11 +235,10 @@ function locatedTexts(
   texts: Readonly<Record<string, string>> = {},
   source: YamlSource,
 ): Readonly<Record<string, Located<string>>> {
-  const located = Object.entries(texts).map(([name, value]) => [
-    name,
-    { value, at: source.placeOf([key, name]) },
-  ]);
-  return Object.fromEntries(located);
+  const entries = Object.entries(texts);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, { value, at: source.placeOf([key, name]) }]),
+  );
 }
 
 function repositoryOf({ registry, name }: MatrixInput): string {

@@ -1,8 +1,9 @@
 /** `imgmatch.workspace.yaml`: the fleets of one repository, each by the path of its matrix. */
 
-import { type Place, type Problem, throwProblems } from "../errors.ts";
+import { type Problem, throwProblems } from "../errors.ts";
 import { fieldsOf } from "../input/json.ts";
 import type { Located } from "./matrix.ts";
+import { mistake } from "./mistake.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 
 /** Paths relative to the file, `*` standing for any characters of a name. Throws `MATRIX_…` with every mistake. */
@@ -31,8 +32,4 @@ function pathProblems(path: unknown, at: readonly (string | number)[], source: Y
   return [
     mistake(`${path} leads out of the workspace`, "name matrices below the folder of this file", place),
   ];
-}
-
-function mistake(message: string, fix: string, at: Place): Problem {
-  return { code: "MATRIX_SCHEMA", message, fix, at };
 }

@@ -2,6 +2,7 @@
 
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import { mistake } from "./mistake.ts";
 import type { BaseInput } from "./schema.ts";
 import type { YamlPath } from "./yaml-places.ts";
 import type { YamlSource } from "./yaml-source.ts";
@@ -26,5 +27,5 @@ export function baseProblems(input: BaseInput | undefined, source: YamlSource, p
     return stages.flatMap(([stage, text]) => referenceProblems(text, source.placeOf([...path, stage])));
   }
   const fix = "write base: debian:bookworm-slim, or one reference per stage";
-  return [{ code: "MATRIX_SCHEMA", message: "base names no image", fix, at: source.placeOf(path) }];
+  return [mistake("base names no image", fix, source.placeOf(path))];
 }

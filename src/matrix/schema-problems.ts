@@ -2,6 +2,7 @@
 
 import type { z } from "zod";
 import type { Problem } from "../errors.ts";
+import { mistake } from "./mistake.ts";
 import { keysAt } from "./schema.ts";
 import { suggest } from "./suggest.ts";
 import type { YamlPath } from "./yaml-places.ts";
@@ -19,42 +20,35 @@ export function schemaProblems(
 
 function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Problem[] {
   const path = [...prefix, ...issue.path];
+  const here = (message: string, fix: string) => [mistake(message, fix, source.placeOf(path))];
   const name = path.length === 0 ? "the matrix" : path.map(String).join(".");
   switch (issue.code) {
     case "unrecognized_keys":
       return issue.keys.map((key) => {
         const known = keysAt(path);
         const near = suggest(key, known);
-        return {
-          code: "MATRIX_SCHEMA",
-          message: `unknown key ${JSON.stringify(key)} in ${name}`,
-          fix: near === null ? `the keys here are ${known.join(", ")}` : `did you mean ${near}?`,
-          at: source.placeOfKey([...path, key]),
-        };
+        const fix = near === null ? `the keys here are ${known.join(", ")}` : `did you mean ${near}?`;
+        const message = `unknown key ${JSON.stringify(key)} in ${name}`;
+        return mistake(message, fix, source.placeOfKey([...path, key]));
       });
     case "invalid_union": {
       if (issue.discriminator !== undefined) {
-        return [problem(`${name} must be host, bundled or compat`, "write one of them", path, source)];
+        return here(`${name} must be host, bundled or compat`, "write one of them");
       }
       const branch = nearestBranch(issue.errors);
       if (branch !== null) return schemaProblems(branch, source, path);
-      return [
-        problem(`${name} is of the wrong kind`, "see imgmatch schema for what may stand here", path, source),
-      ];
+      return here(`${name} is of the wrong kind`, "see imgmatch schema for what may stand here");
     }
     case "invalid_type": {
       const missing = issue.input === undefined;
       const message = missing ? `${name} is missing` : `${name} must be ${expectedWord(issue.expected)}`;
-      return [
-        problem(message, missing ? `add ${String(path.at(-1))}: …` : "see imgmatch schema", path, source),
-      ];
+      return here(message, missing ? `add ${String(path.at(-1))}: …` : "see imgmatch schema");
     }
     case "too_small":
-      if (issue.origin !== "array")
-        return [problem(`${name} must not be empty`, "write a value", path, source)];
-      return [problem(`${name} has no value`, "list at least one", path, source)];
+      if (issue.origin !== "array") return here(`${name} must not be empty`, "write a value");
+      return here(`${name} has no value`, "list at least one");
     default:
-      return [problem(`${name} ${issue.message}`, "see imgmatch schema", path, source)];
+      return here(`${name} ${issue.message}`, "see imgmatch schema");
   }
 }
 
@@ -68,8 +62,4 @@ function nearestBranch(branches: readonly (readonly Issue[])[]): readonly Issue[
 
 function expectedWord(expected: string): string {
   return { string: "text", array: "a list", object: "a mapping", record: "a mapping" }[expected] ?? expected;
-}
-
-function problem(message: string, fix: string, path: YamlPath, source: YamlSource): Problem {
-  return { code: "MATRIX_SCHEMA", message, fix, at: source.placeOf(path) };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Problem } from "../errors.ts";
+import { mistake } from "./mistake.ts";
 import { textsIn } from "./texts.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
@@ -30,9 +31,7 @@ export function unsafeTextProblems(source: YamlSource): Problem[] {
     }
     if (isKey && text === "__proto__") {
       // What reads the matrix further on would drop it without a word.
-      const at = source.placeOfKey(path);
-      const message = `"__proto__" cannot be a key`;
-      problems.push({ code: "MATRIX_SCHEMA", message, fix: "choose another name", at });
+      problems.push(mistake(`"__proto__" cannot be a key`, "choose another name", source.placeOfKey(path)));
     }
   }
   return problems;

@@ -187,6 +187,6 @@ function refused(message: string, fix: string, at: Place) {
   return { problems: [valueProblem(message, fix, at)] };
 }
 
-function valueProblem(message: string, fix: string, at: Place): Problem {
+export function valueProblem(message: string, fix: string, at: Place): Problem {
   return { code: "MATRIX_VALUE_UNKNOWN", message, fix, at };
 }

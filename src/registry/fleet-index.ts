@@ -43,16 +43,8 @@ export type IndexedImage = Pick<
 export function indexedImage(image: LockedImage): IndexedImage | null {
   const { axes, platform, tag, inputDigest, digest, requires, measured, adopted } = image;
   if (digest === null) return null;
-  return {
-    axes,
-    platform,
-    tag,
-    inputDigest,
-    digest,
-    requires,
-    ...(measured === undefined ? {} : { measured }),
-    ...(adopted === undefined ? {} : { adopted }),
-  };
+  const named = { axes, platform, tag, inputDigest, digest, requires };
+  return { ...named, ...(measured && { measured }), ...(adopted && { adopted }) };
 }
 
 export interface IndexEntry {
