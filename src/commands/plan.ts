@@ -13,6 +13,7 @@ import type { CommandContext } from "./context.ts";
 import type { FleetFlags } from "./flags/fleet.ts";
 import { planFor } from "./flags/plan.ts";
 import { registryFor } from "./flags/registry.ts";
+import { overFleets } from "./over-fleets.ts";
 import { print } from "./print.ts";
 import { tellProblem } from "./tell-problem.ts";
 
@@ -54,6 +55,8 @@ export async function plan(flags: PlanFlags, context: CommandContext): Promise<E
     ? exitCodes.failed
     : exitCodes.ok;
 }
+
+export const planFleets = overFleets(plan, () => "whole");
 
 async function asked(
   plan: Plan,

@@ -16,20 +16,15 @@ const nothing: CpuInfo = { vendor: null, model: null, features: null, family: nu
 
 /** Reads the text of `/proc/cpuinfo` as the given architecture prints it; a text of another architecture gives nulls. */
 export function parseCpuinfo(text: string, architecture: string): CpuInfo {
-  const lines = fields(text);
-  switch (architecture) {
-    case "amd64":
-      return x86(lines);
-    case "arm64":
-      return arm64(lines);
-    case "ppc64le":
-      return power(lines);
-    case "riscv64":
-      return riscv(lines);
-    default:
-      return nothing;
-  }
+  return readers.get(architecture)?.(fields(text)) ?? nothing;
 }
+
+const readers = new Map([
+  ["amd64", x86],
+  ["arm64", arm64],
+  ["ppc64le", power],
+  ["riscv64", riscv],
+]);
 
 type Fields = ReadonlyMap<string, readonly string[]>;
 
@@ -89,8 +84,12 @@ function power(lines: Fields): CpuInfo {
 /** Every generation up to the host's own, from POWER7 on: each runs the code of those before it. */
 function powerFeatures(cpu: string): readonly string[] {
   const generation = Number(/^POWER(\d{1,2})/.exec(cpu)?.[1] ?? 0);
-  const generations = Array.from({ length: Math.max(0, generation - 6) }, (_, index) => `power${index + 7}`);
-  return [...generations, ...(/\baltivec supported\b/.test(cpu) ? ["altivec"] : [])];
+  return powerGenerations(generation, /\baltivec supported\b/.test(cpu));
+}
+
+export function powerGenerations(newest: number, altivec: boolean): readonly string[] {
+  const generations = Array.from({ length: Math.max(0, newest - 6) }, (_, index) => `power${index + 7}`);
+  return [...generations, ...(altivec ? ["altivec"] : [])];
 }
 
 function powerModel(cpu: string): string {

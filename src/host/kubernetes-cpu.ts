@@ -3,6 +3,7 @@
 import { cpuLevel, findMarch, type March, marchNames } from "../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../hardware/cpu-models.ts";
 import { alwaysLabelled, labelledFeature, powerLevels, x86LevelLabels } from "./cpuid-labels.ts";
+import { powerGenerations } from "./cpuinfo.ts";
 import type { CpuFacts } from "./facts.ts";
 import type { Labels } from "./kubernetes-object.ts";
 
@@ -111,8 +112,7 @@ function powerCpu(names: readonly string[]): LabelledCpu {
     0,
     ...names.map((name) => (Object.hasOwn(powerLevels, name) ? (powerLevels[name] ?? 0) : 0)),
   );
-  const generations = Array.from({ length: Math.max(0, generation - 6) }, (_, index) => `power${index + 7}`);
-  const features = [...generations, ...(names.includes("ALTIVEC") ? ["altivec"] : [])].sort();
+  const features = [...powerGenerations(generation, names.includes("ALTIVEC"))].sort();
   const facts = { vendor: "IBM", model: null, features, level: cpuLevel("ppc64le", features) };
   return { facts, source: "node labels" };
 }

@@ -17,15 +17,7 @@ export type TagOf = (cell: Cell, inputs: Digest | null) => string | null;
 /** Checks the tag template's names and compiles it. */
 export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly problems: readonly Problem[] } {
   const { value: template, at } = matrix.tag;
-  const known = [
-    "name",
-    "version",
-    "cell",
-    "inputs",
-    "platform",
-    "architecture",
-    ...matrix.axes.map(({ name }) => name),
-  ];
+  const known = [...Object.keys(placeholders), ...matrix.axes.map(({ name }) => name)];
   const problems: Problem[] = [];
   for (const [whole, name = ""] of template.matchAll(placeholder)) {
     if (known.includes(name)) continue;
@@ -43,7 +35,7 @@ export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly pr
     needsInputs && inputs === null
       ? null
       : parts
-          .map((part, index) => (index % 2 === 1 ? placeholderText(part, matrix, cell, inputs) : part))
+          .map((part, index) => (index % 2 === 1 ? placeholderText(part, { matrix, cell, inputs }) : part))
           .join("");
   return { tagOf, problems };
 }
@@ -53,23 +45,26 @@ export function versionTag({ version }: Pick<Matrix, "version">): string {
   return slug(version);
 }
 
-function placeholderText(name: string, matrix: Matrix, cell: Cell, inputs: Digest | null): string {
-  switch (name) {
-    case "name":
-      return slug(matrix.name);
-    case "version":
-      return versionTag(matrix);
-    case "cell":
-      return cell.id;
-    case "inputs":
-      return inputs === null ? "" : shortDigest(inputs);
-    case "platform":
-      return slug(cell.platform);
-    case "architecture":
-      return slug(cell.platform.slice(cell.platform.indexOf("/") + 1));
-    default:
-      return slug(cell.axes[name] ?? "");
-  }
+/** What stands for a name in the template; every axis is a name too. */
+const placeholders = {
+  name: ({ matrix }) => slug(matrix.name),
+  version: ({ matrix }) => versionTag(matrix),
+  cell: ({ cell }) => cell.id,
+  inputs: ({ inputs }) => (inputs === null ? "" : shortDigest(inputs)),
+  platform: ({ cell }) => slug(cell.platform),
+  architecture: ({ cell }) => slug(cell.platform.slice(cell.platform.indexOf("/") + 1)),
+} as const satisfies Record<string, (of: Tagged) => string>;
+
+interface Tagged {
+  readonly matrix: Matrix;
+  readonly cell: Cell;
+  readonly inputs: Digest | null;
+}
+
+function placeholderText(name: string, of: Tagged): string {
+  return Object.hasOwn(placeholders, name)
+    ? placeholders[name as keyof typeof placeholders](of)
+    : slug(of.cell.axes[name] ?? "");
 }
 
 /** Tags that no registry takes, and pairs of cells with one tag. `probe` stands for a digest that is not known yet. */

@@ -1,7 +1,7 @@
 /** A plan's images → the index of their version. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { LockedImage } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
@@ -70,6 +70,16 @@ export function sameArguments(names: readonly string[] = []): string {
   return names.length === 0
     ? ""
     : `, or give the build arguments that the lock's images were built with: --build-arg ${names.join(", ")}`;
+}
+
+/** The same from a lock alone: for images that others built, of which there is no matrix. */
+export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Promise<PlanIndex> {
+  const { name, version, prefer = [] } = lock;
+  const reference = withTag(parseImageReference(lock.repository), versionTag(lock));
+  const fix = "give the lock another version: imgmatch adopt --fleet-version";
+  const images = namedImages(Object.entries(lock.images), reference, fix);
+  const published = await publishIndex({ ...options, ...images, reference, name, version, prefer });
+  return { reference, missing: [], published };
 }
 
 /** What an index says of the lock's images that a registry has. Throws `TAG_COLLISION` where one has the index's own tag. */

@@ -3,7 +3,6 @@
 import type { ChangedFiles } from "../plan/changed-files.ts";
 import type { InputComparison } from "../plan/input-comparison.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
-import { printableReport } from "../input/printable.ts";
 import type { Style } from "./style.ts";
 import { formatTable } from "./table.ts";
 
@@ -12,13 +11,13 @@ export function reportCell(
   inputs: readonly InputComparison[],
   files: ChangedFiles | null,
   style: Style,
-): string {
+): readonly string[] {
   const { cell, action, reason, tag, locked, moved } = planned;
   const rows = inputs.map((input) => [stateOf(input, planned), nameOf(input), detail(input)]);
   const lines = formatTable(rows).map((line, index) =>
     inputs[index]?.changed === false ? style.dim(line) : line,
   );
-  return printableReport([
+  return [
     `${style.strong(cell.id)}  ${cell.platform}  ${action}${reason === null ? "" : `: ${reason}`}`,
     `tag ${tag ?? "not known yet"}`,
     `in the lock: ${locked === null ? "no" : `${locked.tag} ${locked.digest ?? "(not pushed)"}`}`,
@@ -28,7 +27,7 @@ export function reportCell(
     ...(moved.length === 0
       ? []
       : ["the lock pins the old one; imgmatch lock --update-bases takes the new one"]),
-  ]);
+  ];
 }
 
 const mostFiles = 20;

@@ -1,14 +1,13 @@
 /** What `imgmatch init --from` has written, and which lines of the Dockerfile are to change. */
 
 import type { InitFrom } from "../from-dockerfile/init-from.ts";
-import { printableReport } from "../input/printable.ts";
 import { count } from "./table.ts";
 
-export function initLines({ written, cells, template, edits }: Omit<InitFrom, "notes">): string {
+export function initLines({ written, cells, template, edits }: Omit<InitFrom, "notes">): readonly string[] {
   const wrote = `wrote ${written.join(", ")}: ${count(cells, "image")} of ${template}`;
-  if (edits.length === 0) return printableReport([wrote, "next: imgmatch plan"]);
+  if (edits.length === 0) return [wrote, "next: imgmatch plan"];
   const changes = edits.flatMap(({ line, kind, text }) =>
     kind === "before" ? [`  before line ${line}: ${text}`] : [`  in place of line ${line}: ${text}`],
   );
-  return printableReport([wrote, `change ${template}:`, ...changes, "then: imgmatch plan"]);
+  return [wrote, `change ${template}:`, ...changes, "then: imgmatch plan"];
 }

@@ -111,25 +111,18 @@ function evaluateCondition(
   }
   const actual = subject[property];
   const wanted = parseVersion(value);
-  return actual === null || wanted === null ? null : holds(compareVersions(actual, wanted), operator);
+  return actual === null || wanted === null ? null : holds[operator](compareVersions(actual, wanted));
 }
 
-function holds(difference: number, operator: RequireOperator): boolean {
-  switch (operator) {
-    case "=":
-      return difference === 0;
-    case "!=":
-      return difference !== 0;
-    case "<":
-      return difference < 0;
-    case "<=":
-      return difference <= 0;
-    case ">":
-      return difference > 0;
-    case ">=":
-      return difference >= 0;
-  }
-}
+/** Of the difference between what there is and what is wanted. */
+const holds: Readonly<Record<RequireOperator, (difference: number) => boolean>> = {
+  "=": (difference) => difference === 0,
+  "!=": (difference) => difference !== 0,
+  "<": (difference) => difference < 0,
+  "<=": (difference) => difference <= 0,
+  ">": (difference) => difference > 0,
+  ">=": (difference) => difference >= 0,
+};
 
 function isKnown(property: string): property is keyof RequireSubject {
   return Object.hasOwn(properties, property);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseSecrets } from "../../src/build/engines/secrets.ts";
 import { connectDocker } from "../../src/docker/api.ts";
-import { readLogins } from "../../src/doctor/read-logins.ts";
+import { readLogins } from "../../src/doctor/examine.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { inputLimits } from "../../src/input/limits.ts";

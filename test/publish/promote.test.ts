@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { promote } from "../../src/publish/promote.ts";
-import { publishAdopted } from "../../src/publish/publish-adopted.ts";
+import { publishAdopted } from "../../src/publish/publish-plan-index.ts";
 import { fetchLock } from "../../src/registry/fetch-lock.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";

@@ -22,6 +22,7 @@ import { fleetBuilderFor, requirePush } from "../flags/engine.ts";
 import { lockFileOf, parseReplacements } from "../flags/fleet.ts";
 import { planFor } from "../flags/plan.ts";
 import { registryFor } from "../flags/registry.ts";
+import { overFleets } from "../over-fleets.ts";
 import { print } from "../print.ts";
 import { tellProblem } from "../tell-problem.ts";
 import { type BuildFlags, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
@@ -65,6 +66,8 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
   return withIndex(exitCode, fleet, only, flags, context);
 }
+
+export const buildFleets = overFleets(build, ({ dryRun }) => (dryRun ? "whole" : "lines"));
 
 /** What the index that is to be written would refuse. */
 async function foundConflicts(

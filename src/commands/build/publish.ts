@@ -8,11 +8,12 @@ import { lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
 import { tellIndex } from "./tell-index.ts";
 import { registryFor } from "../flags/registry.ts";
 import { type BuildFlags, exitCodeOf, runBuild } from "./run-builder.ts";
+import { overFleets } from "../over-fleets.ts";
 
 export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   const lock = await readLockIfPresent(lockFileOf(flags));
   if (lock !== null && isAdopted(lock)) {
-    const { publishAdopted } = await import("../../publish/publish-adopted.ts");
+    const { publishAdopted } = await import("../../publish/publish-plan-index.ts");
     const registry = await registryFor(flags, { env: context.env });
     context.takeSignals("finish");
     const { replaceIndex: replace = false } = flags;
@@ -39,3 +40,5 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
   const done = index === null ? failure : tellIndex(index, flags, context);
   return failure === exitCodes.ok ? done : failure;
 }
+
+export const publishFleets = overFleets(publish, () => "lines");

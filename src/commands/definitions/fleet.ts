@@ -43,15 +43,7 @@ export const plan: Define = (command, run) =>
     )
     .option("--check", "exit 1 when anything is to be done")
     .option("--explain <cell>", "show the inputs of one cell, then and now")
-    .action(
-      run(async () => {
-        const [{ overFleets }, { plan }] = await Promise.all([
-          import("../over-fleets.ts"),
-          import("../plan.ts"),
-        ]);
-        return overFleets(plan, () => "whole");
-      }),
-    );
+    .action(run(async () => (await import("../plan.ts")).planFleets));
 
 export const render: Define = (command, run) =>
   withFleet(command)
@@ -69,30 +61,14 @@ export const build: Define = (command, run) =>
     .option("--dry-run", "say what would be built, and stop")
     .option("--index", "with --push: write the index of the version too, as publish does")
     .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
-    .action(
-      run(async () => {
-        const [{ overFleets }, { build }] = await Promise.all([
-          import("../over-fleets.ts"),
-          import("../build/build.ts"),
-        ]);
-        return overFleets(build, ({ dryRun }) => (dryRun ? "whole" : "lines"));
-      }),
-    );
+    .action(run(async () => (await import("../build/build.ts")).buildFleets));
 
 export const publish: Define = (command, run) =>
   withWorkspace(withEngine(withBases(withFleet(command))))
     .description("push what was built and not pushed, and write one image index for the version")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
     .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
-    .action(
-      run(async () => {
-        const [{ overFleets }, { publish }] = await Promise.all([
-          import("../over-fleets.ts"),
-          import("../build/publish.ts"),
-        ]);
-        return overFleets(publish, () => "lines");
-      }),
-    );
+    .action(run(async () => (await import("../build/publish.ts")).publishFleets));
 
 export const repro: Define = (command, run) =>
   withEngine(withBases(withFleet(command)))
