@@ -64,6 +64,8 @@ export interface BuildRequest {
   readonly labels: Readonly<Record<string, string>>;
   /** Build every step anew, whatever the engine remembers. */
   readonly noCache?: boolean;
+  /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
+  readonly localBases?: readonly Digest[];
   /** Local names for the result, `repository:tag`. */
   readonly tags: readonly string[];
 }

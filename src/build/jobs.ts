@@ -4,9 +4,10 @@ import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
 import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
+import { localBaseName } from "../oci/local-base.ts";
 import { parseImageReference, withTag } from "../oci/reference.ts";
-import type { PlannedCell } from "../plan/planned-cell.ts";
-import { type BaseOptions, pinBases } from "../render/bases.ts";
+import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import { type PinOptions, pinBases } from "../render/bases.ts";
 import { describingArgs, inputsLabel } from "../render/metadata.ts";
 import { withRebuild } from "../render/rebuild.ts";
 import type { RenderedFile } from "../render/render.ts";
@@ -42,7 +43,10 @@ export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
 export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const { cell, tag, inputDigest, bases } = planned;
   const { matrix, push } = options;
-  const digests = new Map(bases.map(({ ref, digest }) => [ref, required(digest)]));
+  const isLocal = ({ local }: PlannedBase) => local !== undefined;
+  const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
+  const digests = new Map(pulled.map(({ ref, digest }) => [ref, required(digest)]));
+  const local = new Map(held.map(({ ref, digest }) => [ref, localBaseName(required(digest))]));
   const replacements = new Map(
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
@@ -56,7 +60,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     reference: push ? withTag(parseImageReference(matrix.repository), tag) : null,
     request: {
       cell: cell.id,
-      dockerfile: rebuilt(pinned(file, digests, replacements, variables), planned),
+      dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
       contextDir: options.contextDir,
       contextFiles: options.context.entries,
       contextDigest: options.context.digest,
@@ -67,9 +71,11 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
         ...file.args,
         [describingArgs.revision]: options.revision,
         [describingArgs.baseName]: run?.used ?? runBase,
-        [describingArgs.baseDigest]: run?.digest ?? "",
+        // An engine's id of an image is no digest that a registry knows.
+        [describingArgs.baseDigest]: run === undefined || isLocal(run) ? "" : (run.digest ?? ""),
       },
       labels: { [inputsLabel]: inputDigest },
+      ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
       tags: [`${matrix.repository}:${tag}`],
     },
   };
@@ -80,11 +86,21 @@ function rebuilt(dockerfile: string, { inputs }: PlannedCell): string {
   return word === undefined ? dockerfile : withRebuild(dockerfile, word);
 }
 
+/** Of the local bases of all cells that are to be built. */
+export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {
+  const building = cells.filter((planned) => planned.action === "build" && isReady(planned));
+  return idsOf(building.flatMap(({ bases }) => bases.filter(({ local }) => local !== undefined)));
+}
+
+function idsOf(held: readonly PlannedBase[]): readonly Digest[] {
+  return [...new Set(held.map(({ digest }) => required(digest)))];
+}
+
 function pinned(
   file: RenderedFile,
   digests: ReadonlyMap<string, Digest>,
   replacements: ReadonlyMap<string, string>,
-  options: BaseOptions,
+  options: PinOptions,
 ): string {
   try {
     return pinBases(file.text, digests, replacements, options);
@@ -124,7 +140,11 @@ export function lockedImageOf(
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
     ...(built.measured === null ? {} : { measured: built.measured }),
-    bases: bases.map(({ used, digest }) => ({ ref: used, digest: required(digest) })),
+    bases: bases.map(({ used, digest, local }) => ({
+      ref: used,
+      digest: required(digest),
+      ...(local && { local }),
+    })),
     ...(inputs === null ? {} : { inputs }),
     builder: described,
     created,

@@ -1,5 +1,6 @@
 /** `imgmatch plan`: what would happen to each cell. Changes nothing. */
 
+import type { EngineName } from "../build/engines/engine-traits.ts";
 import { type ExitCode, exitCodes, type Problem, problemCodes, usageError } from "../errors.ts";
 import { changedContext } from "../fleet/changed-context.ts";
 import type { Fleet } from "../fleet/open-fleet.ts";
@@ -18,6 +19,10 @@ import { print } from "./print.ts";
 import { tellProblem } from "./tell-problem.ts";
 
 export interface PlanFlags extends FleetFlags {
+  /** A base that no registry has may be the engine's. */
+  readonly localBases?: boolean;
+  readonly engine?: EngineName;
+  readonly builder?: string;
   readonly push?: boolean;
   /** Ask registries what is published already, and which bases have moved. */
   readonly remote?: boolean;

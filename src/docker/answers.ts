@@ -15,7 +15,7 @@ export const imageAnswer = fields({
 });
 
 /** The same, for who asks which image a name means. */
-export const namedImage = fields({ Id: anyText, Size: optional(wholeNumber) });
+export const namedImage = fields({ Id: anyText, RepoDigests: texts, Size: optional(wholeNumber) });
 
 /** `/images/NAME/history`, the last step first. */
 export const imageHistory = list(fields({ CreatedBy: anyText }));

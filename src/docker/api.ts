@@ -28,6 +28,17 @@ export interface DockerApi {
   upgrade(path: string, headers: UpgradeHeaders): Promise<Duplex | null>;
 }
 
+/** An answer of the engine that is no yes. */
+export class EngineRefusal extends ImgmatchError {
+  /** Of the HTTP answer. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super({ code: "ENGINE_FAILED", message });
+    this.status = status;
+  }
+}
+
 export type UpgradeHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export type Method = "GET" | "POST" | "DELETE";
@@ -243,10 +254,10 @@ function refused(
   } catch {
     // Not JSON: a proxy's page. Its text is all there is.
   }
-  return new ImgmatchError({
-    code: "ENGINE_FAILED",
-    message: `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${said.slice(0, 2000)}`,
-  });
+  return new EngineRefusal(
+    status,
+    `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${said.slice(0, 2000)}`,
+  );
 }
 
 function broken(endpoint: Endpoint, what: string, error: unknown): ImgmatchError {

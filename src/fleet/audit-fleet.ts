@@ -135,8 +135,11 @@ function isBuilt(planned: PlannedCell): planned is BuiltCell {
 /** What the lock promises, on the bases that it names: the matrix may say something else by now. */
 function declaredOf(fleet: Fleet, matrix: Fleet["matrix"], planned: BuiltCell): DeclaredImage | null {
   const { locked } = planned;
-  const digests = new Map(locked.bases.map(({ ref, digest }) => [ref, digest]));
-  const bases = planned.bases.map((base) => ({ ...base, digest: digests.get(base.used) ?? null }));
+  const known = new Map(locked.bases.map((base) => [base.ref, base]));
+  const bases = planned.bases.map(({ ref, used }) => {
+    const { digest = null, local } = known.get(used) ?? {};
+    return { ref, used, digest, ...(local && { local }) };
+  });
   const found = declaredImage(matrix, fleet, { ...planned, bases });
   return found && { ...found, requires: locked.requires, platform: locked.platform };
 }

@@ -1,10 +1,10 @@
 /** `imgmatch export bake`: the cells of a plan that are not built already, as a bake file. */
 
 import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
-import { throwProblems } from "../errors.ts";
+import { type Problem, throwProblems } from "../errors.ts";
 import { type BakeFile, bakeFile, pathsToHide } from "../export/bake.ts";
 import { readContext } from "../io/context.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 export interface BakeOptions {
@@ -24,6 +24,7 @@ export function bakePlan(
 ): BakeFile {
   const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
   throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
+  throwProblems(built.flatMap(heldBases));
   const jobs = built
     .filter(isReady)
     .map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
@@ -32,6 +33,17 @@ export function bakePlan(
     folder,
     secrets,
   );
+}
+
+/** A bake file is for every machine, and what one engine alone has is not. */
+function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
+  return bases
+    .filter(({ local }) => local !== undefined)
+    .map(({ used, local }) => ({
+      code: "BASE_UNRESOLVED",
+      message: `${cell.id}: its base ${used} is in no registry, only ${local} on one machine has it`,
+      fix: "push the base, and name it where it is: --replace-base OLD=NEW",
+    }));
 }
 
 export interface UnhiddenFiles {

@@ -2,6 +2,7 @@
 
 import type { FleetSources } from "../build/fleet-builder.ts";
 import type { DeclaredImage } from "../inspect/audit/image-examiner.ts";
+import type { LockedLocal } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 import { runBaseOf } from "../render/run-base.ts";
@@ -27,14 +28,15 @@ export function declaredImage(
   const { cell } = planned;
   const { text, args } = fleet.render(cell);
   const ref = runBaseOf(text, matrix.target?.value ?? null, { args, platform: cell.platform });
-  const base = ref === "scratch" ? null : referenceOf(planned.bases, ref);
+  const base = ref === "scratch" ? null : originOf(planned.bases, ref);
   if (base === undefined) return null;
   return { requires: cell.requires, floor: floorOf(planned), platform: cell.platform, base };
 }
 
-function referenceOf(bases: readonly PlannedBase[], ref: string): ImageReference | undefined {
-  const { used, digest } = bases.find((base) => base.ref === ref) ?? { used: ref, digest: null };
-  return digest === null ? undefined : withDigest(parseImageReference(used), digest);
+function originOf(bases: readonly PlannedBase[], ref: string): ImageReference | LockedLocal | undefined {
+  const { used, digest, local } = bases.find((base) => base.ref === ref) ?? { used: ref, digest: null };
+  if (digest === null) return undefined;
+  return local === undefined ? withDigest(parseImageReference(used), digest) : { engine: local, id: digest };
 }
 
 /** Of a base for several platforms, the floor of another one says nothing. */

@@ -31,9 +31,14 @@ import { readTemplate } from "./read-template.ts";
 export interface Fleet extends FleetSources {
   readonly matrix: Matrix;
   /** Base images of a cell's Dockerfile, as it names them. */
-  basesOf(cell: Cell): readonly Base[];
+  basesOf(cell: Cell): readonly NamedBase[];
   /** Digest of what in a cell's Dockerfile can make a difference to its image; labels, for one, cannot. */
   effectOf(cell: Cell): Digest;
+}
+
+/** A base, and the file in which `line` names it: the Dockerfile that is used as it stands, or the rendered one. */
+export interface NamedBase extends Base {
+  readonly file: string;
 }
 
 export interface OpenOptions {
@@ -103,7 +108,7 @@ export async function openFleetText(
 
 interface CheckedFile {
   readonly file: RenderedFile;
-  readonly bases: readonly Base[];
+  readonly bases: readonly NamedBase[];
   readonly effect: Digest;
 }
 
@@ -131,7 +136,7 @@ function checkFile(
     ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
   ]);
   const effect = digestOf(effectiveText(own, target?.value ?? null, options));
-  return { file, bases: uniqueByRef(bases), effect };
+  return { file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect };
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */

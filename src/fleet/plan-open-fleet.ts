@@ -1,7 +1,7 @@
 /** Stage 2 for a fleet with its files: the digests of all bases, then the plan. */
 
 import { type Place, type Problem, throwProblems } from "../errors.ts";
-import type { Lock } from "../lock/lock.ts";
+import type { Lock, LockedBase, LockedLocal } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -21,6 +21,9 @@ const builderName = "dockerfile.v0";
 /** Digest of a base image's manifest or index, or null where nobody can tell. */
 export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
 
+/** The image that an engine has under this name, or null where it has none. */
+export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
+
 export interface FleetPlanOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
@@ -32,6 +35,8 @@ export interface FleetPlanOptions {
   readonly rebuild?: string | undefined;
   /** Asked once for every base that neither pins its digest itself nor stands in the lock. */
   readonly findBaseDigest: FindBaseDigest;
+  /** Asked then for those whose digest is not found; the lock's local bases count as not in it. Default: no engine is asked. */
+  readonly findLocalBase?: FindLocalBase;
 }
 
 /** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
@@ -41,18 +46,25 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const pinOf = pinsOf(options.lock);
   const rebuildOf = rebuildsOf(options.lock, options.rebuild);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
+  const mayMove = options.findLocalBase !== undefined;
   const unknown = new Set<string>();
   for (const cell of chosen) {
     for (const { ref } of fleet.basesOf(cell)) {
       const used = replace.get(ref) ?? ref;
-      if (ownDigest(used) === null && pinOf(used, cell) === null) unknown.add(used);
+      const pin = pinOf(used, cell);
+      if (ownDigest(used) === null && (pin === null || (mayMove && pin.local !== undefined)))
+        unknown.add(used);
     }
   }
   const found = new Map(
-    await Promise.all([...unknown].map(async (ref) => [ref, await options.findBaseDigest(ref)] as const)),
+    await Promise.all([...unknown].map(async (ref) => [ref, await findBase(ref, options)] as const)),
   );
-  const baseDigest = (used: string, cell: Cell): Digest | null =>
-    ownDigest(used) ?? pinOf(used, cell) ?? found.get(used) ?? null;
+  const known = (used: string, cell: Cell): Pick<PlannedBase, "digest" | "local"> => {
+    const own = ownDigest(used);
+    if (own !== null) return { digest: own };
+    const { digest = null, local } = found.get(used) ?? pinOf(used, cell) ?? {};
+    return { digest, ...(local && { local }) };
+  };
   return planFleet(fleet.matrix, fleet.cells, {
     ...options,
     inputsOf: (cell) => ({
@@ -64,7 +76,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
       ...rebuildInput(rebuildOf(cell)),
       bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
         const used = replace.get(ref) ?? ref;
-        return { ref, used, digest: baseDigest(used, cell) };
+        return { ref, used, ...known(used, cell) };
       }),
     }),
   });
@@ -72,6 +84,16 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
 
 function rebuildInput(rebuild: string | null): Pick<PlannedInputs, "rebuild"> {
   return rebuild === null ? {} : { rebuild };
+}
+
+async function findBase(
+  ref: string,
+  { findBaseDigest, findLocalBase }: FleetPlanOptions,
+): Promise<Pick<LockedBase, "digest" | "local"> | null> {
+  const digest = await findBaseDigest(ref);
+  if (digest !== null) return { digest };
+  const held = (await findLocalBase?.(ref)) ?? null;
+  return held === null ? null : { digest: held.id, local: held.engine };
 }
 
 interface Replacement {
@@ -115,19 +137,19 @@ function unknownReplacement(ref: string, at: Place | null, names: readonly strin
 }
 
 /** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
-function pinsOf(lock: Lock | null): (ref: string, cell: Cell) => Digest | null {
-  const pins = new Map<string, Digest>();
+function pinsOf(lock: Lock | null): (ref: string, cell: Cell) => LockedBase | null {
+  const pins = new Map<string, LockedBase>();
   const images = Object.values(lock?.images ?? {});
   // What somebody has asked for goes before what images were built on.
-  for (const { ref, digest } of [
+  for (const base of [
     ...images.flatMap(({ nextBases = [] }) => nextBases),
     ...images.flatMap(({ bases }) => bases),
   ]) {
-    if (!pins.has(ref)) pins.set(ref, digest);
+    if (!pins.has(base.ref)) pins.set(base.ref, base);
   }
   return (ref, { id }) => {
     const image = lock?.images[id];
     const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
-    return own?.digest ?? pins.get(ref) ?? null;
+    return own ?? pins.get(ref) ?? null;
   };
 }

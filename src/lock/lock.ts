@@ -97,5 +97,8 @@ export const rebuildWord = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 
 export interface LockedBase {
   readonly ref: string;
+  /** The manifest's or index's; of a `local` base the engine's id of the image. */
   readonly digest: Digest;
+  /** Only of a base that no registry had: the engine of one machine that had it. */
+  readonly local?: LocalEngine;
 }

@@ -93,7 +93,7 @@ export const choosing = {
   adopted: ifPresent(shape<LockedAdoption>({ cpu: oneOf("estimated", "stated") })),
 };
 
-const bases = list(shape<LockedBase>({ ref: someText, digest }));
+const bases = list(shape<LockedBase>({ ref: someText, digest, local: ifPresent(oneOf(...localEngines)) }));
 
 const image: Check<LockedImage> = shape({
   ...choosing,

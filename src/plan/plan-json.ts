@@ -27,7 +27,7 @@ export interface PlanJson {
   readonly counts: Readonly<Record<Action, number>>;
   readonly cells: readonly PlanCellJson[];
   /** Only where the plan cannot be carried out as it stands: bases that do not exist or cannot be asked for. */
-  readonly problems?: readonly Pick<Problem, "code" | "message" | "fix">[];
+  readonly problems?: readonly Pick<Problem, "code" | "message" | "fix" | "at">[];
 }
 
 export interface PlanCellJson {
@@ -67,10 +67,11 @@ export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJ
     ...(problems.length === 0
       ? {}
       : {
-          problems: problems.map(({ code, message, fix }) => ({
+          problems: problems.map(({ code, message, fix, at }) => ({
             code,
             message,
             ...(fix === undefined ? {} : { fix }),
+            ...(at === undefined ? {} : { at }),
           })),
         }),
   };

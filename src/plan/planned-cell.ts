@@ -1,7 +1,7 @@
 /** A plan as data: every cell with what would happen to it. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { LockedImage, LockedInputs } from "../lock/lock.ts";
+import type { LocalEngine, LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { Cell } from "./cell.ts";
@@ -63,8 +63,10 @@ export interface PlannedBase {
   readonly ref: string;
   /** What is pulled in its place; the same unless the user replaced it. */
   readonly used: string;
-  /** null when neither the reference, the lock nor a registry tells. */
+  /** null when neither the reference, the lock nor a registry tells. Of a `local` base the engine's id of the image. */
   readonly digest: Digest | null;
+  /** Only of a base that no registry has: the engine that has it. */
+  readonly local?: LocalEngine;
 }
 
 export interface Plan {

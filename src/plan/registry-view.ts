@@ -54,8 +54,10 @@ function viewed(planned: PlannedCell, { published, bases }: RegistryView): Plann
   return { ...planned, action: "conflict", reason, moved, published: found.digest };
 }
 
-/** The references whose meaning a plan depends on and that name no digest themselves. */
+/** The references whose meaning a plan depends on and that name no digest themselves, of bases in registries. */
 export function movableBases({ cells }: Pick<Plan, "cells">): string[] {
-  const refs = cells.flatMap(({ bases }) => bases.map(({ used }) => used));
+  const refs = cells.flatMap(({ bases }) =>
+    bases.flatMap(({ used, local }) => (local === undefined ? [used] : [])),
+  );
   return [...new Set(refs)].filter((ref) => !ref.includes("@")).sort();
 }

@@ -42,9 +42,9 @@ export function withUpdatedBases(
   for (const { cell, bases } of cells) {
     const image = images[cell.id];
     if (image === undefined) continue;
-    const next = bases.flatMap(({ used, digest }) => {
+    const next = bases.flatMap(({ used, digest, local }) => {
       const now = current.get(used) ?? digest;
-      return now === null ? [] : [{ ref: used, digest: now }];
+      return now === null ? [] : [{ ref: used, digest: now, ...(local && { local }) }];
     });
     const { nextBases: _, ...rest } = image;
     const built = new Map(image.bases.map(({ ref, digest }) => [ref, digest]));

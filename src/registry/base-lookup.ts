@@ -14,7 +14,7 @@ import { parseImageReference } from "../oci/reference.ts";
  */
 export function createBaseLookup(
   env: Readonly<Record<string, string | undefined>>,
-  onProblem: (problem: Problem) => void,
+  onProblem: (problem: Problem, ref: string) => void,
   options: Pick<RegistryOptions, "ca" | "plainHttp" | "signal"> = {},
 ): (ref: string) => Promise<Digest | null> {
   // A plan must not wait long for a registry that is not there: one second try is enough.
@@ -31,20 +31,18 @@ export function createBaseLookup(
     try {
       const found = await client.findManifest(parsed);
       if (found !== null) return found.digest;
-      onProblem({
-        code: "BASE_UNRESOLVED",
-        message: `the base image ${ref} does not exist in its registry`,
-        fix: "correct its name in the matrix, or build with another: --replace-base OLD=NEW",
-      });
+      const fix = "correct its name in the matrix, or build with another: --replace-base OLD=NEW";
+      onProblem(unresolved(`the base image ${ref} does not exist in its registry`, fix), ref);
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "INTERRUPTED") throw error;
       const why = error.problems[0];
-      onProblem({
-        code: "BASE_UNRESOLVED",
-        message: `the digest of the base image ${ref} cannot be read: ${why.message}`,
-        fix: `${why.fix ?? "try again"}; or build with another: --replace-base OLD=NEW`,
-      });
+      const fix = `${why.fix ?? "try again"}; or build with another: --replace-base OLD=NEW`;
+      onProblem(unresolved(`the digest of the base image ${ref} cannot be read: ${why.message}`, fix), ref);
     }
     return null;
   };
+}
+
+function unresolved(message: string, fix: string): Problem {
+  return { code: "BASE_UNRESOLVED", message, fix };
 }

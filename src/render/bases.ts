@@ -20,6 +20,11 @@ export interface Base {
 
 export type BaseOptions = StageOptions;
 
+export interface PinOptions extends BaseOptions {
+  /** Ref → the name of a base that only an engine has. */
+  readonly local?: ReadonlyMap<string, string>;
+}
+
 /**
  * Every image that a build of this Dockerfile pulls, in the order of the text, once for each use: `FROM`, `COPY --from`,
  * `RUN --mount=from` and the `# syntax=` frontend. Stages and `scratch` are none.
@@ -50,7 +55,7 @@ export function pinBases(
   dockerfile: string,
   digests: ReadonlyMap<string, Digest>,
   replacements: ReadonlyMap<string, string> = new Map(),
-  options: BaseOptions = {},
+  options: PinOptions = {},
 ): string {
   const problems: Problem[] = [];
   let pinned = dockerfile;
@@ -61,8 +66,9 @@ export function pinBases(
     options,
   ).reverse()) {
     const digest = digests.get(ref);
-    const name = replacements.get(ref) ?? ref;
-    if (digest === undefined && !name.includes("@")) {
+    const local = options.local?.get(ref);
+    const name = local ?? replacements.get(ref) ?? ref;
+    if (local === undefined && digest === undefined && !name.includes("@")) {
       problems.unshift({
         code: "BASE_UNRESOLVED",
         message: `no digest is known for ${ref}`,
@@ -70,7 +76,8 @@ export function pinBases(
       });
       continue;
     }
-    const text = digest === undefined ? name : `${name.replace(/@.*$/, "")}@${digest}`;
+    const isWhole = local !== undefined || digest === undefined;
+    const text = isWhole ? name : `${name.replace(/@.*$/, "")}@${digest}`;
     pinned = pinned.slice(0, start) + text + pinned.slice(end);
   }
   throwProblems(problems);

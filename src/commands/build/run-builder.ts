@@ -6,6 +6,7 @@ import { sourceDateEpoch } from "../../build/source-date-epoch.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { readRevision } from "../../io/revision.ts";
+import { publishedOnLocal } from "../../plan/local-bases.ts";
 import type { Plan } from "../../plan/planned-cell.ts";
 import { buildReporters, type ReporterName } from "../../report/build.ts";
 import { styleFor } from "../../report/style.ts";
@@ -13,11 +14,14 @@ import type { CommandContext } from "../context.ts";
 import { type EngineFlags, fleetBuilderFor } from "../flags/engine.ts";
 import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
 import { registryFor } from "../flags/registry.ts";
+import { tellProblem } from "../tell-problem.ts";
 
 export interface BuildFlags extends FleetFlags, EngineFlags {
   readonly push?: boolean;
   readonly concurrency: number;
   readonly dryRun?: boolean;
+  /** A base that no registry has may be the engine's. */
+  readonly localBases?: boolean;
   /** Write the index of the version too. */
   readonly index?: boolean;
   /** Let that index say something else than it does now. */
@@ -36,6 +40,7 @@ export async function runBuild(
     import("../../fleet/build-plan.ts"),
     import("../../inspect/image/layer-cache.ts"),
   ]);
+  if (flags.push) for (const problem of publishedOnLocal(plan)) tellProblem(problem, context);
   const reporter = reporterFor(reporterName(flags, context), plan, context);
   const epoch = sourceDateEpoch(context.env);
   const summary = await runBuilder(builder, plan, fleet, {

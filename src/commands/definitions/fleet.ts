@@ -4,7 +4,9 @@ import {
   positive,
   withBases,
   withEngine,
+  withEngineName,
   withFleet,
+  withLocalBases,
   withRebuild,
   withWorkspace,
 } from "../flags/fleet-options.ts";
@@ -34,7 +36,7 @@ export const schema: Define = (command, run) =>
     .action(run(async () => (await import("../schema.ts")).schema));
 
 export const plan: Define = (command, run) =>
-  withWorkspace(withRebuild(withBases(withFleet(command))))
+  withEngineName(withLocalBases(withWorkspace(withRebuild(withBases(withFleet(command))))))
     .description("say for each cell what would happen to it; changes nothing")
     .option("--push", "count images that were built but not pushed as still to be built")
     .option(
@@ -54,7 +56,7 @@ export const render: Define = (command, run) =>
     .action(run(async () => (await import("../render.ts")).render));
 
 export const build: Define = (command, run) =>
-  withWorkspace(withEngine(withRebuild(withBases(withFleet(command)))))
+  withWorkspace(withEngine(withRebuild(withLocalBases(withBases(withFleet(command))))))
     .description("build what the lock does not have, and write the lock")
     .option("--push", "push every image, never over another one")
     .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)

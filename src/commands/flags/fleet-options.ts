@@ -38,11 +38,15 @@ export function withWorkspace(command: Command): Command {
     );
 }
 
-/** What concerns the engine. */
-export function withEngine(command: Command): Command {
+export function withEngineName(command: Command): Command {
   return command
     .addOption(command.createOption("--engine <name>", "what builds").choices(engineNames).default("docker"))
-    .option("--builder <name>", "with --engine buildx: a builder of docker buildx ls, also a remote one")
+    .option("--builder <name>", "with --engine buildx: a builder of docker buildx ls, also a remote one");
+}
+
+/** What concerns the engine. */
+export function withEngine(command: Command): Command {
+  return withEngineName(command)
     .option(
       "--cache-from <ref>",
       "take build cache from there; {cell} is the cell's id; repeatable",
@@ -67,6 +71,11 @@ export function withRebuild(command: Command): Command {
   );
   // Commander would call it true where it is not given, also to commands below this one, to which --cache names a folder.
   return command.setOptionValue("cache", undefined);
+}
+
+/** For what plans: with the engine that is to be asked. */
+export function withLocalBases(command: Command): Command {
+  return command.option("--local-bases", "build on what the engine has of bases that no registry has");
 }
 
 export function withBases(command: Command): Command {

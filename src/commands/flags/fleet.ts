@@ -68,7 +68,7 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
 export async function baseLookup(
   { offline = false, ...flags }: FleetFlags,
   { env, signal }: Pick<CommandContext, "env" | "signal">,
-  onProblem: (problem: Problem) => void,
+  onProblem: (problem: Problem, ref: string) => void,
 ): Promise<FindBaseDigest> {
   if (offline) return async () => null;
   const { createBaseLookup } = await import("../../registry/base-lookup.ts");

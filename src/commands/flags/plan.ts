@@ -1,15 +1,23 @@
 /** The fleet of a command with its plan, as its flags ask for it. */
 
+import type { EngineName } from "../../build/engines/engine-traits.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
-import { type FindBaseDigest, type FleetPlanOptions, planOpenFleet } from "../../fleet/plan-open-fleet.ts";
+import {
+  type FindBaseDigest,
+  type FindLocalBase,
+  type FleetPlanOptions,
+  planOpenFleet,
+} from "../../fleet/plan-open-fleet.ts";
 import { refuseAdoptedLock } from "../../lock/adopted-lock.ts";
 import { refuseForeignLock } from "../../lock/foreign-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
+import { type LocalBaseUse, localBases } from "../../plan/local-bases.ts";
 import { findPlanned, type Plan } from "../../plan/planned-cell.ts";
 import type { Selection } from "../../plan/select.ts";
 import type { CommandContext } from "../context.ts";
+import { tell } from "../print.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet.ts";
 
 export interface ExportFlags extends FleetFlags {
@@ -18,6 +26,13 @@ export interface ExportFlags extends FleetFlags {
   readonly shards?: number;
   /** Only for `bake`. */
   readonly secret?: readonly string[];
+}
+
+/** Only of commands that can build on what an engine alone has. */
+interface LocalBaseFlags {
+  readonly localBases?: boolean;
+  readonly engine?: EngineName;
+  readonly builder?: string;
 }
 
 export interface PlannedFleet {
@@ -40,7 +55,7 @@ export interface PlanForOptions {
 
 /** Throws what opening and planning a fleet throw. */
 export async function planFor(
-  flags: FleetFlags & { readonly push?: boolean },
+  flags: FleetFlags & LocalBaseFlags & { readonly push?: boolean },
   context: CommandContext,
   { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
 ): Promise<PlannedFleet> {
@@ -50,7 +65,12 @@ export async function planFor(
   const lock = await readLockIfPresent(lockFileOf(flags));
   refuseAdoptedLock(lock, lockFileOf(flags));
   if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
-  const findBaseDigest = await baseLookup(flags, context, onProblem);
+  // Until the plan is there: what an engine has is no problem.
+  const missing = new Map<string, Problem>();
+  let hear: typeof onProblem | null = null;
+  const findBaseDigest = await baseLookup(flags, context, (problem, ref) =>
+    hear === null ? missing.set(ref, problem) : hear(problem),
+  );
   const plan = await planOpenFleet(fleet, {
     lock,
     only,
@@ -59,7 +79,11 @@ export async function planFor(
     replaceBases: parseReplacements(flags.replaceBase),
     rebuild: rebuildAsked(flags.cache),
     findBaseDigest,
+    ...(flags.localBases ? { findLocalBase: await localLookup(flags, context) } : {}),
   });
+  hear = onProblem;
+  for (const problem of unresolvedBases(plan, fleet, missing)) onProblem(problem);
+  if (flags.localBases && !flags.json) tell(localBases(plan).map(describeLocal), context);
   return { fleet, only, plan, findBaseDigest };
 }
 
@@ -67,6 +91,36 @@ export async function planFor(
 function rebuildAsked(cache: FleetFlags["cache"]): string | undefined {
   if (typeof cache === "string") return cache;
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
+}
+
+/** What is missing of the bases that are needed, each where a Dockerfile names it first. */
+function unresolvedBases(
+  { cells }: Plan,
+  { basesOf }: Fleet,
+  missing: ReadonlyMap<string, Problem>,
+): readonly Problem[] {
+  const told = new Map<string, Problem>();
+  for (const { cell, bases } of cells) {
+    for (const { ref, used, digest } of bases) {
+      const problem = missing.get(used);
+      if (digest !== null || problem === undefined || told.has(used)) continue;
+      const base = basesOf(cell).find((each) => each.ref === ref);
+      told.set(used, base === undefined ? problem : { ...problem, at: { file: base.file, line: base.line } });
+    }
+  }
+  return [...told.values()];
+}
+
+async function localLookup(
+  { engine = "docker", builder }: LocalBaseFlags,
+  { env }: CommandContext,
+): Promise<FindLocalBase> {
+  const { createLocalBaseLookup } = await import("../../build/engines/find-local-base.ts");
+  return createLocalBaseLookup(engine, env, builder);
+}
+
+function describeLocal({ ref, engine, id }: LocalBaseUse): string {
+  return `base ${ref}: in no registry, what ${engine} has is used: ${id}`;
 }
 
 /** Asked only where the lock has something that was built and not pushed: a build with nothing to do needs no engine. */

@@ -1,6 +1,7 @@
 /** What of an image is its base's, asked of the base's registry, and of the engine where that does not answer. */
 
 import type { BuildWatch } from "../../build/engine.ts";
+import type { LockedLocal } from "../../lock/lock.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../input/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
@@ -25,7 +26,7 @@ export function createBaseReader(
   cache: LayerCache,
   holder: Pick<ImageHolder, "layers">,
 ): (
-  base: ImageReference | null,
+  base: ImageReference | LockedLocal | null,
   image: OpenedImage,
   platform: string,
   watch: BuildWatch,
@@ -33,6 +34,7 @@ export function createBaseReader(
   const known = new Map<string, Promise<readonly string[] | null>>();
   return async (base, image, platform, watch) => {
     if (base === null) return { kind: "none" };
+    if (isLocal(base)) return localOrigin(holder, base, image, watch);
     const key = `${formatImageReference(base)} ${platform}`;
     const asked = known.get(key) ?? readDiffIds(registry, base, platform);
     known.set(key, asked);
@@ -52,6 +54,28 @@ export function createBaseReader(
     if (opened === null) throw gone(base);
     return { kind: "image", image: opened };
   };
+}
+
+export function isLocal(base: ImageReference | LockedLocal | null): base is LockedLocal {
+  return base !== null && "id" in base;
+}
+
+/** Engines keep a base's layers as they are in what they build on it. */
+async function localOrigin(
+  { layers }: Pick<ImageHolder, "layers">,
+  { engine, id }: LockedLocal,
+  { diffIds, layers: opened }: OpenedImage,
+  watch: BuildWatch,
+): Promise<BaseOrigin> {
+  const held = (await layers?.({ id, size: null }, watch).catch(() => null)) ?? null;
+  watch.signal.throwIfAborted();
+  const count = sharedLayers(diffIds, held?.map(({ diffId }) => diffId) ?? null);
+  if (count !== null && diffIds?.length === opened.length) return { kind: "layers", count };
+  throw new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `its base ${id} is in no registry: only ${engine} on the machine that built it has it`,
+    fix: "ask there; or push the base, and build on what the registry has: --replace-base OLD=NEW",
+  });
 }
 
 /** Of the engine's copy of exactly this digest; null where it has none. */

@@ -4,6 +4,7 @@ import pLimit from "p-limit";
 import type { BuildWatch } from "../../build/engine.ts";
 import type { ExaminedImage, Examination, Examiner } from "../../build/examiner.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import type { LockedLocal } from "../../lock/lock.ts";
 import type { Requirement } from "../../hardware/requirement.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../registry/client.ts";
@@ -11,7 +12,7 @@ import type { LayerCache } from "../image/layer-cache.ts";
 import { openFromRegistry } from "../image/from-registry.ts";
 import type { OpenedImage } from "../image/opened-image.ts";
 import { auditImage, type ImageAudit } from "./audit-image.ts";
-import { createBaseReader } from "./base-reader.ts";
+import { createBaseReader, isLocal } from "./base-reader.ts";
 import { builtImageOpener, type ImageHolder } from "./open-built.ts";
 
 /** What was declared of a cell's image. */
@@ -20,8 +21,8 @@ export interface DeclaredImage {
   /** CPU features that its base is declared to need. */
   readonly floor: readonly string[];
   readonly platform: string;
-  /** What it is built on, by digest; null for `scratch`. */
-  readonly base: ImageReference | null;
+  /** What it is built on, by digest or by an engine's id; null for `scratch`. */
+  readonly base: ImageReference | LockedLocal | null;
 }
 
 export interface ExaminerOptions {
@@ -74,7 +75,7 @@ export function imageAuditor({
     const opened =
       "registry" in image
         ? await fromRegistry(registry, image, { platform, cache })
-        : await openBuilt({ cell, image, base, platform }, watch);
+        : await openBuilt({ cell, image, base: isLocal(base) ? null : base, platform }, watch);
     return auditImage(opened, { ...about, base: await originOn(about.base, opened, platform, watch) });
   };
 }

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { forgetName } from "../../../docker/forget-name.ts";
+import { createLocalBases, type WithLocalBases } from "../../../docker/local-bases.ts";
 import { createScratch } from "../../../docker/scratch.ts";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { isDigest } from "../../../oci/digest.ts";
@@ -32,7 +33,7 @@ import type { BuildSecret } from "../secrets.ts";
 import { type Complete, createSharedFailures, type SharedFailures } from "../shared-failure.ts";
 import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
-import { inspectBuilder } from "./inspect.ts";
+import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 import { plainFailure } from "./plain-failure.ts";
 
@@ -49,6 +50,7 @@ interface Means {
   readonly secrets: readonly BuildSecret[];
   readonly stage: StageContext;
   readonly shared: SharedFailures;
+  readonly withLocalBases: WithLocalBases;
   readonly advice: Advice;
   /** Seconds since 1970 to set in the image, or null to leave it to the build. */
   readonly epoch: number | null;
@@ -65,6 +67,8 @@ export async function createBuildxEngine({
   const chosen = builder === undefined ? [] : ["--builder", builder];
   const facts = await inspectBuilder(env, chosen);
   const epoch = sourceDateEpoch(env);
+  // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
+  const engineOf = facts.driver === "docker" ? once(() => connectDocker(engineOfBuilder(env, facts))) : null;
   const means: Means = {
     // Attestations would make an index of every image.
     env: { ...env, BUILDX_NO_DEFAULT_ATTESTATIONS: "1", BUILDX_METADATA_PROVENANCE: "disabled" },
@@ -74,12 +78,11 @@ export async function createBuildxEngine({
     secrets,
     stage: createStaging(epoch ?? 0),
     shared: createSharedFailures(),
+    withLocalBases: localBasesOf(facts, engineOf),
     advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),
     epoch,
   };
   const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
-  // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
-  const engineOf = facts.driver === "docker" ? once(() => connectDocker(envOf(env, facts.endpoint))) : null;
   const option = (rewrite: boolean) =>
     rewrite ? `,rewrite-timestamp=true${engineOf === null ? "" : ",unpack=false"}` : "";
   const archived = (request: BuildRequest, watch: BuildWatch) =>
@@ -156,20 +159,20 @@ export async function createBuildxEngine({
   };
 }
 
-/** The environment with which the docker command would find the engine of a builder's node. */
-function envOf(env: Environment, endpoint: string): Environment {
-  if (endpoint === "default" || endpoint === "") return env;
-  const { DOCKER_HOST: _, DOCKER_CONTEXT: __, ...rest } = env;
-  return /^[a-z]+:\/\//.test(endpoint)
-    ? { ...rest, DOCKER_HOST: endpoint }
-    : { ...rest, DOCKER_CONTEXT: endpoint };
+/** A builder beside an engine has none of its images. */
+function localBasesOf(facts: BuilderFacts, engineOf: (() => Promise<DockerApi>) | null): WithLocalBases {
+  const api = once(async () => {
+    if (engineOf === null) throw seesNoImages(facts);
+    return createLocalBases(await engineOf());
+  });
+  return async (ids, work) => (ids.length === 0 ? work() : (await api())(ids, work));
 }
 
-function once(connect: () => Promise<DockerApi>): () => Promise<DockerApi> {
-  let api: Promise<DockerApi> | undefined;
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
   return () => {
-    api ??= connect();
-    return api;
+    made ??= make();
+    return made;
   };
 }
 
@@ -207,7 +210,7 @@ interface Result {
 }
 
 async function buildx(
-  { env, builder, cacheFrom, secrets, stage, shared, advice }: Means,
+  { env, builder, cacheFrom, secrets, stage, shared, withLocalBases, advice }: Means,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
@@ -245,7 +248,7 @@ async function buildx(
       const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);
       return { config: digestAt("containerimage.config.digest"), digest: digestAt("containerimage.digest") };
     });
-  return shared.during(onLog, inFolder);
+  return withLocalBases(request.localBases ?? [], () => shared.during(onLog, inFolder));
 }
 
 /** The reference whose push it was that failed, or null when something else did. */

@@ -45,6 +45,24 @@ export async function inspectBuilder(env: Environment, builder: readonly string[
   return facts;
 }
 
+/** The environment with which the docker command would find the engine of a builder's node. */
+export function engineOfBuilder(env: Environment, { endpoint }: Pick<BuilderFacts, "endpoint">): Environment {
+  if (endpoint === "default" || endpoint === "") return env;
+  const { DOCKER_HOST: _, DOCKER_CONTEXT: __, ...rest } = env;
+  return /^[a-z]+:\/\//.test(endpoint)
+    ? { ...rest, DOCKER_HOST: endpoint }
+    : { ...rest, DOCKER_CONTEXT: endpoint };
+}
+
+/** `BASE_UNRESOLVED`: the builder has no images, and those of the engine beside it are not its. */
+export function seesNoImages({ name, driver }: Pick<BuilderFacts, "name" | "driver">): ImgmatchError {
+  return new ImgmatchError({
+    code: "BASE_UNRESOLVED",
+    message: `the builder ${name} (driver ${driver}) sees no image of an engine, and a base is in no registry`,
+    fix: "build with --engine docker, or push the base to a registry that the builder reaches and name it there: --replace-base OLD=NEW",
+  });
+}
+
 /** The text of `docker buildx inspect` → facts. `state` is null where it does not stand there. */
 export function readInspection(text: string): BuilderFacts & { readonly state: string | null } {
   const field = (pattern: string) => new RegExp(`^${pattern}:[ \\t]*(.+)$`, "mi").exec(text)?.[1]?.trim();

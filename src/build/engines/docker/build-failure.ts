@@ -1,6 +1,7 @@
 /** A failed step → the problem that a person reads. */
 
 import { ImgmatchError, type ProblemCode } from "../../../errors.ts";
+import { namesLocalBase } from "../../../oci/local-base.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import type { BuildFailure } from "./build-output.ts";
 
@@ -38,6 +39,11 @@ function kind(
   folder: string | undefined,
 ): { readonly code: ProblemCode; readonly fix: string | null } {
   const { step, message } = failure;
+  if (namesLocalBase(`${step} ${message}`)) {
+    const fix =
+      "the engine has this base for another platform alone: build it for this cell's too, or leave the cell out with --only";
+    return { code: "BASE_UNRESOLVED", fix };
+  }
   const trust = advice.trust(message);
   if (trust !== null) return { code: "BASE_UNRESOLVED", fix: trust };
   const [, base] = /^\[internal\] load metadata for (\S+)/.exec(step ?? "") ?? [];

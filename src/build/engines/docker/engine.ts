@@ -8,6 +8,8 @@ import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import { contextItems, textItem } from "../../../docker/context-items.ts";
 import { contextTar, dockerfileName } from "../../../docker/context-tar.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
+import { hasContentStore } from "../../../docker/content-store.ts";
+import { createLocalBases } from "../../../docker/local-bases.ts";
 import { createScratch } from "../../../docker/scratch.ts";
 import { openSession } from "../../../docker/session.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
@@ -61,6 +63,7 @@ export async function createDockerEngine({
   const pullBases = pullPrivateBases(api, credentials);
   const rewriting = createRewriting(epoch !== null && (await hasContentStore(api)));
   const shared = createSharedFailures();
+  const withLocalBases = createLocalBases(api);
   const uncached: string[] = [];
   return {
     name: "docker",
@@ -70,8 +73,8 @@ export async function createDockerEngine({
     async build(request, watch) {
       watch.signal.throwIfAborted();
       const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice };
-      const image = await shared.during(watch.onLog, (complete) =>
-        build(api, request, { ...means, complete }, watch),
+      const image = await withLocalBases(request.localBases ?? [], () =>
+        shared.during(watch.onLog, (complete) => build(api, request, { ...means, complete }, watch)),
       );
       if (request.noCache) uncached.push(image.id);
       return image;
@@ -82,12 +85,6 @@ export async function createDockerEngine({
     layers: ({ id }, { signal }) => readLayers(api, id, signal),
     scratch: (onLog) => createScratch(api, () => uncached, onLog),
   };
-}
-
-/** The containerd image store keeps layers as BuildKit exports them; the classic one makes them anew from files. */
-async function hasContentStore(api: DockerApi): Promise<boolean> {
-  const { DriverStatus } = await api.read("/info", infoAnswer);
-  return DriverStatus.some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
 }
 
 /** Where the engine keeps its data. */

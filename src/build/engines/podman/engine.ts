@@ -5,6 +5,8 @@ import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import { isDigest } from "../../../oci/digest.ts";
+import { lostBase } from "../../../docker/local-bases.ts";
+import { replaceLocalBases } from "../../../oci/local-base.ts";
 import { isLoopback } from "../../../registry/endpoint.ts";
 import { formatImageReference } from "../../../oci/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../engine.ts";
@@ -20,6 +22,7 @@ import type { BuildSecret } from "../secrets.ts";
 import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { withAuthority } from "./authority.ts";
+import { findPodmanImage } from "./find-image.ts";
 import { findProgram } from "./find-program.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
@@ -125,10 +128,17 @@ async function build(
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
+  for (const id of request.localBases ?? []) {
+    if ((await findPodmanImage(program, env, id)) === null) throw lostBase(id, program);
+  }
   const context = await stage(request);
   return withTemporaryFolder(async (folder) => {
     const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
-    await writeFile(file, request.dockerfile);
+    // They know an image by its id too.
+    await writeFile(
+      file,
+      replaceLocalBases(request.dockerfile, (id) => id.slice("sha256:".length)),
+    );
     const ignoreFile = join(folder, "ignore");
     await writeFile(ignoreFile, nothingMore);
     // Older than 4 they do not know the flag.

@@ -5,8 +5,9 @@ import type { BuiltImage } from "../../engine.ts";
 import type { FleetBuilder } from "../../fleet-builder.ts";
 import { adviceFor } from "../advice.ts";
 import { namedImage } from "../../../docker/answers.ts";
-import { connectDocker } from "../../../docker/api.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
+import { connectDocker, type DockerApi } from "../../../docker/api.ts";
+import { createLocalBases } from "../../../docker/local-bases.ts";
+import { localBaseIds } from "../../jobs.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../docker/engine.ts";
 import { findParts } from "./missing-parts.ts";
 
@@ -24,13 +25,17 @@ export async function createPulumiBuilder(options: PulumiBuilderOptions): Promis
   requireStackName(stack);
   const parts = await findParts(env);
   const docker = await createDockerEngine(options);
-  const imageOf = await createImageLookup(env);
+  const api = await connectDocker(env);
+  const imageOf = createImageLookup(api);
   const run = { env, pulumiRoot: parts.root, stack, advice: adviceFor("engine", ca), imageOf };
+  const withLocalBases = createLocalBases(api);
   const builder = `pulumi ${parts.version}, docker plug-in ${parts.plugin}, ${await docker.describe()}`;
   return {
     // Pulumi takes half a second to load: only where it is asked for.
     build: async (plan, fleet, buildOptions) =>
-      (await import("./run.ts")).runPlan(plan, fleet, buildOptions, run, builder),
+      withLocalBases(localBaseIds(plan), async () =>
+        (await import("./run.ts")).runPlan(plan, fleet, buildOptions, run, builder),
+      ),
     save: (image, watch) => docker.save(image, watch),
     layers: (image, watch) => docker.layers(image, watch),
     push: docker.isHere ? (image, to, watch) => docker.push(image, to, watch) : null,
@@ -48,8 +53,7 @@ function requireStackName(stack: string): void {
   );
 }
 
-async function createImageLookup(env: Environment): Promise<(name: string) => Promise<BuiltImage | null>> {
-  const api = await connectDocker(env);
+function createImageLookup(api: DockerApi): (name: string) => Promise<BuiltImage | null> {
   return async (name) => {
     const image = await api.read(`/images/${name}/json`, namedImage).catch(() => null);
     return image === null ? null : { id: image.Id, size: image.Size };
