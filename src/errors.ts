@@ -105,7 +105,7 @@ export const problemCodes = {
   ENGINE_UNREACHABLE: engine,
   ENGINE_FAILED: engine,
   BASE_UNRESOLVED: engine,
-  BASE_LOCAL: engine,
+  BASE_LOCAL: failed,
   // registry
   REFERENCE_INVALID: usage,
   IMAGE_NOT_FOUND: engine,

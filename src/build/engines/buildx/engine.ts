@@ -90,11 +90,7 @@ export async function createBuildxEngine({
   const requests = new WeakMap<BuiltImage, BuildRequest>();
   const known = new WeakMap<BuiltImage, readonly Layer[]>();
   const uncached: string[] = [];
-  const requestOf = (image: BuiltImage): BuildRequest => {
-    const request = requests.get(image);
-    if (request === undefined) throw new InternalError(`${image.id} was built by another engine`);
-    return request;
-  };
+  const requestOf = (image: BuiltImage) => found(requests, image);
   return {
     name: "buildx",
     isHere: false,
@@ -157,6 +153,12 @@ export async function createBuildxEngine({
     scratch: async (onLog) =>
       engineOf === null ? async () => {} : createScratch(await engineOf(), () => uncached, onLog),
   };
+}
+
+function found(requests: WeakMap<BuiltImage, BuildRequest>, image: BuiltImage): BuildRequest {
+  const request = requests.get(image);
+  if (request === undefined) throw new InternalError(`${image.id} was built by another engine`);
+  return request;
 }
 
 /** A builder beside an engine has none of its images. */
