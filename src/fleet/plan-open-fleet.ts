@@ -46,14 +46,13 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const pinOf = pinsOf(options.lock);
   const rebuildOf = rebuildsOf(options.lock, options.rebuild);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
-  const mayMove = options.findLocalBase !== undefined;
+  const isOpen = (pin: LockedBase | null) =>
+    pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
   const unknown = new Set<string>();
   for (const cell of chosen) {
     for (const { ref } of fleet.basesOf(cell)) {
       const used = replace.get(ref) ?? ref;
-      const pin = pinOf(used, cell);
-      if (ownDigest(used) === null && (pin === null || (mayMove && pin.local !== undefined)))
-        unknown.add(used);
+      if (ownDigest(used) === null && isOpen(pinOf(used, cell))) unknown.add(used);
     }
   }
   const found = new Map(
@@ -62,7 +61,8 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const known = (used: string, cell: Cell): Pick<PlannedBase, "digest" | "local"> => {
     const own = ownDigest(used);
     if (own !== null) return { digest: own };
-    const { digest = null, local } = found.get(used) ?? pinOf(used, cell) ?? {};
+    const pin = pinOf(used, cell);
+    const { digest = null, local } = (isOpen(pin) ? found.get(used) : null) ?? pin ?? {};
     return { digest, ...(local && { local }) };
   };
   return planFleet(fleet.matrix, fleet.cells, {
