@@ -92,6 +92,7 @@ export const problemCodes = {
   HOST_NO_PERMISSION: host,
   HOST_VISIBLE_DEVICES_UNCLEAR: host,
   HOST_LABELS_INCOMPLETE: host,
+  HOST_TYPE_INCOMPLETE: host,
   // resolve
   NO_MATCH: noMatch,
   HOST_BROKEN: host,

@@ -1,15 +1,20 @@
 /** `imgmatch cover`: which image each of many hosts gets, who gets none, and what a change would do. */
 
 import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { CoverFleet } from "../cover/cover.ts";
+import { parseDistance } from "../cover/within.ts";
 import { plannedFleet } from "../cover/planned-fleet.ts";
 import { type CoverOptions, coverReport } from "../cover/report.ts";
 import { type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import { inputLimits } from "../input/limits.ts";
 import { readTextFile } from "../io/files.ts";
+import { lockPath } from "../lock/lock.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import type { CommandContext } from "./context.ts";
@@ -18,11 +23,16 @@ import { print } from "./print.ts";
 
 export interface CoverFlags extends QuestionFlags {
   readonly hosts: readonly string[];
+  /** Lists of names with commas. */
+  readonly catalog?: readonly string[];
+  readonly hostType?: readonly string[];
+  readonly driver?: string;
   readonly matrix?: string;
   readonly whatIf?: readonly string[];
   readonly check?: readonly string[];
   /** A file to write. */
   readonly suggest?: string;
+  readonly within?: string;
   readonly maxImages?: number;
   readonly markdown?: boolean;
   readonly json?: boolean;
@@ -31,14 +41,9 @@ export interface CoverFlags extends QuestionFlags {
 export async function cover(flags: CoverFlags, context: CommandContext): Promise<ExitCode> {
   const { json, markdown, whatIf = [], check = [] } = flags;
   if (json && markdown) throw usageError("--json and --markdown are two answers", "ask for one of them");
-  if (flags.hosts.length === 0)
-    throw usageError(
-      "no hosts are named",
-      "name files or folders of facts: imgmatch probe --json writes them",
-    );
   const { fleet, options, planned } = await readCoverFleet(flags, context);
   const suggest = suggestOf(flags, planned);
-  const hosts = await readHostFiles(flags.hosts, context.readStdin);
+  const hosts = await readCoverHosts(flags, context);
   const report = coverReport(fleet, hosts, { ...options, whatIf, check, ...suggest });
   if (planned !== undefined && report.suggestion !== undefined)
     await writeSuggested(flags, planned, report.suggestion);
@@ -49,6 +54,37 @@ export async function cover(flags: CoverFlags, context: CommandContext): Promise
   return report.violations === undefined || report.violations.length === 0 ? exitCodes.ok : exitCodes.failed;
 }
 
+/** Of files, and of the catalogue. */
+async function readCoverHosts(
+  { hosts, driver, ...flags }: CoverFlags,
+  { readStdin }: CommandContext,
+): Promise<readonly NamedHost[]> {
+  const [catalogs, types] = [flags.catalog ?? [], flags.hostType ?? []].map((lists) =>
+    lists.flatMap((list) => list.split(",")),
+  );
+  const asksCatalog = (catalogs?.length ?? 0) + (types?.length ?? 0) > 0;
+  if (hosts.length === 0 && !asksCatalog)
+    throw usageError(
+      "no hosts are named",
+      "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
+    );
+  const found = await readHostFiles(hosts, readStdin);
+  if (!asksCatalog) {
+    if (driver === undefined) return found;
+    throw usageError(
+      "--driver is that of machine types: hosts of files have their own",
+      "leave it out, or write --what-if driver=VERSION",
+    );
+  }
+  if (driver === undefined)
+    throw usageError(
+      "no machine type comes with a driver",
+      "name the one that they will have: --driver 580.95.05",
+    );
+  const { catalogHosts } = await import("../cover/catalog.ts");
+  return [...found, ...(await catalogHosts({ catalogs: catalogs ?? [], types: types ?? [], driver }))];
+}
+
 /** A matrix and its text. */
 interface PlannedMatrix {
   readonly matrix: Matrix;
@@ -56,18 +92,25 @@ interface PlannedMatrix {
 }
 
 function suggestOf(
-  { suggest, maxImages, cpu, requireGpu, pin = [] }: CoverFlags,
+  { suggest, within, maxImages, cpu, requireGpu, pin = [] }: CoverFlags,
   planned: PlannedMatrix | undefined,
 ): Pick<CoverOptions, "suggest"> {
   if (suggest === undefined) {
     if (maxImages !== undefined) throw usageError("--max-images bounds a suggestion", "add --suggest FILE");
+    if (within !== undefined)
+      throw usageError("--within says what a suggestion is to reach", "add --suggest FILE");
     return {};
   }
   if (planned === undefined) throw usageError("--suggest writes a matrix anew", "add --matrix matrix.yaml");
   if (cpu || requireGpu || pin.length > 0)
     throw usageError("--suggest chooses for what hosts decide", "leave --pin, --cpu and --require-gpu out");
-  const { matrix } = planned;
-  return { suggest: { matrix, ...(maxImages === undefined ? {} : { most: maxImages }) } };
+  return {
+    suggest: {
+      matrix: planned.matrix,
+      ...(maxImages === undefined ? {} : { most: maxImages }),
+      ...(within === undefined ? {} : { distance: parseDistance(within) }),
+    },
+  };
 }
 
 /** Overwrites nothing. What a host cannot decide, free axes, stays whole: each cell stands once for each of their combinations. */
@@ -130,5 +173,8 @@ async function readCoverFleet(
   const pins = await compilePins(parsePins(flags.pin ?? []));
   const options = { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false };
   const planned = { matrix: parseMatrix(text, matrix), text };
-  return { fleet: plannedFleet(planned.matrix), options, planned };
+  // What of the plan is built already, its sizes are known.
+  const known = await readLockIfPresent(join(dirname(matrix), lockPath));
+  const figures = known?.repository === planned.matrix.repository ? known.images : {};
+  return { fleet: { ...plannedFleet(planned.matrix), figures }, options, planned };
 }

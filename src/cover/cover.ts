@@ -3,17 +3,20 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { normalizePlatform, viewHost } from "../resolve/host-view.ts";
+import { viewHost } from "../resolve/host-view.ts";
 import { type ResolveOptions, wantsCpu } from "../resolve/options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { suggestCell } from "../resolve/suggest-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
+import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
 import { type CoveredImage, useOfImages } from "./image-use.ts";
-import { type CpuDistance, cpuDistance, isNative, nativeMarch, worstCode } from "./native-distance.ts";
+import { type CpuDistance, cpuDistanceFrom, worstCode } from "./native-distance.ts";
+import { nativeMarch } from "./native-march.ts";
 import { isPlanned } from "./planned-image.ts";
+import { isWithin, nativeOnly } from "./within.ts";
 
 export const coverSchemaVersion = 1;
 
@@ -22,6 +25,8 @@ export interface CoverFleet {
   /** `plan`: of a matrix, whose images are not built yet. */
   readonly from: "lock" | "index" | "plan";
   readonly lock: Lock;
+  /** What is known of images that `lock` plans; the default is `lock` itself. */
+  readonly figures?: Figures;
 }
 
 /** `imgmatch cover --json`: a contract. */
@@ -34,6 +39,8 @@ export interface Cover {
     readonly repository: string;
   };
   readonly counts: CoverCounts;
+  /** Of all its images. */
+  readonly cost: FleetCost;
   /** The largest first. */
   readonly classes: readonly CoveredClass[];
   /** In the order of their cells. */
@@ -76,7 +83,10 @@ export interface CoveredClass {
 export interface ClassDescription {
   readonly platform: string;
   readonly level: string | null;
+  /** Of the CPU's own maker, or generic; null where the facts or the tables do not tell. */
   readonly nativeMarch: string | null;
+  /** Whether features that the facts leave open could make it a higher one. */
+  readonly nativeOpen: boolean;
   readonly model: string | null;
   readonly driver: string | null;
   readonly cuda: string | null;
@@ -87,6 +97,8 @@ export interface ClassDescription {
   readonly gpuCount: readonly [number, number];
   /** Codes. */
   readonly problems: readonly string[];
+  /** Where its hosts' CPU features were read, sorted, without repeats: `/proc/cpuinfo`. */
+  readonly cpuSources: readonly string[];
 }
 
 export interface ClassMatch {
@@ -130,7 +142,7 @@ export function coverClasses(
   classes: readonly HostClass[],
   options: ResolveOptions = {},
 ): Cover {
-  const { from, lock } = fleet;
+  const { from, lock, figures = lock.images } = fleet;
   const resolver = createResolver(lock, options);
   const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
   const covered = ranked.map((each, index) => coverClass(lock, each, `c${index + 1}`, resolver, options));
@@ -139,6 +151,7 @@ export function coverClasses(
     schemaVersion: coverSchemaVersion,
     fleet: { from, name: lock.name, version: lock.version, repository: lock.repository },
     counts: count(covered, images),
+    cost: costOf(Object.keys(lock.images), figures),
     classes: covered,
     images,
   };
@@ -146,11 +159,12 @@ export function coverClasses(
 
 function coverClass(
   lock: Lock,
-  { facts, names, products, gpuCount, ranking }: HostClass & { readonly ranking: Ranking },
+  { ranking, ...each }: HostClass & { readonly ranking: Ranking },
   id: string,
   resolver: Resolver,
   options: ResolveOptions,
 ): CoveredClass {
+  const { facts, names } = each;
   const winner = ranking.ranked[0];
   const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
   const unusedGpus = usable && winner?.image.requires.cuda === null && !wantsCpu(options);
@@ -160,7 +174,7 @@ function coverClass(
     id,
     hosts: names.length,
     names,
-    host: describeClass(facts, products, gpuCount),
+    host: describeClass(each),
     match,
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
@@ -184,12 +198,12 @@ function matchOf(
   const [winner, next] = ranked;
   if (winner === undefined) return null;
   const gpu = worstCode(winner.fit);
-  const cpu = cpuDistance(winner.image, facts);
+  const cpu = cpuDistanceFrom(facts)(winner.image);
   return {
     cell: winner.cell,
     reference: isPlanned(winner.image) ? null : immutableReferenceOf(lock, winner.image),
     tier: winner.fit.tier,
-    native: winner.fit.tier === "native" && !unusedGpus ? isNative(cpu, gpu) : false,
+    native: unusedGpus ? false : isWithin(nativeOnly, { cpu, gpu, tier: winner.fit.tier }),
     gpu,
     cpu,
     reason: next === undefined ? "the only image that fits" : explainOrder(order, winner, next),
@@ -210,18 +224,15 @@ function nearestMiss(
   return { cell: nearest.cell, reasons };
 }
 
-function describeClass(
-  { platform, cpu, nvidia, problems }: HostFacts,
-  products: readonly string[],
-  gpuCount: readonly [number, number],
-): ClassDescription {
+function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
+  const { platform, cpu, nvidia, problems } = facts;
   const gpus = nvidia?.gpus.map((gpu) => ({ compute: gpu.compute, class: gpu.class })) ?? [];
-  const present = new Set(cpu.features ?? []);
+  const native = nativeMarch(facts);
   return {
     platform,
     level: cpu.level,
-    nativeMarch:
-      cpu.features === null ? null : (nativeMarch(normalizePlatform(platform), present)?.name ?? null),
+    nativeMarch: native?.march.name ?? null,
+    nativeOpen: native?.open ?? false,
     model: cpu.model,
     driver: nvidia?.driver ?? null,
     cuda: nvidia?.cuda ?? null,
@@ -229,6 +240,7 @@ function describeClass(
     products,
     gpuCount,
     problems: problems.map(({ code }) => code),
+    cpuSources,
   };
 }
 

@@ -16,6 +16,8 @@ export interface HostClass {
   readonly products: readonly string[];
   /** The fewest and the most GPUs that a host of it has. */
   readonly gpuCount: readonly [number, number];
+  /** Where their CPU features were read, sorted, without repeats. */
+  readonly cpuSources: readonly string[];
 }
 
 /** What images ask of a host beyond what all rules ask. */
@@ -33,7 +35,7 @@ export function classifyHosts(
   const asked = askedBy(fleets);
   const groups = new Map<string, { readonly facts: HostFacts; readonly members: NamedHost[] }>();
   for (const host of hosts) {
-    const key = keyOf(viewHost(host.facts), asked);
+    const key = keyOf(viewHost(host.facts), host.facts.cpu.vendor, asked);
     remember(groups, key, () => ({ facts: host.facts, members: [] })).members.push(host);
   }
   return [...groups.values()]
@@ -45,6 +47,7 @@ export function classifyHosts(
         names: members.map(({ name }) => name),
         products: [...new Set(gpus.flatMap((list) => list.flatMap(({ name }) => name ?? [])))].sort(),
         gpuCount: [Math.min(...counts), Math.max(...counts)],
+        cpuSources: [...new Set(members.flatMap((each) => each.facts.sources["cpu.features"] ?? []))].sort(),
       };
     })
     .sort((a, b) => b.names.length - a.names.length);
@@ -65,12 +68,14 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
 }
 
 /** Equal for hosts between which no rule can tell. Problems count by their codes, GPUs by what is to run on them, not by their number. */
-function keyOf({ nvidia, ...view }: HostView, asked: Asked): string {
+function keyOf({ nvidia, ...view }: HostView, maker: string | null, asked: Asked): string {
   const known = (features: ReadonlySet<string>) =>
     [...features].filter((feature) => asked.features.has(feature)).sort();
   const gpus = nvidia?.gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand])) ?? [];
   return JSON.stringify([
     view.platform,
+    // Whose march is native to it.
+    maker,
     view.cpu.level,
     view.features === null ? null : known(view.features),
     known(view.unknown),

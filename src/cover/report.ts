@@ -1,20 +1,19 @@
 /** All that `imgmatch cover` answers at once: a fleet as it is, as it would be, and what breaks its policies. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
-import type { Matrix } from "../matrix/matrix.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover.ts";
 import { classifyHosts } from "./host-classes.ts";
 import { checkCover, type Violation } from "./policies.ts";
-import { type Suggestion, suggestCells } from "./suggestion.ts";
+import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
 import { changeFleet, changeHost, parseChanges } from "./what-if.ts";
 
 export interface CoverOptions extends ResolveOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
-  /** The matrix whose cells are to be chosen anew, at most so many; of a plan alone. */
-  readonly suggest?: { readonly matrix: Matrix; readonly most?: number };
+  /** The matrix whose cells are to be chosen anew; of a plan alone. */
+  readonly suggest?: SuggestOptions;
   /** Names of policies to hold. */
   readonly check?: readonly string[];
 }
@@ -54,27 +53,27 @@ export function coverReport(
     suggest === undefined
       ? {}
       : {
-          suggestion: suggestCells(
-            suggest.matrix,
-            new Set(Object.keys(fleet.lock.images)),
-            classes,
-            suggest.most,
-          ),
+          suggestion: suggestCells(suggest, plannedOf(fleet), classes),
         };
   if (changes.length === 0) return { ...now, ...suggestion, ...violationsOf(now, check) };
   const moved = classes.map((each) => ({ ...each, facts: changeHost(each.facts, changes) }));
   const then = coverClasses(changed, moved, options);
-  const { counts, classes: covered, images } = then;
+  const { counts, cost, classes: covered, images } = then;
   return {
     ...now,
     whatIf: {
       changes: texts,
       diff: compareCovers(now, then),
-      after: { counts, classes: covered, images },
+      after: { counts, cost, classes: covered, images },
     },
     ...suggestion,
     ...violationsOf(then, check),
   };
+}
+
+function plannedOf({ lock, figures = lock.images }: CoverFleet): Parameters<typeof suggestCells>[1] {
+  const cells = Object.entries(lock.images).map(([cell, { axes }]) => ({ cell, axes }));
+  return { cells, figures };
 }
 
 function violationsOf(cover: Cover, check: readonly string[] | undefined): Pick<CoverReport, "violations"> {

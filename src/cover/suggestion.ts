@@ -1,26 +1,30 @@
 /** `imgmatch cover --suggest`: the cells that a fleet needs, and no more. */
 
 import type { Matrix } from "../matrix/matrix.ts";
-import { compareKeys } from "../resolve/order-steps.ts";
-import { normalizePlatform } from "../resolve/host-view.ts";
-import { createResolver } from "../resolve/resolver.ts";
 import { findBestSet } from "./best-set.ts";
-import { distanceKey } from "./compare-covers.ts";
 import { type CandidateMap, candidateCells, everyFree } from "./candidate-cells.ts";
+import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "./host-classes.ts";
-import { type Demand, findMinimalSet } from "./minimal-set.ts";
-import { cpuDistance, isNative, nativeMarch, worstCode } from "./native-distance.ts";
-import { plannedLock } from "./planned-image.ts";
+import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
+import { nativeMarch } from "./native-march.ts";
+import { type ClassDemand, demandsOf } from "./suggest-demands.ts";
+import { formatDistance, nativeOnly, type StatedDistance } from "./within.ts";
 
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */
   readonly cells: readonly SuggestedCell[];
+  /** How far from native code is near enough. */
+  readonly distance: StatedDistance;
   /** Hosts that get native code of them. */
   readonly native: number;
+  /** Hosts that get code within the distance. */
+  readonly within: number;
   /** Hosts that get any image of them. */
   readonly served: number;
-  /** Ids of classes for which no cell that could be built is native: they get one that is as near to it as any. */
+  /** Ids of classes for which no cell that could be built is within the distance: they get one that is as near to native as any. */
   readonly beyond: readonly string[];
+  /** Ids of classes of which the facts do not tell whether a cell is within it: they get one that is, as far as is known. */
+  readonly open: readonly string[];
   /** Ids of classes that no cell fits. */
   readonly nothing: readonly string[];
   /** Why fewer, or others, do not do, in words. */
@@ -29,6 +33,8 @@ export interface Suggestion {
   readonly proved: boolean;
   /** Cells among which was chosen. */
   readonly candidates: number;
+  /** Against the cells that the matrix plans: those that stay, those that are not needed, those that are new. */
+  readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: FleetCost };
 }
 
 export interface SuggestedCell {
@@ -43,56 +49,98 @@ export interface SuggestedCell {
   readonly planned: boolean;
 }
 
+export interface SuggestOptions {
+  readonly matrix: Matrix;
+  /** At most so many cells. */
+  readonly most?: number;
+  /** How far from native code is near enough; nothing but native code where it is left out. */
+  readonly distance?: StatedDistance;
+}
+
 /**
- * The fewest cells with which `resolve` gives every class native code, or, where no cell is native, what is as near to it as any;
- * with `most`, those with which most hosts get native code. Chosen among the cells of the matrix's values, and of the own compute
- * capabilities and march of classes that those do not serve natively. Toolkits are the matrix's: only they have base images.
+ * The fewest cells with which `resolve` gives every class native code, or code within a stated distance of it, or, where no cell is
+ * that, what is as near to it as any; with `most`, those with which most hosts get such code. Chosen among the cells of the
+ * matrix's values, and of the own compute capabilities and march of classes that those do not serve so. Toolkits are the matrix's:
+ * only they have base images.
+ *
+ * @param planned what the matrix plans, with its free axes, and what of it a lock knows
  */
 export function suggestCells(
-  matrix: Matrix,
-  planned: ReadonlySet<string>,
+  { matrix, most, distance = nativeOnly }: SuggestOptions,
+  planned: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
   classes: readonly HostClass[],
-  most?: number,
 ): Suggestion {
-  const own = candidateCells(matrix);
-  const lacking = demandsOf(matrix, own, classes).flatMap(({ native }, index) =>
-    native.size > 0 ? [] : [index],
-  );
-  const cells = new Map(own);
-  for (const index of lacking) {
-    const extras = extrasOf(classes[index]);
-    if (extras === null) continue;
-    for (const [id, cell] of candidateCells(matrix, extras)) cells.set(id, cell);
-  }
+  const plannedIds = new Set(planned.cells.map(({ cell }) => cell));
+  const cells = candidatesFor(matrix, classes, distance);
   const ids = [...cells.keys()].sort();
-  const demands = demandsOf(matrix, cells, classes, ids);
+  const demands = demandsOf(matrix, cells, ids, classes, distance);
   const asked = demands
     .map((demand, index) => ({ demand, index }))
     .filter(({ demand }) => demand.good.size > 0);
   const { chosen, proof, proved } =
     most === undefined
-      ? smallest(asked, ids, planned)
+      ? smallest(asked, ids, plannedIds, distance)
       : best(
-          demands.map((demand) => ({ ...demand, good: demand.native })),
+          demands.map((demand) => ({ ...demand, good: demand.within })),
           ids,
           most,
         );
+  const suggested = chosen.map((image) => describe(matrix, image, chosen, ids, cells, demands, plannedIds));
   return {
-    cells: chosen.map((image) => describe(matrix, image, chosen, ids, cells, demands, planned)),
+    cells: suggested,
+    distance,
     ...reached(demands, chosen),
-    beyond: demands.flatMap(({ ranked, native }, index) =>
-      ranked.length > 0 && native.size === 0 ? [idOf(index)] : [],
-    ),
-    nothing: demands.flatMap(({ ranked }, index) => (ranked.length === 0 ? [idOf(index)] : [])),
-    proof,
-    proved,
-    candidates: ids.length,
+    beyond: idsOf(demands, ({ ranked, within, open }) => ranked.length > 0 && within.size === 0 && !open),
+    open: idsOf(demands, ({ open }) => open),
+    nothing: idsOf(demands, ({ ranked }) => ranked.length === 0),
+    ...{ proof, proved, candidates: ids.length },
+    cost: changeOf(suggested, planned),
   };
 }
 
-/** Good is native, and where no cell is that, as near to it as any cell. */
-interface ClassDemand extends Demand {
-  readonly native: ReadonlySet<number>;
+/** A cell with its free axes. */
+export interface PlannedCell {
+  readonly cell: string;
+  readonly axes: Readonly<Record<string, string>>;
+}
+
+/** The matrix's own, and for classes that none of them serves within the distance, of their own values. */
+function candidatesFor(
+  matrix: Matrix,
+  classes: readonly HostClass[],
+  distance: StatedDistance,
+): CandidateMap {
+  const own = candidateCells(matrix);
+  const cells = new Map(own);
+  const demands = demandsOf(matrix, own, [...own.keys()], classes, distance);
+  for (const [index, { within }] of demands.entries()) {
+    const extras = within.size > 0 ? null : extrasOf(classes[index]);
+    if (extras === null) continue;
+    for (const [id, cell] of candidateCells(matrix, extras)) cells.set(id, cell);
+  }
+  return cells;
+}
+
+/** By their axes: a cell of the plan has an id of its own for each combination of free axes, as `every` has axes. */
+function changeOf(
+  suggested: readonly SuggestedCell[],
+  { cells, figures }: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
+): Suggestion["cost"] {
+  const key = (axes: PlannedCell["axes"]) => JSON.stringify(Object.entries(axes).sort());
+  const wanted = new Set(suggested.flatMap(({ every }) => every.map(key)));
+  const known = new Set(cells.map(({ axes }) => key(axes)));
+  const [kept, dropped] = [true, false].map((stays) =>
+    cells.flatMap(({ cell, axes }) => (wanted.has(key(axes)) === stays ? [cell] : [])),
+  );
+  return {
+    kept: costOf(kept ?? [], figures),
+    dropped: costOf(dropped ?? [], figures),
+    // Of what nobody has built, no lock knows anything.
+    added: costOf(
+      [...wanted].filter((axes) => !known.has(axes)),
+      {},
+    ),
+  };
 }
 
 interface Chosen {
@@ -105,6 +153,7 @@ function smallest(
   asked: readonly { readonly demand: Demand; readonly index: number }[],
   ids: readonly string[],
   planned: ReadonlySet<string>,
+  distance: StatedDistance,
 ): Chosen {
   const cost = (image: number) => (planned.has(ids[image] ?? "") ? 0 : 1);
   const found = findMinimalSet(
@@ -113,23 +162,43 @@ function smallest(
     cost,
   );
   if (found === null) return { chosen: [], proof: "no set of these cells was found", proved: false };
-  const { chosen, proof } = found;
+  const { chosen, preferred } = found;
+  const { words, proved } = proofOf(found, asked, distance);
+  const size = chosen.length;
+  const preference =
+    distance === nativeOnly || size === 0
+      ? ""
+      : preferred
+        ? `; no other set of ${size} gives more hosts native code`
+        : `; another set of ${size} may give more hosts native code`;
+  return { chosen, proved, proof: `${words}${preference}` };
+}
+
+function proofOf(
+  { chosen, proof }: MinimalSet,
+  asked: readonly { readonly index: number }[],
+  distance: StatedDistance,
+): { readonly words: string; readonly proved: boolean } {
+  const near = distance === nativeOnly ? "native" : `within ${formatDistance(distance)}`;
   switch (proof.kind) {
     case "disjoint": {
+      if (chosen.length === 0) return { words: "no cell fits any of them", proved: true };
       const classes = proof.demands.map((index) => idOf(asked[index]?.index ?? 0));
-      const words = `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;
-      return { chosen, proof: chosen.length === 0 ? "no cell fits any of them" : words, proved: true };
+      const [only = ""] = classes;
+      const words =
+        classes.length === 1
+          ? `one serves them all, and ${only} needs one`
+          : `${classes.join(", ")} share no cell that is ${near}, or as near as any, for two of them: each needs one of its own`;
+      return { words, proved: true };
     }
     case "search":
       return {
-        chosen,
-        proof: `every set of ${chosen.length - 1} was excluded by branch and bound, ${proof.nodes} branches`,
+        words: `every set of ${chosen.length - 1} was excluded by branch and bound, ${proof.nodes} branches`,
         proved: true,
       };
     case "limit":
       return {
-        chosen,
-        proof: `given up after ${proof.nodes} branches: at least ${proof.atLeast} are needed`,
+        words: `given up after ${proof.nodes} branches: at least ${proof.atLeast} are needed`,
         proved: false,
       };
   }
@@ -145,51 +214,14 @@ function best(demands: readonly Demand[], ids: readonly string[], most: number):
   };
 }
 
-/** What each class gets of each cell; numbers are places in `ids`. */
-function demandsOf(
-  matrix: Matrix,
-  cells: CandidateMap,
-  classes: readonly HostClass[],
-  ids: readonly string[] = [...cells.keys()].sort(),
-): readonly ClassDemand[] {
-  const numbers = new Map(ids.map((id, index) => [id, index]));
-  const { rank } = createResolver(plannedLock(matrix, [...cells.values()]));
-  return classes.map(({ facts, names }): ClassDemand => {
-    const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
-    const each = rank(facts).ranked.map(({ cell, image, fit }) => {
-      const [cpu, gpu] = [cpuDistance(image, facts), worstCode(fit)];
-      // A GPU without work is served natively by no CPU image.
-      const unusedGpus = usable && image.requires.cuda === null;
-      return {
-        number: numbers.get(cell) ?? 0,
-        native: !unusedGpus && fit.tier === "native" && isNative(cpu, gpu) === true,
-        key: distanceKey(unusedGpus, { gpu, tier: fit.tier, cpu }),
-      };
-    });
-    const native = new Set(each.flatMap((one) => (one.native ? [one.number] : [])));
-    const keys = each.map(({ key }) => key).sort(compareKeys);
-    const nearest = each.flatMap(({ number, key }) =>
-      compareKeys(key, keys[0] ?? []) === 0 ? [number] : [],
-    );
-    return {
-      weight: names.length,
-      ranked: each.map(({ number }) => number),
-      good: native.size > 0 ? native : new Set(nearest),
-      native,
-    };
-  });
-}
-
 /** null for a class whose facts do not say what would be its own. */
 function extrasOf(each: HostClass | undefined) {
-  if (each === undefined || each.facts.cpu.features === null) return null;
-  const { platform, cpu, nvidia } = each.facts;
-  const march = nativeMarch(normalizePlatform(platform), new Set(cpu.features));
-  const computes = nvidia?.gpus.map(({ compute }) => compute) ?? [];
-  if (march === null || computes.includes(null)) return null;
+  const native = each === undefined ? null : nativeMarch(each.facts);
+  const computes = each?.facts.nvidia?.gpus.map(({ compute }) => compute) ?? [];
+  if (native === null || computes.includes(null)) return null;
   return {
     computes: [...new Set(computes.flatMap((compute) => compute ?? []))].sort(),
-    marches: [march.name],
+    marches: [native.march.name],
   };
 }
 
@@ -220,17 +252,25 @@ function describe(
 function reached(
   demands: readonly ClassDemand[],
   chosen: readonly number[],
-): Pick<Suggestion, "native" | "served"> {
+): Pick<Suggestion, "native" | "within" | "served"> {
   const hosts = (holds: (image: number, demand: ClassDemand) => boolean) =>
     demands.reduce((sum, demand) => {
       const image = gets(demand, chosen);
       return sum + (image !== undefined && holds(image, demand) ? demand.weight : 0);
     }, 0);
-  return { native: hosts((image, { native }) => native.has(image)), served: hosts(() => true) };
+  return {
+    native: hosts((image, { native }) => native.has(image)),
+    within: hosts((image, { within }) => within.has(image)),
+    served: hosts(() => true),
+  };
 }
 
 function gets({ ranked }: Demand, chosen: readonly number[]): number | undefined {
   return ranked.find((image) => chosen.includes(image));
+}
+
+function idsOf(demands: readonly ClassDemand[], holds: (demand: ClassDemand) => boolean): readonly string[] {
+  return demands.flatMap((demand, index) => (holds(demand) ? [idOf(index)] : []));
 }
 
 /** As in a cover of the same classes. */

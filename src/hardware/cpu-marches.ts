@@ -156,6 +156,13 @@ export function marchesRunning(architecture: string, features: readonly string[]
   return marchNames().filter((name) => findMarch(name)?.architecture === architecture && has(name, features));
 }
 
+/** Every feature that an image of some march of this architecture can ask for; sorted Linux names. */
+export function neededFeatures(architecture: string): readonly string[] {
+  const marches = marchNames().flatMap((name) => findMarch(name) ?? []);
+  const ours = marches.filter((march) => march.architecture === architecture);
+  return [...new Set(ours.flatMap(({ features }) => features))].sort();
+}
+
 function has(march: string, features: readonly string[]): boolean {
   const own = findMarch(march)?.features ?? [];
   return features.every((feature) => own.includes(feature));

@@ -2,14 +2,20 @@
 
 export const hardwareSources = {
   ARCHSPEC: "archspec/archspec-json, commit 90b453f: cpu/microarchitectures.json and tests/targets/",
+  AZUREDOCS:
+    "MicrosoftDocs/azure-compute-docs: articles/virtual-machines/sizes/gpu-accelerated/ (learn.microsoft.com/azure/virtual-machines/sizes/gpu-accelerated/), the page of each series",
   CAPT: "utkuozdemir/nvidia_gpu_exporter, commit e656cd81: internal/captures/ (raw nvidia-smi output)",
   CFCOMPAT: "conda-forge/cuda-compat-feedstock, commit b36f15b8: recipe/meta.yaml and its history",
   CLANG22:
     "clang 13.0.1, 14.0.6, 15.0.6, 16.0.6, 19.1.7 and 22.1.8 (Debian 12 packages): -march=X -dM -E, also for AArch64 and RISC-V; for AArch64 --print-enabled-extensions",
+  CLUSTERTOOLKIT:
+    "GoogleCloudPlatform/cluster-toolkit, commit 10473750: examples/gke-a4, gke-a4x and gke-a4x-max-bm (machine_type and accelerator_type)",
   CMAKE: "Kitware/CMake, commit 03676b05: Modules/Internal/CMakeCUDAArchitecturesAll.cmake",
   CMAKESEL: "Kitware/CMake, commit 03676b05: Modules/FindCUDA/select_compute_arch.cmake",
   CUTLASS: "NVIDIA/cutlass, commit 7107b05: README.md (GPUs and minimum CUDA toolkit)",
   DEPR: "NVIDIA developer forum, UNIX graphics feature deprecation schedule (topic 60588)",
+  DGXB200: "https://docs.nvidia.com/dgx/dgxb200-user-guide/introduction-to-dgxb200.html",
+  DSTACK: "https://github.com/dstackai/dstack/pull/4110 (p5en.48xlarge: H200 and Sapphire Rapids)",
   EMIT: "experiment: a C corpus without target intrinsics compiled with gcc 12.2 and clang 22.1 at four optimisation levels; the instructions found in the assembly",
   FWD: "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html (13.4 era)",
   GCC12:
@@ -21,6 +27,8 @@ export const hardwareSources = {
     "gcc.gnu.org release notes, htdocs/gcc-*/changes.html (mirror cooljeanius/gcc-wwwdocs, commit 32694ec)",
   GRAYSKY: "graysky2/kernel_compiler_patch, commit a814e64: README.md",
   K8SDP: "NVIDIA/k8s-device-plugin, commit 1b826ac: internal/lm/resource.go",
+  KARPENTER:
+    "aws/karpenter-provider-aws, commit 1d927085: website/content/en/docs/reference/instance-types.md (https://karpenter.sh/docs/reference/instance-types/), written from what EC2 answers",
   KMOD: "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html",
   LINUX:
     "Linux 6.12: arch/x86/include/asm/cpufeatures.h and intel-family.h; arch/arm64/kernel/cpuinfo.c (hwcap_str)",
@@ -32,12 +40,19 @@ export const hardwareSources = {
   MEMORY: "not confirmed by a document that was read; used only where a wrong value cannot make an image fit",
   MESA: "Mesa, src/nouveau: nouveau_device_info sm_for_chipset() (chipset id → SM)",
   MINOR: "https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html",
+  MLPERF31:
+    "mlcommons/inference_results_v3.1: closed/NVIDIA/systems/system_descriptions.tsv, closed/Dell/systems/XE9680_H100_SXM_80GBx8_TRT.json",
+  MLPERF41:
+    "mlcommons/inference_results_v4.1: closed/NVIDIA/systems/DGX-H100_H100-SXM-80GBx8_TRT.json and H200-SXM-141GBx8_TRT.json",
+  MLPERFT07: "mlcommons/training_results_v0.7: NVIDIA/systems/ (dgx1, dgx2 and dgxa100, ngc20.06)",
   NCT: "NVIDIA/nvidia-container-toolkit, commit d34b3046: cmd/nvidia-cdi-hook/cudacompat and testdata/compat",
   NIXWIKI:
     'wiki.nixos.org, NVIDIA, quoting NVIDIA\'s "transitions fully towards open-source GPU kernel modules"',
   NVCC130:
     "nvcc, ptxas and nvlink 13.0.88: --list-gpu-arch, --help, and cubins and PTX of each target tried on each other",
   NVCCDOC: "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/ (13.4 era)",
+  NVL72:
+    "https://docs.nvidia.com/enterprise-reference-architectures/nvl72-ai-factory/latest/components.html (one compute tray)",
   NVLIB: "NVIDIA/go-nvlib: pkg/nvlib/info/property-extractor.go",
   NVLIST: "https://developer.nvidia.com/cuda-gpus and /cuda-legacy-gpus",
   OBSERVED: "output of real drivers quoted in public issue reports; the row's note names them",
@@ -54,7 +69,11 @@ export const hardwareSources = {
   SPACK:
     "spack/spack-packages, commit 1e8cf059: packages/cuda/package.py (runfile names carry the bundled driver)",
   SPACKBS: "spack/spack-packages, commit 1e8cf059: build_systems/cuda.py (cuda_arch → CUDA versions)",
+  SPARECORES:
+    "SpareCores/sc-inspector-data, commit 804d3c71 (CC BY-SA 4.0): data/CLOUD/TYPE/lscpu/stdout and nvidia_smi/stdout, read on the machine types themselves",
+  SURVEYOR: "mlmon/surveyor, README.md: an AWS host with NVIDIA H100 80GB HBM3 and AMD EPYC 7R13",
   TELE: "influxdata/telegraf, commit b2726314: plugins/inputs/nvidia_smi/testdata/*.xml",
+  VULTR: "https://docs.vultr.com/inference-cookbook/cuda/getting-started/hardware-overview (HGX B200)",
 } as const satisfies Record<string, string>;
 
 /** A key of {@link hardwareSources}. */

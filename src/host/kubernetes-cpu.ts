@@ -1,6 +1,6 @@
 /** CPU facts from the labels of Node Feature Discovery: what they prove, and what they leave open. */
 
-import { cpuLevel, findMarch, type March, marchNames } from "../hardware/cpu-marches.ts";
+import { cpuLevel, findMarch, type March, neededFeatures } from "../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../hardware/cpu-models.ts";
 import { alwaysLabelled, labelledFeature, powerLevels, x86LevelLabels } from "./cpuid-labels.ts";
 import { powerGenerations } from "./cpuinfo.ts";
@@ -119,13 +119,6 @@ function powerCpu(names: readonly string[]): LabelledCpu {
 
 function featuresOf(march: string): readonly string[] {
   return findMarch(march)?.features ?? [];
-}
-
-/** Every feature that some image can ask for, sorted. */
-function neededFeatures(architecture: string): readonly string[] {
-  const marches = marchNames().flatMap((name) => findMarch(name) ?? []);
-  const ours = marches.filter((march) => march.architecture === architecture);
-  return [...new Set(ours.flatMap(({ features }) => features))].sort();
 }
 
 export function isNumber(text: string | undefined): text is string {

@@ -2,43 +2,33 @@
 
 import type { CoverReport } from "../cover/report.ts";
 import { printable } from "../input/printable.ts";
-import {
-  changeWords,
-  classHeads,
-  classRow,
-  headline,
-  idleWords,
-  lackingClasses,
-  lackLines,
-  suggestionHead,
-  suggestionRow,
-  summary,
-} from "./cover-rows.ts";
+import * as words from "./cover-rows.ts";
 
 /** Texts of hosts and locks are text there too: no markup of theirs is read as such. */
 export function coverMarkdown(report: CoverReport): readonly string[] {
   const { whatIf, suggestion, violations, images } = report;
-  const lacking = lackingClasses(report);
+  const lacking = words.lackingClasses(report);
+  const sources = words.sourceRows(report);
   const idle = images.filter(({ hosts }) => hosts === 0);
   return [
-    `### ${escaped(headline(report))}`,
+    `### ${escaped(words.headline(report))}`,
     "",
-    `${escaped(summary(report))}.`,
+    `${escaped(words.summary(report))}. ${escaped(words.costWords(report.cost))}.`,
     "",
-    ...table(classHeads, report.classes.map(classRow)),
+    ...table(words.classHeads, report.classes.map(words.classRow)),
     ...(whatIf === undefined
       ? []
       : [
           "",
           `### What if ${escaped(whatIf.changes.join(", "))}`,
           "",
-          `${escaped(summary(whatIf.after))}.`,
+          `${escaped(words.summary(whatIf.after))}. ${escaped(words.costWords(whatIf.after.cost))}.`,
           "",
           ...(whatIf.diff.length === 0
             ? ["No host gets another image."]
             : table(
                 ["class", "hosts", "", "image"],
-                whatIf.diff.map((each) => [each.id, String(each.hosts), each.kind, changeWords(each)]),
+                whatIf.diff.map((each) => [each.id, String(each.hosts), each.kind, words.changeWords(each)]),
               )),
         ]),
     ...(suggestion === undefined
@@ -47,9 +37,9 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
           "",
           "### Suggested",
           "",
-          `${suggestionHead(suggestion).map(escaped).join(". ")}.`,
+          `${[...words.suggestionHead(suggestion), ...words.suggestionNotes(suggestion)].map(escaped).join(". ")}.`,
           "",
-          ...table(["cell", "hosts", "classes", ""], suggestion.cells.map(suggestionRow)),
+          ...table(["cell", "hosts", "classes", ""], suggestion.cells.map(words.suggestionRow)),
         ]),
     ...(violations === undefined
       ? []
@@ -66,6 +56,9 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
                 ),
               ]),
         ]),
+    ...(sources.length === 0
+      ? []
+      : details("Where CPU features are known from", table(["class", "from"], sources))),
     ...(lacking.length === 0 ? [] : details("Who gets nothing, or leaves GPUs unused", lackItems(report))),
     ...(idle.length === 0
       ? []
@@ -73,23 +66,31 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
           `Images that no host gets: ${idle.length}`,
           table(
             ["image", "why"],
-            idle.map((image) => [image.cell, idleWords(image)]),
+            idle.map((image) => [image.cell, words.idleWords(image)]),
           ),
         )),
   ];
 }
 
 function lackItems(report: CoverReport): readonly string[] {
-  return lackingClasses(report).map(
+  return words.lackingClasses(report).map(
     (each) =>
-      `- **${each.id}**: ${lackLines(each)
+      `- **${each.id}**: ${words
+        .lackLines(each)
         .map((line) => escaped(line.trim()))
         .join("<br>")}`,
   );
 }
 
 function details(summaryText: string, lines: readonly string[]): readonly string[] {
-  return ["", `<details><summary>${escaped(summaryText)}</summary>`, "", ...lines, "", "</details>"];
+  return [
+    "",
+    `<details><summary>${escaped(summaryText)}</summary>`,
+    "",
+    ...lines,
+    "",
+    "</details>",
+  ];
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {

@@ -3,7 +3,9 @@
 import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "../cover/cover.ts";
 import type { CoverChange } from "../cover/compare-covers.ts";
 import type { CoveredImage } from "../cover/image-use.ts";
+import type { FleetCost } from "../cover/fleet-cost.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
+import { formatDistance, nativeOnly } from "../cover/within.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { count } from "./table.ts";
 
@@ -27,9 +29,9 @@ export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): 
   ];
 }
 
-/** What labels leave open is said by every node of a cluster. */
+/** What labels leave open is said by every node of a cluster, and what no source tells of a type under `sourceLines`. */
 function isShort(code: string): boolean {
-  return code !== "HOST_LABELS_INCOMPLETE";
+  return code !== "HOST_LABELS_INCOMPLETE" && code !== "HOST_TYPE_INCOMPLETE";
 }
 
 /** `H100 80GB HBM3 (9.0)`, of several kinds `8.6, 9.0`. */
@@ -40,8 +42,9 @@ export function gpuWords({ gpus, products }: ClassDescription): string {
   return names.length === 0 ? computes : `${listSome(names, 2)} (${computes})`;
 }
 
-export function cpuWords({ platform, nativeMarch, level }: ClassDescription): string {
-  const cpu = nativeMarch ?? level ?? "unknown CPU";
+/** `x86-64+` where the facts leave open whether it is more than that. */
+export function cpuWords({ platform, nativeMarch, nativeOpen, level }: ClassDescription): string {
+  const cpu = `${nativeMarch ?? level ?? "unknown CPU"}${nativeOpen ? "+" : ""}`;
   return platform === "linux/amd64" ? cpu : `${cpu} (${platform})`;
 }
 
@@ -51,12 +54,15 @@ export function matchWords({ tier, native, gpu, cpu }: ClassMatch): string {
   return [
     ...(tier === "native" ? [] : [tier === "minor" ? "older driver" : "forward compatibility"]),
     ...(gpu === null ? [] : [codeWords(gpu)]),
-    ...(cpu === null
-      ? ["CPU distance unknown"]
-      : cpu.unused.length === 0
-        ? []
-        : [`${cpu.march}, ${count(cpu.unused.length, "CPU feature")} unused`]),
+    ...cpuDistanceWords(cpu),
   ].join(", ");
+}
+
+function cpuDistanceWords(cpu: ClassMatch["cpu"]): readonly string[] {
+  if (cpu === null) return ["CPU distance unknown"];
+  const { march, unused, open } = cpu;
+  if (unused.length === 0) return open ? [`${march}, more of the CPU unknown`] : [];
+  return [`${march}, ${open ? "at least " : ""}${count(unused.length, "CPU feature")} unused`];
 }
 
 function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): string {
@@ -85,6 +91,26 @@ export function summary({ counts }: Pick<Cover, "counts">): string {
   ].join(", ");
 }
 
+/** `12 images, 4.9 GB; build minutes unknown`. */
+export function costWords(cost: FleetCost): string {
+  return `${count(cost.images, "image")}, ${sizeWords(cost)}; build minutes unknown`;
+}
+
+/** As the engines count them that built the images. */
+function sizeWords({ images, bytes, unsized }: FleetCost): string {
+  if (images === 0) return "0 MB";
+  if (bytes === null) return "size unknown";
+  const size = bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  return unsized === 0 ? size : `${size} and ${unsized} of unknown size`;
+}
+
+/** Classes whose CPU features come from elsewhere than the host's own kernel. */
+export function sourceRows({ classes }: Pick<Cover, "classes">): readonly (readonly string[])[] {
+  return classes.flatMap(({ id, host: { cpuSources } }) =>
+    cpuSources.some((source) => !source.startsWith("/proc/")) ? [[id, listSome(cpuSources, 3)]] : [],
+  );
+}
+
 /** Classes of which more is to be said than a row has room for. */
 export function lackingClasses({ classes }: Pick<Cover, "classes">): readonly CoveredClass[] {
   return classes.filter(({ match, unusedGpus }) => match === null || unusedGpus);
@@ -101,11 +127,38 @@ export function lackLines({ names, nearest, serve }: CoveredClass): readonly str
   ];
 }
 
-/** What to have, and why fewer do not do. */
-export function suggestionHead({ cells, native, served, proof }: Suggestion): readonly string[] {
+/** What to have, why fewer do not do, and what it costs. */
+export function suggestionHead({
+  cells,
+  distance,
+  native,
+  within,
+  served,
+  proof,
+  cost,
+}: Suggestion): readonly string[] {
+  const near =
+    formatDistance(distance) === formatDistance(nativeOnly)
+      ? []
+      : [`${within - native} more within ${formatDistance(distance)}`];
+  const reached = [`${count(native, "host")} with native code`, ...near];
+  const { kept, dropped, added } = cost;
   return [
-    `${count(cells.length, "cell")}: ${count(native, "host")} with native code, ${served - native} with something else`,
+    `${count(cells.length, "cell")}: ${[...reached, `${served - within} with something else`].join(", ")}`,
     proof,
+    `of the plan's cells ${kept.images} stay (${sizeWords(kept)}), ${dropped.images} go (${sizeWords(dropped)}), ${added.images} are new (${sizeWords(added)}); build minutes unknown`,
+  ];
+}
+
+/** Classes that it does not bring to where they should be. */
+export function suggestionNotes({ beyond, open, nothing, distance }: Suggestion): readonly string[] {
+  const near = formatDistance(distance) === formatDistance(nativeOnly) ? "native" : "near enough";
+  return [
+    ...(beyond.length === 0
+      ? []
+      : [`${near} by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
+    ...(open.length === 0 ? [] : [`${near} as far as the facts tell: ${open.join(", ")}`]),
+    ...(nothing.length === 0 ? [] : [`no cell fits ${nothing.join(", ")}`]),
   ];
 }
 

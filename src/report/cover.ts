@@ -4,37 +4,40 @@ import type { CoverReport } from "../cover/report.ts";
 import type { CoverChange } from "../cover/compare-covers.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
 import type { Violation } from "../cover/policies.ts";
-import {
-  changeWords,
-  classHeads,
-  classRow,
-  headline,
-  idleWords,
-  lackingClasses,
-  lackLines,
-  suggestionHead,
-  suggestionRow,
-  summary,
-} from "./cover-rows.ts";
+import * as words from "./cover-rows.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
   const { whatIf, suggestion, violations } = report;
   return [
-    style.strong(headline(report)),
-    summary(report),
+    style.strong(words.headline(report)),
+    words.summary(report),
+    words.costWords(report.cost),
     "",
-    ...formatTable([classHeads, ...report.classes.map(classRow)]),
-    ...lackingClasses(report).flatMap((each) => [
-      "",
-      style.bad(`${each.id} ${each.match === null ? "gets nothing" : "leaves its GPUs without work"}`),
-      ...lackLines(each).map((line) => `  ${line}`),
-    ]),
+    ...formatTable([words.classHeads, ...report.classes.map(words.classRow)]),
+    ...sourceLines(report, style),
+    ...words
+      .lackingClasses(report)
+      .flatMap((each) => [
+        "",
+        style.bad(`${each.id} ${each.match === null ? "gets nothing" : "leaves its GPUs without work"}`),
+        ...words.lackLines(each).map((line) => `  ${line}`),
+      ]),
     ...idleLines(report, style),
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, style)),
     ...(suggestion === undefined ? [] : suggestionLines(suggestion, style)),
     ...(violations === undefined ? [] : violationLines(violations, style)),
+  ];
+}
+
+function sourceLines(report: CoverReport, style: Style): readonly string[] {
+  const rows = words.sourceRows(report);
+  if (rows.length === 0) return [];
+  return [
+    "",
+    style.strong("where CPU features are known from"),
+    ...formatTable(rows.map(([id = "", ...rest]) => [`  ${id}`, ...rest])),
   ];
 }
 
@@ -44,7 +47,7 @@ function idleLines({ images }: CoverReport, style: Style): readonly string[] {
   return [
     "",
     style.warn(`${count(idle.length, "image")} that no host gets`),
-    ...formatTable(idle.map((image) => [`  ${image.cell}`, idleWords(image)])),
+    ...formatTable(idle.map((image) => [`  ${image.cell}`, words.idleWords(image)])),
   ];
 }
 
@@ -62,14 +65,15 @@ function whatIfLines(
       `${signs[each.kind]} ${each.id}`,
       count(each.hosts, "host"),
       each.kind,
-      changeWords(each),
+      words.changeWords(each),
     ]),
   );
   const colour = { "+": style.good, "~": style.warn, "-": style.bad } as const;
   return [
     "",
     style.strong(`what if ${changes.join(", ")}`),
-    summary(after),
+    words.summary(after),
+    words.costWords(after.cost),
     ...(diff.length === 0
       ? ["no host gets another image"]
       : rows.map((row, index) => colour[signs[diff[index]?.kind ?? "changes"]](row))),
@@ -77,17 +81,14 @@ function whatIfLines(
 }
 
 function suggestionLines(suggestion: Suggestion, style: Style): readonly string[] {
-  const { cells, beyond, nothing } = suggestion;
-  const [head = "", proof = ""] = suggestionHead(suggestion);
+  const { cells } = suggestion;
+  const [head = "", ...rest] = words.suggestionHead(suggestion);
   return [
     "",
     style.strong(`suggested: ${head}`),
-    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...suggestionRow(each).slice(1)])),
-    proof,
-    ...(beyond.length === 0
-      ? []
-      : [`native by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
-    ...(nothing.length === 0 ? [] : [`no cell fits ${nothing.join(", ")}`]),
+    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each).slice(1)])),
+    ...rest,
+    ...words.suggestionNotes(suggestion),
   ];
 }
 

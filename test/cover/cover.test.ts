@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { type Cover, type CoverFleet, coverFleet } from "../../src/cover/cover.ts";
-import { cpuDistance } from "../../src/cover/native-distance.ts";
+import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { readCpu } from "../../src/host/cpu.ts";
@@ -179,9 +179,9 @@ describe("the distance from native code", () => {
         features: [...(findMarch("x86-64-v4")?.features ?? [])],
       },
     });
-    expect(cpuDistance(v3, host)).toMatchObject({ march: "x86-64-v3", nativeMarch: "x86-64-v4" });
-    expect(cpuDistance(v3, host)?.unused).toEqual(expect.arrayContaining([...avx512]));
-    expect(cpuDistance(v3, cpuHost({ cpu: { ...host.cpu, features: null } }))).toBeNull();
+    expect(cpuDistanceFrom(host)(v3)).toMatchObject({ march: "x86-64-v3", nativeMarch: "x86-64-v4" });
+    expect(cpuDistanceFrom(host)(v3)?.unused).toEqual(expect.arrayContaining([...avx512]));
+    expect(cpuDistanceFrom(cpuHost({ cpu: { ...host.cpu, features: null } }))(v3)).toBeNull();
   });
 
   it("of GPU code is that of the worst GPU", () => {

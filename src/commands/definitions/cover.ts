@@ -11,6 +11,19 @@ export const cover: Define = (command, run) =>
       "[hosts...]",
       "facts of hosts: files, folders, JSON lines, lists of Kubernetes nodes, - for standard input",
     )
+    .option(
+      "--catalog <names>",
+      "machine types as hosts, all of aws, azure, gcp or nvidia; repeatable, or a list",
+      collect,
+      [],
+    )
+    .option(
+      "--host-type <names>",
+      "single machine types as hosts, as in p5.48xlarge,g6.12xlarge; repeatable, or a list",
+      collect,
+      [],
+    )
+    .option("--driver <version>", "with --catalog and --host-type: the driver that they are to have")
     .option("--matrix <file>", "the fleet of this matrix as it is planned, built or not")
     .option(
       "--what-if <change>",
@@ -27,6 +40,10 @@ export const cover: Define = (command, run) =>
     .option(
       "--suggest <file>",
       "with --matrix: write the matrix of the fewest cells that serve every class natively",
+    )
+    .option(
+      "--within <distance>",
+      "with --suggest: what is near enough to native code, as in minors=3,features=8 or ptx,tier=minor",
     )
     .option(
       "--max-images <n>",

@@ -1,0 +1,146 @@
+/** `--catalog` and `--host-type`: machine types as hosts, for people who do not own the machines yet. */
+
+import { usageError } from "../errors.ts";
+import { findMarch, neededFeatures } from "../hardware/cpu-marches.ts";
+import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
+import { classifyGpu } from "../hardware/gpu-class.ts";
+import type { MachineCpuRow } from "../hardware/machine-type-table.ts";
+import {
+  type MachineCatalog,
+  type MachineType,
+  machineCatalogs,
+  machineTypes,
+} from "../hardware/machine-types.ts";
+import { parseDriverVersion } from "../hardware/version.ts";
+import { readCpu } from "../host/cpu.ts";
+import type { CpuFacts, HostFacts } from "../host/facts.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
+import { unknownGpu, unknownHost } from "../host/unknown.ts";
+import { suggest } from "../matrix/suggest.ts";
+
+export interface CatalogRequest {
+  /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */
+  readonly catalogs: readonly string[];
+  /** Names of types: `p5.48xlarge`. */
+  readonly types: readonly string[];
+  /** The driver that all of them are to have, as no machine type comes with one. */
+  readonly driver: string;
+}
+
+/**
+ * One host for each machine type, named after it, each type once. Of the CPU it has what was captured on that type, or on another
+ * one with a CPU of the same kind, as `sources` then says; what nobody has captured is unknown, and named in `problems`.
+ *
+ * Throws `USAGE` for a catalog, a type or a driver that is none.
+ *
+ * @example
+ * await catalogHosts({ catalogs: [], types: ["p5.48xlarge"], driver: "580.95.05" });
+ */
+export async function catalogHosts({
+  catalogs,
+  types,
+  driver,
+}: CatalogRequest): Promise<readonly NamedHost[]> {
+  if (parseDriverVersion(driver) === null)
+    throw usageError(
+      `--driver ${JSON.stringify(driver)} is no version of a driver`,
+      "write --driver 580.95.05",
+    );
+  const wanted = new Set(catalogs.map(checkCatalog));
+  const known = await machineTypes();
+  const named = new Set(types.map((name) => findType(name, known)));
+  return known
+    .filter((type) => wanted.has(type.catalog) || named.has(type))
+    .map((type) => ({ name: type.name, facts: factsOf(type, driver) }));
+}
+
+function checkCatalog(name: string): MachineCatalog {
+  const found = machineCatalogs.find((each) => each === name);
+  if (found !== undefined) return found;
+  throw usageError(
+    `--catalog ${JSON.stringify(name)} is no catalog`,
+    `${didYouMean(name, machineCatalogs)}the catalogs are ${machineCatalogs.join(", ")}`,
+  );
+}
+
+/** Azure's names are also known without the word that all of them begin with. */
+function findType(name: string, known: readonly MachineType[]): MachineType {
+  const lower = name.toLowerCase();
+  const found = known.find((type) =>
+    [type.name, type.name.replace(/^Standard_/, "")].some((each) => each.toLowerCase() === lower),
+  );
+  if (found !== undefined) return found;
+  throw usageError(
+    `--host-type ${JSON.stringify(name)} is no machine type that the catalogue has`,
+    `${didYouMean(
+      name,
+      known.map((type) => type.name),
+    )}imgmatch hardware machine lists them`,
+  );
+}
+
+function didYouMean(word: string, known: readonly string[]): string {
+  const near = suggest(word, known);
+  return near === null ? "" : `did you mean ${near}? `;
+}
+
+function factsOf(type: MachineType, driver: string): HostFacts {
+  const { platform, gpu, compute, pci, gpus } = type;
+  const { cpu, source } = cpuOf(type);
+  return {
+    ...unknownHost(platform),
+    cpu,
+    nvidia: {
+      driver,
+      module: null,
+      library: null,
+      cuda: cudaOfDriver(driver),
+      gpus: Array.from({ length: gpus }, (_, index) => ({
+        ...unknownGpu(index),
+        ...{ name: gpu, compute, pci, class: classifyGpu(gpu) },
+      })),
+    },
+    problems: cpu.unknown === undefined ? [] : [incomplete(type, cpu.unknown)],
+    sources: { "cpu.features": source, "nvidia.driver": "--driver", "nvidia.gpus": "catalogue" },
+  };
+}
+
+/** What is captured is read as the probe reads it. */
+function cpuOf(type: MachineType): { readonly cpu: CpuFacts; readonly source: string } {
+  const { name, platform, cpu: named, capture, alike } = type;
+  const architecture = platform.slice("linux/".length);
+  if (capture === null) return uncaptured(named, architecture);
+  const { model, sometimes, on } = capture;
+  const { facts } = readCpu({ readText: () => cpuinfoOf(capture, architecture) }, architecture);
+  const present = new Set(facts.features);
+  const open = neededFeatures(architecture).filter(
+    (feature) => !present.has(feature) && sometimes.split(" ").includes(feature),
+  );
+  const cpu = open.length === 0 ? facts : { ...facts, unknown: open };
+  if (alike !== true) return { cpu, source: `lscpu of ${name}` };
+  return { cpu: { ...cpu, model: named }, source: `lscpu of ${on} (${model}): ${named} is of its kind` };
+}
+
+function cpuinfoOf({ vendor, model, identity, features }: MachineCpuRow, architecture: string): string {
+  const [first, second] = identity;
+  return architecture === "arm64"
+    ? `CPU implementer : ${first}\nCPU part : ${second}\nFeatures : ${features}`
+    : `vendor_id : ${vendor}\ncpu family : ${first}\nmodel : ${second}\nmodel name : ${model}\nflags : ${features}`;
+}
+
+/** All that is known is what no 64-bit Linux starts without. */
+function uncaptured(model: string | null, architecture: string) {
+  const level = architecture === "amd64" ? "x86-64" : "armv8-a";
+  const features = findMarch(level)?.features ?? [];
+  const unknown = neededFeatures(architecture).filter((feature) => !features.includes(feature));
+  const source = model === null ? "no source names the CPU" : `no capture of ${model} there`;
+  return { cpu: { vendor: null, model, features, unknown, level }, source };
+}
+
+function incomplete({ name, cpu }: MachineType, unknown: readonly string[]): HostFacts["problems"][number] {
+  return {
+    code: "HOST_TYPE_INCOMPLETE",
+    message: `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} of ${name}${cpu === null ? "" : ` (${cpu})`} cannot be proved: no source tells`,
+    fix: "run imgmatch probe --json on one machine of that type and pass what it prints",
+  };
+}

@@ -1,0 +1,27 @@
+/** Machine types that can be had before anybody owns one: of AWS, Azure and Google Cloud, and NVIDIA's own systems. */
+
+import type { MachineCpuRow, MachineTypeRow } from "./machine-type-table.ts";
+
+/** `nvidia`: DGX and HGX systems, and one tray or board of those with a Grace CPU. */
+export const machineCatalogs = [
+  "aws",
+  "azure",
+  "gcp",
+  "nvidia",
+] as const satisfies readonly MachineTypeRow["catalog"][];
+export type MachineCatalog = (typeof machineCatalogs)[number];
+
+export interface MachineType extends Omit<MachineTypeRow, "features"> {
+  /** What is known of its CPU's features, and of which machine; null where nobody has captured such a CPU there. */
+  readonly capture: MachineCpuRow | null;
+}
+
+/** All of them, by catalog and name. The table is read at the first call. */
+export async function machineTypes(): Promise<readonly MachineType[]> {
+  const { machineCpuRows, machineTypeRows } = await import("./machine-type-table.ts");
+  const captures = new Map(machineCpuRows.map((row) => [row.key, row]));
+  return machineTypeRows.map(({ features, ...row }) => ({
+    ...row,
+    capture: features === null ? null : (captures.get(features) ?? null),
+  }));
+}
