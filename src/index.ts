@@ -109,6 +109,7 @@ export { type FetchOptions, fetchLock } from "./registry/fetch-lock.ts";
 export { requiresLabel } from "./render/metadata.ts";
 
 // Use: host facts → resolve → launch
+export { type CatalogRequest, catalogHosts } from "./cover/catalog.ts";
 export type { CoverChange } from "./cover/compare-covers.ts";
 export type {
   ClassDescription,
@@ -119,12 +120,14 @@ export type {
   CoverFleet,
   NearMiss,
 } from "./cover/cover.ts";
+export type { Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
 export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
 export { type CoverOptions, type CoverReport, coverReport } from "./cover/report.ts";
-export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
+export type { SuggestedCell, Suggestion, SuggestOptions } from "./cover/suggestion.ts";
+export { parseDistance, type StatedDistance } from "./cover/within.ts";
 export type { Diagnosis, Finding, FindingState } from "./doctor/diagnose.ts";
 export { examineMachine } from "./doctor/examine.ts";
 export type {

@@ -1,4 +1,4 @@
-/** `imgmatch hardware [cuda|gpu|cpu] [name]`: what the tables say, which is what every check goes by. */
+/** `imgmatch hardware [cuda|gpu|cpu|machine] [name]`: what the tables say, which is what every check goes by. */
 
 import { assertNever, type ExitCode, exitCodes, type ImgmatchError, usageError } from "../errors.ts";
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
@@ -6,6 +6,7 @@ import { marchNames } from "../hardware/cpu-marches.ts";
 import { cudaToolkits } from "../hardware/cuda-toolkits.ts";
 import { describeHardware, type HardwareKind, hardwareKinds } from "../hardware/describe-hardware.ts";
 import { gpuArchitectures } from "../hardware/gpu-architectures.ts";
+import { machineTypes } from "../hardware/machine-types.ts";
 import { suggest, suggestMarch } from "../matrix/suggest.ts";
 import { reportHardware } from "../report/hardware.ts";
 import type { CommandContext } from "./context.ts";
@@ -28,7 +29,7 @@ export async function hardware(flags: HardwareFlags, context: CommandContext): P
     );
   }
   const report = await describeHardware(kind, name);
-  if (report === null) throw unknownName(kind ?? "cpu", name ?? "");
+  if (report === null) throw unknownName(kind ?? "cpu", name ?? "", await machineNames(kind));
   print(context, flags, report, (style) => reportHardware(report, style, context.terminal.columns));
   return exitCodes.ok;
 }
@@ -37,8 +38,13 @@ function isKind(text: string): text is HardwareKind {
   return (hardwareKinds as readonly string[]).includes(text);
 }
 
-function unknownName(kind: HardwareKind, name: string): ImgmatchError {
-  const near = (kind === "cpu" ? suggestMarch : suggest)(name, knownNames(kind));
+async function machineNames(kind: HardwareKind | undefined): Promise<readonly string[]> {
+  return kind === "machine" ? (await machineTypes()).map(({ name }) => name) : [];
+}
+
+function unknownName(kind: HardwareKind, name: string, machines: readonly string[]): ImgmatchError {
+  const known = kind === "machine" ? machines : knownNames(kind);
+  const near = (kind === "cpu" ? suggestMarch : suggest)(name, known);
   return usageError(
     `nothing is known about ${kind} ${JSON.stringify(name)}`,
     `${near === null ? "" : `did you mean ${near}? `}imgmatch hardware ${kind} lists what is known`,
@@ -46,7 +52,7 @@ function unknownName(kind: HardwareKind, name: string): ImgmatchError {
 }
 
 /** Products are too many, and too much alike, to guess among. */
-function knownNames(kind: HardwareKind): readonly string[] {
+function knownNames(kind: Exclude<HardwareKind, "machine">): readonly string[] {
   switch (kind) {
     case "cpu":
       return marchNames();

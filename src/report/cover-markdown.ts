@@ -83,14 +83,7 @@ function lackItems(report: CoverReport): readonly string[] {
 }
 
 function details(summaryText: string, lines: readonly string[]): readonly string[] {
-  return [
-    "",
-    `<details><summary>${escaped(summaryText)}</summary>`,
-    "",
-    ...lines,
-    "",
-    "</details>",
-  ];
+  return ["", `<details><summary>${escaped(summaryText)}</summary>`, "", ...lines, "", "</details>"];
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -72,6 +72,52 @@ describe("imgmatch cover", () => {
     expect(out).toMatch(/### \d+ against the policies/);
   });
 
+  it("takes machine types beside hosts of files, and says where their facts are from", async () => {
+    const types = ["--host-type", "p4d.24xlarge,p6-b200.48xlarge", "--driver", "580.95.05"];
+    const { exit, out } = await cover([`${hosts}/h100.json`, ...lock, ...types]);
+    expect([exit, out]).toEqual([0, expect.stringContaining("3 hosts in 3 classes")]);
+    expect(out).toMatch(
+      /where CPU features are known from\n {2}c2 {2}lscpu of p4d.24xlarge\n {2}c3 {2}no capture/,
+    );
+    expect(out).toMatch(/ x86-64\+ /);
+    const markdown = await cover([...lock, ...types, "--markdown"]);
+    expect(markdown.out).toContain("<details><summary>Where CPU features are known from</summary>");
+    const json = JSON.parse((await cover([...lock, ...types, "--json"])).out) as CoverReport;
+    expect(json.classes.map(({ host }) => [host.nativeOpen, host.cpuSources])).toEqual([
+      [false, ["lscpu of p4d.24xlarge"]],
+      [true, ["no capture of Intel there"]],
+    ]);
+  });
+
+  it("counts what images cost as far as the lock knows", async () => {
+    const json = async (args: readonly string[]) =>
+      JSON.parse((await cover([`${hosts}/h100.json`, ...args, "--json"])).out) as CoverReport;
+    const sized = { images: 12, bytes: 12 * 412_000_000, unsized: 0, buildMinutes: null };
+    expect((await json(lock)).cost).toEqual(sized);
+    // Of a plan, by the lock that lies beside the matrix.
+    expect((await json(["--matrix", `${vision}/matrix.yaml`])).cost).toEqual(sized);
+    const less = await json([...lock, "--what-if", "drop:cuda=none"]);
+    expect(less.whatIf?.after.cost).toMatchObject({ images: 8, bytes: 8 * 412_000_000 });
+    const folder = mkdtempSync(join(tmpdir(), "imgmatch-cost-"));
+    try {
+      const ask = ["--matrix", `${vision}/matrix.yaml`, "--suggest", join(folder, "matrix.yaml")];
+      const { suggestion } = await json(ask);
+      expect(suggestion?.cost).toMatchObject({
+        kept: { images: 1, bytes: 412_000_000 },
+        dropped: { images: 11, bytes: 11 * 412_000_000 },
+        added: { images: 0, bytes: null },
+      });
+      const alone = join(folder, "alone.yaml");
+      writeFileSync(alone, readFileSync(`${vision}/matrix.yaml`, "utf8"));
+      expect((await json(["--matrix", alone])).cost).toMatchObject({ bytes: null, unsized: 12 });
+      expect((await cover([`${hosts}/h100.json`, "--matrix", alone])).out).toContain(
+        "12 images, size unknown; build minutes unknown",
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("writes the matrix that it suggests, and over nothing", async () => {
     const folder = mkdtempSync(join(tmpdir(), "imgmatch-cover-"));
     const file = join(folder, "matrix.yaml");
@@ -101,6 +147,27 @@ describe("imgmatch cover", () => {
       "--suggest chooses for",
     ],
     ["no hosts", lock, "no hosts are named"],
+    ["machine types without a driver", [...lock, "--catalog", "aws"], "no machine type comes with a driver"],
+    [
+      "a driver for hosts of files",
+      [hosts, ...lock, "--driver", "580.95.05"],
+      "--driver is that of machine types",
+    ],
+    [
+      "a machine type that is none",
+      [...lock, "--host-type", "p5.48xlarge,g6.12xlage", "--driver", "580.95.05"],
+      "did you mean g6.12xlarge?",
+    ],
+    [
+      "a distance of nothing",
+      [hosts, ...lock, "--within", "ptx"],
+      "--within says what a suggestion is to reach",
+    ],
+    [
+      "a distance that is none",
+      [hosts, "--matrix", "matrix.yaml", "--suggest", "new.yaml", "--within", "near"],
+      '"near" is no distance',
+    ],
     ["two answers", [hosts, ...lock, "--json", "--markdown"], "--json and --markdown are two answers"],
     [
       "two fleets",

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { type Cover, type CoverFleet, coverFleet } from "../../src/cover/cover.ts";
+import { coverFleet } from "../../src/cover/cover.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
@@ -10,56 +10,15 @@ import { readCpu } from "../../src/host/cpu.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { nearestFirst } from "../../src/resolve/nearest.ts";
-import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import { a100, avx512, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
+import { expectRight } from "./support/expect-right.ts";
 
 const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
 const named = (facts: HostFacts, index: number): NamedHost => ({ name: `h${index}`, facts });
-
-/** Each host of a cover, with the class that speaks for it. */
-function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cover: Cover): void {
-  const classOf = new Map(cover.classes.flatMap((each) => each.names.map((name) => [name, each])));
-  expect(classOf.size).toBe(hosts.length);
-  const got = new Map<string, number>();
-  for (const { name, facts } of hosts) {
-    const found = classOf.get(name);
-    const { match, rejected, unusedGpus } = resolveImage(fleet.lock, facts);
-    const { ranked } = rankImages(fleet.lock, facts);
-    expect([found?.match?.cell, found?.match?.tier, found?.others, found?.unusedGpus]).toEqual([
-      match?.cell,
-      match?.tier,
-      ranked.slice(1).map(({ cell }) => cell),
-      unusedGpus !== undefined,
-    ]);
-    if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
-    else {
-      const [nearest] = nearestFirst(fleet.lock, rejected, facts, {});
-      expect([found?.nearest?.cell, found?.nearest?.reasons.map(({ code }) => code)]).toEqual([
-        nearest?.cell,
-        nearest?.misfits.map(({ code }) => code),
-      ]);
-    }
-    if (unusedGpus?.nearest != null && unusedGpus.nearest.code !== null)
-      expect(found?.nearest?.cell).toBe(unusedGpus.nearest.cell);
-  }
-  for (const { cell, hosts: count, fits, alwaysBeatenBy, misfit } of cover.images) {
-    expect(count).toBe(got.get(cell) ?? 0);
-    const rankings = hosts.map(({ facts }) => rankImages(fleet.lock, facts).ranked.map((each) => each.cell));
-    const where = rankings.filter((cells) => cells.includes(cell));
-    expect(fits).toBe(where.length);
-    expect(misfit === null).toBe(fits > 0 || hosts.length === 0);
-    if (count > 0 || fits === 0) continue;
-    const better = where.map((cells) => cells.slice(0, cells.indexOf(cell)));
-    expect(alwaysBeatenBy).toEqual(
-      [...(better[0] ?? [])].filter((other) => better.every((cells) => cells.includes(other))).sort(),
-    );
-  }
-}
 
 describe("every cell of a cover is what resolve answers", () => {
   it("for machines of every state and the demo's fleet", { timeout: timeoutMs }, () => {

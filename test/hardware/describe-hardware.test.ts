@@ -10,6 +10,7 @@ describe("hardware tables for people", () => {
       "packages",
       "architectures",
       "marches",
+      "machines",
     ]);
   });
 
@@ -21,6 +22,8 @@ describe("hardware tables for people", () => {
     ["gpu", "sm_80", ["devices"], 3],
     ["gpu", "10de:2330", ["products", "architectures"], 1],
     ["cpu", "broadwell", ["marches", "features"], 1],
+    ["machine", "p5.", ["machines"], 2],
+    ["machine", "nvidia", ["machines"], 11],
   ] as const)("%s %s: %j", async (kind, name, ids, rows) => {
     const report = await describeHardware(kind, name);
     expect(report?.tables.map((table) => table.id)).toEqual(ids);

@@ -8,6 +8,7 @@ import { compatRows } from "../../src/hardware/forward-compat-table.ts";
 import { architectureRows } from "../../src/hardware/gpu-architecture-table.ts";
 import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
 import { pciRows } from "../../src/hardware/gpu-pci-table.ts";
+import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
 import { hardwareSources, type SourceKey } from "../../src/hardware/sources.ts";
 import { compareVersions, parseVersion } from "../../src/hardware/version.ts";
 
@@ -30,6 +31,8 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   arm: armRows.map((row) => ({ ...row, key: row.name })),
   power: powerRows.map((row) => ({ ...row, key: row.name })),
   riscv: riscvRows.map((row) => ({ ...row, key: row.name })),
+  machineCpus: machineCpuRows,
+  machines: machineTypeRows.map((row) => ({ ...row, key: `${row.catalog}/${row.name}` })),
   hidden: hiddenFeatureRows.map((row) => ({ ...row, key: row.march })),
 };
 

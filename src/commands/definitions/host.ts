@@ -132,6 +132,6 @@ export const doctor: Define = (command, run) =>
 export const hardware: Define = (command, run) =>
   withJson(command)
     .description("print what is known about CUDA toolkits, GPUs and CPUs, with sources")
-    .argument("[kind]", "cuda, gpu or cpu")
+    .argument("[kind]", "cuda, gpu, cpu or machine")
     .argument("[name]", "one of them: 12.8, H100, sm_90a, broadwell …")
     .action(run(async () => (await import("../hardware.ts")).hardware));

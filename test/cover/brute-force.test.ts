@@ -1,0 +1,235 @@
+/** Suggestions for random small fleets, against every other set of cells, each asked of `resolveImage` host by host. */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { candidateCells } from "../../src/cover/candidate-cells.ts";
+import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { plannedLock } from "../../src/cover/planned-image.ts";
+import { coverReport } from "../../src/cover/report.ts";
+import type { Suggestion } from "../../src/cover/suggestion.ts";
+import { parseDistance, type StatedDistance } from "../../src/cover/within.ts";
+import { findMarch } from "../../src/hardware/cpu-marches.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+import type { Cell } from "../../src/plan/cell.ts";
+import type { Matrix } from "../../src/matrix/matrix.ts";
+import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { a100, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
+
+/** So many fleets, and sets of so many cells; IMGMATCH_LONG=1 takes a thousand, and sets of three. */
+const [fleets, largest] = process.env.IMGMATCH_LONG ? [1000, 3] : [100, 2];
+const timeout = 900_000;
+
+const rtx3090 = { ...rtx4090, name: "NVIDIA GeForce RTX 3090", compute: "8.6" };
+const marches = ["x86-64-v2", "x86-64-v3", "x86-64-v4"] as const;
+
+const anyMatrix: fc.Arbitrary<Matrix> = fc
+  .record({
+    toolkits: fc.subarray(["12.4.1", "12.8.1", "13.0.2"], { minLength: 1, maxLength: 2 }),
+    none: fc.boolean(),
+    computes: fc.subarray(['"8.0"', '"8.6"', '"9.0+ptx"', '["8.6", "8.9"]'], { minLength: 1, maxLength: 2 }),
+    marches: fc.subarray([...marches], { minLength: 1, maxLength: 2 }),
+  })
+  .map(({ toolkits, none, computes, marches: own }) => {
+    const cudas = [...toolkits.map((toolkit) => `{ toolkit: "${toolkit}" }`), ...(none ? ["none"] : [])];
+    return parseMatrix(
+      [
+        "name: small",
+        'version: "1"',
+        "registry: registry.example.com/team",
+        "template: app.Dockerfile.hbs",
+        "axes:",
+        `  cuda: [${cudas.join(", ")}]`,
+        `  compute: [${computes.join(", ")}]`,
+        `  march: [${own.join(", ")}]`,
+        "",
+      ].join("\n"),
+      "matrix.yaml",
+    );
+  });
+
+const anyClass: fc.Arbitrary<HostFacts> = fc
+  .record({
+    gpu: fc.constantFrom(null, a100, rtx3090, rtx4090, h100),
+    driver: fc.constantFrom(
+      ["550.54.15", "12.4"] as const,
+      ["570.86.15", "12.8"] as const,
+      ["580.95.05", "13.0"] as const,
+    ),
+    march: fc.constantFrom(...marches),
+  })
+  .map(({ gpu, driver, march }) => {
+    const cpu = {
+      vendor: "AuthenticAMD",
+      model: march,
+      features: findMarch(march)?.features ?? [],
+      level: march,
+    };
+    return gpu === null ? cpuHost({ cpu }) : gpuHost([gpu], driver[0], driver[1], { cpu });
+  });
+
+const anyHosts = fc.array(fc.record({ facts: anyClass, count: fc.integer({ min: 1, max: 3 }) }), {
+  minLength: 1,
+  maxLength: 4,
+});
+const anyDistance = fc.constantFrom(
+  undefined,
+  "minors=9",
+  "features=14",
+  "ptx",
+  "tier=minor",
+  "minors=9,ptx,features=40,tier=minor",
+);
+
+/** How far, said a second time, of the image that `resolveImage` answers; null where the host's GPUs get no work. */
+function farness(lock: Lock, facts: HostFacts) {
+  const { match, unusedGpus } = resolveImage(lock, facts);
+  if (match === null) return { served: false, good: () => false, key: null } as const;
+  const { ranked } = rankImages(lock, facts);
+  const [first] = ranked;
+  const image = lock.images[match.cell] as LockedImage;
+  const level = marches.findLast((march) =>
+    findMarch(march)?.features.every((each) => facts.cpu.features?.includes(each)),
+  );
+  const emitted = (findMarch(level ?? "")?.required ?? []).filter((each) => findMatchFeature(level, each));
+  const unused = emitted.filter((each) => !image.requires.cpu.features.includes(each)).length;
+  const codes = first?.fit.code ?? [];
+  const isPtx = codes.some(({ kind }) => kind === "ptx");
+  const minors = Math.max(0, ...codes.filter(({ kind }) => kind !== "ptx").map(({ distance }) => distance));
+  const order = ["native", "minor", "forward"];
+  const good = (distance: StatedDistance) =>
+    unusedGpus === undefined &&
+    unused <= distance.features &&
+    (isPtx ? distance.ptx : minors <= distance.minors) &&
+    order.indexOf(match.tier) <= order.indexOf(distance.tier);
+  return { served: true, good } as const;
+}
+
+function findMatchFeature(march: string | undefined, feature: string): boolean {
+  return findMarch(march ?? "")?.features.includes(feature) ?? false;
+}
+
+const native = parseDistance("minors=0");
+
+interface Asked {
+  readonly matrix: Matrix;
+  readonly hosts: readonly { readonly facts: HostFacts; readonly count: number }[];
+  readonly distance: string | undefined;
+}
+
+function ask({ matrix, hosts, distance }: Asked, most?: number) {
+  const named = hosts.flatMap(({ facts, count }, index) =>
+    Array.from({ length: count }, (_, each) => ({ name: `h${index}-${each}`, facts })),
+  );
+  const report = coverReport(plannedFleet(matrix), named, {
+    suggest: {
+      matrix,
+      ...(most === undefined ? {} : { most }),
+      ...(distance === undefined ? {} : { distance: parseDistance(distance) }),
+    },
+  });
+  return report.suggestion as Suggestion;
+}
+
+/** Of a set of cells: hosts with native code, within the distance, and with anything. */
+function worth(set: readonly Cell[], { matrix, hosts, distance }: Asked) {
+  const lock = plannedLock(matrix, set);
+  const stated = distance === undefined ? native : parseDistance(distance);
+  const each = hosts.map(({ facts, count }) => ({ count, ...farness(lock, facts) }));
+  const sum = (holds: (one: (typeof each)[number]) => boolean) =>
+    each.reduce((all, one) => all + (holds(one) ? one.count : 0), 0);
+  return {
+    good: each.map((one) => one.good(stated)),
+    native: sum((one) => one.good(native)),
+    within: sum((one) => one.good(stated)),
+    served: sum(({ served }) => served),
+  };
+}
+
+/** The matrix's, and of the own values of each host that none of those alone serves within the distance. */
+function candidatesOf(asked: Asked): ReadonlyMap<string, Cell> {
+  const own = candidateCells(asked.matrix);
+  const all = new Map(own);
+  for (const host of asked.hosts) {
+    if (isReachable(own, { ...asked, hosts: [host] })) continue;
+    const computes = host.facts.nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? [];
+    const extras = { computes, marches: [host.facts.cpu.level ?? ""] };
+    for (const [id, cell] of candidateCells(asked.matrix, extras)) all.set(id, cell);
+  }
+  return all;
+}
+
+function isReachable(cells: ReadonlyMap<string, Cell>, asked: Asked): boolean {
+  return [...cells.values()].some((cell) => worth([cell], asked).good[0]);
+}
+
+function* subsets(cells: readonly Cell[], size: number, from = 0): Generator<readonly Cell[]> {
+  if (size === 0) yield [];
+  else
+    for (const [index, cell] of cells.entries())
+      if (index >= from && index <= cells.length - size)
+        for (const rest of subsets(cells, size - 1, index + 1)) yield [cell, ...rest];
+}
+
+const chosenOf = ({ cells }: Suggestion, all: ReadonlyMap<string, Cell>) =>
+  cells.map(({ cell }) => all.get(cell) as Cell);
+
+it("no set of fewer cells, and no other of as many, does better by resolve", { timeout }, () => {
+  const seen = { several: 0, distances: 0 };
+  fc.assert(
+    fc.property(anyMatrix, anyHosts, anyDistance, (matrix, hosts, distance) => {
+      const asked = { matrix, hosts, distance };
+      const suggestion = ask(asked);
+      const all = candidatesOf(asked);
+      const cells = chosenOf(suggestion, all);
+      const own = worth(cells, asked);
+      const { proved, native: natives, within, served } = suggestion;
+      expect([proved, own.native, own.within, own.served]).toEqual([true, natives, within, served]);
+      // Whom a cell alone could serve within the distance, the set serves so.
+      const reachable = hosts.map((host) => isReachable(all, { ...asked, hosts: [host] }));
+      expect(own.good).toEqual(reachable);
+      if (reachable.includes(false)) return;
+      seen.several += cells.length > 1 ? 1 : 0;
+      seen.distances += distance === undefined ? 0 : 1;
+      for (let size = 0; size <= Math.min(cells.length, largest); size++)
+        for (const set of subsets([...all.values()], size)) {
+          const other = worth(set, asked);
+          if (!other.good.every(Boolean)) continue;
+          expect(set.length).toBe(cells.length);
+          expect(other.native).toBeLessThanOrEqual(own.native);
+        }
+    }),
+    { numRuns: fleets },
+  );
+  expect(seen.several).toBeGreaterThan(fleets / 20);
+  expect(seen.distances).toBeGreaterThan(fleets / 10);
+});
+
+it("of so many cells no others give more hosts code within the distance, by resolve", { timeout }, () => {
+  fc.assert(
+    fc.property(
+      anyMatrix,
+      anyHosts,
+      anyDistance,
+      fc.integer({ min: 1, max: 2 }),
+      (matrix, hosts, distance, most) => {
+        const asked = { matrix, hosts, distance };
+        const suggestion = ask(asked, most);
+        const all = candidatesOf(asked);
+        const cells = chosenOf(suggestion, all);
+        const own = worth(cells, asked);
+        const { proved, within, served } = suggestion;
+        expect(cells.length).toBeLessThanOrEqual(most);
+        expect([proved, own.within, own.served]).toEqual([true, within, served]);
+        for (let size = 0; size <= most; size++)
+          for (const set of subsets([...candidateCells(matrix).values()], size)) {
+            const other = worth(set, asked);
+            expect(other.within).toBeLessThanOrEqual(own.within);
+            if (other.within === own.within) expect(other.served).toBeLessThanOrEqual(own.served);
+          }
+      },
+    ),
+    { numRuns: fleets },
+  );
+});

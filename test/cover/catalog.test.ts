@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { catalogHosts } from "../../src/cover/catalog.ts";
+import { coverFleet } from "../../src/cover/cover.ts";
+import { plannedFleet } from "../../src/cover/planned-fleet.ts";
+import { coverReport } from "../../src/cover/report.ts";
+import { findMarch } from "../../src/hardware/cpu-marches.ts";
+import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
+import { machineCatalogs, machineTypes } from "../../src/hardware/machine-types.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { NamedHost } from "../../src/host/read-hosts.ts";
+import { checkHostFacts } from "../../src/host/parse-facts.ts";
+import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { resolveImage } from "../../src/resolve/resolve.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
+import { expectRight } from "./support/expect-right.ts";
+
+const driver = "580.95.05";
+const matrix = parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml");
+const demo = plannedFleet(matrix);
+const typed = (...types: string[]) => catalogHosts({ catalogs: [], types, driver });
+const one = async (type: string): Promise<HostFacts> => {
+  const [host] = await typed(type);
+  if (host === undefined) throw new Error(`no ${type}`);
+  return host.facts;
+};
+
+describe("machine types as hosts", () => {
+  let all: readonly NamedHost[];
+  beforeAll(async () => {
+    all = await catalogHosts({ catalogs: machineCatalogs, types: [], driver });
+  });
+
+  it("are facts as a probe could have written them", () => {
+    expect(all.length).toBeGreaterThan(100);
+    for (const { name, facts } of all) {
+      expect(checkHostFacts(JSON.parse(JSON.stringify(facts)), { file: name })).toEqual(facts);
+      expect(facts.nvidia, name).toMatchObject({ driver, cuda: cudaOfDriver(driver), module: null });
+      expect(facts.kernel, name).toBeNull();
+      for (const gpu of facts.nvidia?.gpus ?? [])
+        expect(gpu.class, gpu.name ?? name).toBe(gpu.name === "NVIDIA GB10" ? gpu.class : "datacenter");
+    }
+  });
+
+  it("have exactly what was captured on them", async () => {
+    for (const type of await machineTypes()) {
+      const facts = all.find(({ name }) => name === type.name)?.facts;
+      if (type.capture === null) continue;
+      for (const feature of type.capture.features.split(" "))
+        expect(facts?.cpu.features, type.name).toContain(feature);
+    }
+    const p4d = await one("p4d.24xlarge");
+    expect(p4d.cpu).toMatchObject({ vendor: "GenuineIntel", level: "x86-64-v4" });
+    expect(p4d.sources["cpu.features"]).toBe("lscpu of p4d.24xlarge");
+    expect(p4d.problems).toEqual([]);
+    const p5 = await one("p5.48xlarge");
+    expect(p5.sources["cpu.features"]).toMatch(
+      /^lscpu of g6\S+ \(AMD EPYC 7R13 Processor\): AMD EPYC 7R13 is of its kind$/,
+    );
+    expect((await one("g5g.xlarge")).cpu).toMatchObject({ vendor: "ARM", model: "Neoverse-N1" });
+  });
+
+  it("say what no source tells, and prove nothing of it", async () => {
+    const facts = await one("p6-b200.48xlarge");
+    expect(facts.cpu.level).toBe("x86-64");
+    expect(facts.cpu.unknown).toEqual(expect.arrayContaining(["avx2", "avx512f"]));
+    expect(facts.problems.map(({ code }) => code)).toEqual(["HOST_TYPE_INCOMPLETE"]);
+    const lock = lockOf({ v3: image() });
+    const { match, rejected } = resolveImage(lock, facts);
+    expect([match, rejected[0]?.code, rejected[0]?.message]).toEqual([
+      null,
+      "CPU_FEATURES_MISSING",
+      expect.stringMatching(/cannot be proved: these facts do not tell/),
+    ]);
+    const low = lockOf({
+      low: image({
+        requires: { cpu: { march: "x86-64", features: findMarch("x86-64")?.features ?? [] }, cuda: null },
+      }),
+    });
+    const [found] = coverFleet({ from: "lock", lock: low }, [{ name: "p6", facts }], {
+      cpuOnly: true,
+    }).classes;
+    // It runs; whether it is native nobody knows.
+    expect([found?.match?.cell, found?.match?.native, found?.host.nativeOpen]).toEqual(["low", null, true]);
+    expect(found?.host.cpuSources).toEqual(["no capture of Intel there"]);
+  });
+
+  it("get of the demo's fleet what resolve gives each of them", () => {
+    const cover = coverFleet(demo, all);
+    expectRight(demo, all, cover);
+    expect(cover.counts.hosts).toBe(all.length);
+    // Types with the same CPU and GPU are one class.
+    expect(cover.counts.classes).toBeLessThan(all.length / 2);
+    expect(cover.counts.native).toBeGreaterThan(0);
+  });
+
+  it("follow a what-if driver, and a suggestion serves all of them", () => {
+    const some = all.filter((_, index) => index % 4 === 0);
+    const report = coverReport(demo, some, { whatIf: ["driver=535.183.01"], suggest: { matrix } });
+    expect(report.whatIf?.diff.length).toBeGreaterThan(0);
+    expect(report.suggestion?.proved).toBe(true);
+    expect(report.suggestion?.served).toBeGreaterThan(report.counts.served - 1);
+    expect(report.suggestion?.open.length).toBeGreaterThan(0);
+  });
+
+  it("are named as clouds name them, each once", async () => {
+    const names = async (...types: string[]) => (await typed(...types)).map(({ name }) => name);
+    expect(await names("nd96isr_h100_v5", "Standard_ND96isr_H100_v5", "P5.48XLARGE")).toEqual([
+      "p5.48xlarge",
+      "Standard_ND96isr_H100_v5",
+    ]);
+    const both = await catalogHosts({ catalogs: ["nvidia"], types: ["dgx-h100"], driver });
+    expect(both.filter(({ name }) => name === "dgx-h100")).toHaveLength(1);
+  });
+
+  it.each([
+    [["p5.48xlrge"], "did you mean p5.48xlarge?"],
+    [["a3-highgpu-8"], "did you mean a3-highgpu-8g?"],
+    [[""], "imgmatch hardware machine lists them"],
+  ] as const)("%j is answered with a near one", async (types, fix) => {
+    await expect(catalogHosts({ catalogs: [], types, driver })).rejects.toThrow(fix);
+  });
+
+  it("refuses catalogs and drivers that are none", async () => {
+    await expect(catalogHosts({ catalogs: ["gpc"], types: [], driver })).rejects.toThrow(
+      '"gpc" is no catalog',
+    );
+    await expect(catalogHosts({ catalogs: ["aws"], types: [], driver: "new" })).rejects.toThrow(
+      "is no version of a driver",
+    );
+  });
+});

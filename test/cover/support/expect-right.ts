@@ -1,0 +1,48 @@
+/** A cover, compared with `resolveImage` and `rankImages` asked of each host by itself. */
+
+import { expect } from "vitest";
+import type { Cover, CoverFleet } from "../../../src/cover/cover.ts";
+import type { NamedHost } from "../../../src/host/read-hosts.ts";
+import { nearestFirst } from "../../../src/resolve/nearest.ts";
+import { rankImages, resolveImage } from "../../../src/resolve/resolve.ts";
+
+/** Each host of a cover, with the class that speaks for it. */
+export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cover: Cover): void {
+  const classOf = new Map(cover.classes.flatMap((each) => each.names.map((name) => [name, each])));
+  expect(classOf.size).toBe(hosts.length);
+  const got = new Map<string, number>();
+  const rankings: (readonly string[])[] = [];
+  for (const { name, facts } of hosts) {
+    const found = classOf.get(name);
+    const { match, rejected, unusedGpus } = resolveImage(fleet.lock, facts);
+    const { ranked } = rankImages(fleet.lock, facts);
+    rankings.push(ranked.map(({ cell }) => cell));
+    expect([found?.match?.cell, found?.match?.tier, found?.others, found?.unusedGpus]).toEqual([
+      match?.cell,
+      match?.tier,
+      ranked.slice(1).map(({ cell }) => cell),
+      unusedGpus !== undefined,
+    ]);
+    if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
+    else {
+      const [nearest] = nearestFirst(fleet.lock, rejected, facts, {});
+      expect([found?.nearest?.cell, found?.nearest?.reasons.map(({ code }) => code)]).toEqual([
+        nearest?.cell,
+        nearest?.misfits.map(({ code }) => code),
+      ]);
+    }
+    if (unusedGpus?.nearest != null && unusedGpus.nearest.code !== null)
+      expect(found?.nearest?.cell).toBe(unusedGpus.nearest.cell);
+  }
+  for (const { cell, hosts: count, fits, alwaysBeatenBy, misfit } of cover.images) {
+    expect(count).toBe(got.get(cell) ?? 0);
+    const where = rankings.filter((cells) => cells.includes(cell));
+    expect(fits).toBe(where.length);
+    expect(misfit === null).toBe(fits > 0 || hosts.length === 0);
+    if (count > 0 || fits === 0) continue;
+    const better = where.map((cells) => cells.slice(0, cells.indexOf(cell)));
+    expect(alwaysBeatenBy).toEqual(
+      [...(better[0] ?? [])].filter((other) => better.every((cells) => cells.includes(other))).sort(),
+    );
+  }
+}

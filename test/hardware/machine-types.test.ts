@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { neededFeatures } from "../../src/hardware/cpu-marches.ts";
+import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
+import { findGpuByName, findGpuByPci } from "../../src/hardware/gpu-products.ts";
+import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
+import { machineCatalogs, machineTypes } from "../../src/hardware/machine-types.ts";
+import { factGrammar } from "../../src/host/fact-grammar.ts";
+
+describe("the catalogue of machine types", () => {
+  test("has at least 40 types with GPUs of three clouds, and NVIDIA's own systems", () => {
+    const of = (catalog: string) => machineTypeRows.filter((row) => row.catalog === catalog).length;
+    expect(machineTypeRows.length).toBeGreaterThanOrEqual(100);
+    expect(machineCatalogs.map((catalog) => [catalog, of(catalog) >= 10])).toEqual(
+      machineCatalogs.map((catalog) => [catalog, true]),
+    );
+    for (const { name, gpus } of machineTypeRows) expect([1, 2, 4, 8, 16], name).toContain(gpus);
+  });
+
+  test("names each type once, also without the word that Azure's begin with", () => {
+    const names = machineTypeRows.map(({ name }) => name.toLowerCase().replace(/^standard_/, ""));
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    for (const { name } of machineTypeRows) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+  });
+
+  test.each(machineTypeRows)(
+    "$catalog $name: its GPU is that of the tables",
+    async ({ gpu, compute, pci }) => {
+      expect(parseComputeCapability(compute)).not.toBeNull();
+      const found = [pci === null ? null : await findGpuByPci(pci), await findGpuByName(gpu)];
+      const known = found.filter((each) => each !== null);
+      expect(known.length).toBeGreaterThan(0);
+      for (const each of known) expect(each.compute).toBe(compute);
+    },
+  );
+
+  test("features are those of the type itself, or it says of which they are, or nobody knows them", async () => {
+    const captured = new Map(machineCpuRows.map((row) => [row.key, row]));
+    let alikes = 0;
+    for (const row of machineTypeRows) {
+      const capture = row.features === null ? null : captured.get(row.features);
+      if (row.features !== null) expect(capture, row.name).toBeDefined();
+      if (row.alike === true) {
+        alikes++;
+        // Of the same cloud, or of a machine without a hypervisor, as NVIDIA's own are.
+        const [cloud, model = ""] = row.features?.split("/") ?? [];
+        expect(
+          cloud === row.catalog || (row.catalog === "nvidia" && model.endsWith("-metal")),
+          row.name,
+        ).toBe(true);
+        expect(row.cpu, row.name).not.toBeNull();
+        expect(row.source.length, row.name).toBeGreaterThan(1);
+      } else if (row.features !== null) {
+        expect([row.cpu, row.source], row.name).toEqual([null, ["SPARECORES"]]);
+        expect(row.pci, row.name).not.toBeNull();
+      }
+    }
+    expect(alikes).toBeGreaterThan(10);
+    expect(machineTypeRows.filter(({ features }) => features === null).length).toBeGreaterThan(5);
+    // Every capture serves some type.
+    const used = new Set(machineTypeRows.map(({ features }) => features));
+    expect(machineCpuRows.filter(({ key }) => !used.has(key))).toEqual([]);
+  });
+
+  test("what a hypervisor hides is not there: no row is a compiler's table", () => {
+    const asked = new Set(neededFeatures("amd64"));
+    const sets = machineCpuRows
+      .filter(({ vendor }) => vendor !== "ARM")
+      .map(({ features }) => features.split(" ").filter((each) => asked.has(each)).length);
+    for (const size of sets) expect(size).toBeLessThan(asked.size);
+  });
+});
