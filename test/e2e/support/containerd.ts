@@ -3,14 +3,12 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect as connectHttp } from "node:http2";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capture, type Captured } from "../../../demo/process.ts";
-import { field, readFields } from "../../../src/docker/protobuf.ts";
 import { endProcess, unmountBelow } from "./children.ts";
+import { type ImageStatus, imageStatus, pullImage } from "./cri.ts";
 
 export interface RunningContainerd {
   readonly socket: string;
@@ -23,12 +21,6 @@ export interface RunningContainerd {
   /** In the namespace of Kubernetes. */
   ctr(...args: string[]): Promise<Captured>;
   stop(): Promise<void>;
-}
-
-export interface ImageStatus {
-  /** `repository@sha256:…` */
-  readonly digests: readonly string[];
-  readonly pinned: boolean;
 }
 
 /** `insecure`: a registry on loopback, by plain http. `ctr` lies beside `program`. */
@@ -66,9 +58,7 @@ export async function startContainerd(program: string, insecure: string): Promis
     socket,
     ctr,
     stop,
-    pull: async (reference, login) => {
-      await askCri(socket, "PullImage", Buffer.concat([imageRequest(reference), ...authConfig(login)]));
-    },
+    pull: (reference, login) => pullImage(socket, reference, login),
     configure: (hostsToml) => writeFile(join(hosts, "hosts.toml"), hostsToml),
     status: (reference) => imageStatus(socket, reference),
   };
@@ -92,64 +82,4 @@ function configuration(folder: string, socket: string, is2: boolean): string {
       : []),
     "",
   ].join("\n");
-}
-
-/** Of `runtime.v1.ImageService` of k8s.io/cri-api. Answers the message that comes back. */
-async function askCri(socket: string, method: string, message: Uint8Array): Promise<Uint8Array> {
-  const session = connectHttp("http://localhost", { createConnection: () => connect(socket) });
-  try {
-    const prefix = Buffer.alloc(5);
-    prefix.writeUInt32BE(message.length, 1);
-    return await new Promise<Uint8Array>((resolve, reject) => {
-      const call = session.request({
-        ":method": "POST",
-        ":path": `/runtime.v1.ImageService/${method}`,
-        "content-type": "application/grpc",
-        te: "trailers",
-      });
-      let status: Readonly<Record<string, unknown>> = {};
-      const chunks: Buffer[] = [];
-      // An answer that is an error alone has its status in the headers.
-      call.on("response", (headers) => {
-        status = { ...headers };
-      });
-      call.on("trailers", (headers) => {
-        status = { ...headers };
-      });
-      call.on("data", (chunk: Buffer) => chunks.push(chunk));
-      call.on("error", reject).on("end", () => {
-        if (status["grpc-status"] === "0") resolve(Buffer.concat(chunks).subarray(5));
-        else reject(new Error(decodeURIComponent(String(status["grpc-message"] ?? "no answer"))));
-      });
-      call.end(Buffer.concat([prefix, message]));
-    });
-  } finally {
-    session.close();
-  }
-}
-
-/** `AuthConfig auth = 2 { string username = 1, string password = 2 }` of PullImageRequest; a kubelet names no server either. */
-function authConfig(login: string | undefined): Buffer[] {
-  const [name, password] = login?.split(":") ?? [];
-  if (name === undefined || password === undefined) return [];
-  return [Buffer.from(field(2, Buffer.concat([field(1, name), field(2, password)])))];
-}
-
-/** `PullImageRequest` and `ImageStatusRequest`: `{ ImageSpec image = 1 { string image = 1 } }`. */
-function imageRequest(reference: string): Uint8Array {
-  return field(1, field(1, reference));
-}
-
-/** `ImageStatusResponse { Image image = 1 { repeated string repo_digests = 3; bool pinned = 8 } }`. */
-async function imageStatus(socket: string, reference: string): Promise<ImageStatus | null> {
-  const answer = [...readFields(await askCri(socket, "ImageStatus", imageRequest(reference)))];
-  const image = answer.find(({ number }) => number === 1)?.value;
-  if (image === undefined || typeof image === "number") return null;
-  const fields = [...readFields(image)];
-  return {
-    digests: fields
-      .filter(({ number }) => number === 3)
-      .map(({ value }) => Buffer.from(value as Uint8Array).toString()),
-    pinned: fields.some(({ number, value }) => number === 8 && value === 1),
-  };
 }
