@@ -8,6 +8,7 @@ import type { HostFacts } from "../../host/facts.ts";
 import { parseHostFacts } from "../../host/parse-facts.ts";
 import { isRecord, parseJson } from "../../input/json.ts";
 import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
+import { late, within } from "./within.ts";
 
 export type Probed =
   | { readonly ok: true; readonly facts: HostFacts }
@@ -105,16 +106,6 @@ export function createHostProber(options: HostProberOptions): HostProber {
       child?.kill();
     },
   };
-}
-
-const late = Symbol("late");
-
-async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value | typeof late> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<typeof late>((resolve) => {
-    timer = setTimeout(() => resolve(late), limitMs);
-  });
-  return Promise.race([answer, limit]).finally(() => clearTimeout(timer));
 }
 
 function unknown(why: string): Probed {

@@ -1,16 +1,15 @@
 /** The program's mirror on a machine whose driver, or a file of /proc, never answers: the mirror does, and says why. */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { cudaFreeLock } from "../../cli/support/lock.ts";
 import { which } from "../sh/support/dialects.ts";
+import { bundleServe, type ProgramMirror, startProgramMirror } from "./support/program-mirror.ts";
 
-const bundle = "node_modules/.cache/imgmatch-hanging-host";
-const cli = resolve(bundle, "cli.cjs");
 const folder = makeFolder({ "lock.json": cudaFreeLock("registry.example.com/team/app", "any", []) });
 const whyNoNamespace =
   process.platform === "linux" && process.getuid?.() === 0 && which("unshare") !== null
@@ -32,52 +31,28 @@ mknod -m 666 /dev/urandom c 1 9
 export LD_LIBRARY_PATH="$PWD"`,
 } as const;
 
-interface Mirror {
-  readonly port: number;
-  readonly child: ChildProcess;
-  readonly log: () => readonly Readonly<Record<string, unknown>>[];
-  readonly ended: Promise<number | null>;
-}
+let serve: readonly [string, ...string[]];
 
-async function startIn(hang: string, ...flags: string[]): Promise<Mirror> {
+async function startIn(hang: string, ...flags: string[]): Promise<ProgramMirror> {
   writeFileSync(join(folder, "start.sh"), `set -e\n${hang}\nexec "$@"\n`);
-  const serve = [process.execPath, cli, "serve", "--lock", "lock.json", "--listen", "127.0.0.1:0", ...flags];
-  const child = spawn("unshare", ["--mount", "sh", "start.sh", ...serve], {
-    cwd: folder,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const ended = new Promise<number | null>((done) => child.once("close", done));
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await ended;
-  });
-  let text = "";
-  const port = await new Promise<number>((done, reject) => {
-    void ended.then((code) => reject(new Error(`it ended with ${code}: ${text}`)));
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-      const [, found] = /"listening".*?:(\d+)"/.exec(text) ?? [];
-      if (found !== undefined) done(Number(found));
-    });
-  });
-  const log = () => text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
-  return { port, child, log, ended };
+  const inOwn = ["unshare", "--mount", "sh", "start.sh"] as const;
+  return startProgramMirror([...inOwn, ...serve, "--lock", "lock.json", ...flags], folder);
 }
 
 const tagged = "/v2/team/app/manifests/1";
 const ask = (port: number, path: string) =>
   fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(10_000) });
 
-describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => {
-  beforeAll(() => {
-    if (whyNoNamespace !== null || whyNoCompiler !== null) return;
-    execFileSync(process.execPath, ["scripts/bundle.mjs", bundle], { stdio: "inherit" });
-    const source = "#include <unistd.h>\nint nvmlInit_v2(void) { for (;;) pause(); }\n";
-    writeFileSync(join(folder, "nvml.c"), source);
-    const library = join(folder, "libnvidia-ml.so.1");
-    execFileSync("gcc", ["-shared", "-fPIC", "-o", library, join(folder, "nvml.c")]);
-  }, 120_000);
+beforeAll(() => {
+  if (whyNoNamespace !== null || whyNoCompiler !== null) return;
+  serve = bundleServe("hanging-host");
+  const source = "#include <unistd.h>\nint nvmlInit_v2(void) { for (;;) pause(); }\n";
+  writeFileSync(join(folder, "nvml.c"), source);
+  const library = join(folder, "libnvidia-ml.so.1");
+  execFileSync("gcc", ["-shared", "-fPIC", "-o", library, join(folder, "nvml.c")]);
+}, 120_000);
 
+describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => {
   it(
     "answers within two seconds, again and again, and ends when it is told to",
     needs(whyNoNamespace, whyNoCompiler),
