@@ -10,6 +10,7 @@ import type { DockerApi } from "./api.ts";
 import { type FileSet, sendFiles } from "./file-sync.ts";
 import { type GrpcCall, grpcCall } from "./grpc.ts";
 import { field, readFields } from "./protobuf.ts";
+import { forwardAgent, type SessionAgent } from "./ssh-agent.ts";
 
 export interface Session {
   readonly id: string;
@@ -30,6 +31,7 @@ export interface SessionOptions {
   readonly files: Readonly<Record<string, FileSet>>;
   readonly credentials: CredentialStore;
   readonly secrets: readonly SessionSecret[];
+  readonly agents: readonly SessionAgent[];
   /** The engine keeps what was sent under this key, and asks only for what differs in size or time. */
   readonly sharedKey: string;
 }
@@ -60,6 +62,8 @@ export async function openSession(api: DockerApi, options: SessionOptions): Prom
       return undefined;
     },
     "/moby.buildkit.secrets.v1.Secrets/GetSecret": (call) => answerSecret(call, options.secrets),
+    "/moby.sshforward.v1.SSH/CheckAgent": (call) => checkAgent(call, options.agents),
+    "/moby.sshforward.v1.SSH/ForwardAgent": (call) => answerAgent(call, options.agents),
   };
   const id = randomUUID();
   const socket = await api.upgrade("/session", {
@@ -113,6 +117,26 @@ async function answerSecret(call: GrpcCall, secrets: readonly SessionSecret[]): 
     return { status: 5, message: `no secret ${id}: give it with --secret id=${id},…` };
   await call.write(field(1, await secret.read()));
   return undefined;
+}
+
+/** `CheckAgentRequest { string ID = 1 }` → `CheckAgentResponse {}`, or NotFound, which only a required agent minds. */
+async function checkAgent(call: GrpcCall, agents: readonly SessionAgent[]): Promise<Refusal | undefined> {
+  const id = await askedFor(call);
+  if (!agents.some((one) => one.id === id)) return noAgent(id);
+  await call.write(new Uint8Array());
+  return undefined;
+}
+
+async function answerAgent(call: GrpcCall, agents: readonly SessionAgent[]): Promise<Refusal | undefined> {
+  const id = call.metadata("buildkit.ssh.id")[0] || "default";
+  const agent = agents.find((one) => one.id === id);
+  if (agent === undefined) return noAgent(id);
+  await forwardAgent(call, agent);
+  return undefined;
+}
+
+function noAgent(id: string): Refusal {
+  return { status: 5, message: `no SSH agent ${id}: give it with --ssh ${id}` };
 }
 
 /** The text that is a request's only field; empty where there is none. */

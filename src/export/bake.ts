@@ -14,6 +14,19 @@ export interface BakeTarget {
   readonly attest: readonly string[];
   /** As `--secret` of `docker buildx build`. */
   readonly secret?: readonly string[];
+  /** As `--ssh` of it. */
+  readonly ssh?: readonly string[];
+  readonly network?: string;
+}
+
+/** What the steps are given: where bake is to find it, never what it is. */
+export interface BakeSteps {
+  /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
+  readonly secrets?: readonly string[];
+  /** `default`, `ID=SOCKET` or `ID=KEY`. */
+  readonly ssh?: readonly string[];
+  /** `default`, `none` or `host`. */
+  readonly network?: string | undefined;
 }
 
 export interface BakeFile {
@@ -21,19 +34,16 @@ export interface BakeFile {
   readonly target: Readonly<Record<string, BakeTarget>>;
 }
 
-/**
- * @param context the build context as bake is to find it, relative to where it runs
- * @param secrets `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`: where bake is to read them, never what they are
- */
+/** @param context the build context as bake is to find it, relative to where it runs */
 export function bakeFile(
   requests: readonly BuildRequest[],
   context: string,
-  secrets: readonly string[] = [],
+  steps: BakeSteps = {},
 ): BakeFile {
   const names = targetNames(requests.map(({ cell }) => cell));
   const entries = requests.map((request, index): [string, BakeTarget] => [
     names[index] ?? "",
-    bakeTarget(request, context, secrets),
+    bakeTarget(request, context, steps),
   ]);
   return { group: { default: { targets: names } }, target: Object.fromEntries(entries) };
 }
@@ -41,7 +51,7 @@ export function bakeFile(
 function bakeTarget(
   { dockerfile, args, labels, tags, platform, target }: BuildRequest,
   context: string,
-  secrets: readonly string[],
+  { secrets = [], ssh = [], network = "default" }: BakeSteps,
 ): BakeTarget {
   return {
     context: literal(context),
@@ -54,6 +64,8 @@ function bakeTarget(
     // Attestations would make an index of every image.
     attest: ["type=provenance,disabled=true"],
     ...(secrets.length === 0 ? {} : { secret: secrets.map(literal) }),
+    ...(ssh.length === 0 ? {} : { ssh: ssh.map(literal) }),
+    ...(network === "default" ? {} : { network }),
   };
 }
 

@@ -2,16 +2,14 @@
 
 import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
 import { type Problem, throwProblems } from "../errors.ts";
-import { type BakeFile, bakeFile, pathsToHide } from "../export/bake.ts";
+import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "../export/bake.ts";
 import { readContext } from "../io/context.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { Fleet } from "./open-fleet.ts";
 
-export interface BakeOptions {
+export interface BakeOptions extends BakeSteps {
   /** The build context as bake is to find it, relative to where it runs. */
   readonly folder: string;
-  /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
-  readonly secrets?: readonly string[];
   /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
 }
@@ -20,7 +18,7 @@ export interface BakeOptions {
 export function bakePlan(
   { matrix, cells }: Plan,
   fleet: Fleet,
-  { folder, secrets = [], revision }: BakeOptions,
+  { folder, revision, ...steps }: BakeOptions,
 ): BakeFile {
   const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
   throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
@@ -31,7 +29,7 @@ export function bakePlan(
   return bakeFile(
     jobs.map(({ request }) => request),
     folder,
-    secrets,
+    steps,
   );
 }
 

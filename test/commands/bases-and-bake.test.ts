@@ -63,7 +63,7 @@ describe("plan --explain", () => {
 });
 
 describe("export bake", () => {
-  it("leaves out cells that are kept, and hands on where secrets are read", async () => {
+  it("leaves out cells that are kept, and hands on where secrets and agents are found, and the network", async () => {
     const folder = project(`registry.example.com/base@${digest}`);
     const { out } = await run(folder, "plan", "--push", "--json");
     const [built] = JSON.parse(out).cells;
@@ -76,10 +76,23 @@ describe("export bake", () => {
     };
     expect(bases).toHaveLength(1);
     const locked = join(makeFolder({ "lock.json": JSON.stringify(lock) }), "lock.json");
-    const baked = await run(folder, "export", "bake", "--lock", locked, "--secret", "id=token,env=TOKEN");
+    const given = [
+      "--secret",
+      "id=token,env=TOKEN",
+      "--ssh",
+      "default",
+      "--ssh",
+      "work=key",
+      "--network",
+      "none",
+    ];
+    const baked = await run(folder, "export", "bake", "--lock", locked, ...given);
     const { group, target } = JSON.parse(baked.out);
     expect(group.default.targets).toEqual(["x86-64-v3"]);
     expect(target["x86-64-v3"].secret).toEqual(["id=token,env=TOKEN"]);
+    expect(target["x86-64-v3"]).toMatchObject({ ssh: ["default", "work=key"], network: "none" });
+    expect((await run(folder, "export", "bake", "--ssh", "a b")).exit).toBe(2);
+    expect((await run(folder, "export", "bake", "--network", "mine")).exit).toBe(2);
     expect((await run(folder, "export", "bake", "--secret", "token")).exit).toBe(2);
   });
 });

@@ -18,6 +18,13 @@ export const exportFleet: Define = (command, run) => {
       collect,
       [],
     )
+    .option(
+      "--ssh <agent>",
+      "bake: an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY; repeatable",
+      collect,
+      [],
+    )
+    .option("--network <name>", "bake: network of the steps: default, none, host")
     .action(run(async () => (await import("../export/export.ts")).exportFleet));
   withQuestion(command.command("sh"))
     .description("write a script of sh and awk that answers as resolve does")

@@ -2,12 +2,15 @@
 
 import { relative, resolve } from "node:path";
 import { parseSecrets } from "../../build/engines/secrets.ts";
+import { checkSsh } from "../../build/engines/ssh.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import type { BakeSteps } from "../../export/bake.ts";
 import { bakePlan, filesToHide } from "../../fleet/bake-plan.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { readRevision } from "../../io/revision.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
+import { requireNetwork } from "../flags/engine.ts";
 import { type ExportFlags, planForExport } from "../flags/plan.ts";
 import { tellProblem } from "../tell-problem.ts";
 
@@ -18,6 +21,7 @@ export async function exportBake(flags: ExportFlags, context: CommandContext): P
   const file = bakePlan(plan, fleet, {
     folder: folder === "" ? "." : folder,
     secrets,
+    ...checkedSteps(flags),
     revision: await readRevision(fleet.root, context.env),
   });
   context.out(`${JSON.stringify(file, null, 2)}\n`);
@@ -30,6 +34,13 @@ function checkedSecrets(texts: readonly string[]): readonly string[] {
   const names = texts.flatMap((text) => /,env=(.+)$/.exec(text)?.[1] ?? []);
   parseSecrets(texts, Object.fromEntries(names.map((name) => [name, ""])));
   return texts;
+}
+
+/** The agents too are those of the machine where bake runs. */
+function checkedSteps({ ssh = [], network = "default" }: ExportFlags): Pick<BakeSteps, "ssh" | "network"> {
+  checkSsh(ssh);
+  requireNetwork(network, "buildx");
+  return { ssh, network };
 }
 
 async function warnOfOwnFiles(fleet: Fleet, context: CommandContext): Promise<void> {

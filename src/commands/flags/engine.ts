@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Engine } from "../../build/engine.ts";
-import { type EngineName, engineTraits } from "../../build/engines/engine-traits.ts";
+import { type EngineName, type EngineTraits, engineTraits } from "../../build/engines/engine-traits.ts";
 import type { EngineOptions } from "../../build/engines/engines.ts";
 import type { FleetBuilder } from "../../build/fleet-builder.ts";
 import { usageError } from "../../errors.ts";
@@ -15,6 +15,9 @@ export interface EngineFlags {
   readonly cacheTo?: readonly string[];
   /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
   readonly secret?: readonly string[];
+  /** `ID`, `ID=SOCKET` or `ID=KEY`. */
+  readonly ssh?: readonly string[];
+  readonly network?: string;
   readonly stack?: string;
   /** PEM file with certificates to trust beside the usual ones. */
   readonly ca?: string;
@@ -43,16 +46,19 @@ async function engineOptions(
 ): Promise<EngineOptions> {
   requireOffered(flags);
   const { builder, stack, cacheFrom: from = [], cacheTo: to = [] } = flags;
-  const [{ checkCache }, { parseSecrets }, { dockerCredentials }] = await Promise.all([
+  const [{ checkCache }, { parseSecrets }, { parseSsh }, { dockerCredentials }] = await Promise.all([
     import("../../build/engines/cache.ts"),
     import("../../build/engines/secrets.ts"),
+    import("../../build/engines/ssh.ts"),
     import("../../registry/credentials.ts"),
   ]);
   const cache = { from, to };
   checkCache(cache);
   const ca = flags.ca === undefined ? undefined : resolve(flags.ca);
   const secrets = parseSecrets(flags.secret ?? [], env);
-  return { env, credentials: dockerCredentials(env), builder, cache, secrets, ca, stack };
+  const ssh = parseSsh(flags.ssh ?? [], env);
+  const { network } = flags;
+  return { env, credentials: dockerCredentials(env), builder, cache, secrets, ssh, network, ca, stack };
 }
 
 function requireOffered({
@@ -62,6 +68,8 @@ function requireOffered({
   cacheFrom = [],
   cacheTo = [],
   secret = [],
+  ssh = [],
+  network = "default",
 }: EngineFlags): void {
   const offered = engineTraits[engine];
   if (builder !== undefined && !offered.builders)
@@ -80,6 +88,23 @@ function requireOffered({
       "build with another engine",
     );
   }
+  if (ssh.length > 0 && !offered.ssh) {
+    throw usageError(
+      `--ssh is not offered with --engine ${engine}, whose provider knows no agents`,
+      "build with another engine",
+    );
+  }
+  requireNetwork(network, engine);
+}
+
+/** Throws `USAGE` for a network that this engine does not have. */
+export function requireNetwork(network: string, engine: EngineName): void {
+  const { networks }: EngineTraits = engineTraits[engine];
+  if (networks?.includes(network) ?? /^[A-Za-z0-9][\w.:/=,-]*$/.test(network)) return;
+  throw usageError(
+    `--network ${JSON.stringify(network)} is not offered with --engine ${engine}`,
+    networks === null ? "write none, host, or a network's name" : `write one of: ${networks.join(", ")}`,
+  );
 }
 
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */

@@ -60,6 +60,13 @@ export function withEngine(command: Command): Command {
       collect,
       [],
     )
+    .option(
+      "--ssh <agent>",
+      "an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY (docker: agents alone); repeatable",
+      collect,
+      [],
+    )
+    .option("--network <name>", "network of the steps: default, none, host; podman: any of its own")
     .option("--stack <name>", "with --engine pulumi: the stack (default: imgmatch)");
 }
 

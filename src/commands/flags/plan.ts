@@ -26,6 +26,8 @@ export interface ExportFlags extends FleetFlags {
   readonly shards?: number;
   /** Only for `bake`. */
   readonly secret?: readonly string[];
+  readonly ssh?: readonly string[];
+  readonly network?: string;
 }
 
 /** Only of commands that can build on what an engine alone has. */

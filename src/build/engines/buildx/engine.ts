@@ -29,7 +29,7 @@ import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
-import type { BuildSecret } from "../secrets.ts";
+import type { StepOptions } from "../step-options.ts";
 import { type Complete, createSharedFailures, type SharedFailures } from "../shared-failure.ts";
 import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
@@ -47,7 +47,7 @@ interface Means {
   readonly builder: readonly string[];
   readonly cacheFrom: readonly string[];
   readonly cacheTargets: (cell: string) => readonly string[];
-  readonly secrets: readonly BuildSecret[];
+  readonly given: StepOptions;
   readonly stage: StageContext;
   readonly shared: SharedFailures;
   readonly withLocalBases: WithLocalBases;
@@ -61,8 +61,8 @@ export async function createBuildxEngine({
   env,
   builder,
   cache = noCache,
-  secrets = [],
   ca,
+  ...given
 }: BuildxOptions): Promise<Engine> {
   const chosen = builder === undefined ? [] : ["--builder", builder];
   const facts = await inspectBuilder(env, chosen);
@@ -75,7 +75,7 @@ export async function createBuildxEngine({
     builder: chosen,
     cacheFrom: cache.from,
     cacheTargets: createCacheTargets(cache),
-    secrets,
+    given,
     stage: createStaging(epoch ?? 0),
     shared: createSharedFailures(),
     withLocalBases: localBasesOf(facts, engineOf),
@@ -212,7 +212,7 @@ interface Result {
 }
 
 async function buildx(
-  { env, builder, cacheFrom, secrets, stage, shared, withLocalBases, advice }: Means,
+  { env, builder, cacheFrom, given, stage, shared, withLocalBases, advice }: Means,
   request: BuildRequest,
   more: readonly string[],
   { signal, onLog }: BuildWatch,
@@ -230,7 +230,7 @@ async function buildx(
           ...["buildx", "build"],
           ...builder,
           ...["--progress", "plain", "--metadata-file", metadata, "--file", dockerfile],
-          ...buildFlags(request, secrets),
+          ...buildFlags(request, given),
           ...cacheFrom.flatMap((from) => [
             "--cache-from",
             `type=registry,ref=${cacheReference(from, request.cell)}`,

@@ -12,6 +12,7 @@ import { hasContentStore } from "../../../docker/content-store.ts";
 import { createLocalBases } from "../../../docker/local-bases.ts";
 import { createScratch } from "../../../docker/scratch.ts";
 import { openSession } from "../../../docker/session.ts";
+import type { SessionAgent } from "../../../docker/ssh-agent.ts";
 import { ImgmatchError, usageError } from "../../../errors.ts";
 import { digestOf } from "../../../oci/digest-of.ts";
 import type { CredentialStore } from "../../../registry/credential.ts";
@@ -21,6 +22,8 @@ import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { createRewriting, type Rewriting } from "../rewrite-timestamp.ts";
 import type { BuildSecret } from "../secrets.ts";
+import { requireAgents } from "../ssh.ts";
+import type { StepOptions } from "../step-options.ts";
 import { type Complete, createSharedFailures } from "../shared-failure.ts";
 import { pullPrivateBases } from "./bases.ts";
 import { buildFailure, isFull } from "./build-failure.ts";
@@ -28,15 +31,13 @@ import { createBuildOutput } from "./build-output.ts";
 import { readLayers } from "./layers.ts";
 import { pushImage } from "./push.ts";
 
-export interface DockerEngineOptions {
+export interface DockerEngineOptions extends StepOptions {
   /** `DOCKER_HOST`, `DOCKER_CONTEXT`, `DOCKER_CONFIG`, `DOCKER_CERT_PATH`, `DOCKER_TLS_VERIFY`, `SOURCE_DATE_EPOCH`. */
   readonly env: Environment;
   /** Logins for pushes and for private bases. Default: none. */
   readonly credentials?: CredentialStore;
   /** To be written is only `inline` cache: BuildKit inside the engine has no other. */
   readonly cache?: CacheOptions | undefined;
-  /** For steps that mount them. The classic builder knows none. */
-  readonly secrets?: readonly BuildSecret[] | undefined;
   /** PEM file that imgmatch trusts: what the engine needs for the same is said when it fails. */
   readonly ca?: string | undefined;
 }
@@ -53,9 +54,12 @@ export async function createDockerEngine({
   credentials = noCredentials,
   cache = noCache,
   secrets = [],
+  ssh = [],
+  network = "default",
   ca,
 }: DockerEngineOptions): Promise<Engine> {
   requireInline(cache);
+  const steps = { secrets, agents: requireAgents(ssh), network };
   const advice = adviceFor("engine", ca);
   const api = await connectDocker(env);
   const epoch = sourceDateEpoch(env);
@@ -72,7 +76,7 @@ export async function createDockerEngine({
     describe: () => describe(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();
-      const means = { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice };
+      const means = { credentials, steps, epoch, mtime, rewriting, cache, pullBases, advice };
       const image = await withLocalBases(request.localBases ?? [], () =>
         shared.during(watch.onLog, (complete) => build(api, request, { ...means, complete }, watch)),
       );
@@ -99,9 +103,15 @@ async function describe(api: DockerApi): Promise<string> {
   return `${name} ${Version ?? `API ${api.version}`}`;
 }
 
+interface StepMeans {
+  readonly secrets: readonly BuildSecret[];
+  readonly agents: readonly SessionAgent[];
+  readonly network: string;
+}
+
 interface BuildMeans {
   readonly credentials: CredentialStore;
-  readonly secrets: readonly BuildSecret[];
+  readonly steps: StepMeans;
   /** SOURCE_DATE_EPOCH, which BuildKit honours since 0.11 (Docker 23). */
   readonly epoch: number | null;
   /** Of every file in an image, in seconds since 1970. */
@@ -118,7 +128,7 @@ interface BuildMeans {
 async function build(
   api: DockerApi,
   request: BuildRequest,
-  { credentials, secrets, epoch, mtime, rewriting, cache, pullBases, advice, complete }: BuildMeans,
+  { credentials, steps, epoch, mtime, rewriting, cache, pullBases, advice, complete }: BuildMeans,
   watch: BuildWatch,
 ): Promise<BuiltImage> {
   const dockerfile = Buffer.from(request.dockerfile, "utf8");
@@ -128,12 +138,15 @@ async function build(
   const session = await openSession(api, {
     files: { context: { entries }, dockerfile: { entries: [textItem(name, dockerfile, mtime)] } },
     credentials,
-    secrets,
+    secrets: steps.secrets,
+    agents: steps.agents,
     // The engine takes a file of the same name, size and time for the one that it has: what was sent under this key must
     // be what was hashed, and nothing that was ever sent unchecked has such a key.
     sharedKey: request.contextDigest === undefined ? randomUUID() : `checked ${request.contextDigest}`,
   });
+  const outcome = { advice, complete, network: steps.network };
   if (session === null) {
+    requireBuildKit(steps, api);
     await pullBases(request, watch);
     const body = contextTar({ ...request, mtime });
     return runBuild(
@@ -141,7 +154,7 @@ async function build(
       request,
       { dockerfile: dockerfileName, ...variableQuery(request, cache, epoch) },
       watch,
-      { advice, complete },
+      outcome,
       body,
     );
   }
@@ -154,7 +167,7 @@ async function build(
       ...variableQuery(request, cache, epoch),
     };
     return await rewriting(watch.onLog, (rewrite) =>
-      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, { advice, complete }),
+      runBuild(api, request, { ...source, ...(rewrite ? rewritingOutput : {}) }, watch, outcome),
     );
   } catch (error) {
     watch.signal.throwIfAborted();
@@ -194,12 +207,21 @@ function requireInline({ to }: CacheOptions): void {
   );
 }
 
+function requireBuildKit({ agents }: StepMeans, { endpoint }: DockerApi): void {
+  if (agents.length === 0) return;
+  throw new ImgmatchError({
+    code: "ENGINE_FAILED",
+    message: `the engine at ${endpoint.shown} builds without BuildKit, and knows no SSH agents`,
+    fix: "leave --ssh out, or build with --engine buildx or --engine podman",
+  });
+}
+
 async function runBuild(
   api: DockerApi,
   request: BuildRequest,
   source: Readonly<Record<string, string>>,
   { signal, onLog }: BuildWatch,
-  { advice, complete }: Pick<BuildMeans, "advice" | "complete">,
+  { advice, complete, network }: Pick<BuildMeans, "advice" | "complete"> & Pick<StepMeans, "network">,
   body?: Readable,
 ): Promise<BuiltImage> {
   const output = createBuildOutput(onLog);
@@ -211,7 +233,7 @@ async function runBuild(
       platform: request.platform,
       target: request.target ?? undefined,
       labels: JSON.stringify(request.labels),
-      networkmode: "default",
+      networkmode: network,
       rm: "1",
     },
     ...(body && { headers: { "Content-Type": "application/x-tar" }, body }),

@@ -18,7 +18,7 @@ import type { Environment } from "../../../docker/endpoint.ts";
 import { layersOfConfig } from "../image-layers.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
-import type { BuildSecret } from "../secrets.ts";
+import type { StepOptions } from "../step-options.ts";
 import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { withAuthority } from "./authority.ts";
@@ -27,10 +27,10 @@ import { findProgram } from "./find-program.ts";
 import { createScratch, imageOfLine } from "./scratch.ts";
 
 /** `ca`: beside the certificates that it trusts already. */
-export type PodmanOptions = Pick<DockerEngineOptions, "env" | "secrets" | "ca">;
+export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
 
 /** Throws `ENGINE_NOT_FOUND` when neither is installed. */
-export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOptions): Promise<Engine> {
+export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): Promise<Engine> {
   const usable = await withAuthority(await withReadableConfig(env), ca);
   const advice = adviceFor("containers", ca);
   const { program, version } = await findProgram(usable);
@@ -44,7 +44,7 @@ export async function createPodmanEngine({ env, secrets = [], ca }: PodmanOption
     describe: async () => `${program} ${version}`,
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>
-      build({ program, env: usable, secrets, stage, epoch, uncached, advice }, request, watch),
+      build({ program, env: usable, given, stage, epoch, uncached, advice }, request, watch),
     scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
     save: (image, { signal, onLog }) =>
       writtenFile(async (file) => {
@@ -115,7 +115,7 @@ function configOfPodman([image]: readonly PodmanImage[]) {
 interface Means {
   readonly program: string;
   readonly env: Environment;
-  readonly secrets: readonly BuildSecret[];
+  readonly given: StepOptions;
   readonly stage: StageContext;
   readonly epoch: number | null;
   /** Gets the images of builds without cache, also of those that fail. */
@@ -124,7 +124,7 @@ interface Means {
 }
 
 async function build(
-  { program, env, secrets, stage, epoch, uncached, advice }: Means,
+  { program, env, given, stage, epoch, uncached, advice }: Means,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {
@@ -154,7 +154,7 @@ async function build(
         ...(namesSteps ? [] : ["--iidfile", idFile]),
         ...(mayHide ? ["--ignorefile", ignoreFile] : []),
         ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
-        ...buildFlags(request, secrets),
+        ...buildFlags(request, given),
         ...request.tags.flatMap((tag) => ["--tag", tag]),
         context,
       ],
