@@ -49,7 +49,7 @@ export const engineTraits = {
     cache: false,
     secrets: false,
     ssh: false,
-    networks,
+    networks: ["default"],
     keeper: "docker",
   },
 } as const satisfies Record<string, EngineTraits>;
