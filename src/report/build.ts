@@ -6,7 +6,7 @@ import { assertNever, type Problem, wholeMessage } from "../errors.ts";
 import { formatImageReference } from "../oci/reference.ts";
 import { printable } from "../input/printable.ts";
 import { problemJson, reportProblem } from "./problems.ts";
-import { progressLine } from "./progress.ts";
+import { keptLines, progressLines } from "./progress.ts";
 import type { Style } from "./style.ts";
 import { count } from "./table.ts";
 import { mark } from "./terminal-text.ts";
@@ -30,8 +30,9 @@ export interface ReporterOptions {
 export const buildReporters = {
   tty: ttyReporter,
   plain: plainReporter,
+  steps: stepsReporter,
+  quiet: quietReporter,
   json: jsonReporter,
-  github: githubReporter,
 } as const satisfies Record<string, (options: ReporterOptions) => BuildReporter>;
 
 export type ReporterName = keyof typeof buildReporters;
@@ -51,34 +52,76 @@ function plainReporter({ write, style, total }: ReporterOptions): BuildReporter 
   };
 }
 
-/** Finished cells as lines, and below them one line that is redrawn: done, running, failed, elapsed. */
+/** Finished cells as lines, and below them what is redrawn: counts, and each running cell with the end of its log. */
 function ttyReporter(options: ReporterOptions): BuildReporter {
-  const { write, style, total, columns, clock } = options;
+  const { write, style, total, clock } = options;
   const started = clock();
-  const running = new Map<string, number>();
+  const running = new Map<string, { readonly since: number; readonly lines: string[] }>();
   let done = 0;
   let failed = 0;
-  const clear = mark("clearLine");
+  let drawn = 0;
   const warnings = warningsOnce(style);
-  const draw = () =>
-    write(clear + progressLine({ total, done, failed, running, now: clock(), started, columns }));
+  const clear = () => {
+    const text = mark("clearLine") + `${mark("lineUp")}${mark("clearLine")}`.repeat(Math.max(0, drawn - 1));
+    drawn = 0;
+    return text;
+  };
+  const draw = () => {
+    const { columns } = options;
+    const lines = progressLines({ total, done, failed, running, now: clock(), started, columns });
+    write(clear() + lines.join("\n"));
+    drawn = lines.length;
+  };
   const timer = setInterval(draw, 200);
   timer.unref();
   return {
     onEvent(event) {
-      if (event.type === "start") running.set(event.cell, clock());
+      // Drawn with the next tick: a step can print thousands of lines in a second.
+      if (event.type === "log") return keepLine(running.get(event.cell)?.lines, event.line);
+      if (event.type === "start") running.set(event.cell, { since: clock(), lines: [] });
       if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
         running.delete(event.cell);
       if (event.type === "done") done++;
       if (event.type === "failed") failed++;
       const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
-      if (line !== null) write(`${clear}${line}\n`);
-      for (const warning of warnings(event)) write(`${clear}${warning}\n`);
-      if (event.type !== "log") draw();
+      for (const told of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${told}\n`);
+      draw();
     },
     end(summary) {
       clearInterval(timer);
-      write(`${clear}${summaryLines(summary, style).join("\n")}\n`);
+      write(`${clear()}${summaryLines(summary, style).join("\n")}\n`);
+    },
+  };
+}
+
+function keepLine(lines: string[] | undefined, line: string): void {
+  if (lines === undefined || line.trim() === "") return;
+  lines.push(line);
+  if (lines.length > keptLines) lines.shift();
+}
+
+/** Plain lines, and between them what the steps print, each line behind its cell. */
+function stepsReporter(options: ReporterOptions): BuildReporter {
+  const plain = plainReporter(options);
+  return {
+    onEvent(event) {
+      if (event.type === "log") options.write(`${printable(`${event.cell}: ${event.line}`)}\n`);
+      else plain.onEvent(event);
+    },
+    end: plain.end,
+  };
+}
+
+/** Warnings, and at the end what failed. */
+function quietReporter({ write, style }: ReporterOptions): BuildReporter {
+  const warnings = warningsOnce(style);
+  return {
+    onEvent(event) {
+      for (const warning of warnings(event)) write(`${warning}\n`);
+    },
+    end(summary) {
+      const isWhole = summary.results.every(({ status }) => status === "built");
+      if (!isWhole) write(`${summaryLines(summary, style).join("\n")}\n`);
     },
   };
 }
@@ -136,19 +179,21 @@ function resultJson(result: CellResult): object {
   }
 }
 
-/** Plain lines, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
-function githubReporter(options: ReporterOptions): BuildReporter {
-  const plain = plainReporter(options);
+/** The same, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
+export function annotating(
+  reporter: BuildReporter,
+  { write }: Pick<ReporterOptions, "write">,
+): BuildReporter {
   return {
     onEvent(event) {
-      plain.onEvent(event);
+      reporter.onEvent(event);
       if (event.type !== "failed") return;
       for (const problem of event.result.problems) {
         const title = escapeProperty(`${event.cell}: ${problem.code}`);
-        options.write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
+        write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
       }
     },
-    end: plain.end,
+    end: (summary) => reporter.end(summary),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The one line of a running build. */
+/** What stands below the finished cells while a build runs: one line of counts, and what each running cell prints. */
 
 import { printable } from "../input/printable.ts";
 
@@ -6,22 +6,57 @@ export interface Progress {
   readonly total: number;
   readonly done: number;
   readonly failed: number;
-  /** Cell → when it began, in milliseconds of the same clock as `now`. */
-  readonly running: ReadonlyMap<string, number>;
+  readonly running: ReadonlyMap<string, RunningCell>;
+  /** Milliseconds of the same clock as `now`. */
   readonly started: number;
   readonly now: number;
   readonly columns: number;
 }
 
-/** `12/58 done, 4 running, 1 failed, 2:31  12.8.1_8.0_x86-64-v3 (41 s), …`, never wider than the terminal. */
-export function progressLine(progress: Progress): string {
-  const { total, done, failed, running, started, now, columns } = progress;
+export interface RunningCell {
+  /** When it began, in milliseconds. */
+  readonly since: number;
+  /** The last lines of its log, at most {@link keptLines}. */
+  readonly lines: readonly string[];
+}
+
+/** With the counts above them they fit into the smallest usual terminal. */
+export const keptLines = 9;
+
+/**
+ * `12/58 done, 4 running, 1 failed, 2:31`, and below it each running cell with the end of its log: several lines where few cells run, one
+ * where many do. No line is wider than the terminal.
+ */
+export function progressLines({ total, done, failed, running, started, now, columns }: Progress): string[] {
   const head = `${done}/${total} done, ${running.size} running, ${failed} failed, ${clockText(now - started)}`;
-  const cells = [...running].map(
-    ([cell, since]) => `${printable(cell)} (${Math.round((now - since) / 1000)} s)`,
-  );
-  const line = cells.length === 0 ? head : `${head}  ${cells.join(", ")}`;
-  return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
+  const shown = [...running].slice(0, keptLines);
+  const each = Math.max(1, Math.floor(keptLines / Math.max(1, shown.length)));
+  const cells = shown.flatMap(([cell, { since, lines }]) => {
+    const name = `  ${printable(cell)} (${Math.round((now - since) / 1000)} s)`;
+    const last = each === 1 ? lines.slice(-1) : lines.slice(1 - each);
+    return each === 1
+      ? [[name, ...last.map(plain)].join("  ")]
+      : [name, ...last.map((line) => `    ${plain(line)}`)];
+  });
+  return [head, ...cells].map((line) => cut(line, columns));
+}
+
+/** Without colours, which a cut would leave open, and with tabs of one column. */
+function plain(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what this looks for (ECMA-48, 5.4)
+  return printable(line.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "").replaceAll("\t", " "));
+}
+
+/** Characters from U+1100 on count as two columns: some have two (Unicode, East Asian Width), and none is to break the line. */
+function cut(line: string, columns: number): string {
+  let width = 0;
+  let end = 0;
+  for (const character of line) {
+    width += (character.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1;
+    if (width > columns - 2) return `${line.slice(0, end)}…`;
+    end += character.length;
+  }
+  return line;
 }
 
 function clockText(milliseconds: number): string {

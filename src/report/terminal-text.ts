@@ -3,7 +3,7 @@
 import { printableLines } from "../input/printable.ts";
 
 /**
- * What the program itself may do to a terminal (ECMA-48, 8.3.117 SGR and 8.3.41 EL). Every colour ends with the same code, so that none
+ * What the program itself may do to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU). Every colour ends with the same code, so that none
  * reaches into the next word.
  */
 const codes = {
@@ -15,6 +15,8 @@ const codes = {
   end: "\u001b[0m",
   /** To the begin of the line, and empty it: before a line that is drawn again. */
   clearLine: "\r\u001b[K",
+  /** To the line above, in the same column. */
+  lineUp: "\u001b[A",
 } as const;
 
 export type Mark = keyof typeof codes;

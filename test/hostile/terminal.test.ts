@@ -9,7 +9,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
-import { buildReporters } from "../../src/report/build.ts";
+import { annotating, buildReporters, type ReporterOptions } from "../../src/report/build.ts";
 import { styleFor } from "../../src/report/style.ts";
 import { terminalText } from "../../src/report/terminal-text.ts";
 import { startFaultServer } from "../registry/support/fault-server.ts";
@@ -334,9 +334,10 @@ describe("escape codes and line breaks in", () => {
     expectSafe(await shown(["doctor"], { env: address }));
   });
 
-  test.each(["tty", "plain", "json", "github"] as const)("an engine's log, reported as %s", (name) => {
+  const names = ["tty", "plain", "steps", "quiet", "json", "github"] as const;
+  test.each(names)("an engine's log, reported as %s", (name) => {
     let text = "";
-    const reporter = buildReporters[name]({
+    const options: ReporterOptions = {
       write: (part) => {
         text += terminalText(part);
       },
@@ -344,7 +345,9 @@ describe("escape codes and line breaks in", () => {
       total: 1,
       columns: 200,
       clock: () => 0,
-    });
+    };
+    const reporter =
+      name === "github" ? annotating(buildReporters.plain(options), options) : buildReporters[name](options);
     const cell = `cell${nasty}`;
     const message = `step ${nasty}`;
     const details = [`    words${nasty}`];
@@ -354,7 +357,7 @@ describe("escape codes and line breaks in", () => {
     reporter.onEvent({ type: "log", cell, line: nasty });
     reporter.onEvent({ type: "failed", cell, result });
     reporter.end({ results: [result], kept: 0, interrupted: false });
-    const own = text.replaceAll("\r\u001b[K", "");
+    const own = text.replaceAll("\r\u001b[K", "").replaceAll("\u001b[A", "");
     expectSafe({ out: own, err: "" });
     expect(own).not.toMatch(new RegExp(`^${forged}`, "m"));
     expect(own).toContain("words");

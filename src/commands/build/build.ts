@@ -25,11 +25,12 @@ import { registryFor } from "../flags/registry.ts";
 import { overFleets } from "../over-fleets.ts";
 import { print } from "../print.ts";
 import { tellProblem } from "../tell-problem.ts";
-import { type BuildFlags, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
+import { type BuildFlags, checkProgress, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
 import { tellIndex } from "./tell-index.ts";
 
 export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   checkIndexFlags(flags);
+  checkProgress(flags);
   if (!flags.dryRun) requirePush(flags, flags.push ?? false);
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => {
@@ -57,11 +58,11 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   throwProblems(conflicts);
   if (plan.cells.every(({ action }) => action !== "build")) {
     const kept = plan.cells.filter(({ action }) => action === "keep").length;
-    if (flags.json) reporterFor("json", plan, context).end({ results: [], kept, interrupted: false });
-    else context.err(`${describeNothing(kept)}\n`);
+    if (flags.json) reporterFor(flags, plan, context).end({ results: [], kept, interrupted: false });
+    else if (flags.progress !== "quiet") context.err(`${describeNothing(kept)}\n`);
     return flags.index ? withIndex(exitCodes.ok, fleet, only, flags, context) : exitCodes.ok;
   }
-  if (!flags.json) context.err(`${summarise(plan)}\n`);
+  if (!flags.json && flags.progress !== "quiet") context.err(`${summarise(plan)}\n`);
   const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
   if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
   return withIndex(exitCode, fleet, only, flags, context);

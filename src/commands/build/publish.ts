@@ -7,10 +7,11 @@ import type { CommandContext } from "../context.ts";
 import { lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
 import { tellIndex } from "./tell-index.ts";
 import { registryFor } from "../flags/registry.ts";
-import { type BuildFlags, exitCodeOf, runBuild } from "./run-builder.ts";
+import { type BuildFlags, checkProgress, exitCodeOf, runBuild } from "./run-builder.ts";
 import { overFleets } from "../over-fleets.ts";
 
 export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  checkProgress(flags);
   const lock = await readLockIfPresent(lockFileOf(flags));
   if (lock !== null && isAdopted(lock)) {
     const { publishAdopted } = await import("../../publish/publish-plan-index.ts");

@@ -3,12 +3,18 @@
 import { dirname, join } from "node:path";
 import type { BuildSummary } from "../../build/fleet-builder.ts";
 import { sourceDateEpoch } from "../../build/source-date-epoch.ts";
-import { type ExitCode, exitCodes, problemCodes } from "../../errors.ts";
+import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { readRevision } from "../../io/revision.ts";
 import { publishedOnLocal } from "../../plan/local-bases.ts";
 import type { Plan } from "../../plan/planned-cell.ts";
-import { buildReporters, type ReporterName } from "../../report/build.ts";
+import {
+  annotating,
+  type BuildReporter,
+  buildReporters,
+  type ReporterName,
+  type ReporterOptions,
+} from "../../report/build.ts";
 import { styleFor } from "../../report/style.ts";
 import type { CommandContext } from "../context.ts";
 import { type EngineFlags, fleetBuilderFor } from "../flags/engine.ts";
@@ -22,11 +28,15 @@ export interface BuildFlags extends FleetFlags, EngineFlags {
   readonly dryRun?: boolean;
   /** A base that no registry has may be the engine's. */
   readonly localBases?: boolean;
+  readonly progress?: ProgressName;
   /** Write the index of the version too. */
   readonly index?: boolean;
   /** Let that index say something else than it does now. */
   readonly replaceIndex?: boolean;
 }
+
+/** As docker's: `plain` has the steps' output, and where nothing is said a terminal has what fits, and a log one line for each cell. */
+export type ProgressName = "auto" | "plain" | "tty" | "quiet";
 
 export async function runBuild(
   plan: Plan,
@@ -41,7 +51,7 @@ export async function runBuild(
     import("../../inspect/image/layer-cache.ts"),
   ]);
   if (flags.push) for (const problem of publishedOnLocal(plan)) tellProblem(problem, context);
-  const reporter = reporterFor(reporterName(flags, context), plan, context);
+  const reporter = reporterFor(flags, plan, context);
   const epoch = sourceDateEpoch(context.env);
   const summary = await runBuilder(builder, plan, fleet, {
     registry: await registryFor(flags, { env: context.env }),
@@ -71,18 +81,39 @@ export function exitCodeOf({
   return codes.length === 1 ? (codes[0] ?? exitCodes.failed) : exitCodes.failed;
 }
 
-function reporterName({ json }: BuildFlags, { terminal, env }: CommandContext): ReporterName {
-  if (json) return "json";
-  if (env.GITHUB_ACTIONS === "true") return "github";
-  return terminal.animated ? "tty" : "plain";
+type ProgressFlags = Pick<BuildFlags, "json" | "progress">;
+
+/** Throws `USAGE` for two forms at once. */
+export function checkProgress({ json, progress = "auto" }: ProgressFlags): void {
+  if (json && progress !== "auto")
+    throw usageError(
+      "--json tells everything as JSON, and --progress is for people",
+      "leave one of them out",
+    );
 }
 
-export function reporterFor(name: ReporterName, { cells }: Plan, { out, err, terminal }: CommandContext) {
-  return buildReporters[name]({
+function reporterName(
+  { json, progress = "auto" }: ProgressFlags,
+  { terminal, env }: CommandContext,
+): ReporterName {
+  if (json) return "json";
+  if (progress !== "auto") return progress === "plain" ? "steps" : progress;
+  return terminal.animated && env.GITHUB_ACTIONS !== "true" ? "tty" : "plain";
+}
+
+export function reporterFor(flags: ProgressFlags, { cells }: Plan, context: CommandContext): BuildReporter {
+  const { out, err, terminal, env } = context;
+  const name = reporterName(flags, context);
+  const options: ReporterOptions = {
     write: name === "json" ? out : err,
     style: styleFor(terminal.color.err),
     total: cells.filter(({ action }) => action === "build").length,
-    columns: terminal.columns,
+    // Asked each time: a window is made smaller while it builds.
+    get columns() {
+      return terminal.columns;
+    },
     clock: () => performance.now(),
-  });
+  };
+  const reporter = buildReporters[name](options);
+  return env.GITHUB_ACTIONS === "true" && name !== "json" ? annotating(reporter, options) : reporter;
 }

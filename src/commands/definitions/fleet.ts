@@ -7,6 +7,7 @@ import {
   withEngineName,
   withFleet,
   withLocalBases,
+  withProgress,
   withRebuild,
   withWorkspace,
 } from "../flags/fleet-options.ts";
@@ -56,7 +57,7 @@ export const render: Define = (command, run) =>
     .action(run(async () => (await import("../render.ts")).render));
 
 export const build: Define = (command, run) =>
-  withWorkspace(withEngine(withRebuild(withLocalBases(withBases(withFleet(command))))))
+  withWorkspace(withProgress(withEngine(withRebuild(withLocalBases(withBases(withFleet(command)))))))
     .description("build what the lock does not have, and write the lock")
     .option("--push", "push every image, never over another one")
     .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
@@ -66,7 +67,7 @@ export const build: Define = (command, run) =>
     .action(run(async () => (await import("../build/build.ts")).buildFleets));
 
 export const publish: Define = (command, run) =>
-  withWorkspace(withEngine(withBases(withFleet(command))))
+  withWorkspace(withProgress(withEngine(withBases(withFleet(command)))))
     .description("push what was built and not pushed, and write one image index for the version")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
     .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)

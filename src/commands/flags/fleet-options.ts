@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import type { EngineName } from "../../build/engines/engine-traits.ts";
+import type { ProgressName } from "../build/run-builder.ts";
 import { usageError } from "../../errors.ts";
 import { collect, withJson, withRegistries } from "./options.ts";
 
@@ -83,6 +84,19 @@ export function withRebuild(command: Command): Command {
 /** For what plans: with the engine that is to be asked. */
 export function withLocalBases(command: Command): Command {
   return command.option("--local-bases", "build on what the engine has of bases that no registry has");
+}
+
+/** What people see of running builds. */
+export function withProgress(command: Command): Command {
+  return command.addOption(
+    command
+      .createOption(
+        "--progress <type>",
+        "auto: steps on a terminal, a line for each cell in a log; plain: all that steps print",
+      )
+      .choices(["auto", "plain", "tty", "quiet"] satisfies readonly ProgressName[])
+      .default("auto"),
+  );
 }
 
 export function withBases(command: Command): Command {
