@@ -112,7 +112,7 @@ async function reportProblems(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { problemsToJson, reportProblem } = await import("./report/problems.ts");
-  if (wantsJson(args)) context.out(problemsToJson(problems));
+  if (beforeDashes(args).includes("--json")) context.out(problemsToJson(problems));
   else {
     for (const problem of problems)
       context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
@@ -129,10 +129,6 @@ function usageProblem({ message }: CommanderError): Problem {
     message: what,
     fix: meant === undefined ? "see imgmatch --help" : `write ${meant}; see imgmatch --help`,
   };
-}
-
-function wantsJson(args: readonly string[]): boolean {
-  return beforeDashes(args).includes("--json");
 }
 
 const helpFooter = `

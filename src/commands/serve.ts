@@ -14,17 +14,16 @@ import { parseImageReference } from "../oci/reference.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
+import type { QuestionFlags } from "./flags/question.ts";
 import { type RegistryFlags, trustOf } from "./flags/registry.ts";
 import { print, tell } from "./print.ts";
 
-export interface ServeFlags extends HostFlags, RegistryFlags {
+export interface ServeFlags
+  extends HostFlags,
+    RegistryFlags,
+    Pick<QuestionFlags, "lock" | "cache" | "pin" | "cpu" | "requireGpu"> {
   readonly references?: readonly string[];
-  readonly lock?: string;
-  readonly cache?: string;
   readonly listen: string;
-  readonly pin?: readonly string[];
-  readonly cpu?: boolean;
-  readonly requireGpu?: boolean;
   readonly failClosed?: boolean;
   readonly blobs: BlobMode;
   readonly printConfig?: Runtime;

@@ -52,7 +52,11 @@ export interface Diagnosis {
 /** Findings in the order in which to read them. No GPU and no engine are facts, not problems: a CPU node needs neither. */
 export function diagnose(host: HostFacts, engine: EngineState, logins: LoginState): Diagnosis {
   return {
-    host: [...examineCpu(host), ...examineNvidia(host), ...hostProblems(host)],
+    host: [
+      ...examineCpu(host),
+      ...examineNvidia(host),
+      ...host.problems.map((problem) => wrong("host", problem)),
+    ],
     engine: [...examineEngine(engine, host), ...examineRuntime(host, engine), examineLogins(logins)],
   };
 }
@@ -96,10 +100,6 @@ function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
     nvidia.cuda === null ? "CUDA version unknown" : `CUDA up to ${nvidia.cuda}`,
   ];
   return [ok("nvidia", details.join(", ")), ...gpus];
-}
-
-function hostProblems({ problems }: HostFacts): readonly Finding[] {
-  return problems.map((problem) => wrong("host", problem));
 }
 
 function examineEngine({ answer, configured, command }: EngineState, host: HostFacts): readonly Finding[] {

@@ -18,7 +18,7 @@ import {
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
-import type { BlobCopier, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import type { BlobCopier, RegistryClient } from "../registry/client.ts";
 
 export interface AdoptOptions extends OpenOptions {
   readonly registry: RegistryClient & Partial<BlobCopier>;
@@ -145,7 +145,7 @@ async function adopt(
       // It is not known what it was made of: only that the same digest is the same image.
       inputDigest: found.digest,
       digest: found.digest,
-      ...(isIndex ? {} : { manifest: manifestOf(found) }),
+      ...(isIndex ? {} : { manifest: { mediaType: found.mediaType, size: found.size } }),
       ...adopted,
       bases: [],
       builder: "others",
@@ -158,10 +158,6 @@ async function adopt(
 /** As a matrix labels it. */
 function marchOf({ cpu }: Requirement, { without = [] }: Statement): string {
   return [cpu.march, ...without.map((feature) => `no-${feature}`)].join("-");
-}
-
-function manifestOf({ mediaType, size }: ManifestDescriptor): NonNullable<LockedImage["manifest"]> {
-  return { mediaType, size };
 }
 
 /** The repository of all rows: the lock's, else `to`, else that of the images. Throws `USAGE`. */

@@ -1,7 +1,7 @@
 /** GPU architectures and products as printable tables. */
 
 import {
-  type ComputeCapability,
+  compareComputeCapability,
   formatComputeCapability,
   parseComputeCapability,
 } from "./compute-capability.ts";
@@ -14,7 +14,10 @@ import { type ReportTable, reportTable } from "./report.ts";
 export async function describeGpu(name?: string): Promise<readonly ReportTable[]> {
   if (name === undefined) return architectureTable(gpuArchitectures);
   const compute = parseComputeCapability(name);
-  if (compute !== null) return architectureTable(gpuArchitectures.filter((row) => sameCompute(row, compute)));
+  if (compute !== null)
+    return architectureTable(
+      gpuArchitectures.filter((row) => compareComputeCapability(row.compute, compute) === 0),
+    );
   const target = parseGpuTarget(name);
   if (target !== null) return targetTable(target);
   return describeProducts(name);
@@ -74,8 +77,4 @@ function targetTable(target: GpuTarget): readonly ReportTable[] {
       source: target.suffix === "" ? (["PGBIN", "NVCC130"] as const) : (["PG", "NVCC130"] as const),
     })),
   );
-}
-
-function sameCompute(row: GpuArchitecture, compute: ComputeCapability): boolean {
-  return row.compute.major === compute.major && row.compute.minor === compute.minor;
 }

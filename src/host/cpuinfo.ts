@@ -2,12 +2,9 @@
 
 import { remember } from "../oci/remember.ts";
 import { armPartName, armVendorName } from "./arm-parts.ts";
+import type { CpuFacts } from "./facts.ts";
 
-export interface CpuInfo {
-  readonly vendor: string | null;
-  readonly model: string | null;
-  /** Sorted; null when no processor tells. */
-  readonly features: readonly string[] | null;
+export interface CpuInfo extends Pick<CpuFacts, "vendor" | "model" | "features"> {
   /** x86 only, and only when all processors agree. */
   readonly family: { readonly family: number; readonly model: number } | null;
 }

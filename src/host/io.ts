@@ -1,5 +1,6 @@
 /** Everything that the probe asks of a machine. Tests answer from a folder, `node-io.ts` from this machine. */
 
+import type { EndedProgram } from "../io/run-program.ts";
 import type { NvmlReading } from "./nvml-reading.ts";
 
 /** A file that exists and that this user may not read: something else than an absent file. */
@@ -37,13 +38,7 @@ export interface RunLimits {
   readonly maxBytes: number;
 }
 
-export interface CommandResult {
-  /** Exit status, or null when a signal ended it. */
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly timedOut: boolean;
-}
+export type CommandResult = EndedProgram;
 
 /** The part of `systeminformation` that the facts use. */
 export interface Inventory {

@@ -1,5 +1,6 @@
 /** What `nvidia-smi` prints, as text → data. Nothing here runs it. */
 
+import type { GpuFacts } from "./facts.ts";
 import { formatBus, formatPciId } from "./pci.ts";
 
 /** The columns that the probe asks for. Older programs lack the last ones. */
@@ -16,16 +17,10 @@ export const queryFields = [
   "compute_cap",
 ] as const;
 
-export interface SmiGpu {
+export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pci" | "bus" | "memoryMiB"> {
   readonly index: number | null;
-  readonly uuid: string | null;
-  readonly name: string | null;
   readonly driver: string | null;
-  readonly bus: string | null;
-  readonly pci: string | null;
-  readonly memoryMiB: number | null;
   readonly usedMiB: number | null;
-  readonly compute: string | null;
   readonly mig: boolean | null;
   /** Columns that the program answered with an error (`[Unknown Error]`, `[GPU is lost]`, `ERR!`). */
   readonly broken: readonly string[];

@@ -30,24 +30,33 @@ export interface NvmlDevice {
   readonly mig: NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[]>;
 }
 
-/** The `nvmlReturn_t` values that mean something to the probe (nvml.h). */
-export const nvmlCodes = {
-  success: 0,
-  uninitialized: 1,
-  notSupported: 3,
-  noPermission: 4,
-  notFound: 6,
-  insufficientSize: 7,
-  driverNotLoaded: 9,
-  libraryNotFound: 12,
-  functionNotFound: 13,
-  gpuIsLost: 15,
-  resetRequired: 16,
-  operatingSystem: 17,
-  versionMismatch: 18,
-  gpuNotFound: 28,
-  unknown: 999,
-} as const;
+/** The `nvmlReturn_t` values that mean something to the probe, in nvml.h's words. */
+const returns = {
+  success: [0, "error"],
+  uninitialized: [1, "not initialized"],
+  notSupported: [3, "not supported"],
+  noPermission: [4, "no permission"],
+  notFound: [6, "not found"],
+  insufficientSize: [7, "error"],
+  driverNotLoaded: [9, "driver not loaded"],
+  libraryNotFound: [12, "library not found"],
+  functionNotFound: [13, "function not found"],
+  gpuIsLost: [15, "GPU is lost"],
+  resetRequired: [16, "GPU requires a reset"],
+  operatingSystem: [17, "blocked by the operating system or its cgroups"],
+  versionMismatch: [18, "driver and library of different versions"],
+  gpuNotFound: [28, "GPU not found"],
+  unknown: [999, "unknown error"],
+} as const satisfies Record<string, readonly [code: number, meaning: string]>;
+
+export const nvmlCodes = Object.fromEntries(
+  Object.entries(returns).map(([name, [code]]) => [name, code]),
+) as Readonly<Record<keyof typeof returns, number>>;
+
+export function nvmlMeaning(code: number): string {
+  const meaning = Object.values(returns).find(([each]) => each === code)?.[1] ?? "error";
+  return `${meaning} (NVML code ${code})`;
+}
 
 export function nvmlValue<T>(answer: NvmlAnswer<T>): T | null {
   return "value" in answer ? answer.value : null;

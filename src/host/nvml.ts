@@ -2,31 +2,17 @@
 
 import type { HostProblem } from "./facts.ts";
 import { usableName } from "./nvidia-smi.ts";
-import { type NvmlDevice, type NvmlReading, nvmlCode, nvmlCodes, nvmlValue } from "./nvml-reading.ts";
+import {
+  type NvmlDevice,
+  type NvmlReading,
+  nvmlCode,
+  nvmlCodes,
+  nvmlMeaning,
+  nvmlValue,
+} from "./nvml-reading.ts";
 import { formatBus, formatPciId } from "./pci.ts";
 import { gpuLost, gpuUnreadable, noPermission } from "./problems.ts";
 import { mebibyte, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
-
-/** Text of the `nvmlReturn_t` values in nvml.h's words. */
-const meanings: Readonly<Record<number, string>> = {
-  [nvmlCodes.uninitialized]: "not initialized",
-  [nvmlCodes.notSupported]: "not supported",
-  [nvmlCodes.noPermission]: "no permission",
-  [nvmlCodes.notFound]: "not found",
-  [nvmlCodes.driverNotLoaded]: "driver not loaded",
-  [nvmlCodes.libraryNotFound]: "library not found",
-  [nvmlCodes.functionNotFound]: "function not found",
-  [nvmlCodes.gpuIsLost]: "GPU is lost",
-  [nvmlCodes.resetRequired]: "GPU requires a reset",
-  [nvmlCodes.operatingSystem]: "blocked by the operating system or its cgroups",
-  [nvmlCodes.versionMismatch]: "driver and library of different versions",
-  [nvmlCodes.gpuNotFound]: "GPU not found",
-  [nvmlCodes.unknown]: "unknown error",
-};
-
-export function nvmlMeaning(code: number): string {
-  return `${Object.hasOwn(meanings, code) ? meanings[code] : "error"} (NVML code ${code})`;
-}
 
 /** Reads the answers of an NVML that was initialized (`init` is 0). */
 export function interpretNvml(reading: NvmlReading): NvidiaReading {

@@ -1,7 +1,7 @@
 /** macOS, Windows and the rest: honest partial facts from `systeminformation`. */
 
 import { cpuLevel } from "../hardware/cpu-marches.ts";
-import { factsSchemaVersion, type GpuFacts, type HostFacts, type NvidiaFacts } from "./facts.ts";
+import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./io.ts";
 import { kernelNumber } from "./kernel.ts";
 import { foreignDriver, unreadable } from "./problems.ts";
@@ -66,12 +66,9 @@ function linuxFlags(flags: string, architecture: string): readonly string[] | nu
 }
 
 /** The names are all that is certain: driver numbers of Windows are no Linux driver numbers. */
-function nvidiaOf({ gpus }: Inventory): NvidiaFacts | null {
-  const ours = gpus.filter(({ vendor, name }) => /nvidia/i.test(`${vendor} ${name}`));
+function nvidiaOf(inventory: Inventory): NvidiaFacts | null {
+  const ours = inventory.gpus.filter(({ vendor, name }) => /nvidia/i.test(`${vendor} ${name}`));
   if (ours.length === 0) return null;
-  return { driver: null, module: null, library: null, cuda: null, gpus: ours.map(namedGpu) };
-}
-
-function namedGpu({ name }: { readonly name: string }, index: number): GpuFacts {
-  return { ...unknownGpu(index), name: name === "" ? null : name };
+  const gpus = ours.map(({ name }, index) => ({ ...unknownGpu(index), name: name === "" ? null : name }));
+  return { driver: null, module: null, library: null, cuda: null, gpus };
 }

@@ -7,7 +7,7 @@ import { inputLimits, requireSize } from "../input/limits.ts";
 import { plainText } from "./fact-grammar.ts";
 import type { HostFacts } from "./facts.ts";
 import { factsOfNode } from "./kubernetes-node.ts";
-import { type KubernetesNode, readKubernetesNodes } from "./kubernetes-object.ts";
+import { readKubernetesNodes } from "./kubernetes-object.ts";
 import { checkHostFacts } from "./parse-facts.ts";
 
 export interface NamedHost {
@@ -81,7 +81,10 @@ async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
     if (isRecord(value.facts)) return [await readNamed(value.name, value.facts, entry)];
     if (typeof value.stdout === "string") return readStdout(value, value.stdout, entry);
     const nodes = "schemaVersion" in value ? null : readKubernetesNodes(value, file);
-    if (nodes !== null) return Promise.all(nodes.map((node) => hostOfNode(node, entry)));
+    if (nodes !== null)
+      return Promise.all(
+        nodes.map(async (node) => ({ name: plainText(node.name ?? name), facts: await factsOfNode(node) })),
+      );
   }
   return [{ name: plainText(name), facts: checkHostFacts(value, { file, line }) }];
 }
@@ -110,10 +113,6 @@ async function readStdout(
 
 function isWrapped(value: unknown): boolean {
   return !isRecord(value) || "stdout" in value || "facts" in value;
-}
-
-async function hostOfNode(node: KubernetesNode, { name }: Entry): Promise<NamedHost> {
-  return { name: plainText(node.name ?? name), facts: await factsOfNode(node) };
 }
 
 /** `facts/gpu-1.json` → `gpu-1` */

@@ -82,7 +82,7 @@ export function chooseGpus(
       return { ok: false, wanted: wanted.length, free: others, taken: busy };
     }
     case "count": {
-      const free = freeOf(states);
+      const free = states.filter(({ use }) => use === "free").map(({ unit }) => unit);
       if (free.length < wish.count)
         return { ok: false, wanted: wish.count, free, taken: states.filter(isTaken) };
       const best = bestSet(lock, host, free, wish.count, options);
@@ -104,10 +104,6 @@ function statesNamed<T extends { readonly unit: GpuUnit }>(
     message: `there is no GPU ${missing.map((name) => JSON.stringify(name)).join(", ")}`,
     fix: known.length === 0 ? "this host has no GPU; ask for none" : `choose among ${known.join(", ")}`,
   });
-}
-
-function freeOf(states: readonly { readonly unit: GpuUnit; readonly use: GpuUse }[]): readonly GpuUnit[] {
-  return states.filter(({ use }) => use === "free").map(({ unit }) => unit);
 }
 
 /** Units of one kind, the better kinds first. */

@@ -187,7 +187,7 @@ function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Proble
       seen.set(key, cell);
       return [];
     }
-    const same = sameAxes(twin, cell);
+    const same = describeAxes(twin) === describeAxes(cell);
     return [
       {
         code: "CELL_COLLISION",
@@ -199,10 +199,6 @@ function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Proble
       },
     ];
   });
-}
-
-function sameAxes(one: Cell, other: Cell): boolean {
-  return describeAxes(one) === describeAxes(other);
 }
 
 function describeAxes({ axes }: Cell): string {

@@ -1,20 +1,12 @@
 /** `imgmatch plan --json`: a contract. */
 
 import type { Problem } from "../errors.ts";
-import type { Measured, Requirement } from "../lock/lock.ts";
+import type { LockedImage } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { dockerfilePath } from "./cell.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { InputComparison } from "./input-comparison.ts";
-import {
-  type Action,
-  actions,
-  type MovedBase,
-  type Plan,
-  type PlannedBase,
-  type PlannedCell,
-  type RetiredImage,
-} from "./planned-cell.ts";
+import { type Action, actions, type Plan, type PlannedCell, type RetiredImage } from "./planned-cell.ts";
 
 export const planSchemaVersion = 1;
 
@@ -30,32 +22,24 @@ export interface PlanJson {
   readonly problems?: readonly Pick<Problem, "code" | "message" | "fix" | "at">[];
 }
 
-export interface PlanCellJson {
+/** `requires` as declared, `measured` of a cell that is kept, `digest` of the image by the lock. */
+export interface PlanCellJson
+  extends Pick<LockedImage, "axes" | "platform" | "digest" | "requires" | "measured">,
+    Pick<PlannedCell, "action" | "reason" | "tag" | "inputDigest" | "bases" | "published" | "moved"> {
   readonly cell: string;
-  readonly action: Action;
-  readonly reason: string | null;
-  readonly axes: Readonly<Record<string, string>>;
-  readonly platform: string;
-  readonly tag: string | null;
-  readonly inputDigest: Digest | null;
-  /** The image's digest by the lock. */
-  readonly digest: Digest | null;
-  /** As declared. */
-  readonly requires: Requirement;
-  /** Of a cell that is kept: what its files showed of that, where it was opened. */
-  readonly measured?: Measured;
-  readonly bases: readonly PlannedBase[];
   readonly dockerfile: string;
   /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
   readonly changes: readonly InputComparison[];
-  /** What the registry has under the tag, where it was asked. */
-  readonly published: Digest | null;
-  /** Bases whose reference means another image now, where registries were asked. */
-  readonly moved: readonly MovedBase[];
 }
 
 export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJson {
   const { matrix, cells, retired } = plan;
+  const told = problems.map(({ code, message, fix, at }) => ({
+    code,
+    message,
+    ...(fix !== undefined && { fix }),
+    ...(at !== undefined && { at }),
+  }));
   return {
     schemaVersion: planSchemaVersion,
     name: matrix.name,
@@ -64,16 +48,7 @@ export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJ
     matrixDigest: matrix.digest,
     counts: countActions(plan),
     cells: [...cells.map(cellToJson), ...retired.map(retiredToJson)],
-    ...(problems.length === 0
-      ? {}
-      : {
-          problems: problems.map(({ code, message, fix, at }) => ({
-            code,
-            message,
-            ...(fix === undefined ? {} : { fix }),
-            ...(at === undefined ? {} : { at }),
-          })),
-        }),
+    ...(told.length > 0 && { problems: told }),
   };
 }
 

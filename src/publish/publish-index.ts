@@ -3,35 +3,23 @@
 import { ImgmatchError, InternalError, throwProblems } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { type FleetIndex, type IndexedImage, sameImage } from "../registry/fleet-index.ts";
+import { type FleetIndex, sameImage } from "../registry/fleet-index.ts";
 import { RegistryError } from "../registry/registry-error.ts";
 import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
-import { describeImages } from "./describe-images.ts";
+import { type DescribeRequest, describeImages } from "./describe-images.ts";
 import { formatFleetIndex } from "./format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, readCurrentIndex } from "./index-conflicts.ts";
 import { type NativeImage, nativeImages } from "./native-images.ts";
-import { settleTag } from "./settle-tag.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
 
-export interface IndexRequest {
-  readonly registry: RegistryClient;
-  /** With the version's tag. */
-  readonly reference: ImageReference;
+/** `reference` has the version's tag; `manifests` are known as far as the lock has noted them. */
+export interface IndexRequest extends DescribeRequest, Pace {
   readonly name: string;
   readonly version: string;
   /** What resolve is to look at first. Default: its own order. */
   readonly prefer?: readonly string[];
-  /** Published images by cell. */
-  readonly images: ReadonlyMap<string, IndexedImage>;
-  /** Their manifests by cell, as far as the lock has noted them. */
-  readonly manifests?: ReadonlyMap<string, ManifestDescriptor>;
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
-  readonly signal?: AbortSignal | undefined;
-  /** How long other publishers of the version get to finish, in milliseconds. Default: 5,000. */
-  readonly settleMs?: number | undefined;
-  /** For tests. */
-  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<unknown>) | undefined;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
 }

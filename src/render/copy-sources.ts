@@ -34,7 +34,9 @@ function sourcesOf({ keyword, text }: Instruction): string[] {
   if (flags.some(({ text: flag }) => flag.startsWith("--from="))) return [];
   const rest = all.slice(flags.length);
   const list = text.slice(rest[0]?.start ?? text.length).trim();
-  const names = list.startsWith("[") ? jsonList(list) : rest.map(({ text: word }) => unquote(word));
+  const names = list.startsWith("[")
+    ? jsonList(list)
+    : rest.map(({ text: word }) => word.replace(/["']/g, ""));
   return names.slice(0, -1).filter((name) => !/\$|<<|^[a-z]+:\/\/|^git@/i.test(name));
 }
 
@@ -45,10 +47,6 @@ function jsonList(text: string): string[] {
   } catch {
     return [];
   }
-}
-
-function unquote(word: string): string {
-  return word.replace(/["']/g, "");
 }
 
 function isInContext(source: string, context: ReadonlySet<string>): boolean {

@@ -18,17 +18,20 @@ export function inspectionLines(
   { allFiles, style }: InspectionReport,
 ): readonly string[] {
   const { files, unopened, unreadPackages, layers } = inspection;
-  const deciding = files.filter(decides);
+  const deciding = files.filter((file) => file.gpu !== null || needed(file).length > 0);
   const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
   const hidden = files.length - shown.length;
   return [
     style.strong(printable(inspection.image)),
-    `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${mebibytes(size)}`, count(files.length, "program")].filter(Boolean).join("  ")}`,
+    `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`, count(files.length, "program")].filter(Boolean).join("  ")}`,
     "",
     ...(shown.length === 0
       ? [`  ${nothingDecides(inspection)}`]
-      : formatTable([["FILE", "CPU", "GPU"], ...shown.map(fileRow)]).map((line) => `  ${line}`)),
+      : formatTable([
+          ["FILE", "CPU", "GPU"],
+          ...shown.map((file) => [printable(file.path), cpuText(file), gpuText(file)]),
+        ]).map((line) => `  ${line}`)),
     ...(hidden > 0 && !allFiles
       ? [style.dim(`  and ${count(hidden, "file")} that decide less (--files shows all)`)]
       : []),
@@ -57,10 +60,6 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
 }
 
-function decides(file: InspectedFile): boolean {
-  return file.gpu !== null || needed(file).length > 0;
-}
-
 /** GPU code first, by its modules, then what demands most of a CPU. */
 function weight(file: InspectedFile): number {
   return (file.gpu?.modules ?? 0) * 1000 + needed(file).length;
@@ -70,10 +69,6 @@ function needed({ answer }: InspectedFile): readonly string[] {
   return Object.entries(answer?.features ?? {})
     .filter(([, use]) => use === "needed")
     .map(([name]) => name);
-}
-
-function fileRow(file: InspectedFile): readonly string[] {
-  return [printable(file.path), cpuText(file), gpuText(file)];
 }
 
 function cpuText(file: InspectedFile): string {
@@ -155,10 +150,6 @@ function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["dr
 
 function because(reason: string | null): string {
   return reason === null ? "" : ` (${printable(reason)})`;
-}
-
-function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 2 ** 20)} MiB`;
 }
 
 /** Names in an image are anybody's: no control character reaches the terminal. */

@@ -65,7 +65,7 @@ export const orderSteps = {
   toolkit: {
     name: "newer toolkit",
     of: "image",
-    key: ({ image }) => toolkitParts(image).map((part) => -part),
+    key: ({ image }) => (parseVersion(image.requires.cuda?.toolkit ?? "0") ?? [0]).map((part) => -part),
     show: ({ image }) => image.requires.cuda?.toolkit ?? "none",
   },
   cpu: {
@@ -149,10 +149,6 @@ function countUsed({ code }: Fit): number {
 
 function countUnused({ requires }: LockedImage, used: number): number {
   return new Set(requires.cuda?.code ?? []).size - used;
-}
-
-function toolkitParts({ requires }: LockedImage): readonly number[] {
-  return parseVersion(requires.cuda?.toolkit ?? "0") ?? [0];
 }
 
 function showWorstCode({ code: codes }: Fit): string {

@@ -7,7 +7,8 @@ import { byKey, numbersOf, type Term, valuesOf } from "./fleet.ts";
 
 /** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
 export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
-  return terms.map((term) => ({ matchExpressions: [describedNode, ...expressionsOf(term)] }));
+  const ofKey = ([key, parts]: readonly [string, Term]) => forKey(labelNames.kubernetes(key), parts);
+  return terms.map((term) => ({ matchExpressions: [describedNode, ...[...byKey(term)].flatMap(ofKey)] }));
 }
 
 /** A node of newer words, or of none, may be anything: nothing is scheduled to it on a guess. */
@@ -16,10 +17,6 @@ const describedNode: NodeSelectorRequirement = {
   operator: "In",
   values: [...vocabularyVersions],
 };
-
-function expressionsOf(term: Term): readonly NodeSelectorRequirement[] {
-  return [...byKey(term)].flatMap(([key, parts]) => forKey(labelNames.kubernetes(key), parts));
-}
 
 function forKey(key: string, parts: Term): readonly NodeSelectorRequirement[] {
   const present = parts.filter(({ condition }) => condition.kind === "exists");

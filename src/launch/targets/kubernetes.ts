@@ -72,7 +72,8 @@ function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorT
   const annotations = tag === null ? undefined : { "imgmatch.dev/tag": tag };
   const metadata = filled<ObjectMeta>({ name, namespace, labels, annotations });
   const kind = kindOf(request);
-  const restartPolicy = kind === "pod" || kind === "job" ? batchRestart(request) : "Always";
+  const ends = (kind === "pod" || kind === "job") && request.task !== "service";
+  const restartPolicy = ends ? "Never" : "Always";
   const spec = podSpec(request, restartPolicy, terms);
   const template: PodTemplateSpec = { metadata: { labels }, spec };
   const selector = { matchLabels: labels };
@@ -104,10 +105,6 @@ function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
   if (kind === "job" && task === "service")
     throw cannot("keep a service running as a job", "use --set kind=deployment");
   return kind;
-}
-
-function batchRestart({ task = "batch" }: LaunchRequest): "Never" | "Always" {
-  return task === "batch" ? "Never" : "Always";
 }
 
 function podSpec(

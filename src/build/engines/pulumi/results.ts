@@ -4,10 +4,9 @@ import { ImgmatchError, type Problem } from "../../../errors.ts";
 import { parseImageReference, withDigest } from "../../../oci/reference.ts";
 import { type CellLog, openCellLog } from "../../cell-log.ts";
 import type { ReadyCell } from "../../jobs.ts";
-import { type ExaminedImage, type Examination, type Examiner, unexamined } from "../../examiner.ts";
-import type { Publisher } from "../../publisher.ts";
+import { type ExaminedImage, type Examination, unexamined } from "../../examiner.ts";
 import type { BuiltImage } from "../../engine.ts";
-import type { BuildEvent, BuiltCell, CellResult, FailedCell } from "../../schedule.ts";
+import type { BuildFleetOptions, BuildEvent, BuiltCell, CellResult, FailedCell } from "../../schedule.ts";
 import type { Advice } from "../advice.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import { pushFailure } from "../push-failure.ts";
@@ -15,13 +14,8 @@ import type { ImageEvent } from "./events.ts";
 import type { PublishedImage } from "./prepare.ts";
 import { digestIn, readBack } from "./read-back.ts";
 
-export interface RecorderOptions {
+export interface RecorderOptions extends Pick<BuildFleetOptions, "publisher" | "examiner" | "logFolder"> {
   readonly repository: string;
-  /** null where nothing is pushed. */
-  readonly publisher: Publisher | null;
-  /** Opens what was built; null to leave it shut. */
-  readonly examiner: Examiner | null;
-  readonly logFolder: string;
   /** For what the Docker Engine that the plug-in uses fails at. */
   readonly advice: Advice;
   /** An image in the engine, or null where it does not tell. */
