@@ -64,6 +64,16 @@ export const tablesAsText = {
   },
 };
 
+/** The script and the style of a fleet's page are texts of the chunk that writes such pages. */
+export const pageAsText = {
+  name: "page-as-text",
+  async load(id) {
+    if (id !== resolve("src/page/assets.ts")) return null;
+    const { bundlePage } = await import("./page.mjs");
+    return `const assets = ${JSON.stringify(await bundlePage())};\nexport const pageAssets = async () => assets;`;
+  },
+};
+
 async function valuesOf(input) {
   const table = await rolldown({ input, platform: "node" });
   const { output } = await table.generate({ format: "esm" });

@@ -4,7 +4,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
-import { commanderAsModules, lettersEscaped, tablesAsText } from "./bundle-plugins.mjs";
+import { commanderAsModules, lettersEscaped, pageAsText, tablesAsText } from "./bundle-plugins.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);
@@ -38,7 +38,7 @@ const workerPlace = {
     ),
 };
 const options = {
-  plugins: [commanderAsModules, tablesAsText, workerPlace, lettersEscaped],
+  plugins: [commanderAsModules, tablesAsText, pageAsText, workerPlace, lettersEscaped],
   platform: "node",
   // Of Handlebars only the parser is used; its own main file brings compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },

@@ -123,6 +123,7 @@ export type {
 export type { Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
+export { coverPage } from "./page/cover-page.ts";
 export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
 export { type CoverOptions, type CoverReport, coverReport } from "./cover/report.ts";

@@ -98,6 +98,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   launch: ["errors", "hardware", "host", "lock", "oci", "resolve"],
   node: ["errors", "hardware", "host", "io", "lock", "oci", "registry", "resolve"],
   cover: ["errors", "hardware", "host", "lock", "matrix", "oci", "plan", "resolve"],
+  page: ["cover", "errors", "hardware", "host", "io", "lock", "oci", "report", "resolve", "version"],
   export: ["build", "errors", "oci"],
   "from-dockerfile": ["errors", "fleet", "hardware", "host", "io", "matrix", "render"],
 };

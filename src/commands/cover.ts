@@ -16,6 +16,7 @@ import { readTextFile } from "../io/files.ts";
 import { lockPath } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
+import type { coverPage } from "../page/cover-page.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import type { CommandContext } from "./context.ts";
 import { type QuestionFlags, readFleetQuestion } from "./flags/question.ts";
@@ -35,6 +36,8 @@ export interface CoverFlags extends QuestionFlags {
   readonly within?: string;
   readonly maxImages?: number;
   readonly markdown?: boolean;
+  /** A file to write. */
+  readonly html?: string;
   readonly json?: boolean;
 }
 
@@ -47,6 +50,7 @@ export async function cover(flags: CoverFlags, context: CommandContext): Promise
   const report = coverReport(fleet, hosts, { ...options, whatIf, check, ...suggest });
   if (planned !== undefined && report.suggestion !== undefined)
     await writeSuggested(flags, planned, report.suggestion);
+  if (flags.html !== undefined) await writePage(flags.html, fleet, hosts, report, options);
   const linesOf = markdown
     ? (await import("../report/cover-markdown.ts")).coverMarkdown
     : (await import("../report/cover.ts")).coverLines;
@@ -147,6 +151,12 @@ function requireCells(matrix: Matrix, cells: number): void {
     `the matrix cannot say just these ${cells} cells: it would have ${found}`,
     "give the marches that differ in what they leave out labels of their own, under entries of their own names",
   );
+}
+
+async function writePage(file: string, ...question: Parameters<typeof coverPage>): Promise<void> {
+  const { coverPage: pageOf } = await import("../page/cover-page.ts");
+  const { writePage: write } = await import("../page/write-page.ts");
+  await write(file, await pageOf(...question));
 }
 
 /** Of a lock, of a registry's index, or of the plan of a matrix. */

@@ -4,10 +4,9 @@ import type { NamedHost } from "../host/read-hosts.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover.ts";
-import { classifyHosts } from "./host-classes.ts";
+import { openCover } from "./open-cover.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
-import { changeFleet, changeHost, parseChanges } from "./what-if.ts";
 
 export interface CoverOptions extends ResolveOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
@@ -45,9 +44,7 @@ export function coverReport(
   hosts: readonly NamedHost[],
   { whatIf: texts = [], check, suggest, ...options }: CoverOptions = {},
 ): CoverReport {
-  const changes = parseChanges(texts);
-  const changed = { ...fleet, lock: changeFleet(fleet.lock, changes) };
-  const classes = classifyHosts(hosts, [fleet.lock, changed.lock]);
+  const { classes, after } = openCover(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);
   const suggestion =
     suggest === undefined
@@ -55,9 +52,8 @@ export function coverReport(
       : {
           suggestion: suggestCells(suggest, plannedOf(fleet), classes),
         };
-  if (changes.length === 0) return { ...now, ...suggestion, ...violationsOf(now, check) };
-  const moved = classes.map((each) => ({ ...each, facts: changeHost(each.facts, changes) }));
-  const then = coverClasses(changed, moved, options);
+  if (after === null) return { ...now, ...suggestion, ...violationsOf(now, check) };
+  const then = coverClasses(after.fleet, after.classes, options);
   const { counts, cost, classes: covered, images } = then;
   return {
     ...now,

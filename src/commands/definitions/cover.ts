@@ -50,5 +50,6 @@ export const cover: Define = (command, run) =>
       "with --suggest: of the cells with which most hosts get native code",
       positive("--max-images 10"),
     )
+    .option("--html <file>", "write the report as one page for browsers, too")
     .option("--markdown", "write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
     .action(run(async () => (await import("../cover.ts")).cover));

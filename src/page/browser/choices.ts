@@ -1,0 +1,33 @@
+/** A few choices of which one holds, side by side: radio buttons, as browsers and screen readers know them. */
+
+import { h, hidden } from "./element.ts";
+
+export interface Choice<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+}
+
+export function choicesOf<Value extends string>(
+  name: string,
+  legend: string,
+  choices: readonly Choice<Value>[],
+  chosen: Value,
+  choose: (value: Value) => void,
+): HTMLElement {
+  return h(
+    "fieldset",
+    { class: "choices" },
+    h("legend", {}, hidden(legend)),
+    ...choices.flatMap(({ value, label }) => [
+      h("input", {
+        type: "radio",
+        name,
+        id: `${name}-${value}`,
+        value,
+        checked: value === chosen,
+        onchange: () => choose(value),
+      }),
+      h("label", { for: `${name}-${value}` }, label),
+    ]),
+  );
+}

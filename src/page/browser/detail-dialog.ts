@@ -1,0 +1,52 @@
+/** The dialog over the page that the address asks for: a class, an image, or why a class does not get an image. */
+
+import type { App } from "./app.ts";
+import { classDetail } from "./class-detail.ts";
+import { h } from "./element.ts";
+import { imageDetail } from "./image-detail.ts";
+import { leavePlace, type Place, readPlace } from "./route.ts";
+import { whyNotDetail } from "./why-not-detail.ts";
+
+export function detailDialog(app: App): HTMLElement {
+  const title = h("h2", { id: "detail-title", tabindex: -1 });
+  const body = h("div", { class: "detail" });
+  const close = h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "Close");
+  const dialog = h("dialog", { "aria-labelledby": "detail-title" }, h("header", {}, title, close), body);
+  dialog.addEventListener("close", leavePlace);
+  // A click beside it: the dialog itself is hit only there.
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  const draw = () => {
+    const found = contentOf(app, readPlace(location.hash));
+    if (found === null) {
+      if (dialog.open) dialog.close();
+      return;
+    }
+    title.replaceChildren(...found.title);
+    body.replaceChildren(...found.content);
+    body.scrollTop = 0;
+    if (!dialog.open) dialog.showModal();
+    title.focus();
+  };
+  addEventListener("hashchange", draw);
+  queueMicrotask(draw);
+  return dialog;
+}
+
+interface Content {
+  readonly title: readonly (HTMLElement | Text)[];
+  readonly content: readonly HTMLElement[];
+}
+
+function contentOf(app: App, { class: id, image: cell }: Place): Content | null {
+  if (id !== null && cell !== null) return content("Why not?", whyNotDetail(app, id, cell));
+  if (id !== null) return content(`Class ${id}`, classDetail(app, id));
+  return cell === null ? null : content(`Image ${cell}`, imageDetail(app, cell));
+}
+
+function content(title: string, found: readonly HTMLElement[] | null): Content {
+  const [kind = "", ...name] = title.split(" ");
+  return {
+    title: [h("span", {}, kind), h("span", { class: "cell" }, ` ${name.join(" ")}`)],
+    content: found ?? [h("p", {}, "There is none of this name here.")],
+  };
+}
