@@ -5,7 +5,7 @@ import { listSome } from "../../resolve/misfit.ts";
 import type { ImagesForClass } from "../ask.ts";
 import type { PageClass } from "../page-data.ts";
 import { type App, placeOf } from "./app.ts";
-import { imageLink, statusPill } from "./class-words.ts";
+import { imageLink, lead, statusPill } from "./class-words.ts";
 import { counted, digits, h } from "./element.ts";
 import { copyable, factsList } from "./facts-list.ts";
 import { whyNotAddress } from "./route.ts";
@@ -59,7 +59,7 @@ function answerOf(app: App, each: PageClass): HTMLElement {
           h("p", {}, match === null ? "Nearest: " : "Nearest with GPU code: ", imageLink(nearest.cell)),
           reasonList(nearest.reasons),
         ),
-    serve === null ? null : h("p", {}, h("span", { class: "lead" }, "Serve"), serve),
+    serve === null ? null : h("p", {}, lead("Serve"), serve),
     change === undefined
       ? null
       : h(
@@ -78,13 +78,7 @@ export function reasonList(
     "ul",
     { class: "reasons" },
     ...reasons.map(({ code, message, fix }) =>
-      h(
-        "li",
-        {},
-        h("code", {}, code),
-        ` ${message}`,
-        h("p", { class: "fix" }, h("span", { class: "lead" }, "Fix"), fix),
-      ),
+      h("li", {}, h("code", {}, code), ` ${message}`, h("p", { class: "fix" }, lead("Fix"), fix)),
     ),
   );
 }
@@ -122,7 +116,11 @@ function imagesOf(app: App, { id }: PageClass): HTMLElement {
       : h(
           "details",
           { open: true },
-          h("summary", {}, counted(fits.length, "image"), " fit, the best first"),
+          h(
+            "summary",
+            {},
+            fits.length === 1 ? "1 image fits" : `${digits(fits.length)} images fit, the best first`,
+          ),
           h(
             "ol",
             {},

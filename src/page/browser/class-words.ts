@@ -42,3 +42,8 @@ export function someOf(items: readonly HTMLElement[], most: number, noun: string
   rest.append(button);
   return [...between(items.slice(0, most)), ", ", rest];
 }
+
+/** What kind of sentence follows. */
+export function lead(word: string): Child {
+  return [h("span", { class: "lead" }, word), " "];
+}

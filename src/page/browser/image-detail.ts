@@ -94,7 +94,10 @@ function othersOf(view: View, cell: string): HTMLElement {
   );
   const instead = groupBy(beaten, (place) => view.classes[place]?.match?.cell ?? "");
   const groups = [
-    ...[...instead].map(([other, places]) => ({ words: [`${other} comes first`], places })),
+    ...[...instead].map(([other, places]) => ({
+      words: [h("span", { class: "cell" }, other), " comes first"],
+      places,
+    })),
     ...[...against].map(([code, places]) => ({ words: [h("code", {}, code)], places })),
   ];
   if (groups.length === 0) return h("p", {}, "Everybody gets it.");

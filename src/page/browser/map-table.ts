@@ -3,11 +3,16 @@
 import type { CoveredImage } from "../../cover/image-use.ts";
 import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
-import { type Child, counted, digits, h, hidden, mark } from "./element.ts";
+import { type Child, digits, h, hidden, mark } from "./element.ts";
 import { imageAddress } from "./route.ts";
 
 export function mapSection(app: App): HTMLElement {
-  const box = h("div", { class: "scroll", role: "region", tabindex: 0, "aria-labelledby": "map-head" });
+  const box = h("div", {
+    class: "scroll",
+    role: "region",
+    tabindex: 0,
+    "aria-label": "The map, which can be scrolled",
+  });
   let across: string | null = null;
   const picker = h("span", {});
   const draw = () => {
@@ -140,12 +145,12 @@ function cellOf(
         class: `heat step${stepOf(hosts, most)}`,
         "data-key": cell,
         "data-hosts": hosts,
-        "aria-label": `${counted(hosts, "host")}${change === 0 ? "" : `, ${change > 0 ? "plus" : "minus"} ${digits(Math.abs(change))}`}: ${cell}`,
       },
       digits(hosts),
       change === 0
         ? null
         : h("span", { class: "change" }, ` ${change > 0 ? "+" : "−"}${digits(Math.abs(change))}`),
+      hidden(` ${hosts === 1 ? "host" : "hosts"}, ${cell}`),
     );
   });
 }

@@ -6,7 +6,7 @@ import { listSome } from "../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
 import { type ToDo, toDoOf } from "../to-do.ts";
 import type { App } from "./app.ts";
-import { classLink, imageLink, someOf } from "./class-words.ts";
+import { classLink, imageLink, lead, someOf } from "./class-words.ts";
 import { counted, h } from "./element.ts";
 
 const urgent: readonly Status[] = ["none", "gpus"];
@@ -80,10 +80,8 @@ function entryOf({ status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLE
       ...someOf(ids, 5, "classes"),
       h("span", { class: "names" }, whoWords(classes)),
     ),
-    ...fixes.map((fix) => h("p", { class: "fix" }, h("span", { class: "lead" }, "Fix"), fix)),
-    serve === null
-      ? null
-      : h("p", { class: "fix" }, h("span", { class: "lead" }, fixes.length === 0 ? "Serve" : "Or"), serve),
+    ...fixes.map((fix, index) => h("p", { class: "fix" }, lead(index === 0 ? "Fix" : "And"), fix)),
+    serve === null ? null : h("p", { class: "fix" }, lead(fixes.length === 0 ? "Serve" : "Or"), serve),
     fixes.length === 0 && serve === null
       ? h("p", { class: "fix" }, "The facts do not tell what would serve them.")
       : null,

@@ -54,7 +54,7 @@ function imageOf(
   return {
     axes,
     platform: "linux/amd64",
-    tag: `1.4.0-${cell}`,
+    tag: `1.4.0-${cell.replace(/[^\w.-]/g, "_")}`,
     ...{ inputDigest: digestOf(`${cell} input`), digest: digestOf(cell) },
     requires: {
       cpu: { march: axes.march, features: findMarch(axes.march)?.required ?? [] },
@@ -179,30 +179,68 @@ export function largeFleet(): Fleet {
     python: ["3.10", "3.11", "3.12", "3.13"],
   });
   const marches = [
-    "x86-64-v2",
-    "haswell",
-    "broadwell",
-    "skylake",
-    "skylake-avx512",
-    "cascadelake",
-    "icelake-server",
-    "sapphirerapids",
-    "znver3",
-    "znver4",
+    ...["x86-64-v2", "haswell", "broadwell", "skylake", "skylake-avx512"],
+    ...["cascadelake", "icelake-server", "sapphirerapids", "znver3", "znver4"],
   ];
-  const drivers = Array.from(
-    { length: 20 },
-    (_, index) => `${450 + 7 * index}.${60 + index}.0${1 + (index % 9)}`,
-  );
-  const kinds = Object.keys(products) as (keyof typeof products)[];
-  const hosts = kinds.flatMap((gpu) =>
-    drivers.flatMap((driver, at) =>
-      marches.flatMap((march, place) =>
-        named(`${gpu}-${march}-${driver}`, 1 + ((at * 7 + place * 3) % 9), hostOf({ gpu, driver, march })),
-      ),
+  const drivers = Array.from({ length: 25 }, (_, index) => `${450 + 6 * index}.${60 + index}.01`);
+  const hosts = gpuNames.flatMap((gpu) =>
+    drivers.flatMap((driver) =>
+      marches.flatMap((march) => named(`${gpu}-${march}-${driver}`, 5, hostOf({ gpu, driver, march }))),
     ),
   );
   return { fleet: { from: "lock", lock }, hosts };
+}
+
+/** No two of which the rules cannot tell apart. */
+const gpuNames = ["v100", "t4", "a100", "a10", "l4", "h100", "b200", "rtx"] as const;
+
+/** Texts that would end an element, open one, run, or show as something else, were they read as anything but text. */
+export const hostileTexts: readonly string[] = [
+  "</script><script>window.broken = 1</script>",
+  "<!-- <script>",
+  "]]><img src=x onerror=window.broken=1>",
+  '" onmouseover=window.broken=1 x="',
+  "' autofocus onfocus=window.broken=1 '",
+  "javascript:window.broken=1",
+  "line\u2028separators\u2029here",
+  "\u202etxt.exe \u0000 \u001b[31m",
+  "{{constructor.constructor('window.broken=1')()}} ${window.broken=1}",
+  "__proto__",
+  "&lt;b&gt; &amp;",
+  "#class=c1&image=x%00%3Cscript%3E",
+];
+
+/** Each of these as the name of a host, of its GPU, driver, CPU and problem, and of a cell with its axes. */
+export function hostileFleet(): Fleet {
+  const base = hostOf({ gpu: "h100", gpus: 1, driver: "570.124.06", march: "sapphirerapids" });
+  const hosts = hostileTexts.map((text, index) => ({
+    name: text,
+    facts: {
+      ...base,
+      kernel: text,
+      cpu: { ...base.cpu, model: text, level: text },
+      nvidia:
+        index % 2 === 0 || base.nvidia === null
+          ? null
+          : {
+              ...base.nvidia,
+              driver: text,
+              cuda: text,
+              gpus: base.nvidia.gpus.map((gpu) => ({ ...gpu, name: text })),
+            },
+      problems: [{ code: "HOST_NO_DRIVER", message: text, fix: text }] as const,
+    },
+  }));
+  const lock = lockOfAxes({
+    cuda: ["12.8.1"],
+    compute: ["9.0"],
+    march: ["sapphirerapids"],
+    python: hostileTexts,
+  });
+  return {
+    fleet: { from: "lock", lock: { ...lock, name: hostileTexts[0] ?? "", version: hostileTexts[2] ?? "" } },
+    hosts,
+  };
 }
 
 function named(name: string, count: number, facts: HostFacts): readonly NamedHost[] {

@@ -1,0 +1,55 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { coverReport } from "../../../src/cover/report.ts";
+import { coverPage } from "../../../src/page/cover-page.ts";
+import { needs } from "../../support/needs.ts";
+import { largeFleet } from "../support/fleets.ts";
+import { launchChromium, rowsOf, site, whyNoChromium } from "./chromium.ts";
+
+describe("the page of 2,000 classes and 400 images", () => {
+  let html = "";
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    const { fleet, hosts } = largeFleet();
+    const report = coverReport(fleet, hosts);
+    expect([report.counts.classes, report.counts.images, report.counts.hosts]).toEqual([2000, 400, 10_000]);
+    html = await coverPage(fleet, hosts, report);
+  });
+  afterAll(async () => browser?.close());
+
+  it("is below 2.5 MB: with what a change would do, it is twice as large at most, and below 5 MB", () => {
+    expect(html.length).toBeLessThan(2_500_000);
+  });
+
+  it(
+    "has all rows in the end, its map at once, and stays fluent when somebody types",
+    needs(whyNoChromium),
+    async () => {
+      browser = await launchChromium();
+      const served = await site(browser, html);
+      const { page, complaints } = await served.open();
+      expect(await page.locator(".map a").count()).toBe(400);
+      expect(await rowsOf(page, "Host classes", 2000)).toHaveLength(2000);
+      // Milliseconds from a key to the rows that it leaves; the bench has the figure, and here only what nobody would call fluent fails.
+      const slowest = await page.evaluate(async () => {
+        const input = document.querySelector<HTMLInputElement>("#search");
+        let most = 0;
+        for (const query of ["b", "b2", "b200", "b200 sapphirerapids", ""]) {
+          const started = performance.now();
+          if (input !== null) input.value = query;
+          input?.dispatchEvent(new Event("input"));
+          await new Promise(requestAnimationFrame);
+          most = Math.max(most, performance.now() - started);
+        }
+        return most;
+      });
+      expect(slowest).toBeLessThan(2000);
+      await page.evaluate(() => {
+        location.hash = "#class=c1000";
+      });
+      await page.getByRole("dialog", { name: "Class c1000" }).waitFor();
+      expect(complaints).toEqual([]);
+      await served.close();
+    },
+  );
+});
