@@ -134,6 +134,30 @@ describe("imgmatch cover", () => {
     }
   });
 
+  it("writes a page beside its answer, over an older one and over nothing else", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "imgmatch-cover-"));
+    const file = join(folder, "report.html");
+    const ask = [hosts, ...lock, "--html", file];
+    try {
+      const policy = await cover([...ask, "--check", "every host served"]);
+      expect([policy.exit, policy.out]).toEqual([1, expect.stringContaining("1 violation")]);
+      const first = readFileSync(file, "utf8");
+      const json = await cover([...ask, "--json", "--what-if", "driver=580.95.05", "--pin", "python=3.12"]);
+      expect([json.exit, JSON.parse(json.out)]).toEqual([0, expect.objectContaining({ schemaVersion: 1 })]);
+      const page = readFileSync(file, "utf8");
+      expect([first === page, page.slice(0, 15), page.includes("driver=580.95.05")]).toEqual([
+        false,
+        "<!doctype html>",
+        true,
+      ]);
+      const other = await cover([hosts, ...lock, "--html", `${hosts}/h100.json`]);
+      expect([other.exit, other.err]).toEqual([2, expect.stringContaining("no page that imgmatch wrote")]);
+      expect(JSON.parse(readFileSync(`${hosts}/h100.json`, "utf8"))).toEqual(h100);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it.each([
     [
       "a suggestion without a matrix",

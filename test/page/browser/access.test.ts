@@ -4,9 +4,10 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/report.ts";
 import { coverPage } from "../../../src/page/cover-page.ts";
+import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../support/needs.ts";
 import { teamFleet } from "../support/fleets.ts";
-import { launchChromium, type Site, site, whyNoChromium } from "./chromium.ts";
+import { type Site, site } from "./site.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const { fleet, hosts } = teamFleet();

@@ -7,9 +7,10 @@ import { coverPage } from "../../../src/page/cover-page.ts";
 import { cpuWords, gpuWords, idleWords } from "../../../src/report/cover-rows.ts";
 import { listSome } from "../../../src/resolve/misfit.ts";
 import { whyNot } from "../../../src/resolve/why-not.ts";
+import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../support/needs.ts";
 import { teamFleet } from "../support/fleets.ts";
-import { launchChromium, type Opened, rowsOf, type Site, site, whyNoChromium } from "./chromium.ts";
+import { type Opened, rowsOf, type Site, site } from "./site.ts";
 
 const { fleet, hosts } = teamFleet();
 const options = {
@@ -202,7 +203,7 @@ async function expectMap(
   const cells = await page
     .locator(".map a")
     .evaluateAll((all) =>
-      all.map((cell) => [cell.getAttribute("data-key"), (cell as HTMLElement).innerText.split(" ")[0]]),
+      all.map((cell) => [cell.getAttribute("data-key"), (cell as HTMLElement).innerText.split(/\s/)[0]]),
     );
   expect(cells.sort()).toEqual(
     images.map(({ cell, hosts: count }) => [cell, count.toLocaleString("en")]).sort(),

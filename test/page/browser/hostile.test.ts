@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/report.ts";
 import { printable } from "../../../src/input/printable.ts";
 import { coverPage } from "../../../src/page/cover-page.ts";
+import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../support/needs.ts";
 import { hostileFleet, hostileTexts } from "../support/fleets.ts";
-import { launchChromium, type Site, site, whyNoChromium } from "./chromium.ts";
+import { type Site, site } from "./site.ts";
 
 const { fleet, hosts } = hostileFleet();
 const options = { whatIf: ["drop:python=__proto__"], check: ["every host served", "no unused image"] };

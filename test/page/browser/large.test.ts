@@ -2,9 +2,10 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/report.ts";
 import { coverPage } from "../../../src/page/cover-page.ts";
+import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../support/needs.ts";
 import { largeFleet } from "../support/fleets.ts";
-import { launchChromium, rowsOf, site, whyNoChromium } from "./chromium.ts";
+import { rowsOf, site } from "./site.ts";
 
 describe("the page of 2,000 classes and 400 images", () => {
   let html = "";
