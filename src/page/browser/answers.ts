@@ -1,7 +1,6 @@
 /** What else a report may hold: policies that do not hold, and the cells that were suggested. */
 
-import { listSome } from "../../resolve/misfit.ts";
-import { suggestionHead } from "../../report/cover-rows.ts";
+import { suggestionHead, suggestionNotes } from "../../report/cover-rows.ts";
 import type { App } from "./app.ts";
 import { classLink, imageLink, someOf } from "./class-words.ts";
 import { dataTable } from "./data-table.ts";
@@ -43,7 +42,7 @@ export function policySection({ data: { report }, views }: App): HTMLElement | n
 export function suggestionSection({ data: { report } }: App): HTMLElement | null {
   const { suggestion } = report;
   if (suggestion === undefined) return null;
-  const { cells, beyond, nothing } = suggestion;
+  const { cells } = suggestion;
   const [head = "", ...proof] = suggestionHead(suggestion);
   const table = dataTable<(typeof cells)[number]>(
     "Cells to have",
@@ -79,9 +78,6 @@ export function suggestionSection({ data: { report } }: App): HTMLElement | null
     h("p", {}, `${head}.`),
     table.element,
     ...proof.map((line) => h("p", { class: "muted" }, line)),
-    beyond.length === 0
-      ? null
-      : h("p", {}, `Native by no cell that can be built, so the nearest: ${listSome(beyond)}.`),
-    nothing.length === 0 ? null : h("p", {}, `No cell fits ${listSome(nothing)}.`),
+    ...suggestionNotes(suggestion).map((line) => h("p", {}, line)),
   );
 }

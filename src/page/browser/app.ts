@@ -9,7 +9,7 @@ import type { CoverChange } from "../../cover/compare-covers.ts";
 /** The fleet and its hosts as they are, or with the changes. */
 export type ViewName = "now" | "after";
 
-export interface View extends Pick<Cover, "counts" | "images"> {
+export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
   readonly classes: readonly PageClass[];
   readonly fleet: PageFleet;
   /** Worked out when somebody asks for the first time. */
@@ -41,10 +41,10 @@ export function createApp(data: PageData): App {
   const { report, now, after, question } = data;
   const { whatIf } = report;
   const options = optionsOf(question);
-  const viewOf = (cover: Pick<View, "counts" | "images" | "classes">, fleet: PageFleet): View => {
-    const { counts, images, classes } = cover;
+  const viewOf = (cover: Pick<View, "counts" | "cost" | "images" | "classes">, fleet: PageFleet): View => {
+    const { counts, cost, images, classes } = cover;
     let answers: Answers | undefined;
-    return { counts, images, classes, fleet, answers: () => (answers ??= answersOf(fleet, options)) };
+    return { counts, cost, images, classes, fleet, answers: () => (answers ??= answersOf(fleet, options)) };
   };
   const views = {
     now: viewOf(report, now),

@@ -101,6 +101,7 @@ function factsOf({ host }: PageClass): HTMLElement {
       "CPU",
       `${host.model ?? "unknown model"}: ${cpuWords(host)}${host.level === null ? "" : `, ${host.level}`}`,
     ],
+    host.cpuSources.length === 0 ? null : ["CPU read from", listSome(host.cpuSources, 3)],
     ["Platform", host.platform],
     host.problems.length === 0 ? null : ["Problems", host.problems.join(", ")],
   ]);

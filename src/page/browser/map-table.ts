@@ -1,6 +1,7 @@
 /** The fleet as a map: every image at its place among the axes, the darker the more hosts get it. */
 
 import type { CoveredImage } from "../../cover/image-use.ts";
+import { costWords } from "../../report/cover-rows.ts";
 import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
 import { type Child, digits, h, hidden, mark } from "./element.ts";
@@ -15,10 +16,12 @@ export function mapSection(app: App): HTMLElement {
   });
   let across: string | null = null;
   const picker = h("span", {});
+  const cost = h("p", { class: "count" });
   const draw = () => {
     const { images } = app.view();
     const map = mapFleet(images, across);
     box.replaceChildren(tableOf(app, map));
+    cost.replaceChildren(costWords(app.view().cost));
     picker.replaceChildren(...pickerOf(axesAcross(images), map, choose));
   };
   const choose = (axis: string) => {
@@ -31,7 +34,7 @@ export function mapSection(app: App): HTMLElement {
   return h(
     "section",
     { id: "map", "aria-labelledby": "map-head" },
-    h("div", { class: "head" }, h("h2", { id: "map-head" }, "The fleet"), legend(), picker),
+    h("div", { class: "head" }, h("h2", { id: "map-head" }, "The fleet"), cost, legend(), picker),
     box,
   );
 }
