@@ -1,13 +1,13 @@
 /** The checksums by which package databases know a file: MD5 for dpkg, SHA-1 for apk, SHA-256 for rpm. No proof against malice, and none is asked of them. */
 
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { ByteSource } from "./byte-source.ts";
-import { withBuffer } from "./lent-buffers.ts";
+import { windowBytes, withBuffer } from "./lent-buffers.ts";
 
-/** In hexadecimal digits. */
+/** In hexadecimal digits. MD5 and SHA-1 are null for what no package of a distribution can have brought. */
 export interface Checksums {
-  readonly md5: string;
-  readonly sha1: string;
+  readonly md5: string | null;
+  readonly sha1: string | null;
   readonly sha256: string;
 }
 
@@ -16,18 +16,21 @@ const pieceBytes = 2 ** 18;
 const restBytes = 4 * 2 ** 20;
 
 /** All in one reading. Sees other work now and then. */
-export async function checksumsOf(source: ByteSource): Promise<Checksums> {
-  const [md5, sha1, sha256] = [createHash("md5"), createHash("sha1"), createHash("sha256")];
-  await withBuffer(pieceBytes, async (buffer) => {
+export async function checksumsOf(source: ByteSource, mayBePackaged: boolean): Promise<Checksums> {
+  const sha256 = createHash("sha256");
+  const [md5, sha1] = mayBePackaged ? [createHash("md5"), createHash("sha1")] : [null, null];
+  await withBuffer(windowBytes, async (window) => {
+    const buffer = window.subarray(0, pieceBytes);
     for (let at = 0; at < source.size; at += pieceBytes) {
       const piece = source.readOver(at, buffer);
-      md5.update(piece);
-      sha1.update(piece);
+      md5?.update(piece);
+      sha1?.update(piece);
       sha256.update(piece);
       if (at > 0 && at % restBytes === 0) await new Promise(setImmediate);
     }
   });
-  return { md5: md5.digest("hex"), sha1: sha1.digest("hex"), sha256: sha256.digest("hex") };
+  const digits = (hash: Hash | null) => hash?.digest("hex") ?? null;
+  return { md5: digits(md5), sha1: digits(sha1), sha256: sha256.digest("hex") };
 }
 
 export function sameChecksums(a: Checksums, b: Checksums): boolean {

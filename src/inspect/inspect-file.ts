@@ -26,16 +26,19 @@ const machineNames: Readonly<Record<number, string>> = {
 };
 
 /** null for what no loader and no driver takes: text, pictures, objects that are not linked yet. */
-export async function inspectFile(source: ByteSource): Promise<FileInspection | null> {
+export async function inspectFile(
+  source: ByteSource,
+  mayBePackaged: boolean,
+): Promise<FileInspection | null> {
   const head = source.read(0, headBytes);
   const elf = readElf(source);
-  if (elf !== null && elf.machine !== elfMachine.cuda) return inspectElf(source, elf);
+  if (elf !== null && elf.machine !== elfMachine.cuda) return inspectElf(source, elf, mayBePackaged);
   const gpu = elf !== null || isContainer(head) ? findGpuCode(source, elf) : ptxCode(head);
   return gpu === null
     ? null
     : {
         size: source.size,
-        checksums: await checksumsOf(source),
+        checksums: await checksumsOf(source, mayBePackaged),
         program: null,
         cpu: null,
         gpu,
@@ -43,7 +46,11 @@ export async function inspectFile(source: ByteSource): Promise<FileInspection | 
       };
 }
 
-async function inspectElf(source: ByteSource, elf: Elf): Promise<FileInspection | null> {
+async function inspectElf(
+  source: ByteSource,
+  elf: Elf,
+  mayBePackaged: boolean,
+): Promise<FileInspection | null> {
   const isLoaded = elf.type === elfType.executable || elf.type === elfType.shared;
   if (!isLoaded && elf.damage.length === 0) return null;
   const gpu = findGpuCode(source, elf);
@@ -60,7 +67,7 @@ async function inspectElf(source: ByteSource, elf: Elf): Promise<FileInspection 
   const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
   return {
     size: source.size,
-    checksums: await checksumsOf(source),
+    checksums: await checksumsOf(source, mayBePackaged),
     program: { machine: machineName(elf), needed, soname, interpreter, neededLevel, kernel },
     cpu,
     gpu,

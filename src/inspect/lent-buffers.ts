@@ -3,6 +3,9 @@
  * in each thread.
  */
 
+/** What a file is gone through in: of one length, so that each reader finds the buffer of the one before it. */
+export const windowBytes = 2 ** 20;
+
 const free: ArrayBuffer[] = [];
 /** More at once are rare; what is given back beyond it is let go. */
 const maxFree = 4;

@@ -41,14 +41,23 @@ export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
 
 const rleBlock = 1;
 
-/** Where the frame that begins the bytes ends: behind its last block and its checksum (RFC 8878, 3.1.1.2). null where that is not in them. */
-export function endOfZstdFrame(bytes: Uint8Array, frame: ZstdFrame): number | null {
-  for (let at = frame.headerSize; at + 3 <= bytes.length; ) {
-    const head = u16(bytes, at) | ((bytes[at + 2] ?? 0) << 16);
+/**
+ * Where a frame ends, counted from its beginning: behind its last block and its checksum (RFC 8878, 3.1.1.2). null where that is not in
+ * its first `most` bytes. `read` gives bytes of it by their place.
+ */
+export function endOfZstdFrame(
+  read: (at: number, length: number) => Uint8Array,
+  frame: ZstdFrame,
+  most: number,
+): number | null {
+  for (let at = frame.headerSize; at + 3 <= most; ) {
+    const bytes = read(at, 3);
+    if (bytes.length < 3) return null;
+    const head = u16(bytes, 0) | ((bytes[2] ?? 0) << 16);
     at += 3 + (((head >> 1) & 3) === rleBlock ? 1 : head >>> 3);
     if ((head & 1) === 0) continue;
     const end = at + (frame.hasChecksum ? 4 : 0);
-    return end <= bytes.length ? end : null;
+    return end <= most ? end : null;
   }
   return null;
 }

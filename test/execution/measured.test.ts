@@ -44,7 +44,7 @@ interface Measured {
 }
 
 async function measure(name: string, file: string, march: March): Promise<Measured> {
-  const found = await inspectFile(memorySource(readFileSync(file)));
+  const found = await inspectFile(memorySource(readFileSync(file)), false);
   if (found?.cpu == null) throw new Error(`${file} holds no code that is read`);
   const features = Object.entries(found.cpu.features).flatMap(([feature, { instructions }]) =>
     instructions > 0 ? [feature] : [],

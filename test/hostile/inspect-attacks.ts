@@ -98,13 +98,13 @@ function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
 
 export const inspectAttacks = {
   program: async (random: Random) => {
-    await inspectFile(memorySource(mutateBytes(pick(random, programs), random)));
+    await inspectFile(memorySource(mutateBytes(pick(random, programs), random)), false);
   },
   gpuCode: async (random: Random) => {
-    await inspectFile(memorySource(mutateBytes(pick(random, containers), random)));
+    await inspectFile(memorySource(mutateBytes(pick(random, containers), random)), false);
   },
   zip: async (random: Random) => {
-    const { sink } = collect(inThisThread);
+    const { sink } = collect("file", inThisThread);
     await inspectContent("x.jar", stream(mutateBytes(zip, random)), sink, archiveBudget());
   },
   layer: async (random: Random) => {

@@ -1,12 +1,11 @@
 /** CPU features of AArch64 instructions, each word of the code looked up. */
 
 import type { ByteSource } from "../byte-source.ts";
-import { withBuffer } from "../lent-buffers.ts";
+import { windowBytes, withBuffer } from "../lent-buffers.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import type { CodeRegion } from "./regions.ts";
 
-const windowBytes = 4 * 2 ** 20;
 /** Between functions, so many bytes with a word that is no instruction may be data. */
 const blockBytes = 4096;
 

@@ -4,6 +4,7 @@
  */
 
 import type { ByteSource } from "../byte-source.ts";
+import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { u32 } from "../little-endian.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
@@ -40,7 +41,7 @@ const indirectRelocation: Readonly<Record<number, number>> = {
 const relocationSections: ReadonlySet<string> = new Set([".rela.iplt", ".rela.plt", ".rela.dyn"]);
 const relocationSize = 24;
 const maxRelocations = 64 * 2 ** 20;
-const pieceBytes = relocationSize * 2 ** 15;
+const pieceBytes = Math.floor(windowBytes / relocationSize) * relocationSize;
 const maxSigns = 20;
 
 /** Sorted; empty for a file that takes the CPU as it is. */
@@ -58,11 +59,13 @@ export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string
       if (signs.size >= maxSigns) return [...signs].sort();
     }
   }
-  if (hasIndirectRelocation(source, elf)) signs.add("IFUNC");
+  const lent = borrowBuffer(windowBytes);
+  if (hasIndirectRelocation(source, elf, new Uint8Array(lent))) signs.add("IFUNC");
+  giveBack(lent);
   return [...signs].sort();
 }
 
-function hasIndirectRelocation(source: ByteSource, elf: Elf): boolean {
+function hasIndirectRelocation(source: ByteSource, elf: Elf, buffer: Uint8Array): boolean {
   const wanted = indirectRelocation[elf.machine];
   if (wanted === undefined) return false;
   let left = maxRelocations;
@@ -71,7 +74,7 @@ function hasIndirectRelocation(source: ByteSource, elf: Elf): boolean {
     const end = Math.min(size, left);
     left -= end;
     for (let start = 0; start < end; start += pieceBytes) {
-      const bytes = source.read(offset + start, Math.min(pieceBytes, end - start));
+      const bytes = source.readOver(offset + start, buffer.subarray(0, Math.min(pieceBytes, end - start)));
       for (let at = 0; at + relocationSize <= bytes.length; at += relocationSize)
         if (u32(bytes, at + 8) === wanted) return true;
     }

@@ -22,8 +22,7 @@ export const maxFunctions = 4_000_000;
 export function readFunctionRanges(source: ByteSource, elf: Elf): FunctionRanges {
   const found = createColumns();
   const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
-  if (unwinding !== undefined)
-    for (const { address, size } of readEhFrame(source, unwinding)) found.add(address, size);
+  if (unwinding !== undefined) readEhFrame(source, unwinding, found.add);
   for (const table of ["symbols", "dynamicSymbols"] as const)
     for (const { type, address, size, isImport } of readSymbols(source, elf, table))
       if (!isImport && (type === symbolType.function || type === symbolType.indirectFunction))

@@ -2,19 +2,17 @@
 
 import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic } from "iced-x86";
 import type { ByteSource } from "../byte-source.ts";
-import { borrowBuffer, giveBack } from "../lent-buffers.ts";
+import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import type { CodeRegion } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
 
-/** WebAssembly copies what a decoder reads, and keeps the memory. */
-const windowBytes = 4 * 2 ** 20;
-/** The longest instruction (Intel SDM, 2.3.11), less one byte. */
-const tail = 14;
+/** Bytes of the longest instruction (Intel SDM, 2.3.11). */
+const longest = 15;
 /** Between functions, so many bytes with one that is no instruction may be data. */
 const blockBytes = 4096;
 
-/** Sees other work between windows, each of which takes about 0.1 s. */
+/** Sees other work between windows, each of which takes about 30 ms. */
 export async function readX86Code(
   source: ByteSource,
   regions: Iterable<CodeRegion>,
@@ -26,7 +24,9 @@ export async function readX86Code(
   try {
     for (const region of regions) {
       for (let at = 0; at < region.size; ) {
-        if (sweep.needsWindow(region.offset + at, region.size - at)) {
+        // Of bytes between functions one block at a time is counted: a stripped program in Go has no more than these.
+        const piece = region.isFunction ? region.size - at : Math.min(region.size - at, blockBytes);
+        if (sweep.needsWindow(region.offset + at, piece)) {
           sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
           await new Promise(setImmediate);
         }
@@ -44,10 +44,9 @@ export async function readX86Code(
 
 function createSweep(bits: 32 | 64) {
   const instruction = new Instruction();
-  const known = createCodes();
-  const sure = known.counts();
-  const doubtful = known.counts();
-  const block = known.counts();
+  const sure = counters();
+  const doubtful = counters();
+  const block = counters();
   /** Codes in `block`: most gaps are three bytes long, and thousands of codes are not looked at for them. */
   const touched: number[] = [];
   let decoder: Decoder | null = null;
@@ -68,15 +67,18 @@ function createSweep(bits: 32 | 64) {
     if (reached !== from) decoder.position = from;
     let position = from;
     while (position < to) {
-      decoder.decodeOut(instruction);
-      const code = instruction.code;
-      const count = counts[code] ?? 0;
-      if (count === 0) {
-        known.learn(code, instruction);
-        if (counts === block) touched.push(code);
+      // So many do not reach beyond the end, however long they are: where the decoder stands is asked once for all of them.
+      for (let sure = Math.max(1, Math.floor((to - position) / longest)); sure > 0; sure--) {
+        decoder.decodeOut(instruction);
+        const code = instruction.code;
+        const count = counts[code] ?? 0;
+        if (count === 0) {
+          known.learn(code, instruction);
+          if (counts === block) touched.push(code);
+        }
+        counts[code] = count + 1;
+        seen |= known.kinds[code] ?? 0;
       }
-      counts[code] = count + 1;
-      seen |= known.kinds[code] ?? 0;
       position = decoder.position;
     }
     reached = position;
@@ -85,7 +87,10 @@ function createSweep(bits: 32 | 64) {
   const invalid = (counts: Uint32Array) => counts[Code.INVALID] ?? 0;
   /** As far as the window goes, a whole last instruction included. */
   const reach = (offset: number, size: number) =>
-    Math.min(offset - start + size, offset - start + size <= length ? length : Math.max(length - tail, 1));
+    Math.min(
+      offset - start + size,
+      offset - start + size <= length ? length : Math.max(length - longest + 1, 1),
+    );
 
   return {
     needsWindow: (offset: number, size: number) =>
@@ -118,7 +123,7 @@ function createSweep(bits: 32 | 64) {
       return consumed(offset, size, end);
     },
     result(): CpuCode {
-      const { features, asks } = countFeatures(known, sure, doubtful);
+      const { features, asks } = countFeatures(sure, doubtful);
       return {
         architecture: bits === 64 ? "x86_64" : "x86",
         codeBytes,
@@ -142,11 +147,7 @@ function createSweep(bits: 32 | 64) {
 }
 
 /** Counted by form of an instruction; told by feature of the CPU. */
-function countFeatures(
-  known: ReturnType<typeof createCodes>,
-  sure: Uint32Array,
-  doubtful: Uint32Array,
-): Pick<CpuCode, "features" | "asks"> {
+function countFeatures(sure: Uint32Array, doubtful: Uint32Array): Pick<CpuCode, "features" | "asks"> {
   const tally = createFeatureTally();
   const asks = new Set<string>();
   for (let code = 1; code < sure.length; code++) {
@@ -187,14 +188,16 @@ interface KnownCode {
   readonly asks: string | null;
 }
 
+const codes = Object.values(Code).filter((value) => typeof value === "number").length;
+const counters = () => new Uint32Array(codes);
+const known = createCodes();
+
 /** What is asked of the library once for each form of an instruction. */
 function createCodes() {
-  const total = Object.values(Code).filter((value) => typeof value === "number").length;
-  const kinds = new Uint8Array(total);
+  const kinds = new Uint8Array(codes);
   const learned = new Map<number, KnownCode>();
   return {
     kinds,
-    counts: () => new Uint32Array(total),
     about: (code: number): KnownCode => learned.get(code) ?? { features: [], isHarmless: false, asks: null },
     learn(code: number, instruction: Instruction) {
       if (learned.has(code)) return;

@@ -4,33 +4,32 @@
  */
 
 import type { ByteSource } from "../byte-source.ts";
-import { borrowBuffer, giveBack } from "../lent-buffers.ts";
+import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { ElfSection } from "./elf.ts";
 
-export interface FunctionRange {
-  readonly address: number;
-  readonly size: number;
-}
-
-const windowBytes = 4 * 2 ** 20;
-const maxRecord = 2 ** 20;
+const maxRecord = windowBytes / 2;
 
 /** How a pointer is written: low four bits the format, the next three what it counts from. */
 const format = { absolute: 0, u2: 2, u4: 3, u8: 4, s2: 10, s4: 11, s8: 12 } as const;
 const relativeToPlace = 0x10;
 
-/** Ends quietly where the section is damaged: what is not found here counts as code outside functions. */
-export function* readEhFrame(source: ByteSource, section: ElfSection): Generator<FunctionRange> {
+/**
+ * Hands over the address and the size of every function. Ends quietly where the section is damaged: what is not found here counts as code
+ * outside functions.
+ */
+export function readEhFrame(source: ByteSource, section: ElfSection, use: UseRange): void {
   const lent = borrowBuffer(windowBytes);
   try {
-    yield* records(source, section, new Uint8Array(lent));
+    records(source, section, new Uint8Array(lent), use);
   } finally {
     giveBack(lent);
   }
 }
 
-function* records(source: ByteSource, section: ElfSection, buffer: Uint8Array): Generator<FunctionRange> {
+type UseRange = (address: number, size: number) => void;
+
+function records(source: ByteSource, section: ElfSection, buffer: Uint8Array, use: UseRange): void {
   const encodings = new Map<number, number | null>();
   let window = source.readOver(section.offset, buffer.subarray(0, section.size));
   let start = 0;
@@ -41,13 +40,12 @@ function* records(source: ByteSource, section: ElfSection, buffer: Uint8Array): 
     }
     const length = u32(window, at - start);
     if (length === 0 || length > maxRecord || at + 4 + length > section.size) return;
-    const record = window.subarray(at - start + 4, at - start + 4 + length);
-    const pointer = u32(record, 0);
-    if (pointer === 0) encodings.set(at, cieEncoding(record));
+    const record = at - start + 4;
+    const pointer = u32(window, record);
+    if (pointer === 0) encodings.set(at, cieEncoding(window.subarray(record, record + length)));
     else {
       const encoding = encodings.get(at + 4 - pointer) ?? null;
-      const range = encoding === null ? null : fdeRange(record, encoding, section.address + at + 8);
-      if (range !== null) yield range;
+      if (encoding !== null) useRange(window, record, length, encoding, section.address + at + 8, use);
     }
     at += 4 + length;
   }
@@ -75,16 +73,23 @@ function cieEncoding(record: Uint8Array): number | null {
   return format.absolute;
 }
 
-function fdeRange(record: Uint8Array, encoding: number, place: number): FunctionRange | null {
+/** Of a record that begins at a place of the window; `address` is that of its first pointer. */
+function useRange(
+  window: Uint8Array,
+  record: number,
+  length: number,
+  encoding: number,
+  address: number,
+  use: UseRange,
+): void {
   const size = sizeOf(encoding);
   const application = encoding & 0x70;
-  if ((application !== 0 && application !== relativeToPlace) || (encoding & 0x80) !== 0) return null;
-  if (record.length < 4 + 2 * size) return null;
-  const begin = numberAt(record, 4, encoding & 0xf);
+  if ((application !== 0 && application !== relativeToPlace) || (encoding & 0x80) !== 0) return;
+  if (length < 4 + 2 * size) return;
+  const begin = numberAt(window, record + 4, encoding & 0xf);
   // Sizes are never signed.
-  const length = numberAt(record, 4 + size, encoding & 0x7);
-  if (begin === null || length === null) return null;
-  return { address: application === relativeToPlace ? place + begin : begin, size: length };
+  const bytes = numberAt(window, record + 4 + size, encoding & 0x7);
+  if (begin !== null && bytes !== null) use(application === relativeToPlace ? address + begin : begin, bytes);
 }
 
 function numberAt(bytes: Uint8Array, at: number, kind: number): number | null {

@@ -66,6 +66,12 @@ export function isElf(head: Uint8Array): boolean {
   return head[0] === 0x7f && head[1] === 0x45 && head[2] === 0x4c && head[3] === 0x46;
 }
 
+/** Where the tables end that the header of a 64-bit file names: linkers write them last, and nothing holds them to it. */
+export function endOfTables(head: Uint8Array): number {
+  const sections = u64(head, 40) + u16(head, 58) * u16(head, 60);
+  return Math.max(sections, u64(head, 32) + u16(head, 54) * u16(head, 56));
+}
+
 /** null for what is no ELF file at all. */
 export function readElf(source: ByteSource): Elf | null {
   const head = source.read(0, 64);

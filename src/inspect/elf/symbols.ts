@@ -1,7 +1,7 @@
 /** Symbols of an ELF file, one after another, so that tables of any size fit. Source: System V ABI, "Symbol Table". */
 
 import type { ByteSource } from "../byte-source.ts";
-import { borrowBuffer, giveBack } from "../lent-buffers.ts";
+import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
@@ -23,7 +23,6 @@ export interface SymbolNames {
 
 export const symbolType = { object: 1, function: 2, indirectFunction: 10 } as const;
 
-const chunkBytes = 2 ** 20;
 /** The names of a large C++ library; a longer table is read without its names. */
 const maxStrings = 64 * 2 ** 20;
 
@@ -34,8 +33,8 @@ export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Genera
   const section = sectionOf(elf, table);
   if (section === undefined) return;
   const entry = elf.bits === 64 ? 24 : 16;
-  const perChunk = Math.floor(chunkBytes / entry) * entry;
-  const lent = borrowBuffer(chunkBytes);
+  const perChunk = Math.floor(windowBytes / entry) * entry;
+  const lent = borrowBuffer(windowBytes);
   try {
     for (let start = 0; start + entry <= section.size; start += perChunk) {
       const buffer = new Uint8Array(lent, 0, Math.min(perChunk, section.size - start));

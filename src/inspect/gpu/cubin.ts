@@ -24,6 +24,8 @@ export interface CubinHeader {
 export interface Cubin extends CubinHeader {
   readonly isSpecific: boolean;
   readonly suffix: "" | "a" | "f";
+  /** No section that it names is beyond its end. */
+  readonly isWhole: boolean;
 }
 
 const osAbi = { 7: 0x33, 8: 0x41 } as const;
@@ -56,6 +58,7 @@ export function readCubin(source: ByteSource): Cubin | null {
   return {
     ...header,
     isSpecific,
+    isWhole: elf.damage.length === 0,
     suffix: isSpecific ? "a" : isFamily ? "f" : "",
     toolkit: header.toolkit ?? (info === undefined ? null : toolkitOf(u16(info.content, 4))),
   };

@@ -4,22 +4,23 @@
  */
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
-import type { Elf } from "../elf/elf.ts";
+import { type Elf, endOfTables } from "../elf/elf.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-code.ts";
-import { borrowBuffer, giveBack } from "../lent-buffers.ts";
-import { decompressLz4 } from "./lz4.ts";
-import { decompressZstd } from "./zstd.ts";
+import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
+import { decompressLz4, lz4Bound } from "./lz4.ts";
+import { decompressZstd, readZstdBytes } from "./zstd.ts";
 
-const windowBytes = 2 ** 20;
 /** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */
 const overlap = 16;
+const stepBytes = windowBytes - overlap;
 /** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
 const firstBlock = 2 ** 17 + 64;
 const largestCubin = 64 * 2 ** 20;
+const maxCompressed = largestCubin / 4;
 /** Frames that turn out to be something else, and code that is decompressed to be read: each file has so much. */
 const maxFailures = 2000;
 /** A library of 0.75 GB has 0.1 GB of them, which are a gigabyte (cuBLASLt 12.9). */
@@ -54,7 +55,7 @@ const patterns: readonly Pattern[] = [
 export function findGpuCode(source: ByteSource, elf: Elf | null): GpuCode | null {
   const tally = createGpuTally();
   const place = placesOf(elf);
-  const lent = borrowBuffer(windowBytes + overlap);
+  const lent = borrowBuffer(windowBytes);
   const buffer = new Uint8Array(lent);
   const search: Search = {
     source,
@@ -89,9 +90,9 @@ function searchWindow(search: Search, start: number): number {
     const first = next.indexOf(Math.min(...next));
     const at = next[first] ?? Number.POSITIVE_INFINITY;
     const pattern = patterns[first];
-    if (pattern === undefined || at >= windowBytes) return start + windowBytes;
+    if (pattern === undefined || at >= stepBytes) return start + stepBytes;
     done = Math.max(at + 1, found(search, pattern.what, start + at) - start);
-    if (done >= windowBytes) return start + done;
+    if (done >= stepBytes) return start + done;
     for (const [index, each] of patterns.entries())
       if ((next[index] ?? 0) < done) next[index] = indexFrom(window, each, done);
   }
@@ -132,8 +133,10 @@ function foundCubin(search: Search, at: number): number {
   const start = at - 1;
   const beginning = decompressLz4(source.read(start, 512), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
-  if (header === null) return at;
-  addCompressed(search, start, header, "lz4", (limit) => decompressLz4(source.read(start, limit), limit));
+  if (beginning === null || header === null) return at;
+  addCompressed(search, start, endOfTables(beginning), header, "lz4", (limit) =>
+    decompressLz4(source.read(start, lz4Bound(limit)), limit),
+  );
   return at;
 }
 
@@ -142,20 +145,26 @@ function foundFrame(search: Search, at: number): number {
   if (search.failures >= maxFailures) return at;
   const beginning = decompressZstd(source.read(at, firstBlock), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
-  if (header === null) {
+  if (beginning === null || header === null) {
     search.failures++;
     if (search.failures === maxFailures)
       search.tally.complain([`only the first ${maxFailures} zstd frames were searched for GPU code`]);
     return at;
   }
-  addCompressed(search, at, header, "zstd", (limit) => decompressZstd(source.read(at, limit), limit));
+  addCompressed(search, at, endOfTables(beginning), header, "zstd", (limit) =>
+    decompressZstd(readZstdBytes(source, at, limit), limit),
+  );
   return at;
 }
 
-/** Whether it is for one device only stands in the middle of a cubin of CUDA 13, so that all of it is needed there. */
+/**
+ * Whether it is for one device only stands in the middle of a cubin of CUDA 13, so that all of it is needed there: as far as its tables
+ * reach, and further only where they do not stand last.
+ */
 function addCompressed(
   search: Search,
   at: number,
+  end: number,
   header: CubinHeader,
   compression: FatbinCompression,
   decompress: (limit: number) => Uint8Array | null,
@@ -165,17 +174,25 @@ function addCompressed(
     addCubin(search, at, { ...header, isSpecific, suffix: isSpecific ? "a" : "" }, compression);
     return;
   }
-  const whole =
-    search.decompressed < freeDecompressed + maxRatio * search.source.size
-      ? decompress(largestCubin / 4)
-      : null;
-  search.decompressed += whole?.length ?? 0;
-  const cubin = whole === null ? null : readCubin(memorySource(whole));
-  if (cubin === null) search.tally.complain([`a compressed cubin at ${at} was not read to its end`]);
+  let cubin: Cubin | null = null;
+  for (const limit of [Math.min(end, maxCompressed), maxCompressed]) {
+    if (search.decompressed > freeDecompressed + maxRatio * search.source.size) break;
+    const whole = decompress(limit);
+    if (whole === null) break;
+    search.decompressed += whole.length;
+    cubin = readCubin(memorySource(whole));
+    if (cubin?.isWhole === true || whole.length < limit) break;
+  }
+  if (cubin?.isWhole !== true) search.tally.complain([`a compressed cubin at ${at} was not read to its end`]);
   else addCubin(search, at, cubin, compression);
 }
 
-function addCubin({ tally, place }: Search, at: number, cubin: Cubin, compression: FatbinCompression): void {
+function addCubin(
+  { tally, place }: Search,
+  at: number,
+  cubin: Omit<Cubin, "isWhole">,
+  compression: FatbinCompression,
+): void {
   const entry: FatbinEntry & { exact: string | null } = {
     kind: "cubin",
     rawKind: 2,

@@ -1,5 +1,10 @@
 /** LZ4 blocks without a frame, as fat binaries hold them. Source: lz4 `doc/lz4_Block_format.md`. */
 
+/** So many bytes of input at most make so many of output: `LZ4_compressBound` (lz4.h). */
+export function lz4Bound(bytes: number): number {
+  return bytes + Math.floor(bytes / 255) + 16;
+}
+
 /**
  * Decompresses until the input ends or `limit` bytes are there, so that the beginning alone costs little; null for what is no
  * LZ4 block.

@@ -29,7 +29,7 @@ export async function openFromFolder(
   const budget = archiveBudget();
   let size = 0;
   for await (const path of filesBelow(folder, "")) {
-    const { sink, opened } = collect(inspector);
+    const { sink, opened } = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // Gone since, or not for this user: said, not passed over.
       if (!isErrno(error, "ENOENT")) sink.unopened("", errnoMessage(error));

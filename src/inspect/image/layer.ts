@@ -55,7 +55,7 @@ export async function inspectLayer(
       changes.add({ kind: "hardlink", path, target: normalPath(entry.target) });
     else if (entry.type === "symlink") changes.add({ kind: "symlink", path, target: entry.target });
     else if (entry.type !== "directory") {
-      const { sink, opened } = collect(inspector);
+      const { sink, opened } = collect(path, inspector);
       const database = entry.type === "file" ? databaseReader(path, entry.size) : null;
       if (entry.isSparse) sink.unopened("", "a sparse file");
       else if (database !== null) sink.packages(await database(() => whole(entry.content, entry.size)));

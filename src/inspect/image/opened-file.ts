@@ -1,6 +1,7 @@
 /** What stands at one path of an image: a program, an archive with programs in it, a package database. */
 
 import type { FileInspection } from "../file-inspection.ts";
+import { mayBePackaged } from "../packages/package-folders.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
 import type { SpooledFile } from "../spooled-file.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
@@ -23,8 +24,14 @@ export interface FileSink extends ContentSink {
   packages(records: PackageRecords): void;
 }
 
-/** Names inside are relative to the file: a hard link has the same under another name. `opened` is null where there is nothing to tell. */
-export function collect(inspector: FileInspector): {
+/**
+ * Of the file at a path without a leading slash. Names inside are relative to it, as a hard link has the same under another name.
+ * `opened` is null where there is nothing to tell.
+ */
+export function collect(
+  path: string,
+  inspector: FileInspector,
+): {
   sink: FileSink;
   opened: () => Promise<OpenedFile | null> | null;
 } {
@@ -46,11 +53,11 @@ export function collect(inspector: FileInspector): {
   };
   return {
     sink: {
-      async file(path, file) {
-        const { accepted, found } = inspector.inspect(file);
+      async file(inner, file) {
+        const { accepted, found } = inspector.inspect(file, inner === "" && mayBePackaged(path));
         // Told by `opened`, or by nobody where the image turns out to be broken.
         found.catch(() => {});
-        files.push({ path, found });
+        files.push({ path: inner, found });
         await accepted;
       },
       unopened: (path, reason) => unopened.set(path, reason),

@@ -20,6 +20,7 @@ export function unchangedFiles(records: readonly PackageRecords[]): FindPackage 
     }
   return (path, checksums) => {
     for (const kind of ["md5", "sha1", "sha256"] as const) {
+      if (checksums[kind] === null) continue;
       const name = known.get(`${keyOf(path)} ${kind}:${checksums[kind]}`);
       if (name !== undefined) return name;
     }

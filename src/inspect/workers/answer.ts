@@ -1,8 +1,13 @@
-/** What a thread answers about a file. Errors lose their class on the way between threads, so that they go as data. */
+/** What a thread is asked and answers about a file. Errors lose their class on the way between threads, so that they go as data. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { FileInspection } from "../file-inspection.ts";
 import type { SpooledFile } from "../spooled-file.ts";
+
+export interface Question {
+  readonly file: SpooledFile;
+  readonly mayBePackaged: boolean;
+}
 
 export interface Reply {
   readonly answer: Answer;

@@ -4,8 +4,8 @@ import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
 
 export interface FileInspector {
-  /** Takes the file over, and closes it when it is done. */
-  inspect(file: SpooledFile): FileJob;
+  /** Takes the file over, and closes it when it is done. `mayBePackaged`: its checksums may be in a package database. */
+  inspect(file: SpooledFile, mayBePackaged: boolean): FileJob;
 }
 
 export interface FileJob {
@@ -16,8 +16,8 @@ export interface FileJob {
 }
 
 export const inThisThread: FileInspector = {
-  inspect(file) {
-    const found = inspected(file);
+  inspect(file, mayBePackaged) {
+    const found = inspected(file, mayBePackaged);
     return {
       found,
       accepted: found.then(
@@ -28,11 +28,11 @@ export const inThisThread: FileInspector = {
   },
 };
 
-async function inspected(file: SpooledFile): Promise<FileInspection | null> {
+async function inspected(file: SpooledFile, mayBePackaged: boolean): Promise<FileInspection | null> {
   try {
     // The decoder takes some time and memory, and threads have their own.
     const { inspectFile } = await import("../inspect-file.ts");
-    return await inspectFile(sourceOf(file));
+    return await inspectFile(sourceOf(file), mayBePackaged);
   } finally {
     closeSpooled(file);
   }

@@ -3,11 +3,11 @@
 import { Worker } from "node:worker_threads";
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile } from "../spooled-file.ts";
-import { readAnswer, type Reply, transfersOf } from "./answer.ts";
+import { type Question, readAnswer, type Reply, transfersOf } from "./answer.ts";
 import type { FileInspector } from "./file-inspector.ts";
 
 interface Job {
-  readonly file: SpooledFile;
+  readonly question: Question;
   readonly bytes: number;
   readonly accept: () => void;
   readonly settle: (answer: () => FileInspection | null) => void;
@@ -46,7 +46,7 @@ export function createWorkerPool(program: URL, maxThreads: number): FileInspecto
       accepted.shift();
       thread.job = job;
       thread.worker.ref();
-      thread.worker.postMessage(job.file, transfersOf(job.file));
+      thread.worker.postMessage(job.question, transfersOf(job.question.file));
     }
   };
 
@@ -69,7 +69,7 @@ export function createWorkerPool(program: URL, maxThreads: number): FileInspecto
     };
     const lose = (error: Error) => {
       threads.delete(thread);
-      const { file = null } = thread.job ?? {};
+      const file = thread.job?.question.file ?? null;
       const raise = () => {
         throw error;
       };
@@ -84,10 +84,10 @@ export function createWorkerPool(program: URL, maxThreads: number): FileInspecto
   };
 
   return {
-    inspect(file) {
+    inspect(file, mayBePackaged) {
       const { promise: accepts, resolve: accept } = withResolver<void>();
       const { promise: found, resolve } = withResolver<() => FileInspection | null>();
-      waiting.push({ file, bytes: bytesFor(file), accept, settle: resolve });
+      waiting.push({ question: { file, mayBePackaged }, bytes: bytesFor(file), accept, settle: resolve });
       pump();
       return { accepted: accepts, found: found.then((answer) => answer()) };
     },

@@ -121,3 +121,21 @@ it("is decoded across the windows of the decoder", async () => {
     expect(code).toMatchObject({ unknownInstructions: 0, codeBytes: bytes.length });
   }
 });
+
+it("is read about once where no function is known, as in a stripped program in Go", async () => {
+  const bytes = Buffer.alloc(2 ** 23, Buffer.of(0xc5, 0xf4, 0x58, 0xd0));
+  const source = memorySource(bytes);
+  let read = 0;
+  const counted: typeof source = {
+    ...source,
+    readOver(at, buffer) {
+      const piece = source.readOver(at, buffer);
+      read += piece.length;
+      return piece;
+    },
+  };
+  const regions = [{ offset: 0, size: bytes.length, isFunction: false }];
+  const code = await readX86Code(counted, regions, 64);
+  expect(code.features).toEqual({ avx: { instructions: bytes.length / 4, doubtful: 0 } });
+  expect(read).toBeLessThan(1.1 * bytes.length);
+});

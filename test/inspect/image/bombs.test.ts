@@ -88,7 +88,7 @@ describe("an archive that unpacks to far more than it has is told, and hides not
 
 describe("all archives of a layer together have a bound", () => {
   const open = async (budget: ReturnType<typeof archiveBudget>) => {
-    const { sink, opened: result } = collect(inThisThread);
+    const { sink, opened: result } = collect("file", inThisThread);
     const content = makeTar([{ path: "a-name", content: gpuFile(90) }]);
     await inspectContent("", inPieces(content), sink, budget, "x.tar");
     return Object.values((await result())?.unopened ?? {}).join();

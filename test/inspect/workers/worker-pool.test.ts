@@ -33,7 +33,7 @@ const memory = (length: number): SpooledFile => ({
 /** A thread's program of a few lines, where something is to go wrong. */
 function poolOf(lines: string, maxThreads = 1): FileInspector {
   const folder = makeFolder({
-    "worker.mjs": `import { parentPort } from "node:worker_threads";\nparentPort.on("message", (file) => {${lines}});\n`,
+    "worker.mjs": `import { parentPort } from "node:worker_threads";\nparentPort.on("message", ({ file }) => {${lines}});\n`,
   });
   return createWorkerPool(pathToFileURL(join(folder, "worker.mjs")), maxThreads);
 }
@@ -102,7 +102,7 @@ describe("what goes wrong in a thread", () => {
     // A folder can be opened and not be read.
     const file: SpooledFile = { kind: "open", descriptor: openSync("/", "r"), size: 8192 };
     const error: unknown = await createWorkerPool(program, 1)
-      .inspect(file)
+      .inspect(file, false)
       .found.catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "EISDIR", message: expect.stringContaining("EISDIR") });
     expect(error instanceof Error ? error.stack : "").toContain("inspect-worker");
@@ -123,20 +123,22 @@ describe("what goes wrong in a thread", () => {
     const pool = poolOf(
       "if (file.size === 1) process.exit(3); parentPort.postMessage({ answer: { found: null }, file });",
     );
-    await expect(pool.inspect(memory(1)).found).rejects.toThrow("a thread that opens files ended with 3");
-    await expect(pool.inspect(memory(2)).found).resolves.toBeNull();
+    await expect(pool.inspect(memory(1), false).found).rejects.toThrow(
+      "a thread that opens files ended with 3",
+    );
+    await expect(pool.inspect(memory(2), false).found).resolves.toBeNull();
   });
 
   it("is told where there is no program", async () => {
     const pool = createWorkerPool(pathToFileURL("/nowhere/worker.cjs"), 1);
-    await expect(pool.inspect(memory(1)).found).rejects.toThrow("/nowhere/worker.cjs");
+    await expect(pool.inspect(memory(1), false).found).rejects.toThrow("/nowhere/worker.cjs");
   });
 });
 
 it("takes no more files than have room, and one that is larger alone", async () => {
   const pool = poolOf("");
   const isAccepted = async (bytes: number) => {
-    const { accepted, found } = pool.inspect(memory(bytes));
+    const { accepted, found } = pool.inspect(memory(bytes), false);
     // Its program is gone before it starts.
     found.catch(() => {});
     return Promise.race([accepted.then(() => true), new Promise((done) => setTimeout(done, 50, false))]);
