@@ -263,6 +263,22 @@ describe("A build opens what it has built", needs(reason), () => {
     });
   });
 
+  it("builds nothing of a template that ignores an axis of hardware", async () => {
+    const before = await tags();
+    const template = readFileSync(join(project.folder, "templates/app.Dockerfile.hbs"), "utf8");
+    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY {{app}}/ /app/\n");
+    project.matrix("base: scratch\naxes:\n  march: [x86-64-v3, sapphirerapids]\n  app: [native]", {
+      version: "5.2.0",
+    });
+    const { status, stdout } = await project.run("build", "--push", "--json", "--lock", "ignored.lock.json");
+    expect(status).toBe(2);
+    expect(stdout).toContain('"code":"TEMPLATE_IGNORES_AXIS"');
+    expect(stdout).not.toContain('"type":"start"');
+    expect(existsSync(join(project.folder, "ignored.lock.json"))).toBe(false);
+    expect(await tags()).toEqual(before);
+    project.write("templates/app.Dockerfile.hbs", template);
+  });
+
   it("refuses every lie about GPU code and drivers", needs(whyNoPtxas, whyNoPtxas12), async () => {
     writeFileSync(
       join(work, "k.ptx"),
@@ -273,9 +289,12 @@ describe("A build opens what it has built", needs(reason), () => {
     const fatbinary = join(dirname(ptxas ?? ""), "fatbinary");
     execFileSync(fatbinary, ["--create=k.fatbin", "--64", image("elf", "k.cubin")], { cwd: work });
     const code = readFileSync(join(work, "k.fatbin"));
-    for (const app of ["honest", "target", "ptx", "toolkit", "driver", "bundled"]) put(app, "k.fatbin", code);
+    for (const app of ["honest", "target", "ptx", "toolkit", "driver", "bundled", "forward", "backward"])
+      put(app, "k.fatbin", code);
     compile("driver", "libcuda.so.390.30");
     compile("bundled", "libcuda.so.580.95.05");
+    compile("forward", "compat/libcuda.so.580.95.05");
+    compile("backward", "compat/libcuda.so.570.124.06");
     // As nvcc 12.8 hands it over: compressed only when it is asked to.
     writeFileSync(
       join(work, "old.ptx"),
@@ -295,9 +314,9 @@ describe("A build opens what it has built", needs(reason), () => {
       `    - { toolkit: "${toolkit}", label: ${label}, base: scratch${driver} }\n`;
     const bundled = ', driver: { mode: bundled, version: "580.95.05" }';
     project.matrix(
-      `base: scratch\naxes:\n  cuda:\n${cuda("c13", "13.0.2")}${cuda("own", "13.0.2", bundled)}${cuda("c12", "12.8.1")}` +
+      `base: scratch\naxes:\n  cuda:\n${cuda("c13", "13.0.2")}${cuda("own", "13.0.2", bundled)}${cuda("fwd", "13.0.2", ", driver: { mode: compat }")}${cuda("c12", "12.8.1")}` +
         '  compute: ["8.0", "9.0", "8.0+ptx"]\n  march: [x86-64]\n' +
-        "  app: [honest, target, ptx, toolkit, driver, bundled, zstd, plain]",
+        "  app: [honest, target, ptx, toolkit, driver, bundled, forward, backward, zstd, plain]",
       { version: "6.0.0" },
     );
     const only = [
@@ -308,23 +327,38 @@ describe("A build opens what it has built", needs(reason), () => {
       ["c12", "8.0", "toolkit"],
       ["c13", "8.0", "driver"],
       ["own", "8.0", "driver"],
+      ["fwd", "8.0", "forward"],
+      ["fwd", "8.0", "backward"],
+      ["fwd", "8.0", "honest"],
       ["c12", "8.0", "zstd"],
       ["c12", "8.0", "plain"],
     ].flatMap(([on, compute, app]) => ["--only", `cuda=${on},compute=${compute},app=${app}`]);
     const before = await tags();
-    const { codes, status, stderr } = await build(...only);
+    const { codes, status, stderr, text } = await build(...only);
     expect(codes, stderr).toEqual({
       "c13_9.0_x86-64_target": ["AUDIT_GPU_TARGET_MISSING"],
       "c13_8.0-ptx_x86-64_ptx": ["AUDIT_PTX_MISSING"],
       "c12_8.0_x86-64_toolkit": ["AUDIT_TOOLKIT_OTHER", "AUDIT_DRIVER_FLOOR"],
       "c13_8.0_x86-64_driver": ["AUDIT_DRIVER_OTHER"],
       "own_8.0_x86-64_driver": ["AUDIT_DRIVER_OTHER"],
+      "fwd_8.0_x86-64_backward": ["AUDIT_DRIVER_OTHER"],
+      "fwd_8.0_x86-64_honest": ["AUDIT_DRIVER_OTHER"],
       "c12_8.0_x86-64_zstd": ["AUDIT_DRIVER_FLOOR"],
     });
+    expect(text).toContain(
+      "the forward-compatibility package is declared to be 580.95.05, and is in no file",
+    );
+    expect(text).toContain("580.95.05, and is 570.124.06: /app/compat/libcuda.so.570.124.06");
     expect(status).toBe(1);
-    const honest = ["c13_8.0_x86-64_honest", "own_8.0_x86-64_bundled", "c12_8.0_x86-64_plain"];
+    const honest = [
+      "c13_8.0_x86-64_honest",
+      "own_8.0_x86-64_bundled",
+      "fwd_8.0_x86-64_forward",
+      "c12_8.0_x86-64_plain",
+    ];
     const { images } = project.lock();
     expect(honest.map((id) => images[id]?.measured?.cuda)).toEqual([
+      { code: ["sm_80"], minimum: "580.65.06" },
       { code: ["sm_80"], minimum: "580.65.06" },
       { code: ["sm_80"], minimum: "580.65.06" },
       { code: ["compute_80", "sm_80"], minimum: "525.60.13" },
