@@ -10,15 +10,19 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
+import { gpuFile, gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
+import { makeLayout } from "../inspect/support/make-layout.ts";
 import { needs } from "../support/needs.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -144,6 +148,33 @@ describe("installed", () => {
     expect(imgmatch("render")).toContain("4 Dockerfiles: 4 written");
     expect(readdirSync(join(project, "images"))).toHaveLength(4);
     expect(imgmatch("render", "--check")).toContain("up to date");
+  });
+
+  test("opens an image in the thread that it brings", needs(unreachable), () => {
+    const program = readFileSync("/bin/true");
+    const layout = makeLayout(
+      makeImage([
+        gzipped(
+          makeTar([
+            { path: "usr/bin/true", content: program },
+            { path: "90", content: gpuFile(90) },
+          ]),
+        ),
+      ]),
+    );
+    const inspect = ["inspect", layout, "--json", "--no-cache"];
+    const { files: found, gpu } = JSON.parse(imgmatch(...inspect));
+    expect(found.map(({ path }: { path: string }) => path)).toEqual(["/90", "/usr/bin/true"]);
+    expect(gpu.targets.map(({ target }: { target: string }) => target)).toEqual(["sm_90"]);
+    expect(found[1]).toMatchObject({ size: program.length, unopened: [] });
+    // Where there is one processor, no thread is started.
+    if (availableParallelism() === 1) return;
+    const worker = join(project, "node_modules/imgmatch/dist/inspect-worker.cjs");
+    renameSync(worker, `${worker}.away`);
+    const without = run(project, "npx", "--no-install", "imgmatch", ...inspect);
+    renameSync(`${worker}.away`, worker);
+    expect(without.status).not.toBe(0);
+    expect(without.stdout + without.stderr).toContain("inspect-worker.cjs");
   });
 
   test("prints the schema that the package exports", needs(unreachable), () => {
