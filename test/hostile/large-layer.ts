@@ -1,8 +1,11 @@
-/** A process that opens one layer of 900 MB, made as it is read, and prints as JSON what it found and its most memory in MiB. */
+/** A process that opens an image of two layers of 500 MB, made as they are read, and prints as JSON what it found and its most memory in MB. */
 
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
 import { inspectLayer } from "../../src/inspect/image/layer.ts";
+import { noCache } from "../../src/inspect/image/layer-cache.ts";
+import { openLayers } from "../../src/inspect/image/open-layers.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { gpuFile, makeTar } from "../inspect/support/make-image.ts";
 
 const MiB = 2 ** 20;
@@ -10,13 +13,13 @@ const program = process.execPath;
 /** Of an ELF file that is damaged: searched for GPU code to its end. */
 const damaged = Buffer.concat([readFileSync(program).subarray(0, 4096), gpuFile(90)]);
 
-async function* layer() {
+async function* layer(name: string) {
   for (let count = 0; count < 20_000; count++)
-    yield makeTar([{ path: `usr/lib/python3/site-packages/package/module-${count}.py` }]).subarray(0, -1024);
-  yield makeTar([{ path: "usr/lib/small.so", content: gpuFile(90) }]).subarray(0, -1024);
-  for (const copy of [1, 2, 3])
-    yield* entry(`usr/bin/${copy}`, statSync(program).size, createReadStream(program));
-  yield* entry("opt/library.so", 500 * MiB, repeated(damaged, 500 * MiB));
+    yield makeTar([{ path: `usr/lib/python3/site-packages/${name}/module-${count}.py` }]).subarray(0, -1024);
+  yield makeTar([{ path: `usr/lib/${name}.so`, content: gpuFile(90) }]).subarray(0, -1024);
+  for (const copy of [1, 2])
+    yield* entry(`usr/bin/${name}-${copy}`, statSync(program).size, createReadStream(program));
+  yield* entry(`opt/${name}.so`, 300 * MiB, repeated(damaged, 300 * MiB));
   yield Buffer.alloc(1024);
 }
 
@@ -31,13 +34,17 @@ async function* repeated(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let left = size; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
 }
 
-const opened = await inspectLayer(layer(), "layer 1");
-const { files } = filesOfLayers([opened]);
+const layers = ["a", "b"].map((name) => ({ name, digest: digestOf(Buffer.from(name)) }));
+const options = { platform: "linux/amd64", cache: noCache };
+const opened = await openLayers(layers, "image", options, (each, name, onBytes) =>
+  inspectLayer(layer(each.name), name, onBytes),
+);
+const { files } = filesOfLayers(opened);
 const status = readFileSync("/proc/self/status", "utf8");
 console.log(
   JSON.stringify({
-    megabytes: Math.round(opened.size / 10 ** 6),
+    megabytes: Math.round(opened.reduce((sum, { size }) => sum + size, 0) / 10 ** 6),
     found: files.map(({ path }) => path),
-    peakMiB: Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) / 1024,
+    peakMegabytes: (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024) / 10 ** 6,
   }),
 );
