@@ -42,6 +42,10 @@ export async function readX86Code(
   }
 }
 
+function invalid(counts: Uint32Array): number {
+  return counts[Code.INVALID] ?? 0;
+}
+
 function createSweep(bits: 32 | 64) {
   const instruction = new Instruction();
   const sure = counters();
@@ -56,7 +60,6 @@ function createSweep(bits: 32 | 64) {
   let unknownInstructions = 0;
   let vexOnly = 0;
   let vectors = 0;
-
   let seen = 0;
   /** Where the decoder stands: most regions begin where the one before them ends. */
   let reached = 0;
@@ -72,10 +75,8 @@ function createSweep(bits: 32 | 64) {
         decoder.decodeOut(instruction);
         const code = instruction.code;
         const count = counts[code] ?? 0;
-        if (count === 0) {
-          known.learn(code, instruction);
-          if (counts === block) touched.push(code);
-        }
+        if (count === 0) known.learn(code, instruction);
+        if (count === 0 && counts === block) touched.push(code);
         counts[code] = count + 1;
         seen |= known.kinds[code] ?? 0;
       }
@@ -84,7 +85,6 @@ function createSweep(bits: 32 | 64) {
     reached = position;
     return position;
   };
-  const invalid = (counts: Uint32Array) => counts[Code.INVALID] ?? 0;
   /** As far as the window goes, a whole last instruction included. */
   const reach = (offset: number, size: number) =>
     Math.min(
