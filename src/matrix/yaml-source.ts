@@ -1,12 +1,11 @@
 /** YAML with places: every node of the document can be named as `file:line:column`. */
 
-import { LineCounter } from "yaml";
+import { LineCounter, type YAMLError } from "yaml";
 import type { Place, Problem } from "../errors.ts";
 import { inputLimits, quoteLine, requireSize } from "../input/limits.ts";
 import { plainData } from "./yaml-data.ts";
 import { parseYamlDocument } from "./yaml-document.ts";
 import { type YamlPath, yamlPlaces } from "./yaml-places.ts";
-import { describeYamlError } from "./yaml-problems.ts";
 
 export interface YamlSource {
   /** The document as plain data, every scalar as its source text; null when its syntax is broken. */
@@ -47,6 +46,15 @@ export function parseYamlSource(
     placeOfKey: (path) => place(offsetOfKey(path)),
   };
   return { source, problems };
+}
+
+/** A mistake of syntax, in the words of someone who edits a matrix; `at` is where the reader stumbled. */
+function describeYamlError({ code, message }: YAMLError, at: Place): Problem {
+  const [what, fix] =
+    code === "MULTIPLE_DOCS"
+      ? ["the file holds several YAML documents", "keep one; --- may stand only at the beginning"]
+      : [`not YAML: ${message}`, "correct the YAML here, or just before"];
+  return { code: "MATRIX_SYNTAX", message: what, fix, at };
 }
 
 /** Control characters of a broken file do not reach the terminal. A tab does: it keeps the caret in its place. */

@@ -25,40 +25,25 @@ export async function pushImage(
 ): Promise<Digest> {
   const repo = `${to.registry}/${to.repository}`;
   const tag = to.tag ?? "latest";
+  const name = `${repo}:${tag}`;
   await api.json("POST", `/images/${image.id}/tag`, { query: { repo, tag }, signal });
   try {
-    return await push(api, `${repo}:${tag}`, repo, tag, credential, { signal, onLog }, advice);
-  } finally {
-    await forgetName(api, `${repo}:${tag}`);
-  }
-}
-
-async function push(
-  api: DockerApi,
-  shown: string,
-  repo: string,
-  tag: string,
-  credential: Credential | null,
-  { signal, onLog }: BuildWatch,
-  advice: Advice,
-): Promise<Digest> {
-  const headers = registryAuthHeader(credential);
-  let digest: Digest | null = null;
-  for await (const message of api.stream("POST", `/images/${repo}/push`, {
-    query: { tag },
-    headers,
-    signal,
-  })) {
-    const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
-    if (typeof error === "string") throw pushFailure(shown, error, advice);
-    // Only ends of a layer's way: the bars in between are for a terminal.
-    if (typeof status === "string" && !/^(Preparing|Waiting|Pushing)$/.test(status)) {
-      onLog(typeof id === "string" ? `${id}: ${status}` : status);
+    const sent = { query: { tag }, headers: registryAuthHeader(credential), signal };
+    let digest: Digest | null = null;
+    for await (const message of api.stream("POST", `/images/${repo}/push`, sent)) {
+      const { status, id, error, aux } = message as Readonly<Record<string, unknown>>;
+      if (typeof error === "string") throw pushFailure(name, error, advice);
+      // Only ends of a layer's way: the bars in between are for a terminal.
+      if (typeof status === "string" && !/^(Preparing|Waiting|Pushing)$/.test(status)) {
+        onLog(typeof id === "string" ? `${id}: ${status}` : status);
+      }
+      digest = digestIn(aux, status) ?? digest;
     }
-    digest = digestIn(aux, status) ?? digest;
+    if (digest === null) throw pushFailure(name, "the engine ended the push without naming a digest", advice);
+    return digest;
+  } finally {
+    await forgetName(api, name);
   }
-  if (digest === null) throw pushFailure(shown, "the engine ended the push without naming a digest", advice);
-  return digest;
 }
 
 /** The classic image store tells it as data, the containerd store (default since Docker 29) only in a sentence. */
