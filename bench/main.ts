@@ -13,6 +13,7 @@ import { largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
 import { manyHosts } from "./many-hosts.ts";
+import { openedPage } from "./page.ts";
 import { publishedFleet } from "./published.ts";
 import { nodeScript } from "./node-script.ts";
 import { line, seconds } from "./report.ts";
@@ -27,6 +28,7 @@ try {
   manyHosts(25);
   manyHosts(400);
   await coverManyHosts(join(folder, "cover"), 10_000, 400);
+  await openedPage(folder);
   await nodeScript(join(folder, "script"));
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);

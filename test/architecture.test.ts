@@ -192,7 +192,7 @@ describe("the path of resolve", () => {
     const folders = new Set(
       [...reachable(["bin.ts", "commands/resolve.ts", "commands/probe.ts"])].map(folderOf),
     );
-    for (const folder of ["matrix", "plan", "render", "build", "fleet", "launch"])
+    for (const folder of ["matrix", "plan", "render", "build", "fleet", "launch", "cover", "page"])
       expect(folders).not.toContain(folder);
   });
 
