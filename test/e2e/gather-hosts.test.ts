@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -83,7 +83,7 @@ describe("facts of hosts are gathered", () => {
       // The cluster has one.
       const line = lineOf("srun ").replace("--nodes 40", "--nodes 1");
       expect(gather("slurm", line, { SLURM_CONF: slurm.env.SLURM_CONF })).toEqual(covered("1 host"));
-      expect(readdirSync(join(folder, "slurm/facts"))).toEqual(["node.json"]);
+      expect(readdirSync(join(folder, "slurm/facts"))).toEqual([`${hostname().split(".")[0]}.json`]);
     } finally {
       await slurm.stop();
     }
