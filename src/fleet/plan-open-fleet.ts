@@ -1,7 +1,7 @@
 /** Stage 2 for a fleet with its files: the digests of all bases, then the plan. */
 
 import { type Place, type Problem, throwProblems } from "../errors.ts";
-import type { Lock, LockedBase, LockedLocal } from "../lock/lock.ts";
+import type { Lock, LockedBase, LockedLocal, LockPins } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -26,6 +26,8 @@ export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
 
 export interface FleetPlanOptions {
   readonly lock: Lock | null;
+  /** What decides in the lock's place which bases and which rebuild were asked for. Default: the lock. */
+  readonly pins?: LockPins;
   readonly only?: readonly Selection[];
   readonly published?: boolean;
   readonly held?: ReadonlySet<string>;
@@ -43,8 +45,9 @@ export interface FleetPlanOptions {
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const replace = replacementsOf(fleet, options.replaceBases ?? new Map());
   const chosen = checkedCells(fleet, options.only ?? []);
-  const pinOf = pinsOf(options.lock);
-  const rebuildOf = rebuildsOf(options.lock, options.rebuild);
+  const pins = options.pins ?? options.lock;
+  const pinOf = pinsOf(pins);
+  const rebuildOf = rebuildsOf(pins, options.rebuild);
   const ownDigest = oncePerText((ref) => parseImageReference(ref).digest);
   const isOpen = (pin: LockedBase | null) =>
     pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
@@ -137,7 +140,7 @@ function unknownReplacement(ref: string, at: Place | null, names: readonly strin
 }
 
 /** The lock pins bases: a tag that has moved since changes nothing until somebody asks for it. */
-function pinsOf(lock: Lock | null): (ref: string, cell: Cell) => LockedBase | null {
+function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase | null {
   const pins = new Map<string, LockedBase>();
   const images = Object.values(lock?.images ?? {});
   // What somebody has asked for goes before what images were built on.

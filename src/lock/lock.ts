@@ -27,6 +27,16 @@ export interface Lock {
   readonly images: Readonly<Record<string, LockedImage>>;
 }
 
+/** As much of a lock as decides the inputs of the next build. */
+export interface LockPins {
+  readonly images: Readonly<
+    Record<
+      string,
+      Pick<LockedImage, "bases" | "nextBases"> & { readonly inputs?: Pick<LockedInputs, "rebuild"> }
+    >
+  >;
+}
+
 export interface LockedImage {
   readonly axes: Readonly<Record<string, string>>;
   /** `os/architecture`, for example `linux/amd64`. */

@@ -10,7 +10,7 @@ import type { Cell } from "./cell.ts";
  * and for a cell that the lock does not have the last one, in the order of texts, of the others: its steps are to be as new as theirs. Null
  * where there is none. Throws `USAGE` for what can be no word.
  */
-export function rebuildsOf(lock: Lock | null, asked: string | undefined): (cell: Cell) => string | null {
+export function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
   if (asked !== undefined && !rebuildWord.test(asked)) {
     throw usageError(
       `${JSON.stringify(asked)} is no word for a rebuild`,

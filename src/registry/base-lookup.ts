@@ -15,7 +15,7 @@ import { parseImageReference } from "../oci/reference.ts";
 export function createBaseLookup(
   env: Readonly<Record<string, string | undefined>>,
   onProblem: (problem: Problem, ref: string) => void,
-  options: Pick<RegistryOptions, "ca" | "plainHttp" | "signal"> = {},
+  options: Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal"> = {},
 ): (ref: string) => Promise<Digest | null> {
   // A plan must not wait long for a registry that is not there: one second try is enough.
   const client = createRegistryClient({

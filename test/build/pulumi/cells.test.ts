@@ -4,6 +4,7 @@ import {
   partOf,
   resourceName,
   stackImages,
+  timesBuilt,
 } from "../../../src/build/engines/pulumi/cells.ts";
 import type { ReadyCell } from "../../../src/build/jobs.ts";
 
@@ -16,6 +17,7 @@ const pushed = {
   imageName,
   dockerfile: `.imgmatch/${dockerfileName("12.8.1_9.0", inputs)}`,
   repoDigest: `r@${published}`,
+  loginServer: null,
 };
 const part = (views: Partial<Parameters<typeof partOf>[0]>) =>
   partOf({ planned, imageName, published: null, known: null, push: true, ...views });
@@ -31,6 +33,16 @@ describe("What becomes of a cell", () => {
       "adopt",
     ],
     ["is lost when the registry does not have it any more", { known: pushed }, "lost"],
+    ["stays as long as the registry was not asked", { published: undefined, known: pushed }, "keep"],
+    ["is built when nobody has it and the registry was not asked", { published: undefined }, "register"],
+    [
+      "stays when it was lost and built again before",
+      {
+        published,
+        known: { ...pushed, dockerfile: `contexts/.imgmatch/${dockerfileName("12.8.1_9.0", inputs, 2)}` },
+      },
+      "keep",
+    ],
     ["is pushed when it was built without", { known: { ...pushed, repoDigest: published } }, "register"],
     [
       "stays when nothing is to be pushed",
@@ -41,13 +53,25 @@ describe("What becomes of a cell", () => {
   ] as const)("%s", (_, views, expected) => expect(part(views)).toBe(expected));
 });
 
+describe("The name of a Dockerfile", () => {
+  it("says of which inputs an image is, and how often it was built again", () => {
+    const built = (path: string) => timesBuilt(path, "12.8.1_9.0", inputs);
+    expect([0, 1, 12].map((again) => built(`a/${dockerfileName("12.8.1_9.0", inputs, again)}`))).toEqual([
+      0, 1, 12,
+    ]);
+    expect(built(dockerfileName("12.8.1_9.0", others))).toBeNull();
+    expect(built(dockerfileName("12.8.1_8.0", inputs))).toBeNull();
+    expect(built("")).toBeNull();
+  });
+});
+
 describe("The stack's images", () => {
   it("are found by their resource's name, whatever component is above them", () => {
     const urn =
       "urn:pulumi:dev::platform::a:b:C$imgmatch:index:ImageFleet$docker:index/image:Image::fleet-a::b";
-    const outputs = { imageName, dockerfile: "d", repoDigest: "r", __inputs: {} };
+    const outputs = { imageName, dockerfile: "d", repoDigest: "r", __inputs: { registry: { server: "h" } } };
     expect([...stackImages({ [urn]: outputs })]).toEqual([
-      ["fleet-a::b", { imageName, dockerfile: "d", repoDigest: "r" }],
+      ["fleet-a::b", { imageName, dockerfile: "d", repoDigest: "r", loginServer: "h" }],
     ]);
   });
 

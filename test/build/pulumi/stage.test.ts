@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { stageBuild } from "../../../src/build/engines/pulumi/stage.ts";
+import { openStaging, stageBuild } from "../../../src/build/engines/pulumi/stage.ts";
 import { readContext } from "../../../src/io/context.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 
@@ -23,7 +23,7 @@ async function stage(contextDir: string, folder: string) {
     stageBuild(
       { contextDir, contextFiles: context.entries, contextDigest: context.digest, dockerfile },
       "a.Dockerfile",
-      { folder, mtime: 0, staged: new Map() },
+      openStaging(folder).of(0),
     );
 }
 const contexts = (folder: string) =>

@@ -1,5 +1,6 @@
 /** What becomes of each cell in a stack, from three views of it: the plan, the registry and the stack's own state. Pure. */
 
+import { fieldsOf } from "../../../input/json.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import type { ReadyCell } from "../../jobs.ts";
 
@@ -14,6 +15,8 @@ export interface StackImage {
   readonly dockerfile: string;
   /** `repository@sha256:…` when it was pushed, else the engine's own id. */
   readonly repoDigest: string;
+  /** Host of the login that it was pushed with; null where that was not the program's. */
+  readonly loginServer: string | null;
 }
 
 /**
@@ -21,15 +24,16 @@ export interface StackImage {
  * - `keep`: the stack has it. Its build is compared by input digest alone, so the provider's own comparison (a commit in an
  *   argument, a path) must change nothing.
  * - `adopt`: somebody else has pushed the same inputs. The provider would push over them, so there is no resource.
- * - `lost`: the stack has pushed it and the registry does not have it any more. The provider sees no drift.
+ * - `lost`: the stack has pushed it and the registry does not have it any more. The provider sees no drift: it is built again
+ *   from a Dockerfile of another name.
  */
 export type CellPart = "register" | "keep" | "adopt" | "lost";
 
 export interface CellViews {
   readonly planned: ReadyCell;
   readonly imageName: string;
-  /** What the registry has of the same inputs under the tag; null when it has nothing. */
-  readonly published: Digest | null;
+  /** What the registry has of the same inputs under the tag; null when it has nothing, undefined when it was not asked. */
+  readonly published: Digest | null | undefined;
   /** What the stack has under the cell's name. */
   readonly known: StackImage | null;
   readonly push: boolean;
@@ -39,18 +43,29 @@ export function partOf({ planned, imageName, published, known, push }: CellViews
   const same =
     known !== null &&
     known.imageName === imageName &&
-    known.dockerfile.endsWith(dockerfileName(planned.cell.id, planned.inputDigest));
-  if (published !== null) return same ? "keep" : "adopt";
+    timesBuilt(known.dockerfile, planned.cell.id, planned.inputDigest) !== null;
+  if (published) return same ? "keep" : "adopt";
   if (!same) return "register";
-  if (!push) return "keep";
+  if (!push || published === undefined) return "keep";
   // Built before without a push: the provider pushes it now by itself.
   return known.repoDigest.includes("@") ? "lost" : "register";
 }
 
-/** Name of a cell's Dockerfile inside the context: with the inputs, so that the state tells of which inputs an image is. */
-export function dockerfileName(cell: string, inputDigest: Digest): string {
+/**
+ * Name of a cell's Dockerfile inside the context: with the inputs, so that the state tells of which inputs an image is. One that
+ * was lost is built `again`, once more each time: another name is another build to the provider.
+ */
+export function dockerfileName(cell: string, inputDigest: Digest, again = 0): string {
   const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 100);
-  return `${plain}-${inputDigest.slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
+  const inputs = inputDigest.slice("sha256:".length, "sha256:".length + 16);
+  return `${plain}-${inputs}${again === 0 ? "" : `.again${again}`}.Dockerfile`;
+}
+
+/** How often the stack has built an image again, from its Dockerfile's path; null for one of other inputs. */
+export function timesBuilt(dockerfile: string, cell: string, inputDigest: Digest): number | null {
+  const name = dockerfile.slice(dockerfile.lastIndexOf("/") + 1);
+  const again = Number(/\.again(\d{1,9})\.Dockerfile$/.exec(name)?.[1] ?? 0);
+  return name === dockerfileName(cell, inputDigest, again) ? again : null;
 }
 
 /** Stable: neither other cells nor their order change it. */
@@ -64,12 +79,14 @@ export function stackImages(outputs: Readonly<Record<string, unknown>>): Readonl
   for (const [urn, value] of Object.entries(outputs)) {
     const [, type = "", ...name] = urn.split("::").slice(1);
     if (type !== imageType && !type.endsWith(`$${imageType}`)) continue;
-    const { imageName, dockerfile, repoDigest } = (value ?? {}) as Readonly<Record<string, unknown>>;
+    const { imageName, dockerfile, repoDigest, __inputs: inputs } = fieldsOf(value);
+    const { server } = fieldsOf(fieldsOf(inputs).registry);
     if (typeof imageName !== "string") continue;
     images.set(name.join("::"), {
       imageName,
       dockerfile: typeof dockerfile === "string" ? dockerfile : "",
       repoDigest: typeof repoDigest === "string" ? repoDigest : "",
+      loginServer: typeof server === "string" ? server : null,
     });
   }
   return images;

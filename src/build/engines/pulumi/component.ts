@@ -1,21 +1,28 @@
 /** A fleet in a Pulumi stack: one `docker.Image` for each cell that has to be built. */
 
-import { relative } from "node:path";
-import type { Image } from "@pulumi/docker";
-import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
-import { ImgmatchError } from "../../../errors.ts";
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import type { Image, types } from "@pulumi/docker";
+import type {
+  ComponentResourceOptions,
+  CustomResourceOptions,
+  Input,
+  Output,
+  Resource,
+} from "@pulumi/pulumi";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { parseImageReference } from "../../../oci/reference.ts";
 import { parseDockerfile } from "../../../render/instructions.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
-import { dockerfileName, partOf, resourceName, type StackImage, stackImages } from "./cells.ts";
+import { type CellPart, dockerfileName, partOf, resourceName, type StackImage, timesBuilt } from "./cells.ts";
 import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
 import { docker, pulumi } from "./packages.ts";
-import type { PreparedFleet } from "./prepare.ts";
+import type { CellsAlone, PreparedFleet } from "./prepare.ts";
 import { digestIn, readBack } from "./read-back.ts";
 import { withoutStack } from "./run-error.ts";
-import { stageBuild } from "./stage.ts";
+import { fleetType } from "./stack-view.ts";
+import { type OpenStaging, openStaging, stageBuild, stagedTime } from "./stage.ts";
 
 /** Login for the registry that the fleet is pushed to. Without it the provider takes the logins of `docker login`. */
 export interface RegistryLogin {
@@ -32,8 +39,8 @@ interface FleetData {
 }
 
 export interface FleetImagesArgs {
-  readonly prepare: () => Promise<PreparedFleet>;
-  readonly registry?: RegistryLogin | undefined;
+  readonly prepare: () => Promise<PreparedFleet | CellsAlone>;
+  readonly registry?: Input<RegistryLogin> | undefined;
 }
 
 /** For the lock: what built the images. */
@@ -49,7 +56,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
   readonly #options: ComponentResourceOptions;
 
   constructor(name: string, args: FleetImagesArgs, options: ComponentResourceOptions = {}) {
-    super("imgmatch:index:ImageFleet", name, {}, options);
+    super(fleetType, name, {}, options);
     this.#args = args;
     this.#name = name;
     this.#options = options;
@@ -65,7 +72,11 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     try {
       // The base class calls this in its constructor, before the fields above are set.
       await Promise.resolve();
-      return await this.#register(await this.#args.prepare());
+      const prepared = await this.#args.prepare();
+      const data = "unknown" in prepared ? this.#announce(prepared) : await this.#register(prepared);
+      return prepared.secret
+        ? { references: pulumi.secret(data.references), lock: pulumi.secret(data.lock) }
+        : data;
     } catch (error) {
       throw withoutStack(error);
     } finally {
@@ -73,53 +84,78 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     }
   }
 
+  /** In a preview: that there will be images, and nothing of them. */
+  #announce({ cells, push, resources, unknown }: CellsAlone): FleetData {
+    const later = <T>() => unknown.apply((value) => value as T);
+    for (const id of cells) {
+      const build = later<types.input.DockerBuild>();
+      new docker.Image(
+        resourceName(this.#name, id),
+        { imageName: later<string>(), build, skipPush: !push },
+        this.#imageOptions(resources),
+      );
+    }
+    return { references: later(), lock: later() };
+  }
+
   async #register(prepared: PreparedFleet): Promise<FleetData> {
-    const { plan, cells, published, push } = prepared;
-    const known = prepared.known ?? (await readStack());
+    const { plan, cells, published, push, known } = prepared;
     const opened = imageOpener(prepared, (text) => pulumi.log.warn(text, this));
-    const staged = new Map<string, Promise<string>>();
+    const staging = openStaging(prepared.workDir);
     const images: Record<string, Output<MadeImage>> = {};
+    const lost: string[] = [];
     for (const planned of cells) {
       const { id } = planned.cell;
       const imageName = `${plan.matrix.repository}:${planned.tag}`;
-      const found = published.get(id) ?? null;
+      const found = published?.get(id) ?? null;
       const own = known.get(resourceName(this.#name, id)) ?? null;
-      const part = partOf({ planned, imageName, published: found?.digest ?? null, known: own, push });
-      if (part === "adopt") {
-        images[id] = pulumi.output(found === null ? nothing : opened(planned, found));
-        continue;
-      }
-      const isReplaced = prepared.replaced.has(id);
-      if (part === "lost" && !isReplaced) throw lost(imageName, this.#name, id);
-      const image = await this.#image(planned, prepared, staged, { imageName, keep: part === "keep" });
-      images[id] =
-        push && found !== null
-          ? pulumi.output(opened(planned, found))
-          : image.repoDigest.apply((digest) => settled(planned, digest, prepared, opened));
+      const asked = published === null ? undefined : (found?.digest ?? null);
+      const part = partOf({ planned, imageName, published: asked, known: own, push });
+      if (part === "lost") lost.push(imageName);
+      const image =
+        part === "adopt" ? null : await this.#image(planned, prepared, staging, { imageName, part, own });
+      if (found !== null && (image === null || push)) images[id] = pulumi.output(opened(planned, found));
+      else if (image !== null)
+        images[id] = image.repoDigest.apply((digest) => settled(planned, digest, prepared, opened));
     }
-    const all = pulumi.output(images) as Output<Readonly<Record<string, MadeImage>>>;
+    if (lost.length > 0) pulumi.log.warn(lostText(lost), this);
+    const all = made(images).apply((known) => {
+      staging.end();
+      return known;
+    });
     return {
       references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
       lock: all.apply((known) => lockOfImages(known, prepared)),
     };
   }
 
+  /** null for one that the stack has from another machine, and the registry too: what it was built from is not here. */
   async #image(
     planned: ReadyCell,
     prepared: PreparedFleet,
-    staged: Map<string, Promise<string>>,
-    { imageName, keep }: { readonly imageName: string; readonly keep: boolean },
-  ): Promise<Image> {
-    const { plan, fleet, revision, epoch, push, baseDir, workDir } = prepared;
+    staging: OpenStaging,
+    { imageName, part, own }: RegisteredImage,
+  ): Promise<Image | null> {
+    const { plan, fleet, revision, epoch, push, baseDir, resources } = prepared;
+    const { cell, inputDigest } = planned;
     const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push });
     const dockerfile = withLabels(request.dockerfile, request.labels, prepared);
-    const name = dockerfileName(planned.cell.id, planned.inputDigest);
-    const staging = { folder: workDir, mtime: epoch ?? 0, staged };
-    const files = await stageBuild({ ...request, dockerfile }, name, staging);
-    const path = (absolute: string) => relative(baseDir, absolute).replaceAll("\\", "/");
-    const { dependsOn } = this.#options;
+    const built = own === null ? null : timesBuilt(own.dockerfile, cell.id, inputDigest);
+    const again = (built ?? 0) + (part === "lost" ? 1 : 0);
+    // What is kept is compared by paths of before: the provider reads them again.
+    const mtime = part === "keep" && own !== null ? stagedTime(own.dockerfile) : (epoch ?? 0);
+    const files = await stageBuild(
+      { ...request, dockerfile },
+      dockerfileName(cell.id, inputDigest, again),
+      staging.of(mtime),
+    );
+    const path = (absolute: string) =>
+      (baseDir === null ? absolute : relative(baseDir, absolute)).replaceAll("\\", "/");
+    const isHere = own !== null && existsSync(resolve(baseDir ?? "", own.dockerfile));
+    if (part === "keep" && !isHere && prepared.published?.has(cell.id)) return null;
+    const login = push ? registryOf(this.#args.registry, plan.matrix.repository) : null;
     return new docker.Image(
-      resourceName(this.#name, planned.cell.id),
+      resourceName(this.#name, cell.id),
       {
         imageName,
         build: {
@@ -130,24 +166,62 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
           builderVersion: "BuilderBuildKit",
           ...(request.target === null ? {} : { target: request.target }),
         },
-        ...(push ? registryOf(this.#args.registry, plan.matrix.repository) : {}),
+        ...(login === null ? {} : { registry: login }),
         skipPush: !push,
       },
-      {
-        parent: this,
-        // An image is never changed: other inputs are another image.
-        replaceOnChanges: ["build", "imageName"],
-        ...(keep ? { ignoreChanges: ["build", "skipPush", "registry"] } : {}),
-        ...(dependsOn === undefined ? {} : { dependsOn }),
-      },
+      this.#imageOptions(resources, part === "keep" && isHere ? own : null),
     );
+  }
+
+  #imageOptions(resources: readonly Resource[], kept: StackImage | null = null): CustomResourceOptions {
+    const { dependsOn = [] } = this.#options;
+    // The provider takes a new password of the same host as no change: it comes into the state, and builds nothing.
+    const login =
+      kept?.loginServer == null || this.#args.registry === undefined ? ["registry"] : ["registry.server"];
+    return {
+      parent: this,
+      // An image is never changed: other inputs are another image.
+      replaceOnChanges: ["build", "imageName"],
+      ...(kept === null ? {} : { ignoreChanges: ["build", "skipPush", ...login] }),
+      dependsOn:
+        resources.length === 0
+          ? dependsOn
+          : pulumi.all([dependsOn, [...resources]]).apply((all) => all.flat()),
+    };
   }
 }
 
-function registryOf(login: RegistryLogin | undefined, repository: string) {
-  if (login === undefined) return {};
-  const server = login.server ?? parseImageReference(repository).registry;
-  return { registry: { server, username: login.username, password: pulumi.secret(login.password) } };
+interface RegisteredImage {
+  readonly imageName: string;
+  readonly part: CellPart;
+  readonly own: StackImage | null;
+}
+
+function registryOf(login: Input<RegistryLogin> | undefined, repository: string) {
+  if (login === undefined) return null;
+  const host = parseImageReference(repository).registry;
+  return pulumi.output(login).apply(({ server = host, username, password }) => ({
+    ...{ server, username },
+    password: pulumi.secret(password),
+  }));
+}
+
+/**
+ * What became of each image. One that failed while the update went on (`--continue-on-error`) is one that is not there, as is
+ * one that a target leaves out; a preview knows none of what it is to make.
+ */
+function made(
+  images: Readonly<Record<string, Output<MadeImage>>>,
+): Output<Readonly<Record<string, MadeImage>>> {
+  if (pulumi.runtime.isDryRun()) return pulumi.all(images) as Output<Readonly<Record<string, MadeImage>>>;
+  const each = Object.entries(images).map(async ([id, image]) => {
+    const { isKnown, promise } = image as unknown as {
+      readonly isKnown: Promise<boolean>;
+      promise(): Promise<MadeImage>;
+    };
+    return [id, (await isKnown) ? await promise.call(image) : nothing] as const;
+  });
+  return pulumi.output(Promise.all(each).then((all) => Object.fromEntries(all)));
 }
 
 /** The provider has no labels: what the other engines add by their API stands here at the end of the image's stage. */
@@ -159,18 +233,6 @@ function withLabels(
   const end = endOfTarget(parseDockerfile(dockerfile), plan.matrix);
   const lines = Object.entries(labels).map(([key, value]) => `LABEL ${key}=${JSON.stringify(value)}\n`);
   return `${dockerfile.slice(0, end).trimEnd()}\n${lines.join("")}${dockerfile.slice(end)}`;
-}
-
-/** What the stack has from before this update: a program cannot ask for its own state in another way. */
-async function readStack(): Promise<ReadonlyMap<string, StackImage>> {
-  const stackName = `${pulumi.getOrganization()}/${pulumi.getProject()}/${pulumi.getStack()}`;
-  const read = await pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", { stackName });
-  const { outputs = {} } = read as {
-    readonly outputs?: Readonly<Record<string, { readonly outputs?: unknown } | undefined>>;
-  };
-  return stackImages(
-    Object.fromEntries(Object.entries(outputs).map(([urn, resource]) => [urn, resource?.outputs])),
-  );
 }
 
 /** What the provider has built, and pushed where it pushes. */
@@ -218,10 +280,7 @@ function lockOfImages(made: Readonly<Record<string, MadeImage>>, { plan, cells }
   return lockOf(matrix, Object.fromEntries(images));
 }
 
-function lost(imageName: string, fleet: string, cell: string): ImgmatchError {
-  return new ImgmatchError({
-    code: "IMAGE_NOT_FOUND",
-    message: `the stack has pushed ${imageName}, and the registry does not have it any more`,
-    fix: `put it back into the registry, or have it built again: pulumi state delete with the URN of ${resourceName(fleet, cell)} (pulumi stack --show-urns), then pulumi up`,
-  });
+function lostText(names: readonly string[]): string {
+  const some = names.slice(0, 10).join(", ");
+  return `the registry does not have ${names.length} ${names.length === 1 ? "image" : "images"} any more that this stack has pushed: ${some}${names.length > 10 ? " …" : ""}; built again from the same inputs`;
 }

@@ -1,5 +1,6 @@
 /** Everything that is decided before the first resource: the plan, what the registry has, and the conflicts. */
 
+import type { Output, Resource } from "@pulumi/pulumi";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../../errors.ts";
 import type { LockedManifest } from "../../../lock/lock.ts";
@@ -24,9 +25,9 @@ export interface PreparedFleet {
   readonly fleet: FleetSources;
   readonly cells: readonly ReadyCell[];
   readonly push: boolean;
-  /** By cell: what the registry has of the same inputs. */
-  readonly published: ReadonlyMap<string, PublishedImage>;
-  /** null where nothing is pushed, or where the logins are not known yet (a preview). */
+  /** By cell: what the registry has of the same inputs; null where it was not asked. */
+  readonly published: ReadonlyMap<string, PublishedImage> | null;
+  /** null where nothing is pushed, or where registry or login are yet to be made (a preview). */
   readonly publisher: Publisher | null;
   /** Opens what is in the registry or, without a push, in the engine; null leaves it shut. */
   readonly examiner: Examiner | null;
@@ -34,14 +35,24 @@ export interface PreparedFleet {
   readonly revision: string;
   /** SOURCE_DATE_EPOCH. */
   readonly epoch: number | null;
-  /** Folder that the provider runs in: the paths in the state are relative to it. */
-  readonly baseDir: string;
+  /** Folder that the provider runs in: the paths in the state are relative to it. null where it is not known: then they are absolute. */
+  readonly baseDir: string | null;
   /** Where to write what the provider reads. */
   readonly workDir: string;
-  /** What the stack has, by resource name; null to ask the stack. */
-  readonly known: ReadonlyMap<string, StackImage> | null;
-  /** Cells that the caller has made the stack replace. */
-  readonly replaced: ReadonlySet<string>;
+  /** What the stack has, by resource name. */
+  readonly known: ReadonlyMap<string, StackImage>;
+  /** Whether anything of it is a secret of the program. */
+  readonly secret: boolean;
+  /** What the program has made for the fleet, as its registry: it stays as long as the images do. */
+  readonly resources: readonly Resource[];
+}
+
+/** What a preview knows of a fleet whose registry or bases are yet to be made. */
+export interface CellsAlone extends Pick<PreparedFleet, "push" | "secret" | "resources"> {
+  /** By id. */
+  readonly cells: readonly string[];
+  /** What is made of it is not known either. */
+  readonly unknown: Output<unknown>;
 }
 
 /** Cells that are to be in the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */

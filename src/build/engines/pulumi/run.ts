@@ -45,7 +45,6 @@ interface Shard {
   readonly stack: automation.Stack;
   readonly prepared: PreparedFleet;
   readonly name: string;
-  readonly replace: readonly string[];
   /** Only these are updated; null for all. */
   readonly target: readonly string[] | null;
   readonly adopted: readonly ReadyCell[];
@@ -99,7 +98,7 @@ export async function runPlan(
   const failures: ImgmatchError[] = [];
   for (const shard of shards) {
     for (const planned of shard.adopted) {
-      const image = shard.prepared.published.get(planned.cell.id);
+      const image = shard.prepared.published?.get(planned.cell.id);
       if (image !== undefined) await recorder.adopt(planned, image);
     }
     if (drain?.aborted) break;
@@ -136,9 +135,7 @@ async function prepareShards(
   const { publisher, revision } = options;
   const planned = plan.cells.filter(({ action }) => action === "build" || action === "keep").filter(isReady);
   const published =
-    publisher === null
-      ? new Map<string, never>()
-      : await findPublished(planned, plan.matrix.repository, publisher);
+    publisher === null ? null : await findPublished(planned, plan.matrix.repository, publisher);
   const workspace = await openWorkspace({
     root: fleet.root,
     env: run.env,
@@ -161,6 +158,7 @@ async function prepareShards(
       examiner: null,
       revision,
       epoch: sourceDateEpoch(run.env),
+      ...{ secret: false, resources: [] },
     };
     const where = { baseDir: workspace.workDir, workDir: resolve(fleet.root, ".imgmatch", "pulumi") };
     shards.push(await told(name, () => openShard(name, cells, { ...common, ...where }, workspace)));
@@ -171,7 +169,7 @@ async function prepareShards(
 async function openShard(
   name: string,
   possible: readonly Cell[],
-  common: Omit<PreparedFleet, "known" | "replaced">,
+  common: Omit<PreparedFleet, "known">,
   workspace: Awaited<ReturnType<typeof openWorkspace>>,
 ): Promise<Shard> {
   const { matrix } = common.plan;
@@ -187,11 +185,10 @@ async function openShard(
     const known = images.get(resourceName(matrix.name, planned.cell.id)) ?? null;
     const imageName = `${matrix.repository}:${planned.tag}`;
     const { push, published } = common;
-    const found = published.get(planned.cell.id)?.digest ?? null;
+    const found = published === null ? undefined : (published.get(planned.cell.id)?.digest ?? null);
     return { planned, part: partOf({ planned, imageName, published: found, known, push }) };
   });
-  const lost = parts.filter(({ part }) => part === "lost").map(({ planned }) => planned.cell.id);
-  prepared = { ...common, known: images, replaced: new Set(lost) };
+  prepared = { ...common, known: images };
   const chosen = new Set(common.cells.map(({ cell }) => cell.id));
   const urnOf = (cell: string) => {
     const resource = resourceName(matrix.name, cell);
@@ -204,21 +201,19 @@ async function openShard(
     stack,
     name,
     prepared,
-    replace: lost.map(urnOf),
     target: isPartial ? [...chosen].map(urnOf) : null,
     adopted: parts
       .filter(({ planned, part }) => planned.action === "build" && (part === "adopt" || part === "keep"))
-      .filter(({ planned }) => common.published.has(planned.cell.id))
+      .filter(({ planned }) => common.published?.has(planned.cell.id))
       .map(({ planned }) => planned),
   };
 }
 
-function updateOptions({ replace, target }: Shard, { concurrency }: Common) {
+function updateOptions({ target }: Shard, { concurrency }: Common) {
   return {
     parallel: Math.max(1, concurrency),
     color: "never" as const,
     suppressOutputs: true,
-    ...(replace.length > 0 ? { replace: [...replace] } : {}),
     ...(target === null ? {} : { target: [...target] }),
   };
 }

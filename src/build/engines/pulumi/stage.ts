@@ -36,6 +36,25 @@ export interface Staging {
   readonly mtime: number;
   /** What this update has staged. */
   readonly staged: Map<string, Promise<string>>;
+  /** Ends the use of each context that it has staged. */
+  readonly ends: (() => void)[];
+}
+
+/** What one update stages. */
+export interface OpenStaging {
+  readonly of: (mtime: number) => Staging;
+  /** No build of this update reads its contexts any more: the next one of another content may remove them. */
+  readonly end: () => void;
+}
+
+export function openStaging(folder: string): OpenStaging {
+  const [staged, ends]: [Staging["staged"], Staging["ends"]] = [new Map(), []];
+  return {
+    of: (mtime) => ({ folder, mtime, staged, ends }),
+    end: () => {
+      for (const end of ends.splice(0)) end();
+    },
+  };
 }
 
 type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
@@ -47,15 +66,19 @@ type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest
 export async function stageBuild(
   request: Context & Pick<BuildRequest, "dockerfile">,
   name: string,
-  { folder, mtime, staged }: Staging,
+  { folder, mtime, staged, ends }: Staging,
 ): Promise<StagedBuild> {
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
   try {
-    const context = await remember(staged, digest, () => stageContext(folder, digest, mtime, request));
+    const context = await remember(staged, `${digest} ${mtime}`, () =>
+      stageContext({ folder, mtime, ends }, digest, request),
+    );
     const text = withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
     const takesAll = text !== request.dockerfile;
     if (takesAll)
-      await remember(staged, `${digest} alone`, () => stageFilesAlone(context, mtime, request.contextFiles));
+      await remember(staged, `${digest} ${mtime} alone`, () =>
+        stageFilesAlone(context, mtime, request.contextFiles),
+      );
     const dockerfile = join(context, dockerfiles, name);
     await writeOnce(dockerfile, text);
     // Goes before the context's own .dockerignore, which has done its work when the files were chosen.
@@ -69,20 +92,25 @@ export async function stageBuild(
   }
 }
 
+/** The time of the files of a staged context, from the path of a Dockerfile in it. */
+export function stagedTime(dockerfile: string): number {
+  const [, seconds = "0"] = /(?:^|[\\/])contexts[\\/][0-9a-f]{16}-(\d{1,11})[\\/]/.exec(dockerfile) ?? [];
+  return Number(seconds);
+}
+
 async function writeOnce(path: string, text: string): Promise<void> {
   if ((await readFile(path, "utf8").catch(() => null)) !== text) await writeFileAtomic(path, text);
 }
 
 async function stageContext(
-  folder: string,
+  { folder, mtime, ends }: Omit<Staging, "staged">,
   digest: Digest,
-  mtime: number,
   { contextDir, contextFiles }: Context,
 ): Promise<string> {
   const name = digest.slice("sha256:".length, "sha256:".length + 16);
   const contexts = join(folder, "contexts");
   makeFolderFor(join(contexts, name));
-  await useContext(contexts, name);
+  ends.push(await useContext(contexts, name));
   await removeUnused(contexts, name);
   const context = join(contexts, mtime === 0 ? name : `${name}-${mtime}`);
   // An older run's, or somebody else's: only what is what was hashed may become an image.

@@ -15,11 +15,15 @@ process.once("exit", () => {
   for (const path of marks) rmSync(path, { force: true });
 });
 
-/** Says that this process builds from a context, as long as it lives. */
-export async function useContext(contexts: string, name: string): Promise<void> {
+/** Says that this process builds from a context, until it calls the answer or ends. */
+export async function useContext(contexts: string, name: string): Promise<() => void> {
   const path = join(contexts, `${name}${mark}${ownedName()}`);
   marks.add(path);
   await writeFile(path, "", { flag: "wx" });
+  return () => {
+    marks.delete(path);
+    rmSync(path, { force: true });
+  };
 }
 
 /**

@@ -1,0 +1,138 @@
+/** What an ImageFleet is made of, and the wait for what its plan has to know. */
+
+import type { Input, Output, Resource } from "@pulumi/pulumi";
+import type { RegistryLogin } from "../build/engines/pulumi/component.ts";
+import { pulumi } from "../build/engines/pulumi/packages.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
+
+/**
+ * What is an `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the
+ * images are there and nothing is known of them; `matrix` and `only` decide which images there are, so a preview that does not
+ * know these ends with `USAGE`. What is no `Input` decides how the program itself goes on.
+ */
+export interface ImageFleetArgs {
+  /**
+   * Path of `matrix.yaml`, from the folder of the Pulumi program, or what would stand in that file. Has to be known in a preview,
+   * with all that is in it; what is made in the same update is for `publishTo` and `replaceBases`.
+   */
+  readonly matrix: Input<string> | Input<Readonly<Record<string, unknown>>>;
+  /** Where the paths of a matrix that is given as an object start. Default: the folder of the Pulumi program. */
+  readonly folder?: string;
+  /** Only these cells: `axis=value,…` or a cell's id. Has to be known in a preview. Default: all. */
+  readonly only?: Input<readonly Input<string>[]>;
+  /** Login for the registry that the images go to, also for bases on the same host. Default: that of `docker login`. */
+  readonly registry?: Input<RegistryLogin>;
+  /** `host/path` to publish to in place of the matrix's registry. */
+  readonly publishTo?: Input<string>;
+  /** False leaves the images in the engine; then there are no references. Default: true. */
+  readonly push?: boolean;
+  /** Base reference → the one to build with instead. */
+  readonly replaceBases?: Input<Readonly<Record<string, Input<string>>>>;
+  /**
+   * Lock that pins base images. Default: `images/imgmatch.lock.json` beside the matrix, where it is there, else the lock that this
+   * stack has of the fleet.
+   */
+  readonly lock?: string;
+  /** Asks for bases anew that only this stack's lock pins. Default: false. */
+  readonly updateBases?: Input<boolean>;
+  /** Registry hosts that are asked without TLS, beside this machine. */
+  readonly plainHttp?: Input<readonly Input<string>[]>;
+}
+
+/** In plain values, as far as the plan needs them. */
+export interface PlainArgs {
+  readonly matrix: string | Readonly<Record<string, unknown>>;
+  readonly only: readonly string[];
+  readonly publishTo: string | undefined;
+  readonly replaceBases: Readonly<Record<string, string>>;
+  readonly updateBases: boolean;
+  readonly plainHttp: readonly string[];
+}
+
+export interface AwaitedArgs {
+  /** What is not known has its default here. */
+  readonly args: PlainArgs;
+  /** What a preview does not know yet: whatever is made of it is not known either. */
+  readonly unknown: Output<unknown> | null;
+  /** Whether any of it is a secret. */
+  readonly secret: boolean;
+  /** Those that the values come from. */
+  readonly resources: readonly Resource[];
+}
+
+/** Waits for all that the plan is made of. Throws `USAGE` for what has to be known and is not. */
+export async function awaitArgs(given: ImageFleetArgs): Promise<AwaitedArgs> {
+  refuseOutputs(given);
+  const [matrix, only, publishTo, replaceBases, updateBases, plainHttp] = await Promise.all([
+    awaitValue<PlainArgs["matrix"]>(given.matrix),
+    awaitValue<readonly string[]>(given.only ?? []),
+    awaitValue<string | undefined>(given.publishTo),
+    awaitValue<Readonly<Record<string, string>>>(given.replaceBases ?? {}),
+    awaitValue<boolean>(given.updateBases ?? false),
+    awaitValue<readonly string[]>(given.plainHttp ?? []),
+  ]);
+  const all = [matrix, only, publishTo, replaceBases, updateBases, plainHttp];
+  if (!matrix.isKnown) throw notKnown("matrix");
+  if (!only.isKnown) throw notKnown("only");
+  return {
+    args: {
+      matrix: matrix.value,
+      only: only.value,
+      publishTo: publishTo.isKnown ? publishTo.value : undefined,
+      replaceBases: replaceBases.isKnown ? replaceBases.value : {},
+      updateBases: updateBases.isKnown && updateBases.value,
+      plainHttp: plainHttp.isKnown ? plainHttp.value : [],
+    },
+    unknown: all.find(({ isKnown }) => !isKnown)?.output ?? null,
+    secret: all.some(({ isSecret }) => isSecret),
+    resources: [...new Set(all.flatMap(({ resources }) => resources))],
+  };
+}
+
+export interface AwaitedValue<T> {
+  readonly output: Output<unknown>;
+  /** Only in a preview it may not be. */
+  readonly isKnown: boolean;
+  /** What `isKnown` allows to read. */
+  readonly value: T;
+  readonly isSecret: boolean;
+  readonly resources: readonly Resource[];
+}
+
+/** The plain value of an input, with all inputs in it, secrets too. What becomes of it must be given to no output unless it says so. */
+export async function awaitValue<T>(input: unknown): Promise<AwaitedValue<T>> {
+  const output = pulumi.output(input) as Output<unknown>;
+  // What an Output is made of, which its types leave out.
+  const inner = output as unknown as {
+    readonly isKnown: Promise<boolean>;
+    readonly isSecret: Promise<boolean>;
+    promise(): Promise<T>;
+    allResources(): Promise<Set<Resource>>;
+  };
+  const [isKnown, isSecret, value, resources] = await Promise.all([
+    inner.isKnown,
+    inner.isSecret,
+    inner.promise(),
+    inner.allResources(),
+  ]);
+  return { output, isKnown, value, isSecret, resources: [...resources] };
+}
+
+function notKnown(name: "matrix" | "only"): ImgmatchError {
+  return usageError(
+    `\`${name}\` of the ImageFleet is not known in a preview: it is made of a resource that is yet to be made, and decides which images there are`,
+    "write it in the program or its configuration, or make that resource in another stack; a registry or a base that this program makes is for `publishTo` and `replaceBases`",
+  );
+}
+
+/** Their types say so, for who has types: an Output is true whatever is in it. */
+function refuseOutputs(given: ImageFleetArgs): void {
+  for (const name of ["folder", "push", "lock"] as const) {
+    const value: unknown = given[name];
+    if (!pulumi.Output.isInstance(value) && !(value instanceof Promise)) continue;
+    throw usageError(
+      `\`${name}\` of the ImageFleet is an Output: it has to be a plain value`,
+      "write it in the program, or read it from the configuration (pulumi.Config)",
+    );
+  }
+}
