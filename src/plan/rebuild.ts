@@ -1,7 +1,7 @@
 /** The word by which images were built anew though nothing else changed: an input of its own, so that tags stay true. */
 
 import { usageError } from "../errors.ts";
-import { type Lock, rebuildWord } from "../lock/lock.ts";
+import { type LockPins, rebuildWord } from "../lock/lock.ts";
 import { compareText } from "../oci/text-order.ts";
 import type { Cell } from "./cell.ts";
 

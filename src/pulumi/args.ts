@@ -26,6 +26,10 @@ export interface ImageFleetArgs {
   readonly publishTo?: Input<string>;
   /** False leaves the images in the engine; then there are no references. Default: true. */
   readonly push?: boolean;
+  /** Build arguments that go before the matrix's. Never secrets: images keep them in their history. */
+  readonly args?: Input<Readonly<Record<string, Input<string>>>>;
+  /** Build all cells anew though nothing else has changed, once for each word: `2026-W47`. Default: what the lock says of each. */
+  readonly rebuild?: Input<string>;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: Input<Readonly<Record<string, Input<string>>>>;
   /**
@@ -44,6 +48,8 @@ export interface PlainArgs {
   readonly matrix: string | Readonly<Record<string, unknown>>;
   readonly only: readonly string[];
   readonly publishTo: string | undefined;
+  readonly args: Readonly<Record<string, string>> | undefined;
+  readonly rebuild: string | undefined;
   readonly replaceBases: Readonly<Record<string, string>>;
   readonly updateBases: boolean;
   readonly plainHttp: readonly string[];
@@ -63,25 +69,30 @@ export interface AwaitedArgs {
 /** Waits for all that the plan is made of. Throws `USAGE` for what has to be known and is not. */
 export async function awaitArgs(given: ImageFleetArgs): Promise<AwaitedArgs> {
   refuseOutputs(given);
-  const [matrix, only, publishTo, replaceBases, updateBases, plainHttp] = await Promise.all([
+  const [matrix, only, publishTo, args, rebuild, replaceBases, updateBases, plainHttp] = await Promise.all([
     awaitValue<PlainArgs["matrix"]>(given.matrix),
     awaitValue<readonly string[]>(given.only ?? []),
-    awaitValue<string | undefined>(given.publishTo),
-    awaitValue<Readonly<Record<string, string>>>(given.replaceBases ?? {}),
+    awaitValue<PlainArgs["publishTo"]>(given.publishTo),
+    awaitValue<PlainArgs["args"]>(given.args),
+    awaitValue<PlainArgs["rebuild"]>(given.rebuild),
+    awaitValue<PlainArgs["replaceBases"]>(given.replaceBases ?? {}),
     awaitValue<boolean>(given.updateBases ?? false),
     awaitValue<readonly string[]>(given.plainHttp ?? []),
   ]);
-  const all = [matrix, only, publishTo, replaceBases, updateBases, plainHttp];
+  const all = [matrix, only, publishTo, args, rebuild, replaceBases, updateBases, plainHttp];
   if (!matrix.isKnown) throw notKnown("matrix");
   if (!only.isKnown) throw notKnown("only");
+  const known = <T>({ isKnown, value }: AwaitedValue<T>, otherwise: T): T => (isKnown ? value : otherwise);
   return {
     args: {
       matrix: matrix.value,
       only: only.value,
-      publishTo: publishTo.isKnown ? publishTo.value : undefined,
-      replaceBases: replaceBases.isKnown ? replaceBases.value : {},
-      updateBases: updateBases.isKnown && updateBases.value,
-      plainHttp: plainHttp.isKnown ? plainHttp.value : [],
+      publishTo: known(publishTo, undefined),
+      args: known(args, undefined),
+      rebuild: known(rebuild, undefined),
+      replaceBases: known(replaceBases, {}),
+      updateBases: known(updateBases, false),
+      plainHttp: known(plainHttp, []),
     },
     unknown: all.find(({ isKnown }) => !isKnown)?.output ?? null,
     secret: all.some(({ isSecret }) => isSecret),

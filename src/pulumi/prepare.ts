@@ -33,7 +33,7 @@ import type { CredentialStore } from "../registry/credential.ts";
 import { dockerCredentials } from "../registry/credentials.ts";
 import { isLoopback } from "../registry/endpoint.ts";
 import { proxyFromEnv } from "../registry/proxy.ts";
-import { type AwaitedArgs, awaitArgs, awaitValue, type ImageFleetArgs } from "./args.ts";
+import { type AwaitedArgs, awaitArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
 import { aboutLogin, inProgramWords } from "./program-words.ts";
 import { pinsIn } from "./stack-pins.ts";
 
@@ -64,7 +64,7 @@ async function prepareAwaited(
   const { env } = process;
   const { args, secret, resources } = awaited;
   const push = given.push ?? true;
-  const [fleet, root] = await open(given, args.matrix, args.publishTo);
+  const [fleet, root] = await open(given, args);
   const only = parseSelections(
     args.only,
     fleet.matrix.axes.map((axis) => axis.name),
@@ -87,6 +87,7 @@ async function prepareAwaited(
   const plan = await planOpenFleet(fleet, {
     ...{ lock, only, published: push, findBaseDigest: lookUp },
     ...(pins === null ? {} : { pins }),
+    rebuild: args.rebuild,
     replaceBases: new Map(Object.entries(args.replaceBases)),
   });
   const unknown = stack.unknown ?? login.unknown;
@@ -113,10 +114,12 @@ async function prepareAwaited(
 
 async function open(
   { folder = "." }: ImageFleetArgs,
-  matrix: string | Readonly<Record<string, unknown>>,
-  publishTo: string | undefined,
+  { matrix, publishTo, args }: PlainArgs,
 ): Promise<readonly [Fleet, string]> {
-  const options = publishTo === undefined ? {} : { registry: publishTo };
+  const options = {
+    ...(publishTo === undefined ? {} : { registry: publishTo }),
+    ...(args === undefined ? {} : { args }),
+  };
   if (typeof matrix === "string") {
     const file = resolvePath(matrix);
     return [await openFleet(file, options), dirname(file)];
@@ -183,10 +186,11 @@ interface LookupOptions {
 }
 
 function baseLookup({ credentials, own }: Logins, { env, plainHttp, onProblem }: LookupOptions) {
-  const options = { plainHttp, credentials };
-  const others = createBaseLookup(env, onProblem, options);
-  const ofOwn = createBaseLookup(env, (problem) => onProblem(aboutLogin(problem)), options);
-  return (ref: string) => (parseImageReference(ref).registry === own ? ofOwn : others)(ref);
+  const isOwn = (ref: string) => parseImageReference(ref).registry === own;
+  return createBaseLookup(env, (problem, ref) => onProblem(isOwn(ref) ? aboutLogin(problem) : problem), {
+    plainHttp,
+    credentials,
+  });
 }
 
 async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findPublished>) {

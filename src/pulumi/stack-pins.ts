@@ -1,15 +1,19 @@
-/** The bases that a stack's own lock pins, as far as its state tells of them. Pure. */
+/** What a stack's own lock pins, as far as its state tells of it. Pure. */
 
-import type { BasePins } from "../fleet/plan-open-fleet.ts";
 import { fieldsOf } from "../input/json.ts";
-import type { LockedBase } from "../lock/lock.ts";
+import { type LockedBase, type LockPins, rebuildWord } from "../lock/lock.ts";
 import { isDigest } from "../oci/digest.ts";
 
 /** null where there is no lock. A base without a digest is none that is pinned: it is asked for. */
-export function pinsIn(lock: unknown): BasePins | null {
+export function pinsIn(lock: unknown): LockPins | null {
   const images = Object.entries(fieldsOf(fieldsOf(lock).images)).map(([cell, image]) => {
-    const { bases } = fieldsOf(image);
-    return [cell, { bases: Array.isArray(bases) ? bases.flatMap(baseIn) : [] }] as const;
+    const { bases, inputs } = fieldsOf(image);
+    const { rebuild } = fieldsOf(inputs);
+    const pins = {
+      bases: Array.isArray(bases) ? bases.flatMap(baseIn) : [],
+      ...(typeof rebuild === "string" && rebuildWord.test(rebuild) ? { inputs: { rebuild } } : {}),
+    };
+    return [cell, pins] as const;
   });
   return images.length === 0 ? null : { images: Object.fromEntries(images) };
 }

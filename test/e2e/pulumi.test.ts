@@ -7,8 +7,7 @@ import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { findParts } from "../../src/build/engines/pulumi/missing-parts.ts";
-import { ImgmatchError, problemCodes } from "../../src/errors.ts";
+import { problemCodes } from "../../src/errors.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
@@ -18,14 +17,11 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { whyNoPulumi } from "./support/pulumi.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
-const missing = await findParts(process.env).then(
-  () => null,
-  (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
-);
-const reason = stack.available ? (missing ?? whyNoBusybox) : stack.reason;
+const reason = stack.available ? (whyNoPulumi ?? whyNoBusybox) : stack.reason;
 const arm = process.arch === "arm64";
 const marches = arm ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 const third = arm ? "neoverse-n1" : "x86-64-v4";

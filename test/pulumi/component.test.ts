@@ -1,17 +1,8 @@
 /** The graph that ImageFleet registers, with Pulumi's engine replaced by its mocks. */
 
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { inspect } from "node:util";
 import * as docker from "@pulumi/docker";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -19,19 +10,13 @@ import type { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
+import type { ImageFleetArgs } from "../../src/pulumi.ts";
+import { failuresOf as failuresOfRun, openProgram, type Program, value } from "./support/program.ts";
 import { type ServedRegistry, serveRegistry } from "./support/served-registry.ts";
 
-const imageType = "docker:index/image:Image";
-// biome-ignore lint/suspicious/noExplicitAny: the mocks' own type
-type Inputs = Record<string, any>;
-
 let registry: ServedRegistry;
+let program: Program;
 let folder: string;
-let created: { readonly name: string; readonly inputs: Inputs; readonly provider: string | undefined }[];
-/** What the stack has from before: URN → resource. */
-let before: Record<string, { readonly type: string; readonly outputs: Inputs }>;
-let options: Map<string, pulumi.ResourceOptions>;
 
 beforeAll(async () => {
   registry = await serveRegistry();
@@ -39,104 +24,20 @@ beforeAll(async () => {
 afterAll(() => registry.stop());
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "imgmatch-pulumi-"));
-  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
-  mkdirSync(join(folder, "templates"));
-  template("FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
-  writeFileSync(join(folder, "templates/content"), "hello\n");
-  matrix(["x86-64-v2", "x86-64-v3"]);
-  registry.tags.clear();
-  registry.logins.length = 0;
-  created = [];
-  before = {};
-  options = new Map();
-  await pulumi.runtime.setMocks(
-    {
-      newResource: ({ type, name, inputs, provider }) => {
-        if (type !== imageType) return { id: name, state: inputs };
-        created.push({ name, inputs, provider });
-        const { imageName, skipPush, build } = inputs;
-        const text = readFileSync(resolve(build.dockerfile), "utf8");
-        const [repository, tag] = split(imageName);
-        const label = /^LABEL dev\.imgmatch\.inputs="(.*)"$/m.exec(text)?.[1] ?? "";
-        const digest =
-          registry.tags.get(tag) ?? registry.pushImage(tag, { "dev.imgmatch.inputs": label }, name);
-        return {
-          id: imageName,
-          state: { ...inputs, repoDigest: skipPush ? `sha256:${"0".repeat(64)}` : `${repository}@${digest}` },
-        };
-      },
-      call: ({ token, inputs }) =>
-        token === "pulumi:pulumi:readStackResourceOutputs"
-          ? { name: inputs.stackName, outputs: before }
-          : Promise.reject(new Error(token)),
-    },
-    "platform",
-    "dev",
-    false,
-    "organization",
-  );
+  program = await openProgram(registry);
+  folder = program.folder;
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => program.end());
 
-const split = (name: string): [string, string] => [
-  name.slice(0, name.lastIndexOf(":")),
-  name.slice(name.lastIndexOf(":") + 1),
-];
-const template = (text: string) => writeFileSync(join(folder, "templates/app.Dockerfile.hbs"), text);
-const matrixOf = (marches: readonly string[], tag = "{{version}}-{{cell}}-{{inputs}}") => ({
-  name: "demo",
-  version: "1.0.0",
-  registry: registry.host,
-  template: "templates/app.Dockerfile.hbs",
-  tag,
-  base: "scratch",
-  args: { FLAVOUR: "plain" },
-  axes: { march: marches },
-});
-const matrix = (marches: readonly string[], tag?: string) =>
-  writeFileSync(join(folder, "matrix.yaml"), JSON.stringify(matrixOf(marches, tag)));
-
-/** One update: the fleet with everything that it made. */
-async function update(args: Partial<ImageFleetArgs> = {}, more: pulumi.ComponentResourceOptions = {}) {
-  created = [];
-  const fleet = new ImageFleet(
-    "fleet",
-    { matrix: join(folder, "matrix.yaml"), ...args },
-    {
-      ...more,
-      // Transforms are the engine's, which is not there.
-      transformations: [
-        ({ type, name, opts, props }) => {
-          if (type === imageType) options.set(name, opts);
-          return { props, opts };
-        },
-      ],
-    },
-  );
-  const [references, lock] = await Promise.all([value(fleet.references), value(fleet.lock)]);
-  const images = [...created].sort((one, other) => (one.name < other.name ? -1 : 1));
-  // What the next update finds.
-  for (const { name, inputs } of images) {
-    const [repository, tag] = split(inputs.imageName);
-    before[`urn:pulumi:dev::platform::imgmatch:index:ImageFleet$${imageType}::${name}`] = {
-      type: imageType,
-      outputs: {
-        imageName: inputs.imageName,
-        dockerfile: inputs.build.dockerfile,
-        repoDigest: `${repository}@${registry.tags.get(tag)}`,
-      },
-    };
-  }
-  return { fleet, references, lock, images };
-}
-
-function value<T>(output: pulumi.Output<T>): Promise<T> {
-  return (output as unknown as { promise(): Promise<T> }).promise();
-}
+const update: Program["update"] = (...args) => program.update(...args);
+const template = (text: string) => program.template(text);
+const matrix: Program["matrix"] = (...args) => program.matrix(...args);
+const matrixOf: Program["matrixOf"] = (...args) => program.matrixOf(...args);
+const failuresOf = (
+  wanted: RegExp,
+  args: Partial<ImageFleetArgs> = {},
+  run: () => Promise<unknown> = () => update(args),
+) => failuresOfRun(wanted, run);
 
 describe("The images of a fleet", () => {
   it("are one for each cell, named by fleet and cell", async () => {
@@ -169,6 +70,27 @@ describe("The images of a fleet", () => {
     }
   });
 
+  it("have absolute paths where the provider may run anywhere, as a function that Automation runs does", async () => {
+    vi.stubEnv("PULUMI_NODEJS_MONITOR", "");
+    const { images } = await update();
+    for (const { inputs } of images) {
+      const { context, dockerfile } = inputs.build;
+      expect(context).toBe(join(folder, ".imgmatch/pulumi/contexts", basename(context)));
+      expect(dockerfile.startsWith(`${context}/.imgmatch/`)).toBe(true);
+    }
+    const again = await update();
+    expect(again.images).toEqual(images);
+  });
+
+  it("are seen by no git, and leave one context behind whatever one process has built", async () => {
+    await update();
+    writeFileSync(join(folder, "templates/content"), "changed\n");
+    await update();
+    expect(readFileSync(join(folder, ".imgmatch/.gitignore"), "utf8")).toBe("*\n");
+    // No mark of a process that builds from it either.
+    expect(readdirSync(join(folder, ".imgmatch/pulumi/contexts"))).toHaveLength(1);
+  });
+
   it("take the whole context without the Dockerfiles in it", async () => {
     template("FROM {{base}}\nCOPY . /all\nENV MARCH={{march.name}}\n");
     const { images } = await update();
@@ -185,7 +107,7 @@ describe("The images of a fleet", () => {
 
   it("have the files' time from SOURCE_DATE_EPOCH, in a context of their own", async () => {
     const plain = (await update()).images[0]?.inputs.build ?? {};
-    before = {};
+    program.before = {};
     registry.tags.clear();
     process.env.SOURCE_DATE_EPOCH = "1700000000";
     try {
@@ -214,7 +136,7 @@ describe("The images of a fleet", () => {
   it("come from a matrix in the program too", async () => {
     const fromFile = await update();
     registry.tags.clear();
-    before = {};
+    program.before = {};
     const fromObject = await update({ matrix: matrixOf(["x86-64-v2", "x86-64-v3"]), folder });
     const names = ({ images }: typeof fromFile) => images.map(({ inputs }) => inputs.imageName);
     expect(names(fromObject)).toEqual(names(fromFile));
@@ -347,12 +269,12 @@ describe("Another update", () => {
     const second = await update();
     expect(second.images).toEqual(first.images);
     for (const { name } of second.images)
-      expect(options.get(name)?.ignoreChanges).toEqual(["build", "skipPush", "registry"]);
+      expect(program.options.get(name)?.ignoreChanges).toEqual(["build", "skipPush", "registry"]);
   });
 
   it("replaces and never changes", async () => {
     await update();
-    for (const { replaceOnChanges } of options.values())
+    for (const { replaceOnChanges } of program.options.values())
       expect(replaceOnChanges).toEqual(["build", "imageName"]);
   });
 
@@ -372,21 +294,56 @@ describe("Another update", () => {
     const second = await update();
     expect(second.images[0]).toEqual(first.images[0]);
     expect(second.images[1]?.inputs.imageName).not.toBe(first.images[1]?.inputs.imageName);
-    expect(options.get("fleet-x86-64-v3")?.ignoreChanges ?? []).toEqual([]);
+    expect(program.options.get("fleet-x86-64-v3")?.ignoreChanges ?? []).toEqual([]);
   });
 
   it("takes what others have pushed of the same inputs, without a resource", async () => {
     const { references } = await update();
-    before = {};
+    program.before = {};
     const second = await update();
     expect(second.images).toEqual([]);
     expect(second.references).toEqual(references);
   });
 });
 
+describe("An image that the stack keeps", () => {
+  it("is read from where it was, whatever SOURCE_DATE_EPOCH is now", async () => {
+    vi.stubEnv("SOURCE_DATE_EPOCH", "1700000000");
+    const first = await update();
+    rmSync(join(folder, ".imgmatch"), { recursive: true });
+    vi.stubEnv("SOURCE_DATE_EPOCH", "1800000000");
+    const second = await update();
+    const paths = ({ images }: typeof first) => images.map(({ inputs }) => inputs.build.dockerfile);
+    expect(paths(second)).toEqual(paths(first));
+    for (const path of paths(second)) expect(existsSync(path)).toBe(true);
+  });
+
+  it("is taken from the registry where the paths of its state are those of another machine", async () => {
+    const first = await update();
+    for (const { outputs } of Object.values(program.before)) {
+      const { build } = outputs.__inputs ?? {};
+      if (build !== undefined)
+        outputs.__inputs = { build: { ...build, dockerfile: "/elsewhere/app.Dockerfile" } };
+    }
+    const second = await update();
+    expect(second.images).toEqual([]);
+    expect(second.references).toEqual(first.references);
+  });
+
+  it("gets a new password of the same host, and no login where it had none", async () => {
+    const ignored = () => [...program.options.values()].map(({ ignoreChanges }) => ignoreChanges);
+    await update({ registry: { username: "ci", password: "old" } });
+    const second = await update({ registry: { username: "ci", password: "new" } });
+    expect(ignored()).toEqual(Array(2).fill(["build", "skipPush", "registry.server"]));
+    expect(JSON.stringify(second.images)).toContain('"new"');
+    await update();
+    expect(ignored()).toEqual(Array(2).fill(["build", "skipPush", "registry"]));
+  });
+});
+
 describe("A tag with other inputs", () => {
   it("stops the program before the first resource, with every conflict", async () => {
-    matrix(["x86-64-v2", "x86-64-v3"], "{{version}}-{{cell}}");
+    matrix(["x86-64-v2", "x86-64-v3"], { tag: "{{version}}-{{cell}}" });
     registry.pushImage("1.0.0-x86-64-v2", {}, "of others");
     registry.pushImage("1.0.0-x86-64-v3", {}, "of others too");
     const failures = await failuresOf(/TAG_CONFLICT.*x86-64-v2[\s\S]*TAG_CONFLICT.*x86-64-v3/);
@@ -395,29 +352,11 @@ describe("A tag with other inputs", () => {
     );
     // Told by Pulumi without a stack.
     expect(failures.every((error) => pulumi.RunError.isInstance(error))).toBe(true);
-    expect(created).toEqual([]);
+    // As Pulumi looks at every error, with colours: a stack with its frames takes half a minute.
+    for (const error of failures) expect(inspect(error, { colors: true })).toBe((error as Error).message);
+    expect(program.created).toEqual([]);
   });
 });
-
-/** Every output of the fleet fails: that is what ends a program. Here nobody but the test listens. */
-async function failuresOf(
-  wanted: RegExp,
-  args: Partial<ImageFleetArgs> = {},
-  run: () => Promise<unknown> = () => update(args),
-): Promise<readonly unknown[]> {
-  const listeners = process.listeners("unhandledRejection");
-  process.removeAllListeners("unhandledRejection");
-  const failures: unknown[] = [];
-  process.on("unhandledRejection", (error) => failures.push(error));
-  try {
-    await expect(run()).rejects.toThrow(wanted);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  } finally {
-    process.removeAllListeners("unhandledRejection");
-    for (const listener of listeners) process.on("unhandledRejection", listener);
-  }
-  return failures;
-}
 
 describe("A registry that refuses the login", () => {
   beforeEach(() => {
@@ -432,7 +371,7 @@ describe("A registry that refuses the login", () => {
     const [failure] = await failuresOf(/^REGISTRY_AUTH: /, { registry: registered });
     expect((failure as ImgmatchError).problems).toHaveLength(1);
     expect((failure as ImgmatchError).problems[0].fix).toContain("`registry` of the ImageFleet");
-    expect(created).toEqual([]);
+    expect(program.created).toEqual([]);
   });
 
   it("names docker login where the program gives none", async () => {
@@ -445,9 +384,12 @@ describe("Options of the component", () => {
     const provider = new docker.Provider("elsewhere", { host: "ssh://builder" });
     const first = new pulumi.ComponentResource("test:index:First", "first");
     await update({}, { providers: [provider], dependsOn: [first] });
-    expect(options.size).toBe(2);
-    for (const { dependsOn } of options.values()) expect([dependsOn].flat()).toContain(first);
+    expect(program.options.size).toBe(2);
+    for (const { dependsOn } of program.options.values()) expect([dependsOn].flat()).toContain(first);
     const urn = await value(provider.urn);
-    expect(created.map(({ provider: used }) => used)).toEqual([`${urn}::elsewhere`, `${urn}::elsewhere`]);
+    expect(program.created.map(({ provider: used }) => used)).toEqual([
+      `${urn}::elsewhere`,
+      `${urn}::elsewhere`,
+    ]);
   });
 });

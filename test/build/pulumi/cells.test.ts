@@ -17,6 +17,7 @@ const pushed = {
   imageName,
   dockerfile: `.imgmatch/${dockerfileName("12.8.1_9.0", inputs)}`,
   repoDigest: `r@${published}`,
+  path: null,
   loginServer: null,
 };
 const part = (views: Partial<Parameters<typeof partOf>[0]>) =>
@@ -69,9 +70,14 @@ describe("The stack's images", () => {
   it("are found by their resource's name, whatever component is above them", () => {
     const urn =
       "urn:pulumi:dev::platform::a:b:C$imgmatch:index:ImageFleet$docker:index/image:Image::fleet-a::b";
-    const outputs = { imageName, dockerfile: "d", repoDigest: "r", __inputs: { registry: { server: "h" } } };
+    const outputs = {
+      imageName,
+      dockerfile: "d",
+      repoDigest: "r",
+      __inputs: { registry: { server: "h" }, build: { dockerfile: "c/d" } },
+    };
     expect([...stackImages({ [urn]: outputs })]).toEqual([
-      ["fleet-a::b", { imageName, dockerfile: "d", repoDigest: "r", loginServer: "h" }],
+      ["fleet-a::b", { imageName, dockerfile: "d", repoDigest: "r", path: "c/d", loginServer: "h" }],
     ]);
   });
 

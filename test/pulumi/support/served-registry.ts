@@ -10,6 +10,8 @@ export interface ServedRegistry extends MemoryRegistry {
   readonly logins: (string | undefined)[];
   /** Answers 401 to everything. */
   refuses: boolean;
+  /** `user:password` that every request has to have; null for none. */
+  login: string | null;
   stop(): void;
 }
 
@@ -18,7 +20,10 @@ export async function serveRegistry(): Promise<ServedRegistry> {
   const logins: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     logins.push(request.headers.authorization);
-    if (served.refuses) return response.writeHead(401, { "www-authenticate": "Basic" }).end();
+    const { login } = served;
+    const wants = login === null ? undefined : `Basic ${Buffer.from(login).toString("base64")}`;
+    if (served.refuses || (wants !== undefined && request.headers.authorization !== wants))
+      return response.writeHead(401, { "www-authenticate": "Basic" }).end();
     const [, name = "", kind, reference = ""] =
       /^\/v2\/(.+)\/(manifests|blobs)\/([^/]+)$/.exec(request.url ?? "") ?? [];
     const isDigest = reference.startsWith("sha256:");
@@ -46,7 +51,7 @@ export async function serveRegistry(): Promise<ServedRegistry> {
   const { port } = server.address() as AddressInfo;
   const served: ServedRegistry = {
     ...registry,
-    ...{ host: `127.0.0.1:${port}`, logins, refuses: false },
+    ...{ host: `127.0.0.1:${port}`, logins, refuses: false, login: null },
     stop: () => server.close(),
   };
   return served;

@@ -11,8 +11,10 @@ export const imageType = "docker:index/image:Image";
 export interface StackImage {
   /** `repository:tag` */
   readonly imageName: string;
-  /** The Dockerfile's path, which names the input digest: see {@link dockerfileName}. */
+  /** The Dockerfile's path in the context, which names the input digest: see {@link dockerfileName}. */
   readonly dockerfile: string;
+  /** Its path as the program gave it, which the provider reads again; null where the state does not tell. */
+  readonly path: string | null;
   /** `repository@sha256:…` when it was pushed, else the engine's own id. */
   readonly repoDigest: string;
   /** Host of the login that it was pushed with; null where that was not the program's. */
@@ -80,12 +82,15 @@ export function stackImages(outputs: Readonly<Record<string, unknown>>): Readonl
     const [, type = "", ...name] = urn.split("::").slice(1);
     if (type !== imageType && !type.endsWith(`$${imageType}`)) continue;
     const { imageName, dockerfile, repoDigest, __inputs: inputs } = fieldsOf(value);
-    const { server } = fieldsOf(fieldsOf(inputs).registry);
+    const { build, registry } = fieldsOf(inputs);
+    const { server } = fieldsOf(registry);
+    const { dockerfile: path } = fieldsOf(build);
     if (typeof imageName !== "string") continue;
     images.set(name.join("::"), {
       imageName,
       dockerfile: typeof dockerfile === "string" ? dockerfile : "",
       repoDigest: typeof repoDigest === "string" ? repoDigest : "",
+      path: typeof path === "string" ? path : null,
       loginServer: typeof server === "string" ? server : null,
     });
   }

@@ -143,7 +143,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     const built = own === null ? null : timesBuilt(own.dockerfile, cell.id, inputDigest);
     const again = (built ?? 0) + (part === "lost" ? 1 : 0);
     // What is kept is compared by paths of before: the provider reads them again.
-    const mtime = part === "keep" && own !== null ? stagedTime(own.dockerfile) : (epoch ?? 0);
+    const mtime = part === "keep" && own !== null ? stagedTime(own.path ?? "") : (epoch ?? 0);
     const files = await stageBuild(
       { ...request, dockerfile },
       dockerfileName(cell.id, inputDigest, again),
@@ -151,7 +151,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     );
     const path = (absolute: string) =>
       (baseDir === null ? absolute : relative(baseDir, absolute)).replaceAll("\\", "/");
-    const isHere = own !== null && existsSync(resolve(baseDir ?? "", own.dockerfile));
+    const isHere = own !== null && (own.path === null || existsSync(resolve(baseDir ?? "", own.path)));
     if (part === "keep" && !isHere && prepared.published?.has(cell.id)) return null;
     const login = push ? registryOf(this.#args.registry, plan.matrix.repository) : null;
     return new docker.Image(

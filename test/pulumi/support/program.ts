@@ -1,0 +1,195 @@
+/** A Pulumi program with Pulumi's engine replaced by its mocks: one fleet, its registry and what each update made. */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { expect, vi } from "vitest";
+import { ImageFleet, type ImageFleetArgs } from "../../../src/pulumi.ts";
+import type { ServedRegistry } from "./served-registry.ts";
+
+export const imageType = "docker:index/image:Image";
+// biome-ignore lint/suspicious/noExplicitAny: the mocks' own type
+export type Inputs = Record<string, any>;
+
+export interface Made {
+  readonly name: string;
+  readonly inputs: Inputs;
+  readonly provider: string | undefined;
+}
+
+export interface Program {
+  readonly folder: string;
+  /** The images of the last update. */
+  readonly created: readonly Made[];
+  /** What the stack has from before: URN → resource. */
+  before: Record<string, { readonly type: string; readonly outputs: Inputs }>;
+  readonly options: ReadonlyMap<string, pulumi.ResourceOptions>;
+  readonly template: (text: string) => void;
+  readonly matrixOf: (marches: readonly string[], more?: Readonly<Record<string, unknown>>) => Inputs;
+  readonly matrix: (marches: readonly string[], more?: Readonly<Record<string, unknown>>) => void;
+  /** What is no image: its outputs. */
+  newResource: (name: string, inputs: Inputs) => Promise<{ id: string | undefined; state: Inputs }>;
+  /** What follows is a preview, or an update. */
+  readonly start: (kind: "preview" | "update") => Promise<void>;
+  readonly fleet: (args?: Partial<ImageFleetArgs>, more?: pulumi.ComponentResourceOptions) => ImageFleet;
+  /** One update: the fleet with everything that it made. */
+  readonly update: (
+    args?: Partial<ImageFleetArgs>,
+    more?: pulumi.ComponentResourceOptions,
+  ) => Promise<Updated>;
+  readonly end: () => Promise<void>;
+}
+
+export interface Updated {
+  readonly fleet: ImageFleet;
+  readonly references: Readonly<Record<string, string>>;
+  readonly lock: pulumi.Unwrap<ImageFleet["lock"]>;
+  readonly images: readonly Made[];
+}
+
+export function value<T>(output: pulumi.Output<T>): Promise<T> {
+  return (output as unknown as { promise(): Promise<T> }).promise();
+}
+
+export function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
+  return (output as unknown as { readonly isKnown: Promise<boolean> }).isKnown;
+}
+
+/** Until Pulumi has nothing under way: what a fleet still registers must not reach the next test's mocks. */
+export async function settled(): Promise<void> {
+  await (pulumi.runtime as unknown as { waitForRPCs(): Promise<void> }).waitForRPCs();
+}
+
+const split = (name: string): [string, string] => [
+  name.slice(0, name.lastIndexOf(":")),
+  name.slice(name.lastIndexOf(":") + 1),
+];
+
+/** `pulumi` runs it, so that the plug-in is in this folder too, unless `inline`: then Automation does. */
+export async function openProgram(registry: ServedRegistry, inline = false): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-pulumi-"));
+  vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
+  vi.stubEnv("PULUMI_NODEJS_MONITOR", inline ? "" : "127.0.0.1:1");
+  mkdirSync(join(folder, "templates"));
+  registry.tags.clear();
+  registry.logins.length = 0;
+  let created: Made[] = [];
+  const options = new Map<string, pulumi.ResourceOptions>();
+
+  const matrixOf: Program["matrixOf"] = (marches, more = {}) => ({
+    name: "demo",
+    version: "1.0.0",
+    registry: registry.host,
+    template: "templates/app.Dockerfile.hbs",
+    tag: "{{version}}-{{cell}}-{{inputs}}",
+    base: "scratch",
+    args: { FLAVOUR: "plain" },
+    axes: { march: marches },
+    ...more,
+  });
+  const newImage = (name: string, inputs: Inputs, provider: string | undefined) => {
+    created.push({ name, inputs, provider });
+    const { imageName, skipPush, build } = inputs;
+    // Unknown inputs of a preview.
+    if (typeof build?.dockerfile !== "string") return { id: undefined, state: inputs };
+    const text = readFileSync(resolve(build.dockerfile), "utf8");
+    const [repository, tag] = split(imageName);
+    const label = /^LABEL dev\.imgmatch\.inputs="(.*)"$/m.exec(text)?.[1] ?? "";
+    const digest = registry.tags.get(tag) ?? registry.pushImage(tag, { "dev.imgmatch.inputs": label }, name);
+    const repoDigest = skipPush ? `sha256:${"0".repeat(64)}` : `${repository}@${digest}`;
+    return { id: imageName, state: { ...inputs, repoDigest } };
+  };
+  const mocks: pulumi.runtime.Mocks = {
+    newResource: async ({ type, name, inputs, provider }) => {
+      if (type === imageType) return newImage(name, inputs, provider);
+      return program.newResource(name, inputs);
+    },
+    call: ({ token, inputs }) =>
+      token === "pulumi:pulumi:readStackResourceOutputs"
+        ? Promise.resolve({ name: inputs.stackName, outputs: program.before })
+        : Promise.reject(new Error(token)),
+  };
+  /** What the next update finds. */
+  const remember = (images: readonly Made[], lock: unknown) => {
+    for (const { name, inputs } of images) {
+      const [repository, tag] = split(inputs.imageName);
+      program.before[`urn:pulumi:dev::platform::imgmatch:index:ImageFleet$${imageType}::${name}`] = {
+        type: imageType,
+        outputs: {
+          imageName: inputs.imageName,
+          dockerfile: relative(inputs.build.context, inputs.build.dockerfile),
+          repoDigest: `${repository}@${registry.tags.get(tag)}`,
+          __inputs: inputs,
+        },
+      };
+    }
+    program.before["urn:pulumi:dev::platform::imgmatch:index:ImageFleet::fleet"] = {
+      type: "imgmatch:index:ImageFleet",
+      outputs: { lock: JSON.parse(JSON.stringify(lock)) },
+    };
+  };
+  const program: Program = {
+    folder,
+    get created() {
+      return created;
+    },
+    before: {},
+    options,
+    template: (text) => writeFileSync(join(folder, "templates/app.Dockerfile.hbs"), text),
+    matrixOf,
+    matrix: (marches, more) =>
+      writeFileSync(join(folder, "matrix.yaml"), JSON.stringify(matrixOf(marches, more))),
+    newResource: async (name, inputs) => ({ id: name, state: inputs }),
+    start: async (kind) => {
+      await settled();
+      await pulumi.runtime.setMocks(mocks, "platform", "dev", kind === "preview", "organization");
+    },
+    fleet: (args = {}, more = {}) => {
+      created = [];
+      const transformation: pulumi.ResourceTransformation = ({ type, name, opts, props }) => {
+        if (type === imageType) options.set(name, opts);
+        return { props, opts };
+      };
+      return new ImageFleet(
+        "fleet",
+        { matrix: join(folder, "matrix.yaml"), ...args },
+        // Transforms are the engine's, which is not there.
+        { ...more, transformations: [transformation] },
+      );
+    },
+    update: async (args, more) => {
+      const fleet = program.fleet(args, more);
+      const [references, lock] = await Promise.all([value(fleet.references), value(fleet.lock)]);
+      const images = [...created].sort((one, other) => (one.name < other.name ? -1 : 1));
+      remember(images, lock);
+      return { fleet, references, lock, images };
+    },
+    end: async () => {
+      await settled();
+      vi.unstubAllEnvs();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  program.template("FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
+  writeFileSync(join(folder, "templates/content"), "hello\n");
+  program.matrix(["x86-64-v2", "x86-64-v3"]);
+  await program.start("update");
+  return program;
+}
+
+/** Every output of the fleet fails: that is what ends a program. Here nobody but the test listens. */
+export async function failuresOf(wanted: RegExp, run: () => Promise<unknown>): Promise<readonly unknown[]> {
+  const listeners = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection");
+  const failures: unknown[] = [];
+  process.on("unhandledRejection", (error) => failures.push(error));
+  try {
+    await expect(run()).rejects.toThrow(wanted);
+    await new Promise((done) => setTimeout(done, 50));
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  }
+  return failures;
+}
