@@ -74,7 +74,7 @@ describe("ImageFleet in a program", needs(reason), () => {
     expect(seen).not.toContain("contexts");
     const component = (await resourcesOf(stack)).find(({ type }) => type === "imgmatch:index:ImageFleet");
     expect(component?.outputs.references).toEqual(first.outputs.references?.value);
-    expect(component?.outputs.lock.images).toEqual((first.outputs.lock?.value as Lock).images);
+    expect(component?.outputs.lock.images).toEqual((first.outputs.lock?.value as Lock | undefined)?.images);
   });
 
   it("publishes to a registry that another resource of the program makes, which a preview does not know yet", async () => {
@@ -148,9 +148,9 @@ describe("ImageFleet in a program", needs(reason), () => {
     await expect(stack.up({ continueOnError: true })).rejects.toThrow(/busybox false/);
     const outputs = await stack.outputs();
     expect(Object.keys(outputs.references?.value ?? {})).toEqual([marches[0]]);
-    const { images } = outputs.lock?.value as Lock;
-    expect(images[marches[0] ?? ""]?.digest).toMatch(/^sha256:/);
-    expect(images[marches[1] ?? ""]?.digest ?? null).toBeNull();
+    const images = (outputs.lock?.value as Lock | undefined)?.images;
+    expect(images?.[marches[0] ?? ""]?.digest).toMatch(/^sha256:/);
+    expect(images?.[marches[1] ?? ""]?.digest ?? null).toBeNull();
   });
 
   it("pushes to a registry with a login, from a base that only this login may read", async () => {
