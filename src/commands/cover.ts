@@ -139,7 +139,7 @@ async function writeSuggested(
     every.map((axes) => ({ axes, reason: `${hosts} hosts: ${classes.join(", ")}` })),
   );
   const edited = withCells(text, matrix, wanted);
-  requireCells(parseMatrix(edited, suggest), wanted.length);
+  requireCells({ ...parseMatrix(edited, suggest), version: matrix.version }, wanted.length);
   await writeFileAtomic(suggest, edited);
 }
 
@@ -178,11 +178,15 @@ async function readCoverFleet(
       `the fleet is that of --matrix ${matrix} or of ${other}, not both`,
       "leave one of them out",
     );
-  const { parseMatrix } = await import("../matrix/parse-matrix.ts");
+  const [{ parseMatrix }, { withVersion }] = await Promise.all([
+    import("../matrix/parse-matrix.ts"),
+    import("../fleet/find-version.ts"),
+  ]);
   const text = await readTextFile(matrix, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
   const pins = await compilePins(parsePins(flags.pin ?? []));
   const options = { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false };
-  const planned = { matrix: parseMatrix(text, matrix), text };
+  const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: context.env });
+  const planned = { matrix: parsed, text };
   // What of the plan is built already, its sizes are known.
   const known = await readLockIfPresent(join(dirname(matrix), lockPath));
   const figures = known?.repository === planned.matrix.repository ? known.images : {};

@@ -121,7 +121,7 @@ async function answerSecret(call: GrpcCall, secrets: readonly SessionSecret[]): 
 
 /** `CheckAgentRequest { string ID = 1 }` → `CheckAgentResponse {}`, or NotFound, which only a required agent minds. */
 async function checkAgent(call: GrpcCall, agents: readonly SessionAgent[]): Promise<Refusal | undefined> {
-  const id = await askedFor(call);
+  const id = (await askedFor(call)) || "default";
   if (!agents.some((one) => one.id === id)) return noAgent(id);
   await call.write(new Uint8Array());
   return undefined;

@@ -26,6 +26,19 @@ describe("imgmatch cover", () => {
     expect(report).not.toHaveProperty("violations");
   });
 
+  it("takes the version of a matrix where the matrix says that it is", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "imgmatch-cover-"));
+    const matrix = join(folder, "matrix.yaml");
+    const text = readFileSync(`${vision}/matrix.yaml`, "utf8");
+    writeFileSync(matrix, text.replace(/^version:.*$/m, "version: { env: VERSION }"));
+    const args = ["cover", hosts, "--matrix", matrix, "--suggest", join(folder, "less.yaml"), "--json"];
+    const { exit, out } = await runInProcess(args, { env: { VERSION: "7.1" } });
+    expect([exit, (JSON.parse(out) as CoverReport).fleet.version]).toEqual([0, "7.1"]);
+    expect(readFileSync(join(folder, "less.yaml"), "utf8")).toContain("version: { env: VERSION }\n");
+    expect((await runInProcess(["cover", hosts, "--matrix", matrix])).err).toContain("VERSION_UNKNOWN");
+    rmSync(folder, { recursive: true });
+  });
+
   it("ends with 1 where a policy does not hold, and says what breaks it", async () => {
     const policy = ["--check", "every host served"];
     const broken = await cover([hosts, ...lock, ...policy]);

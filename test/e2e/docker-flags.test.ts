@@ -1,11 +1,16 @@
 /** What docker's own flags do here, with every engine that is installed: arguments, rebuilds, networks, agents, ignore files, bake. */
 
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { isLong } from "./support/long.ts";
+import { cli } from "./support/program.ts";
+import { type RunningAgent, startAgent, whyNoAgent } from "./support/ssh-agent.ts";
 import { createProject, type Project } from "./support/project.ts";
 
 const stack = inject("stack");
@@ -71,14 +76,28 @@ afterAll(() => {
   for (const project of projects) project.remove();
 });
 
+/** Docker alone has time in every run. */
+function notNow(name: string, missing: string | null): string | null {
+  return (
+    missing ?? (name === "docker" || isLong ? null : "five builds with each further engine (IMGMATCH_LONG=1)")
+  );
+}
+
 describe("Docker's flags", needs(reason), () => {
+  let agent: RunningAgent | null = null;
+  beforeAll(async () => {
+    if (reason === null && whyNoAgent === null) agent = await startAgent();
+  });
+  afterAll(() => agent?.stop());
+
   describe.each(Object.entries(subjects))("with %s", (name, { missing, start }) => {
+    const why = notNow(name, missing);
     let running: Awaited<ReturnType<Subject["start"]>>;
     let project: Project;
     beforeAll(async () => {
-      if (reason !== null || missing !== null) return;
+      if (reason !== null || why !== null) return;
       running = await start();
-      project = await projectNamed(name, running.env);
+      project = await projectNamed(name, { ...running.env, SSH_AUTH_SOCK: agent?.socket });
       project.write(
         "templates/app.Dockerfile.hbs",
         [
@@ -95,31 +114,168 @@ describe("Docker's flags", needs(reason), () => {
     });
     afterAll(() => running?.stop());
 
-    it(
-      "--build-arg reaches the step, and --no-cache runs every step anew, once",
-      needs(missing),
-      async () => {
-        await built(project, ...running.flags, "--build-arg", "LEVEL=3");
-        const first = { number: fileOf(project, "/number"), tag: project.lock().images[march]?.tag };
-        expect(fileOf(project, "/level")).toBe("3\n");
-        expect(project.lock().images[march]?.inputs?.args).toEqual({ LEVEL: "3" });
+    it("--build-arg reaches the step, and --no-cache runs every step anew, once", needs(why), async () => {
+      await built(project, ...running.flags, "--build-arg", "LEVEL=3");
+      const first = { number: fileOf(project, "/number"), tag: project.lock().images[march]?.tag };
+      expect(fileOf(project, "/level")).toBe("3\n");
+      expect(project.lock().images[march]?.inputs?.args).toEqual({ LEVEL: "3" });
 
+      if (isLong) {
         // Other inputs alone take the first step from the cache.
         await built(project, ...running.flags);
         expect([fileOf(project, "/number"), fileOf(project, "/level")]).toEqual([first.number, "none\n"]);
+      }
 
-        await built(project, ...running.flags, "--no-cache=2026-W47");
-        const anew = fileOf(project, "/number");
-        expect(anew).not.toBe(first.number);
-        const locked = project.lock().images[march];
-        expect(locked?.inputs?.rebuild).toBe("2026-W47");
-        expect(locked?.tag).not.toBe(first.tag);
-        expect(await built(project, ...running.flags)).toContain("nothing to build");
+      await built(project, ...running.flags, "--no-cache=2026-W47");
+      const anew = fileOf(project, "/number");
+      expect(anew).not.toBe(first.number);
+      const locked = project.lock().images[march];
+      expect(locked?.inputs?.rebuild).toBe("2026-W47");
+      expect(locked?.tag).not.toBe(first.tag);
+      expect(await built(project, ...running.flags)).toContain("nothing to build");
 
-        // A change afterwards keeps the word, and with it the steps of that word.
-        await built(project, ...running.flags, "--build-arg", "LEVEL=4");
-        expect([fileOf(project, "/number"), fileOf(project, "/level")]).toEqual([anew, "4\n"]);
-      },
+      // A change afterwards keeps the word, and with it the steps of that word.
+      await built(project, ...running.flags, "--build-arg", "LEVEL=4");
+      expect([fileOf(project, "/number"), fileOf(project, "/level")]).toEqual([anew, "4\n"]);
+    });
+
+    it("--ssh lets a step use an agent's keys, --network none is lo alone, --progress plain shows the step", {
+      ...needs(why ?? whyNoAgent),
+    }, async () => {
+      agent?.addTo(`${project.folder}/templates/bin`);
+      project.write(
+        "templates/app.Dockerfile.hbs",
+        [
+          "FROM {{base}}",
+          "COPY bin /bin",
+          "ENV MARCH={{march.name}}",
+          "RUN --mount=type=ssh busybox echo said-by-the-step && agent 11 > /keys && agent 19 >> /keys && agent 11 >> /keys",
+          "RUN busybox grep : /proc/net/dev > /net",
+          "",
+        ].join("\n"),
+      );
+      const told = await built(
+        project,
+        ...running.flags,
+        "--ssh",
+        "default",
+        "--network",
+        "none",
+        "--progress",
+        "plain",
+      );
+      expect(told).toMatch(new RegExp(`^${march}: .*said-by-the-step`, "m"));
+      // 12: the keys, of which there is one; 5: it was not allowed to remove them.
+      const keys = fileOf(project, "/keys").trim().split("\n");
+      expect([keys[0], keys[2]]).toEqual(["12 1", "12 1"]);
+      expect(keys[1]).toMatch(/^5 /);
+      expect(agent?.keys()).toBe(1);
+      if (name === "docker" || name === "buildx")
+        expect(
+          fileOf(project, "/net")
+            .trim()
+            .split("\n")
+            .map((line) => line.split(":")[0]?.trim()),
+        ).toEqual(["lo"]);
+      expect(JSON.stringify(project.lock())).not.toContain(agent?.socket);
+    });
+  });
+
+  it("a terminal shows what a running step prints", async () => {
+    const project = await projectNamed("terminal");
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      "FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\nRUN busybox echo seen-by-people && busybox sleep 1\n",
     );
+    const { CI: _, GITHUB_ACTIONS: __, ...own } = env;
+    const command = [process.execPath, cli, "build"].map((word) => `'${word}'`).join(" ");
+    const options = { cwd: project.folder, env: { ...own, TERM: "xterm" }, encoding: "utf8" } as const;
+    const shown = execFileSync("script", ["-qec", command, "/dev/null"], options);
+    expect(shown).toMatch(/0\/1 done, 1 running, 0 failed, 0:0\d/);
+    expect(shown).toMatch(/\n {4}#\d+ (\d+\.\d+ )?seen-by-people/);
+    expect(shown).toContain("1 built");
+    project.matrix(`base: scratch\nmeasure: false\naxes:\n  march: [${march}]`, { version: "2" });
+    const piped = await project.run("build");
+    expect(piped.stderr).not.toContain("seen-by-people");
+  });
+
+  it("<Dockerfile>.dockerignore hides and shows what it does for BuildKit", async ({ skip }) => {
+    const bakeless = whyNoBuildx(engineEnv);
+    if (bakeless !== null) return skip(bakeless);
+    const project = await projectNamed("ignored");
+    execFileSync("mv", ["templates/bin", "bin"], { cwd: project.folder });
+    const own = "matrix.yaml\nimages\n.imgmatch\ntemplates\n";
+    project.write(
+      "matrix.yaml",
+      `name: ignored\nversion: "1"\nregistry: ${stack.available ? stack.registry : ""}/flags\ntemplate: app.Dockerfile\nmeasure: false\naxes:\n  march: [${march}]\n`,
+    );
+    project.write(
+      "app.Dockerfile",
+      "FROM scratch\nCOPY bin /bin\nCOPY . /all\nRUN cd /all && busybox find . > /list\n",
+    );
+    project.write("app.Dockerfile.dockerignore", `${own}**/*.log\n!a/keep.log\nb/*/c\n`);
+    project.write(".dockerignore", "a\nshown\n");
+    for (const path of ["x.log", "a/y.log", "a/keep.log", "b/1/c", "b/1/d", "b/2/c/e", "shown"])
+      project.write(path, path);
+    await built(project);
+    const list = fileOf(project, "/list").trim().split("\n").sort();
+    expect(list).toEqual(expect.arrayContaining(["./a/keep.log", "./b/1/d", "./shown"]));
+    const reference = `${project.repository}:by-docker`;
+    const given = [
+      "buildx",
+      "build",
+      "--builder",
+      "default",
+      "-f",
+      "app.Dockerfile",
+      "--push",
+      "-t",
+      reference,
+      ".",
+    ];
+    execFileSync("docker", given, { cwd: project.folder, env, stdio: "pipe" });
+    const read = ["run", "--rm", "--network", "none", reference, "/bin/busybox", "cat", "/list"];
+    expect(
+      execFileSync("docker", read, { env, encoding: "utf8", stdio: "pipe" }).trim().split("\n").sort(),
+    ).toEqual(list);
+    // Bake finds the context's own alone, and is told what that hides.
+    project.write(".dockerignore", "shown\n");
+    const baked = await project.run("export", "bake", "--no-cache=other");
+    expect(baked.stderr).toMatch(
+      /bake would leave out 1 file that the Dockerfile's own ignore file shows: shown/,
+    );
+  });
+
+  it("docker buildx bake builds what is not kept, with secrets and agents", async ({ skip }) => {
+    const bakeless = whyNoBuildx(engineEnv) ?? whyNoAgent;
+    if (bakeless !== null) return skip(bakeless);
+    const own = { ...env, SSH_AUTH_SOCK: agent?.socket, TOKEN: "hunter2" };
+    const project = await projectNamed("baked", own);
+    agent?.addTo(`${project.folder}/templates/bin`);
+    project.matrix(`base: scratch\nmeasure: false\naxes:\n  march: [${march}]\n  flavour: [one, two]`);
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      [
+        "FROM {{base}}",
+        "COPY bin /bin",
+        "ENV FLAVOUR={{flavour}}",
+        "RUN --mount=type=ssh,required=true --mount=type=secret,id=token,required=true agent 11 > /keys && busybox wc -c < /run/secrets/token >> /keys",
+        "",
+      ].join("\n"),
+    );
+    const given = ["--secret", "id=token,env=TOKEN", "--ssh", "default", "--network", "none"];
+    await built(project, "--only", "flavour=one", ...given);
+    const exported = await project.run("export", "bake", ...given);
+    expect(exported, exported.stderr).toMatchObject({ status: 0 });
+    expect(Object.keys(JSON.parse(exported.stdout).target)).toEqual([`${march}_two`]);
+    writeFileSync(join(project.folder, "docker-bake.json"), exported.stdout);
+    const bake = ["buildx", "bake", "--builder", "default", "--push", "--allow", "ssh"];
+    execFileSync("docker", bake, { cwd: project.folder, env: own, stdio: "pipe" });
+    const done = await project.run("build", "--push", "--json");
+    expect(done.stdout).toContain('"how":"adopted"');
+    const { images, repository } = project.lock();
+    const reference = `${repository}@${images[`${march}_two`]?.digest}`;
+    const read = ["run", "--rm", "--network", "none", reference, "/bin/busybox", "cat", "/keys"];
+    expect(execFileSync("docker", read, { env, encoding: "utf8", stdio: "pipe" })).toBe("12 1\n7\n");
   });
 });
