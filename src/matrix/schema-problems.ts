@@ -32,6 +32,7 @@ function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Prob
         return mistake(message, fix, source.placeOfKey([...path, key]));
       });
     case "invalid_union": {
+      if (issue.input === undefined) return here(`${name} is missing`, addFix(path));
       if (issue.discriminator !== undefined) {
         return here(`${name} must be host, bundled or compat`, "write one of them");
       }
@@ -42,7 +43,7 @@ function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Prob
     case "invalid_type": {
       const missing = issue.input === undefined;
       const message = missing ? `${name} is missing` : `${name} must be ${expectedWord(issue.expected)}`;
-      return here(message, missing ? `add ${String(path.at(-1))}: …` : "see imgmatch schema");
+      return here(message, missing ? addFix(path) : "see imgmatch schema");
     }
     case "too_small":
       if (issue.origin !== "array") return here(`${name} must not be empty`, "write a value");
@@ -50,6 +51,10 @@ function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Prob
     default:
       return here(`${name} ${issue.message}`, "see imgmatch schema");
   }
+}
+
+function addFix(path: YamlPath): string {
+  return `add ${String(path.at(-1))}: …`;
 }
 
 /** Of a union's branches, the one that got furthest: its first complaint lies inside the value, not about its kind. */
