@@ -1,7 +1,7 @@
 /** The mirror under load: as many HEADs a second as no node sends, each with a probe of this host. Run alone: `tsx bench/mirror.ts`. */
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,6 +44,12 @@ try {
     const { body } = await ask("GET", "/metrics");
     return Math.round(Number(/^process_resident_memory_bytes (\d+)/m.exec(body)?.[1]) / 1024 / 1024);
   };
+  /** Of the process that asks the host. */
+  const probeMiB = () => {
+    const [pid] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ");
+    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return Math.round(Number(kilobytes) / 1024);
+  };
   const took: number[] = [];
   const statuses = new Map<number, number>();
   const resident: number[] = [];
@@ -70,7 +76,7 @@ try {
   process.stdout.write(
     `${took.length} HEADs in ${lasted} s, ${Object.keys(lock.images).length} images, statuses ${JSON.stringify([...statuses])}\n` +
       `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms, longest ${at(1)} ms\n` +
-      `resident every 10 s, MiB: ${resident.join(" ")}, at the end ${await residentMiB()}\n`,
+      `resident every 10 s, MiB: ${resident.join(" ")}, at the end ${await residentMiB()}, and what asks the host ${probeMiB()}\n`,
   );
 } finally {
   agent.destroy();

@@ -300,6 +300,24 @@ describe("Kubernetes for real", needs(whyNoServer), () => {
       expect(placed).toEqual(wanted(visionLock, some));
     });
 
+    it("bring the mirror to every node, whatever it is kept for", async () => {
+      const namespace = await namespaceOf("mirror");
+      const taint = (effect: string) => ({ key: "example.com/reserved", value: "yes", effect });
+      const kept = ["NoSchedule", "NoExecute"];
+      for (const effect of kept)
+        await create(cluster, nodeOf(`kept-${effect.toLowerCase()}`, {}, { taints: [taint(effect)] }));
+      const text = readFileSync("docs/node/mirror-daemonset.yaml", "utf8");
+      const object = parseAllDocuments(text)[0]?.toJS();
+      await create(cluster, { ...object, metadata: { ...object.metadata, namespace } });
+      const { body } = await cluster.call("GET", "/api/v1/nodes");
+      const nodes = body.items.map((node: { metadata: { name: string } }) => node.metadata.name);
+      expect(nodes).toContain("kept-noexecute");
+      await daemonSetsSettle(cluster, namespace, nodes.length);
+      const pods = await decidedPods(cluster, namespace, nodes.length);
+      expect(pods.map(({ spec }) => spec.nodeName).sort()).toEqual(nodes.sort());
+      await removeDaemonSets(cluster, namespace);
+    });
+
     it("run a Job of a fleet on a node of its image, and leave one pending that has none", async () => {
       const objects = await startFleet("jobs", visionLock, "--task", "batch");
       const tags = new Map(objects.map(({ metadata }) => [metadata.name, metadata.annotations?.[tagKey]]));
