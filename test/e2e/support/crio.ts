@@ -23,8 +23,8 @@ export const whyNoCrio: string | null =
 export interface RunningCrio {
   /** Throws with CRI-O's own words. `login`: what a Pod's secret says, `name:password`. */
   pull(reference: string, login?: string): Promise<void>;
-  /** The digest under which a kubelet finds an image; null where it is not here. */
-  digest(reference: string): Promise<string | null>;
+  /** Under which a kubelet finds what has this name: the image's own, and that of an index that it came from. */
+  digests(reference: string): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -71,7 +71,8 @@ export async function startCrio(
   return {
     stop,
     pull: (reference, login) => pullImage(socket, reference, login),
-    digest: async (reference) => (await status(reference))?.digests[0]?.replace(/.*@/, "") ?? null,
+    digests: async (reference) =>
+      ((await status(reference))?.digests ?? []).map((digest) => digest.replace(/.*@/, "")),
   };
 }
 
