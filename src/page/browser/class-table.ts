@@ -46,7 +46,7 @@ function columnsOf(app: App): readonly Column<PageClass>[] {
   return [
     { head: "Hosts", kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
     { head: "Class", kind: "name", key: ({ id }) => id, show: whoOf },
-    { head: "Answer", key: (each) => statuses.indexOf(statusOf(each)), show: statusPill },
+    { head: "Answer", class: "answered", key: (each) => statuses.indexOf(statusOf(each)), show: statusPill },
     { head: "GPU", key: ({ host }) => gpuWords(host), show: ({ host }) => gpuWords(host) },
     { head: "Driver", key: ({ host }) => host.driver ?? "", show: ({ host }) => host.driver ?? "-" },
     { head: "CPU", key: ({ host }) => cpuWords(host), show: ({ host }) => cpuWords(host) },
