@@ -4,7 +4,7 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,9 +16,11 @@ import { createUndo } from "../../demo/undo.ts";
 import { applyEdits } from "../../src/from-dockerfile/draft.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
+import { isShown, runSteps, stepsOf } from "../docs/support/console.ts";
+import { blocksOf } from "../docs/support/markdown.ts";
 import { needs } from "../support/needs.ts";
 import { isLong } from "./support/long.ts";
-import { imgmatch, root } from "./support/program.ts";
+import { cli, imgmatch, root } from "./support/program.ts";
 import { workshopOf } from "./support/workshop.ts";
 
 const stack = inject("stack");
@@ -126,6 +128,37 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
   afterAll(async () => {
     expect(await undo.all()).toEqual([]);
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  it("in the README's first five minutes, command by command, without a registry", {
+    ...needs(unavailable),
+    timeout: 240_000,
+  }, () => {
+    const project = join(folder, "hello");
+    const bin = join(folder, "bin");
+    cpSync(join(root, "docs/examples/hello"), project, { recursive: true });
+    mkdirSync(bin);
+    // The bases are of a registry that is not in reach.
+    const bases = ["gcc:12-bookworm", "debian:bookworm-slim"].map((name) => `--replace-base ${name}=${base}`);
+    const script = `#!/bin/sh\ncase $1 in build) set -- "$@" ${bases.join(" ")};; esac\nexec node ${cli} "$@"\n`;
+    writeFileSync(join(bin, "imgmatch"), script, { mode: 0o755 });
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const [, section = ""] = /^## Five minutes\n([\s\S]*?)^## /m.exec(readme) ?? [];
+    const [first, second] = blocksOf({ path: "README.md", text: section });
+    const steps = [first, second].flatMap((block) => stepsOf(block?.text ?? ""));
+    expect(steps.map(({ command }) => command)).toContain("imgmatch run");
+    const printed = runSteps(steps, project, { ...env, PATH: `${bin}:${process.env.PATH}` });
+    for (const [index, { command, shown }] of steps.entries()) {
+      const lines = printed[index] ?? [];
+      if (process.env.UPDATE_DOCS) console.log([`$ ${command}`, ...lines].join("\n"));
+      // How many images, and which, is this machine's CPU to say.
+      const anywhere = shown.map((line) =>
+        line
+          .replace(/\b\d+ (?=cells?|images?|to build|built)|(?<=compiled for ).*|(?<=^sha256:).*/g, "…")
+          .replaceAll("……", "…"),
+      );
+      expect(isShown(anywhere, lines), [`$ ${command}`, ...lines].join("\n")).toBe(true);
+    }
   });
 
   describe.each(sources)("$name", (source) => {

@@ -133,6 +133,20 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     expect(after.manifests).toEqual(expect.arrayContaining(before.manifests));
 
     project.write("templates/content", "other\n");
+    const explained = await project.run("plan", "--explain", `${marches[0]}_plain`);
+    expect(explained.stdout, explained.stderr).toMatch(/changed +content\b/);
+    const known = project.lock();
+    for (const [early, status] of [
+      [["plan", "--remote"], 0],
+      [["plan", "--remote", "--check"], 1],
+      [["build", "--push", "--index", "--dry-run"], 6],
+      [["build", "--push", "--index"], 6],
+    ] as const) {
+      const told = await project.run(...early);
+      expect(told, told.stderr).toMatchObject({ status, stderr: expect.stringContaining("INDEX_CONFLICT") });
+    }
+    // Before anything is built.
+    expect(project.lock()).toEqual(known);
     expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
     const refused = await project.run("publish");
     expect(refused.stderr).toContain("INDEX_CONFLICT");

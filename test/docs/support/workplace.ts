@@ -26,6 +26,7 @@ export interface Workplace {
 
 const copies: Readonly<Record<string, readonly string[]>> = {
   vision: ["docs/examples/vision"],
+  hello: ["docs/examples/hello"],
   repository: ["matrix.yaml", "templates", "images"],
 };
 
@@ -51,7 +52,7 @@ export function createWorkplace(): Workplace {
       made.add(name);
       mkdirSync(target);
       for (const source of place === undefined ? [] : (copies[place] ?? [])) {
-        const into = place === "vision" ? target : join(target, source);
+        const into = source.startsWith("docs/examples/") ? target : join(target, source);
         cpSync(join(root, source), into, { recursive: true });
       }
       if (place === "vision") copyPrograms(target);
