@@ -154,7 +154,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
       // How many images, and which, is this machine's CPU to say.
       const anywhere = shown.map((line) =>
         line
-          .replace(/\b\d+ (?=cells?|images?|to build|built)|(?<=compiled for ).*|(?<=^sha256:).*/g, "…")
+          .replace(/^\[.*|\b\d+ (?=cells?|images?|to build|built)|(?<=compiled for ).*|(?<=^sha256:).*/g, "…")
           .replaceAll("……", "…"),
       );
       expect(isShown(anywhere, lines), [`$ ${command}`, ...lines].join("\n")).toBe(true);
