@@ -3,7 +3,7 @@
 import type { Input, Output, Resource } from "@pulumi/pulumi";
 import type { RegistryLogin } from "../build/engines/pulumi/component.ts";
 import { pulumi } from "../build/engines/pulumi/packages.ts";
-import { ImgmatchError, usageError } from "../errors.ts";
+import { type ImgmatchError, usageError } from "../errors.ts";
 
 /**
  * What is an `Input` may come from a resource of the same program: the plan waits for it. While a preview does not know it, the

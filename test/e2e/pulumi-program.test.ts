@@ -5,10 +5,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as docker from "@pulumi/docker";
-import * as pulumi from "@pulumi/pulumi";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { findProgram } from "../../src/io/find-program.ts";
 import type { Lock } from "../../src/lock/lock.ts";
+import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
@@ -74,7 +74,10 @@ describe("ImageFleet in a program", needs(reason), () => {
     expect(seen).not.toContain("contexts");
     const component = (await resourcesOf(stack)).find(({ type }) => type === "imgmatch:index:ImageFleet");
     expect(component?.outputs.references).toEqual(first.outputs.references?.value);
-    expect(component?.outputs.lock.images).toEqual((first.outputs.lock?.value as Lock | undefined)?.images);
+    expect(component?.outputs.lock).toEqual(first.outputs.lock?.value);
+    // What a StackReference gives another program is a lock.
+    const lock = parseLock(JSON.stringify(first.outputs.lock?.value), "lock");
+    expect(Object.keys(lock.images)).toEqual(marches);
   });
 
   it("publishes to a registry that another resource of the program makes, which a preview does not know yet", async () => {
