@@ -193,15 +193,17 @@ describe("Docker's flags", needs(reason), () => {
     expect(piped.stderr).not.toContain("seen-by-people");
   });
 
-  it("<Dockerfile>.dockerignore hides and shows what it does for BuildKit", async ({ skip }) => {
+  it("<Dockerfile>.dockerignore hides and shows what it does for BuildKit, in a version of the environment", async ({
+    skip,
+  }) => {
     const bakeless = whyNoBuildx(engineEnv);
     if (bakeless !== null) return skip(bakeless);
-    const project = await projectNamed("ignored");
+    const project = await projectNamed("ignored", { ...env, VERSION: "7.1-rc1" });
     execFileSync("mv", ["templates/bin", "bin"], { cwd: project.folder });
     const own = "matrix.yaml\nimages\n.imgmatch\ntemplates\n";
     project.write(
       "matrix.yaml",
-      `name: ignored\nversion: "1"\nregistry: ${stack.available ? stack.registry : ""}/flags\ntemplate: app.Dockerfile\nmeasure: false\naxes:\n  march: [${march}]\n`,
+      `name: ignored\nversion: { env: VERSION }\nregistry: ${stack.available ? stack.registry : ""}/flags\ntemplate: app.Dockerfile\nmeasure: false\naxes:\n  march: [${march}]\n`,
     );
     project.write(
       "app.Dockerfile",
@@ -212,6 +214,8 @@ describe("Docker's flags", needs(reason), () => {
     for (const path of ["x.log", "a/y.log", "a/keep.log", "b/1/c", "b/1/d", "b/2/c/e", "shown"])
       project.write(path, path);
     await built(project);
+    expect(project.lock().version).toBe("7.1-rc1");
+    expect(project.lock().images[march]?.tag).toMatch(/^7\.1-rc1-/);
     const list = fileOf(project, "/list").trim().split("\n").sort();
     expect(list).toEqual(expect.arrayContaining(["./a/keep.log", "./b/1/d", "./shown"]));
     const reference = `${project.repository}:by-docker`;
