@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { ImageInspection } from "../src/inspect/inspection.ts";
@@ -33,15 +33,18 @@ export async function openedImages(folder: string): Promise<void> {
 }
 
 async function cpuCode(folder: string): Promise<void> {
-  mkdirSync(folder);
-  const path = join(folder, "program");
+  const path = join(folder, "one/program");
+  const small = join(folder, "small");
+  for (const each of [dirname(path), small]) mkdirSync(each, { recursive: true });
   copyFileSync(program, path);
-  const { cpuMs: ms, stdout } = await opened(folder);
+  copyFileSync("/bin/true", join(small, "program"));
+  const { cpuMs: start } = await opened(small);
+  const { cpuMs: ms, stdout } = await opened(dirname(path));
   const { files } = JSON.parse(stdout) as ImageInspection;
   const megabytes = files.reduce((sum, { cpu }) => sum + (cpu?.codeBytes ?? 0), 0) / 10 ** 6;
   line(
     `instructions in ${megabytes.toFixed(0)} MB of code (node)`,
-    `${seconds(ms)}, ${(megabytes / (ms / 1000)).toFixed(0)} MB/s with the start  (aim: 30)`,
+    `${seconds(ms)}, ${(megabytes / (ms / 1000)).toFixed(0)} MB/s with the start, ${(megabytes / ((ms - start) / 1000)).toFixed(0)} without  (aim: 30)`,
   );
   const theirs = timed("objdump", ["-d", path]);
   if (theirs !== null) line("objdump -d", `${seconds(theirs)}, ${(theirs / ms).toFixed(1)} times as long`);

@@ -1,4 +1,4 @@
-/** The threads of this process that open files, and how many layers feed them. */
+/** The threads of this process that open files: as many as it has processors, to a bound. */
 
 import { availableParallelism } from "node:os";
 import { type FileInspector, inThisThread } from "./file-inspector.ts";
@@ -7,7 +7,7 @@ import { createWorkerPool } from "./worker-pool.ts";
 /** The thread's program beside this one, as the bundler writes it. */
 declare const IMGMATCH_WORKER: string;
 
-/** With a second one, opening an image of 5 GB took 340 MiB, more than it may. */
+/** With a second one, or a second layer beside the first, an image of 5 GB took 340 to 460 MiB, more than it may. */
 const maxThreads = 1;
 
 let shared: FileInspector | null = null;
@@ -16,11 +16,6 @@ let shared: FileInspector | null = null;
 export function sharedInspector(): FileInspector {
   shared ??= create();
   return shared;
-}
-
-/** Two, so that one is fetched and decompressed while the other's files are opened; one where this thread does all of it. */
-export function layersAtOnce(): number {
-  return sharedInspector() === inThisThread ? 1 : 2;
 }
 
 function create(): FileInspector {
