@@ -130,7 +130,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
-  it("in the README's first five minutes, command by command, without a registry", {
+  it("in the README's first five minutes, command by command, without a registry and with one", {
     ...needs(unavailable),
     timeout: 240_000,
   }, () => {
@@ -140,13 +140,21 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
     mkdirSync(bin);
     // The bases are of a registry that is not in reach.
     const bases = ["gcc:12-bookworm", "debian:bookworm-slim"].map((name) => `--replace-base ${name}=${base}`);
-    const script = `#!/bin/sh\ncase $1 in build) set -- "$@" ${bases.join(" ")};; esac\nexec node ${cli} "$@"\n`;
+    const given = [...bases, `--registry ${registry}`].join(" ");
+    const script = `#!/bin/sh\ncase $1 in build) set -- "$@" ${given};; esac\nexec node ${cli} "$@"\n`;
     writeFileSync(join(bin, "imgmatch"), script, { mode: 0o755 });
     const readme = readFileSync(join(root, "README.md"), "utf8");
     const [, section = ""] = /^## Five minutes\n([\s\S]*?)^## /m.exec(readme) ?? [];
-    const [first, second] = blocksOf({ path: "README.md", text: section });
-    const steps = [first, second].flatMap((block) => stepsOf(block?.text ?? ""));
-    expect(steps.map(({ command }) => command)).toContain("imgmatch run");
+    const steps = blocksOf({ path: "README.md", text: section }).flatMap((block) =>
+      stepsOf(block?.text ?? ""),
+    );
+    expect(steps.map(({ command }) => command)).toEqual(
+      expect.arrayContaining([
+        "imgmatch run",
+        "imgmatch build --push",
+        'docker run --rm "$(imgmatch resolve)"',
+      ]),
+    );
     const printed = runSteps(steps, project, { ...env, PATH: `${bin}:${process.env.PATH}` });
     for (const [index, { command, shown }] of steps.entries()) {
       const lines = printed[index] ?? [];
@@ -154,7 +162,10 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
       // How many images, and which, is this machine's CPU to say.
       const anywhere = shown.map((line) =>
         line
-          .replace(/^\[.*|\b\d+ (?=cells?|images?|to build|built)|(?<=compiled for ).*|(?<=^sha256:).*/g, "…")
+          .replace(
+            /^\[.*|\b\d+ (?=cells?|images?|to build|built)|(?<=compiled for ).*|(?<=^sha256:).*|^localhost:5000.*/g,
+            "…",
+          )
           .replaceAll("……", "…"),
       );
       expect(isShown(anywhere, lines), [`$ ${command}`, ...lines].join("\n")).toBe(true);
