@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-for (const { title, engine, missing, start } of cases) {
+for (const [index, { title, engine, missing, start }] of cases.entries()) {
   const program = [engine] as const;
   describe(`a base that only ${title} has`, needs(missing ?? whyNoBusybox), () => {
     const base = `registry.invalid/own/base-${process.pid}:1`;
@@ -64,7 +64,7 @@ for (const { title, engine, missing, start } of cases) {
       end = started.end;
       env = { ...process.env, ...started.env };
       const registry = stack.available ? `${stack.registry}/local-bases` : "registry.invalid/local-bases";
-      project = createProject({ registry, name: `app-${engine}`, env });
+      project = createProject({ registry, name: `app-${index}`, env });
       project.write(
         "templates/app.Dockerfile.hbs",
         'FROM {{base}}\nRUN ["/bin/busybox", "touch", "/own"]\nCOPY content /content\n',
