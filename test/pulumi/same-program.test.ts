@@ -38,6 +38,9 @@ const there = (repositoryUrl = `${registry.host}/made`) => {
 const told = (names: readonly { readonly inputs: { readonly imageName?: string } }[]) =>
   names.map(({ inputs }) => inputs.imageName);
 
+/** An error as the engine's gRPC answers one. */
+const answered = (details: string) => Object.assign(new Error(details), { details });
+
 describe("An update", () => {
   it("publishes where a resource of the same program says", async () => {
     there();
@@ -49,6 +52,20 @@ describe("An update", () => {
     // Whatever removes the stack removes the images first.
     for (const { dependsOn } of program.options.values())
       expect(await value(pulumi.output(dependsOn as unknown))).toEqual([repository]);
+  });
+
+  it("asks for the stack's state again while its engine writes it, and fails with what the engine says otherwise", async () => {
+    const { images } = await program.update();
+    let left = 2;
+    program.readStack = async () => {
+      if (left-- > 0) throw answered("failed to load checkpoint: EOF");
+    };
+    expect(told((await program.update()).images)).toEqual(told(images));
+    expect(left).toBe(-1);
+    program.readStack = async () => {
+      throw answered("no such stack");
+    };
+    await failuresOf(/no such stack/, () => program.update());
   });
 
   it("takes matrix, selection, bases and login from outputs, with outputs in them", async () => {

@@ -24,6 +24,8 @@ export interface Program {
   readonly created: readonly Made[];
   /** What the stack has from before: URN → resource. */
   before: Record<string, { readonly type: string; readonly outputs: Inputs }>;
+  /** Before the stack's state is given; what it throws is what the engine answers. */
+  readStack: () => Promise<void>;
   readonly options: ReadonlyMap<string, pulumi.ResourceOptions>;
   readonly template: (text: string) => void;
   readonly matrixOf: (marches: readonly string[], more?: Readonly<Record<string, unknown>>) => Inputs;
@@ -107,7 +109,7 @@ export async function openProgram(registry: ServedRegistry, inline = false): Pro
     },
     call: ({ token, inputs }) =>
       token === "pulumi:pulumi:readStackResourceOutputs"
-        ? Promise.resolve({ name: inputs.stackName, outputs: program.before })
+        ? program.readStack().then(() => ({ name: inputs.stackName, outputs: program.before }))
         : Promise.reject(new Error(token)),
   };
   /** What the next update finds. */
@@ -135,6 +137,7 @@ export async function openProgram(registry: ServedRegistry, inline = false): Pro
       return created;
     },
     before: {},
+    readStack: async () => {},
     options,
     template: (text) => writeFileSync(join(folder, "templates/app.Dockerfile.hbs"), text),
     matrixOf,

@@ -1,5 +1,6 @@
 /** What the stack has from before this update: a program cannot ask for its own state in another way. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ComponentResourceOptions, Output, Resource } from "@pulumi/pulumi";
 import { type StackImage, stackImages } from "./cells.ts";
 import { pulumi } from "./packages.ts";
@@ -16,9 +17,18 @@ export interface StackView {
 /** Type of the component in the state. */
 export const fleetType = "imgmatch:index:ImageFleet";
 
+// Five seconds in all.
+const attempts = 50;
 const token = "pulumi:pulumi:readStackResourceOutputs";
 
 type Outputs = Readonly<Record<string, { readonly outputs?: unknown } | undefined>>;
+
+/** As the SDK makes it; its types hide these. */
+type StackOutput = Output<unknown> & {
+  readonly isKnown: Promise<boolean>;
+  readonly isSecret: Promise<boolean>;
+  promise(): Promise<unknown>;
+};
 
 /** Waits until all that is named is there, with what is below it. */
 export async function readStack(
@@ -28,17 +38,16 @@ export async function readStack(
   const stackName = `${pulumi.getOrganization()}/${pulumi.getProject()}/${pulumi.getStack()}`;
   const given = pulumi.output(dependsOn as unknown) as Output<unknown>;
   const named = given.apply((all) => [all ?? [], ...resources].flat()) as unknown as Output<Resource[]>;
-  const there = pulumi.runtime.invokeOutput<{ readonly outputs?: Outputs }>(
-    token,
-    { stackName },
-    { dependsOn: named },
-  );
-  const { isKnown, promise } = there as unknown as {
-    readonly isKnown: Promise<boolean>;
-    promise(): Promise<{ readonly outputs?: Outputs }>;
-  };
-  const known = await isKnown;
-  const read = known ? await promise.call(there) : await pulumi.runtime.invoke(token, { stackName });
+  const { there, known } = await whenWritten(async () => {
+    const output = pulumi.runtime.invokeOutput(token, { stackName }, { dependsOn: named }) as StackOutput;
+    // A rejection that nobody looks at would end the program.
+    const [known] = await Promise.allSettled([output.isKnown, output.isSecret]);
+    if (known.status === "rejected") throw known.reason;
+    return { there: output, known: known.value };
+  });
+  const read = known
+    ? await there.promise()
+    : await whenWritten(() => pulumi.runtime.invoke(token, { stackName }));
   const { outputs = {} } = read as { readonly outputs?: Outputs };
   const plain = Object.fromEntries(
     Object.entries(outputs).map(([urn, resource]) => [urn, resource?.outputs]),
@@ -48,6 +57,18 @@ export async function readStack(
     lockOf: (fleet) => lockIn(plain, fleet),
     unknown: known ? null : there,
   };
+}
+
+/** The engine writes the state at the same time: a back end of files then shows an empty one, or the beginning of one. */
+async function whenWritten<Value>(ask: () => Promise<Value>): Promise<Value> {
+  for (let left = attempts - 1; ; left--) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (left === 0 || !/failed to load checkpoint/.test(`${error}`)) throw error;
+      await sleep(100);
+    }
+  }
 }
 
 function lockIn(outputs: Readonly<Record<string, unknown>>, fleet: string): unknown {
