@@ -10,7 +10,7 @@ import { needs } from "../support/needs.ts";
 import { endProcess } from "./support/children.ts";
 import { freePorts } from "./support/ports.ts";
 import { cli, root } from "./support/program.ts";
-import { type RunningSlurm, startSlurm, whyNoSlurm } from "./support/slurm.ts";
+import { startSlurm, whyNoSlurm } from "./support/slurm.ts";
 
 const path = `${process.env.PATH ?? ""}${delimiter}/usr/sbin`;
 /** Empty where it is not there. */

@@ -3,8 +3,7 @@ import { neededFeatures } from "../../src/hardware/cpu-marches.ts";
 import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
 import { findGpuByName, findGpuByPci } from "../../src/hardware/gpu-products.ts";
 import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
-import { machineCatalogs, machineTypes } from "../../src/hardware/machine-types.ts";
-import { factGrammar } from "../../src/host/fact-grammar.ts";
+import { machineCatalogs } from "../../src/hardware/machine-types.ts";
 
 describe("the catalogue of machine types", () => {
   test("has at least 40 types with GPUs of three clouds, and NVIDIA's own systems", () => {

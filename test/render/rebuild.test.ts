@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 /** Where the word of `--no-cache` stands in a Dockerfile. */
 
 import { expect, test } from "vitest";
