@@ -1,6 +1,6 @@
 /** The commit that a build is made from, for `org.opencontainers.image.revision`. Never part of its inputs. */
 
-import { runProgram } from "./run-program.ts";
+import { askGit } from "./git.ts";
 
 /** IMGMATCH_REVISION, else git's HEAD in this folder, else empty. */
 export async function readRevision(
@@ -8,14 +8,6 @@ export async function readRevision(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
   if (env.IMGMATCH_REVISION !== undefined) return env.IMGMATCH_REVISION;
-  try {
-    const { status, stdout } = await runProgram("git", ["rev-parse", "HEAD"], {
-      env: process.env,
-      cwd: folder,
-      timeoutMs: 5_000,
-    });
-    return status === 0 ? stdout.trim() : "";
-  } catch {
-    return "";
-  }
+  const head = await askGit(folder, ["rev-parse", "HEAD"], { timeoutMs: 5_000 });
+  return head.ok ? head.text.trim() : "";
 }

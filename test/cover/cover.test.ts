@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
@@ -6,7 +6,6 @@ import { coverFleet } from "../../src/cover/cover.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import { readCpu } from "../../src/host/cpu.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
@@ -16,16 +15,14 @@ import { a100, avx512, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/suppor
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
 import { expectRight } from "./support/expect-right.ts";
+import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";
 
 const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
 const named = (facts: HostFacts, index: number): NamedHost => ({ name: `h${index}`, facts });
 
 describe("every cell of a cover is what resolve answers", () => {
   it("for machines of every state and the demo's fleet", { timeout: timeoutMs }, () => {
-    const hosts = readdirSync("test/fixtures/hosts").map((name) => ({
-      name,
-      facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
-    }));
+    const hosts = fixtureHosts();
     const cover = coverFleet(demo, hosts);
     expectRight(demo, hosts, cover);
     expect(cover.counts).toMatchObject({ hosts: hosts.length, images: Object.keys(demo.lock.images).length });
@@ -43,23 +40,8 @@ describe("every cell of a cover is what resolve answers", () => {
     );
   });
 
-  const samples = new URL("../../../shared/samples/", import.meta.url);
-  const missing = existsSync(samples)
-    ? null
-    : "no samples of real machines in ../shared/samples, beside the checkout (they are not published)";
-  it("for captured machines and the demo's fleet", { ...needs(missing), timeout: timeoutMs }, () => {
-    const hosts = readdirSync(samples)
-      .filter((name) => name.startsWith("cpuinfo_"))
-      .map((name) => {
-        const text = readFileSync(new URL(name, samples), "utf8");
-        const architecture = /^flags/m.test(text)
-          ? "amd64"
-          : /^CPU implementer/m.test(text)
-            ? "arm64"
-            : "ppc64le";
-        const { facts } = readCpu({ readText: () => text }, architecture);
-        return { name, facts: cpuHost({ platform: `linux/${architecture}`, cpu: facts }) };
-      });
+  it("for captured machines and the demo's fleet", { ...needs(whyNoSamples), timeout: timeoutMs }, () => {
+    const hosts = sampleHosts();
     expect(hosts.length).toBeGreaterThan(20);
     const cover = coverFleet(demo, hosts);
     expectRight(demo, hosts, cover);

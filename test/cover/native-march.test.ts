@@ -1,18 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { catalogHosts } from "../../src/cover/catalog.ts";
 import { nativeMarch } from "../../src/cover/native-march.ts";
 import { findMarch, marchNames, marchPlatform } from "../../src/hardware/cpu-marches.ts";
 import { machineCatalogs } from "../../src/hardware/machine-types.ts";
-import { readCpu } from "../../src/host/cpu.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { needs } from "../support/needs.ts";
+import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";
 
-const machines = readdirSync("test/fixtures/hosts").map((name) => ({
-  name,
-  facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
-}));
+const machines = fixtureHosts();
 
 /** What a march has to be to be a host's own, said a second time. */
 function expectOwn(name: string, { platform, cpu }: HostFacts): void {
@@ -90,22 +86,9 @@ describe("the march that is native to a host", () => {
     });
   });
 
-  const samples = new URL("../../../shared/samples/", import.meta.url);
-  const missing = existsSync(samples)
-    ? null
-    : "no samples of real machines in ../shared/samples, beside the checkout (they are not published)";
-  it("is of its own maker for captured machines", needs(missing), () => {
-    const names = readdirSync(samples).filter((name) => name.startsWith("cpuinfo_"));
-    for (const name of names) {
-      const text = readFileSync(new URL(name, samples), "utf8");
-      const architecture = /^flags/m.test(text)
-        ? "amd64"
-        : /^CPU implementer/m.test(text)
-          ? "arm64"
-          : "ppc64le";
-      const { facts } = readCpu({ readText: () => text }, architecture);
-      expectOwn(name, cpuHost({ platform: `linux/${architecture}`, cpu: facts }));
-    }
-    expect(names.length).toBeGreaterThan(20);
+  it("is of its own maker for captured machines", needs(whyNoSamples), () => {
+    const hosts = sampleHosts();
+    for (const { name, facts } of hosts) expectOwn(name, facts);
+    expect(hosts.length).toBeGreaterThan(20);
   });
 });
