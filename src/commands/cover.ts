@@ -6,9 +6,9 @@ import type { CoverFleet } from "../cover/cover.ts";
 import { parseDistance } from "../cover/within.ts";
 import { plannedFleet } from "../cover/planned-fleet.ts";
 import { type CoverOptions, coverReport } from "../cover/report.ts";
-import { type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
-import type { Matrix } from "../matrix/matrix.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
+import type { PlannedMatrix } from "../cover/suggested-matrix.ts";
+import { type ExitCode, exitCodes, ImgmatchError, usageError } from "../errors.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import { inputLimits } from "../input/limits.ts";
@@ -48,8 +48,8 @@ export async function cover(flags: CoverFlags, context: CommandContext): Promise
   const suggest = suggestOf(flags, planned);
   const hosts = await readCoverHosts(flags, context);
   const report = coverReport(fleet, hosts, { ...options, whatIf, check, ...suggest });
-  if (planned !== undefined && report.suggestion !== undefined)
-    await writeSuggested(flags, planned, report.suggestion);
+  if (flags.suggest !== undefined && planned !== undefined && report.suggestion !== undefined)
+    await writeSuggested(flags.suggest, planned, report.suggestion);
   if (flags.html !== undefined) await writePage(flags.html, fleet, hosts, report, options);
   const linesOf = markdown
     ? (await import("../report/cover-markdown.ts")).coverMarkdown
@@ -89,12 +89,6 @@ async function readCoverHosts(
   return [...found, ...(await catalogHosts({ catalogs: catalogs ?? [], types: types ?? [], driver }))];
 }
 
-/** A matrix and its text. */
-interface PlannedMatrix {
-  readonly matrix: Matrix;
-  readonly text: string;
-}
-
 function suggestOf(
   { suggest, within, maxImages, cpu, requireGpu, pin = [] }: CoverFlags,
   planned: PlannedMatrix | undefined,
@@ -117,40 +111,20 @@ function suggestOf(
   };
 }
 
-/** Overwrites nothing. What a host cannot decide, free axes, stays whole: each cell stands once for each of their combinations. */
-async function writeSuggested(
-  { suggest = "" }: CoverFlags,
-  { matrix, text }: PlannedMatrix,
-  { cells }: Suggestion,
-): Promise<void> {
-  const [{ withCells }, { parseMatrix }, { writeFileAtomic }] = await Promise.all([
-    import("../matrix/with-cells.ts"),
-    import("../matrix/parse-matrix.ts"),
+/** Overwrites nothing. */
+async function writeSuggested(file: string, planned: PlannedMatrix, suggestion: Suggestion): Promise<void> {
+  const [{ suggestedMatrix }, { writeFileAtomic }] = await Promise.all([
+    import("../cover/suggested-matrix.ts"),
     import("../io/write-file.ts"),
   ]);
-  if (existsSync(suggest))
+  if (existsSync(file))
     throw new ImgmatchError({
       code: "FILE_EXISTS",
       message: "it is there already",
       fix: "name another file",
-      at: { file: suggest },
+      at: { file },
     });
-  const wanted = cells.flatMap(({ every, hosts, classes }) =>
-    every.map((axes) => ({ axes, reason: `${hosts} hosts: ${classes.join(", ")}` })),
-  );
-  const edited = withCells(text, matrix, wanted);
-  requireCells({ ...parseMatrix(edited, suggest), version: matrix.version }, wanted.length);
-  await writeFileAtomic(suggest, edited);
-}
-
-/** Marches of one name, told apart by what they leave out, are one to `exclude`. */
-function requireCells(matrix: Matrix, cells: number): void {
-  const found = Object.keys(plannedFleet(matrix).lock.images).length;
-  if (found === cells) return;
-  throw usageError(
-    `the matrix cannot say just these ${cells} cells: it would have ${found}`,
-    "give the marches that differ in what they leave out labels of their own, under entries of their own names",
-  );
+  await writeFileAtomic(file, suggestedMatrix(file, planned, suggestion));
 }
 
 async function writePage(file: string, ...question: Parameters<typeof coverPage>): Promise<void> {

@@ -49,7 +49,9 @@ export function demandsOf(
     return {
       weight: names.length,
       ranked: each.map(({ number }) => number),
-      ...{ good, within, native },
+      good,
+      within,
+      native,
       // Native code is within every distance.
       ...(distance === nativeOnly ? {} : { best: native }),
       open: within.size === 0 && each.some((one) => one.within === null),

@@ -93,7 +93,9 @@ export function suggestCells(
     beyond: idsOf(demands, ({ ranked, within, open }) => ranked.length > 0 && within.size === 0 && !open),
     open: idsOf(demands, ({ open }) => open),
     nothing: idsOf(demands, ({ ranked }) => ranked.length === 0),
-    ...{ proof, proved, candidates: ids.length },
+    proof,
+    proved,
+    candidates: ids.length,
     cost: changeOf(suggested, planned),
   };
 }

@@ -119,7 +119,8 @@ function questionOf(
         { text, values: valuesOf(axis).filter(matches) },
       ]),
     ),
-    ...{ cpuOnly, requireGpu },
+    cpuOnly,
+    requireGpu,
     prefer: prefer ?? null,
     local: local === undefined ? null : [...local].sort(),
   };
@@ -134,7 +135,8 @@ export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQues
         { text, matches: (value: string) => values.includes(value) },
       ]),
     ),
-    ...{ cpuOnly, requireGpu },
+    cpuOnly,
+    requireGpu,
     ...(prefer === null ? {} : { prefer }),
     ...(local === null ? {} : { local: new Set(local) }),
   };

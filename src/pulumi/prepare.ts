@@ -71,7 +71,10 @@ async function prepareAwaited(
   );
   const cellsAlone = (unknown: CellsAlone["unknown"]): CellsAlone => ({
     cells: checkedCells(fleet, only).map(({ id }) => id),
-    ...{ push, secret, resources, unknown },
+    push,
+    secret,
+    resources,
+    unknown,
   });
   if (awaited.unknown !== null) return cellsAlone(awaited.unknown);
   const { repository } = fleet.matrix;
@@ -85,7 +88,10 @@ async function prepareAwaited(
   refuseAdoptedLock(lock, lockFile);
   const pins = lock === null && !args.updateBases ? pinsIn(stack.lockOf(name)) : null;
   const plan = await planOpenFleet(fleet, {
-    ...{ lock, only, published: push, findBaseDigest: lookUp },
+    lock,
+    only,
+    published: push,
+    findBaseDigest: lookUp,
     ...(pins === null ? {} : { pins }),
     rebuild: args.rebuild,
     replaceBases: new Map(Object.entries(args.replaceBases)),
@@ -101,7 +107,13 @@ async function prepareAwaited(
       : null;
   const publisher = push && registry !== null ? registryPublisher(registry) : null;
   return {
-    ...{ plan, fleet, cells, push, publisher, secret, resources },
+    plan,
+    fleet,
+    cells,
+    push,
+    publisher,
+    secret,
+    resources,
     published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
     examiner: registry === null ? null : await examinerFor(plan, fleet, registry),
     revision: await readRevision(fleet.root, env),
@@ -175,7 +187,8 @@ async function loginFor(
     credentials: {
       find: async (host) => (host === own ? { kind: "password", username, password } : others.find(host)),
     },
-    ...{ own, unknown: null },
+    own,
+    unknown: null,
   };
 }
 

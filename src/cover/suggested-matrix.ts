@@ -1,0 +1,41 @@
+/** A suggestion as a matrix: the one that it was made from, with just its cells. Pure. */
+
+import { usageError } from "../errors.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { parseMatrix } from "../matrix/parse-matrix.ts";
+import { withCells } from "../matrix/with-cells.ts";
+import { plannedFleet } from "./planned-fleet.ts";
+import type { Suggestion } from "./suggestion.ts";
+
+/** A matrix and its text. */
+export interface PlannedMatrix {
+  readonly matrix: Matrix;
+  readonly text: string;
+}
+
+/**
+ * The text of `file`. What a host cannot decide, free axes, stays whole: each cell stands once for each of their combinations.
+ * Throws `USAGE` where no matrix has just these cells.
+ */
+export function suggestedMatrix(
+  file: string,
+  { matrix, text }: PlannedMatrix,
+  { cells }: Suggestion,
+): string {
+  const wanted = cells.flatMap(({ every, hosts, classes }) =>
+    every.map((axes) => ({ axes, reason: `${hosts} hosts: ${classes.join(", ")}` })),
+  );
+  const edited = withCells(text, matrix, wanted);
+  requireCells({ ...parseMatrix(edited, file), version: matrix.version }, wanted.length);
+  return edited;
+}
+
+/** Marches of one name, told apart by what they leave out, are one to `exclude`. */
+function requireCells(matrix: Matrix, cells: number): void {
+  const found = Object.keys(plannedFleet(matrix).lock.images).length;
+  if (found === cells) return;
+  throw usageError(
+    `the matrix cannot say just these ${cells} cells: it would have ${found}`,
+    "give the marches that differ in what they leave out labels of their own, under entries of their own names",
+  );
+}
