@@ -17,7 +17,7 @@ export const exitCodes = {
   host: 4,
   /** Container engine or registry. */
   engine: 5,
-  /** A name in the registry holds something else, and is left as it is. */
+  /** Something in the registry is not what, or whose, it should be. It is left as it is, and not used. */
   conflict: 6,
   interrupted: 130,
 } as const;
@@ -123,6 +123,16 @@ export const problemCodes = {
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,
   INDEX_TOO_NEW: engine,
+  // signatures
+  SIGNATURE_MISSING: conflict,
+  SIGNATURE_INVALID: conflict,
+  SIGNATURE_WRONG_SIGNER: conflict,
+  SIGNATURE_OTHER_DIGEST: conflict,
+  CERTIFICATE_EXPIRED: conflict,
+  KEY_INVALID: usage,
+  TRUSTED_ROOT_INVALID: usage,
+  SIGNING_FAILED: engine,
+  COSIGN_NOT_FOUND: engine,
   // what is in an image
   AUDIT_CPU_BEYOND_MARCH: failed,
   AUDIT_BASE_BEYOND_MARCH: failed,

@@ -101,8 +101,20 @@ export type { ImageInspection } from "./inspect/inspection.ts";
 export type { Digest } from "./oci/digest.ts";
 export { type ImmutableReference, parseImmutableReference } from "./oci/immutable-reference.ts";
 export { formatImageReference, type ImageReference, parseImageReference } from "./oci/reference.ts";
-export type { BlobCopier, Manifest, ManifestDescriptor, RegistryClient } from "./registry/client.ts";
-export { createRegistryClient, type RegistryOptions } from "./registry/create-client.ts";
+export type {
+  BlobCopier,
+  BlobWriter,
+  Manifest,
+  ManifestDescriptor,
+  Referrer,
+  ReferrersReader,
+  RegistryClient,
+} from "./registry/client.ts";
+export {
+  createRegistryClient,
+  type FullRegistryClient,
+  type RegistryOptions,
+} from "./registry/create-client.ts";
 export type { CredentialStore } from "./registry/credential.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
 export { type FetchOptions, fetchLock } from "./registry/fetch-lock.ts";

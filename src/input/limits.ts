@@ -82,6 +82,10 @@ export const registryLimits = {
   indexParts: 64,
   /** As many as a matrix can make. */
   indexEntries: 100_000,
+  /** Of one image: each key that signs it adds one or two, each attestation one. */
+  referrers: 200,
+  /** A signature has two kilobytes, with certificate and log entry ten. */
+  signatureBytes: 256 * 1024,
   /** Configurations have kilobytes; layers are read as a whole. */
   blobBytes: 256 * MiB,
   redirects: 5,

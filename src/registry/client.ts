@@ -28,6 +28,23 @@ export interface RegistryClient {
   listTags(repository: ImageReference): AsyncIterable<string>;
 }
 
+/** What names an image as its subject: signatures, attestations (OCI distribution-spec, "Listing Referrers"). */
+export interface ReferrersReader {
+  /** null where the registry has no such API (404): then the tag `sha256-<hex>` lists them. Throws where the list does not end. */
+  readReferrers(repository: ImageReference, subject: Digest): Promise<readonly Referrer[] | null>;
+}
+
+export interface Referrer extends ManifestDescriptor {
+  readonly artifactType: string | null;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** Writing what is small and held whole: a signature, a statement. */
+export interface BlobWriter {
+  /** Answers the digest of these bytes, which the repository has from then on. */
+  writeBlob(repository: ImageReference, bytes: Uint8Array): Promise<Digest>;
+}
+
 /** The one write beside manifests: what an index names has to lie in the index's repository. */
 export interface BlobCopier {
   /**

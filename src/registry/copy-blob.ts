@@ -1,11 +1,12 @@
-/** Bringing a blob into another repository (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
+/** Bringing a blob into a repository, from another one or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
 
-import type { BlobCopier, RegistryClient } from "./client.ts";
+import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
 import { apiHost, registryUrl } from "./endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../input/limits.ts";
 import type { OperationOptions } from "./manifests.ts";
 import type { Digest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 
@@ -13,10 +14,12 @@ export interface CopyOptions extends OperationOptions {
   readonly streamBlob: RegistryClient["streamBlob"];
 }
 
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
 /** Some storage behind registries takes no less than 5 MiB but at the end. */
 const sentBytes = 8 * 1024 * 1024;
 
-export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): BlobCopier {
+export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): BlobCopier & BlobWriter {
   const requestTo = (
     to: ImageReference,
     method: HttpRequest["method"],
@@ -39,9 +42,9 @@ export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): Bl
   }
 
   /** null where the registry has mounted the blob, else where it is to be sent to. */
-  async function begin(from: ImageReference, to: ImageReference, digest: Digest): Promise<URL | null> {
+  async function begin(from: ImageReference | null, to: ImageReference, digest: Digest): Promise<URL | null> {
     const url = registryUrl(to, "blobs", "uploads/", plainHttp);
-    if (apiHost(from.registry) === apiHost(to.registry)) {
+    if (from !== null && apiHost(from.registry) === apiHost(to.registry)) {
       url.searchParams.set("mount", digest);
       url.searchParams.set("from", from.repository);
     }
@@ -69,10 +72,10 @@ export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): Bl
     return url;
   }
 
-  async function upload(from: ImageReference, to: ImageReference, digest: Digest, size: number, start: URL) {
+  async function upload(pieces: Pieces, to: ImageReference, digest: Digest, start: URL) {
     let url = start;
     let sent = 0;
-    for await (const piece of streamBlob(from, digest, size)) {
+    for await (const piece of pieces) {
       for (let at = 0; at < piece.byteLength; at += sentBytes) {
         const body = piece.subarray(at, at + sentBytes);
         const range = `${sent}-${sent + body.byteLength - 1}`;
@@ -99,8 +102,15 @@ export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): Bl
       if (await isThere(to, digest)) return "there";
       const url = await begin(from, to, digest);
       if (url === null) return "mounted";
-      await upload(from, to, digest, size, url);
+      await upload(streamBlob(from, digest, size), to, digest, url);
       return "sent";
+    },
+    async writeBlob(repository, bytes) {
+      const digest = digestOf(bytes);
+      if (await isThere(repository, digest)) return digest;
+      const url = await begin(null, repository, digest);
+      if (url !== null) await upload([bytes], repository, digest, url);
+      return digest;
     },
   };
 }

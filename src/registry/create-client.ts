@@ -3,7 +3,7 @@
 import { setMaxListeners } from "node:events";
 import { withAuthorization } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
-import type { BlobCopier, RegistryClient } from "./client.ts";
+import type { BlobCopier, BlobWriter, ReferrersReader, RegistryClient } from "./client.ts";
 import { copyOperations } from "./copy-blob.ts";
 import type { CredentialStore } from "./credential.ts";
 import { noCredentials } from "./credentials.ts";
@@ -11,6 +11,7 @@ import { isLoopback } from "./endpoint.ts";
 import { registryLimits } from "../input/limits.ts";
 import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
+import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
 import { withRetries } from "./retry.ts";
 import { mostRetries, waitFor } from "./try-again.ts";
@@ -41,6 +42,9 @@ export interface RegistryOptions {
   readonly now?: (() => number) | undefined;
 }
 
+/** What a registry can be asked for. Most need less, and say so: {@link RegistryClient}. */
+export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & ReferrersReader;
+
 /**
  * A client for any OCI registry. Only 404 means absent. Throws `REGISTRY_AUTH` for 401 and 403, `REGISTRY_UNREACHABLE` for TLS,
  * timeouts and broken connections, `REGISTRY_DIGEST_MISMATCH` for content that is not what its digest says,
@@ -53,7 +57,7 @@ export interface RegistryOptions {
  * });
  * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));
  */
-export function createRegistryClient(options: RegistryOptions = {}): RegistryClient & BlobCopier {
+export function createRegistryClient(options: RegistryOptions = {}): FullRegistryClient {
   const { credentials = noCredentials, plainHttp = isLoopback, ca, signal, timeoutMs = 30_000 } = options;
   const { retries = mostRetries, sleep = waitFor, random = Math.random, now = Date.now } = options;
   // Every request in flight listens for the same signal; Node takes more than ten for a leak.
@@ -73,6 +77,7 @@ export function createRegistryClient(options: RegistryOptions = {}): RegistryCli
     ...manifestOperations({ send, plainHttp }),
     ...blobs,
     ...copyOperations({ send, plainHttp, streamBlob: blobs.streamBlob }),
+    ...referrersOperations({ send, plainHttp }),
     ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
   };
 }

@@ -2,10 +2,10 @@
 
 import type { ImageReference } from "../oci/reference.ts";
 
-/** `kind` and `name` are the last two parts of the path: `manifests/1.0`, `blobs/sha256:…`, `tags/list`. */
+/** `kind` and `name` are the last two parts of the path: `manifests/1.0`, `blobs/sha256:…`, `tags/list`, `referrers/sha256:…`. */
 export function registryUrl(
   { registry, repository }: ImageReference,
-  kind: "manifests" | "blobs" | "tags",
+  kind: "manifests" | "blobs" | "tags" | "referrers",
   name: string,
   plainHttp: (host: string) => boolean,
 ): URL {

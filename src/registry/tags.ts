@@ -62,7 +62,7 @@ function tagsOf(request: HttpRequest, { body }: HttpResponse): string[] {
  * The target of `Link: <…>; rel="next"` (RFC 8288), on the same host whatever it says: registries behind a proxy often name the wrong
  * scheme, and the next page must not lead elsewhere with the login.
  */
-function nextPage(current: URL, link: string | string[] | undefined): URL | null {
+export function nextPage(current: URL, link: string | string[] | undefined): URL | null {
   const header = Array.isArray(link) ? link.join(", ") : (link ?? "");
   // Without `<` inside the target each try ends at the next one: the header is read once.
   const target = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1];

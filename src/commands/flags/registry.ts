@@ -2,8 +2,7 @@
 
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../input/limits.ts";
-import type { BlobCopier, RegistryClient } from "../../registry/client.ts";
-import type { RegistryOptions } from "../../registry/create-client.ts";
+import type { FullRegistryClient, RegistryOptions } from "../../registry/create-client.ts";
 import type { CommandContext } from "../context.ts";
 
 export interface RegistryFlags {
@@ -32,7 +31,7 @@ export async function registryFor(
   flags: RegistryFlags,
   { env, signal }: Pick<CommandContext, "env"> & { readonly signal?: AbortSignal },
   more: Pick<RegistryOptions, "timeoutMs" | "retries"> = {},
-): Promise<RegistryClient & BlobCopier> {
+): Promise<FullRegistryClient> {
   const [{ createRegistryClient }, { dockerCredentials }, { proxyFromEnv }] = await Promise.all([
     import("../../registry/create-client.ts"),
     import("../../registry/credentials.ts"),

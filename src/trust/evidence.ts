@@ -1,0 +1,88 @@
+/** What was found in a registry and may prove who signed an image: plain data, so that a cache can hold it. Nothing of it is believed. */
+
+import { type Check, object, oneOf, optional, text, variants } from "../input/checks.ts";
+import { registryLimits } from "../input/limits.ts";
+
+export type Evidence = BundleEvidence | SimpleSigning;
+
+/** What cosign 3 writes: a bundle of sigstore, attached to the image as a referrer. */
+export interface BundleEvidence {
+  readonly format: "bundle";
+  /** The JSON text as the registry has it. */
+  readonly content: string;
+}
+
+/** What cosign 1 and 2 write: a layer of the image under the tag `sha256-<hex>.sig`. */
+export interface SimpleSigning {
+  readonly format: "simple-signing";
+  /** The layer, as base64: what is signed. */
+  readonly payload: string;
+  /** As base64. */
+  readonly signature: string;
+  /** PEM: of the signer, and those above it. */
+  readonly certificate: string | null;
+  readonly chain: string | null;
+  /** JSON: the entry of the transparency log with its promise. */
+  readonly log: string | null;
+  /** JSON with a timestamp of RFC 3161. */
+  readonly timestamp: string | null;
+}
+
+/** Base64 as RFC 4648, 4, has it, written in the one way that its bytes are. */
+export const base64 = { test: (value: string) => Buffer.from(value, "base64").toString("base64") === value };
+
+const bounded = (grammar: Pick<RegExp, "test">, expected: string): Check<string> =>
+  text(
+    { test: (value) => value.length <= registryLimits.signatureBytes * 2 && grammar.test(value) },
+    `${expected} of at most ${registryLimits.signatureBytes * 2} characters`,
+  );
+const someBase64 = bounded(base64, "base64");
+const someText = bounded(/./s, "text");
+
+/** Reads evidence back that was kept as JSON. */
+export const evidence: Check<Evidence> = variants<Evidence>("format", {
+  bundle: object<BundleEvidence>({ format: oneOf("bundle"), content: someText }),
+  "simple-signing": object<SimpleSigning>({
+    format: oneOf("simple-signing"),
+    payload: someBase64,
+    signature: someBase64,
+    certificate: optional(someText),
+    chain: optional(someText),
+    log: optional(someText),
+    timestamp: optional(someText),
+  }),
+});
+
+/** The annotations of a layer under `sha256-<hex>.sig` (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
+export const layerAnnotations = {
+  signature: "dev.cosignproject.cosign/signature",
+  certificate: "dev.sigstore.cosign/certificate",
+  chain: "dev.sigstore.cosign/chain",
+  log: "dev.sigstore.cosign/bundle",
+  timestamp: "dev.sigstore.cosign/rfc3161timestamp",
+} as const;
+
+export const simpleSigningType = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/** Type of the artifact, of its layer, and of the JSON in it. */
+export const bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
+/** `…bundle.v0.3+json`, and `…bundle+json;version=0.1` of before. */
+export function isBundleType(mediaType: string | null): boolean {
+  return /^application\/vnd\.dev\.sigstore\.bundle(?:\.v0\.\d+\+json|\+json;\s?version=0\.\d+)$/.test(
+    mediaType ?? "",
+  );
+}
+
+export const bundleAnnotations = {
+  content: "dev.sigstore.bundle.content",
+  predicateType: "dev.sigstore.bundle.predicateType",
+} as const;
+
+/** What the statement of a plain signature says of its subject: that it is signed. */
+export const signPredicate = "https://sigstore.dev/cosign/sign/v1";
+
+/** The tag of cosign 1 and 2. */
+export function signatureTag(digest: string): string {
+  return `${digest.replace(":", "-")}.sig`;
+}

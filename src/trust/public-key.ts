@@ -1,0 +1,64 @@
+/** Public keys as cosign takes them, and what they say of a signature. Only Node's own cryptography: a node waits for this. */
+
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import { ImgmatchError } from "../errors.ts";
+import { attempt } from "../io/attempt.ts";
+import type { KeySigner } from "./signer.ts";
+
+export interface PublicKey {
+  readonly key: KeyObject;
+  /** Base64 of the SHA-256 of the key as DER: how a bundle names it. */
+  readonly hint: string;
+  /** Hashes that this key may sign with; null where the algorithm has its own. */
+  readonly hashes: readonly (string | null)[];
+}
+
+/** cosign 2 signs with SHA-256 whatever the curve, cosign 3 with the hash of the curve's strength. */
+const curves: Readonly<Record<string, readonly string[]>> = {
+  prime256v1: ["sha256"],
+  secp384r1: ["sha384", "sha256"],
+  secp521r1: ["sha512", "sha256"],
+};
+const leastRsaBits = 2048;
+
+/** Throws `KEY_INVALID` for what is no public key, or one that no signature of an image is made with. */
+export function parsePublicKey({ name, pem }: Pick<KeySigner, "name" | "pem">): PublicKey {
+  if (/PRIVATE KEY-----/.test(pem))
+    throw invalid(name, "is a private key", "name the public one: cosign.pub");
+  const key = attempt(() => createPublicKey(pem), null);
+  if (key === null) throw invalid(name, "is no public key as PEM", "name a file as cosign.pub");
+  return { key, hint: hintOf(key), hashes: hashesOf(name, key) };
+}
+
+/** Hashes by which a key signs, the first that it signs with itself. Throws `KEY_INVALID`. */
+export function hashesOf(name: string, key: KeyObject): readonly (string | null)[] {
+  const { namedCurve = "", modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  const type = key.asymmetricKeyType ?? "none";
+  if (type === "ed25519") return [null];
+  if (type === "rsa" && modulusLength >= leastRsaBits) return ["sha256"];
+  const hashes = type === "ec" ? curves[namedCurve] : undefined;
+  if (hashes !== undefined) return hashes;
+  const more = type === "ec" ? ` ${namedCurve}` : type === "rsa" ? ` with ${modulusLength} bits` : "";
+  throw invalid(
+    name,
+    `is a key of ${type}${more}`,
+    "use one of EC P-256, P-384 or P-521, of Ed25519, or of RSA with 2048 bits or more",
+  );
+}
+
+/** Of a public key, or of the public part of a private one. */
+export function hintOf(key: KeyObject): string {
+  const publicKey = key.type === "public" ? key : createPublicKey(key);
+  return createHash("sha256")
+    .update(publicKey.export({ type: "spki", format: "der" }))
+    .digest("base64");
+}
+
+export function isSignedBy({ key, hashes }: PublicKey, message: Uint8Array, signature: Uint8Array): boolean {
+  // Signatures of the wrong shape make OpenSSL throw.
+  return hashes.some((hash) => attempt(() => verify(hash, message, key, signature), false));
+}
+
+function invalid(name: string, what: string, fix: string): ImgmatchError {
+  return new ImgmatchError({ code: "KEY_INVALID", message: `${name} ${what}`, fix });
+}
