@@ -1,14 +1,14 @@
 /** What was found in an image: per file, in all, and what it asks of a host. The JSON of `imgmatch inspect --json`. */
 
-import { findMarch } from "../hardware/cpu-marches.ts";
-import { x86Baseline } from "../hardware/cpu-features.ts";
+import { levelNeeded } from "../hardware/cpu-marches.ts";
+import { compareVersions } from "../hardware/version.ts";
 import { compareFirst } from "../oci/text-order.ts";
 import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
 import { variantsAmong } from "./cpu/variants.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets } from "./gpu/gpu-code.ts";
-import { filesOfLayers } from "./image/file-tree.ts";
+import { filesOfLayers, type UnopenedFile } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/opened-image.ts";
 import type { FileInspection } from "./file-inspection.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
@@ -27,13 +27,9 @@ export interface ImageInspection {
   readonly gpu: ImageGpu | null;
   readonly driver: DriverFiles;
   readonly requires: MeasuredRequirement;
-  readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
+  readonly unopened: readonly UnopenedFile[];
   /** Package databases that could not be read: which files are a package's is not known, so that they count as the image's own. */
-  readonly unreadPackages: readonly {
-    readonly path: string;
-    readonly layer: number;
-    readonly reason: string;
-  }[];
+  readonly unreadPackages: readonly UnopenedFile[];
   readonly files: readonly InspectedFile[];
 }
 
@@ -160,6 +156,8 @@ function cpuOf(files: readonly InspectedFile[], platform: string | null): ImageC
 }
 
 const architectures: Readonly<Record<string, string>> = { amd64: "x86_64", arm64: "aarch64", "386": "x86" };
+/** Of those with levels. */
+const ociNames: Readonly<Record<string, string>> = { x86_64: "amd64", aarch64: "arm64" };
 
 /** Of the platform, null where code for it is not read; where nothing says the platform, of most programs. */
 function architectureOf(files: readonly InspectedFile[], platform: string | null): string | null {
@@ -224,7 +222,7 @@ function requirementOf(
   const bundled = [...new Set(driver.bundled.map(({ version }) => version))];
   if (bundled.length > 1) undecided.push(`several user-space drivers: ${bundled.join(", ")}`);
   return {
-    cpu: { level: lowestLevel(cpu.architecture, features), features },
+    cpu: { level: levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", features), features },
     cuda:
       gpu === null && bundled.length === 0
         ? null
@@ -251,25 +249,6 @@ function driverOf(
   return minimum === null ? null : { mode: "host", minimum };
 }
 
-const levels: Readonly<Record<string, readonly string[]>> = {
-  x86_64: ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"],
-  aarch64: ["armv8-a", "armv8.1-a", "armv8.2-a", "armv8.5-a", "armv9-a"],
-};
-
-function lowestLevel(architecture: string | null, features: readonly string[]): string | null {
-  return (
-    (levels[architecture ?? ""] ?? []).find((level) => {
-      const has = new Set([...(findMarch(level)?.features ?? []), ...x86Baseline]);
-      return features.every((feature) => has.has(feature));
-    }) ?? null
-  );
-}
-
 function compareKernels(a: string, b: string): number {
-  const [left, right] = [a, b].map((text) => text.split(".").map(Number));
-  for (const index of [0, 1, 2]) {
-    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  return compareVersions(a.split(".").map(Number), b.split(".").map(Number));
 }

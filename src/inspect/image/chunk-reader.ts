@@ -9,6 +9,8 @@ export interface ChunkReader {
   next(limit: number): Promise<Uint8Array | null>;
   /** So many bytes as they come. */
   pass(length: number): AsyncGenerator<Uint8Array>;
+  /** What was taken, and all that comes behind it. */
+  behind(taken: Uint8Array): AsyncGenerator<Uint8Array>;
   /** Lets the stream go before its end. */
   close(): Promise<void>;
 }
@@ -31,6 +33,14 @@ export function createChunkReader(chunks: Chunks): ChunkReader {
     return piece;
   };
   const next = async (limit: number) => ((await fill()) ? some(limit) : null);
+  const pass = async function* (length: number): AsyncGenerator<Uint8Array> {
+    for (let left = length; left > 0; ) {
+      const piece = await next(left);
+      if (piece === null) return;
+      left -= piece.length;
+      yield piece;
+    }
+  };
   return {
     async take(length) {
       if (rest.length >= length) return some(length);
@@ -43,13 +53,10 @@ export function createChunkReader(chunks: Chunks): ChunkReader {
       return Buffer.concat(pieces);
     },
     next,
-    async *pass(length) {
-      for (let left = length; left > 0; ) {
-        const piece = await next(left);
-        if (piece === null) return;
-        left -= piece.length;
-        yield piece;
-      }
+    pass,
+    async *behind(taken) {
+      yield taken;
+      yield* pass(Number.POSITIVE_INFINITY);
     },
     async close() {
       await iterator.return?.();

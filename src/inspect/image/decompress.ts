@@ -21,11 +21,7 @@ export async function* unpacked(chunks: Chunks, name: string): AsyncGenerator<Ui
   const reader = createChunkReader(chunks);
   try {
     const head = await reader.take(32);
-    const whole = async function* (): Chunks {
-      yield head;
-      yield* reader.pass(Number.POSITIVE_INFINITY);
-    };
-    yield* decompressed(whole(), compressionBy(head), name);
+    yield* decompressed(reader.behind(head), compressionBy(head), name);
   } finally {
     await reader.close();
   }

@@ -11,7 +11,7 @@ import { checked } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
-import { choosePlatform, diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
+import { choosePlatform, configParts, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./opened-image.ts";
 import { readTar } from "./tar.ts";
 
@@ -72,11 +72,7 @@ async function readParts(
       continue;
     }
     if (!isLayerHead(head)) continue;
-    const whole = async function* (): Chunks {
-      yield head;
-      yield* reader.pass(Number.POSITIVE_INFINITY);
-    };
-    const blob = checked(whole(), digest, `${path} of ${name}`);
+    const blob = checked(reader.behind(head), digest, `${path} of ${name}`);
     const layer = await inspectLayer(blob.chunks, `${path} of ${name}`, (count) => {
       bytes += count;
       onProgress({ layer: layers.size, layers: null, bytes });
@@ -103,28 +99,21 @@ function assemble(held: Held, name: string, source: ImageSourceKind, platform: s
     return { ...layer, digest: digestOfBlob(path) };
   };
   const saved = read("manifest.json");
+  const digest = indexDigest(read, platform);
   const [first] = Array.isArray(saved) ? saved : [];
   if (isRecord(first) && Array.isArray(first.Layers)) {
     if (Array.isArray(saved) && saved.length > 1)
       throw invalidImage(`${name}: holds ${saved.length} images`, "save one image alone");
     const config = read(normalPath(text(first.Config) ?? ""));
     const layers = first.Layers.map((path) => layerAt(text(path) ?? ""));
-    return {
-      source,
-      name,
-      digest: indexDigest(read, platform),
-      platform: platformOf(config),
-      layers,
-      diffIds: diffIdsOf(config),
-    };
+    return { source, name, digest, layers, ...configParts(config) };
   }
-  const digest = indexDigest(read, platform);
   if (digest === null)
     throw invalidImage(`${name}: is neither an archive of docker save nor an OCI archive for ${platform}`);
   const parts = manifestParts(read(blobPath(digest)), name);
   const layers = parts.layers.map((layer) => layerAt(blobPath(layer.digest)));
   const config = read(blobPath(parts.config));
-  return { source, name, digest, platform: platformOf(config), layers, diffIds: diffIdsOf(config) };
+  return { source, name, digest, layers, ...configParts(config) };
 }
 
 /** Follows indexes to a manifest that is there. */

@@ -9,7 +9,7 @@ import { isRecord, parseJson } from "../../input/json.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
-import { choosePlatform, diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
+import { choosePlatform, configParts, manifestParts } from "./manifest.ts";
 import { openLayers } from "./open-layers.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
@@ -48,14 +48,7 @@ export async function openFromLayout(folder: string, options: OpenOptions): Prom
     await blob.finish();
     return found;
   });
-  return {
-    source: "layout",
-    name: folder,
-    digest,
-    platform: platformOf(config),
-    layers,
-    diffIds: diffIdsOf(config),
-  };
+  return { source: "layout", name: folder, digest, layers, ...configParts(config) };
 }
 
 /** Whether a folder is one. */

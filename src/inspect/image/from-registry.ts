@@ -7,7 +7,7 @@ import { formatImageReference, type ImageReference, withDigest } from "../../oci
 import type { RegistryClient } from "../../registry/client.ts";
 import { selectPlatformManifest } from "../../registry/platform-image.ts";
 import { inspectLayer } from "./layer.ts";
-import { diffIdsOf, manifestParts, platformOf } from "./manifest.ts";
+import { configParts, manifestParts } from "./manifest.ts";
 import { openLayers } from "./open-layers.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
@@ -35,12 +35,5 @@ export async function openFromRegistry(
   const layers = await openLayers(parts.layers, name, options, ({ digest, size }, layer, onBytes) =>
     inspectLayer(client.streamBlob(reference, digest, size), layer, onBytes),
   );
-  return {
-    source: "registry",
-    name,
-    digest,
-    platform: platformOf(config),
-    layers,
-    diffIds: diffIdsOf(config),
-  };
+  return { source: "registry", name, digest, layers, ...configParts(config) };
 }

@@ -27,8 +27,9 @@ const maxRatio = 200;
 /** Small archives of nearly nothing but zeros are none that do harm. */
 const freeBytes = 256 * 2 ** 20;
 
-/** What one file of the layer has, and what it has unpacked to so far, together with all archives in it. */
-interface FileBudget {
+/** One file of the layer: who is told of it, what it has, and what it has unpacked to so far, together with all archives in it. */
+interface Opening {
+  readonly sink: ContentSink;
   readonly layer: ArchiveBudget;
   packed: number;
   unpacked: number;
@@ -59,32 +60,21 @@ export async function inspectContent(
   budget: ArchiveBudget,
   name = path,
 ): Promise<void> {
-  const own: FileBudget = { layer: budget, packed: 0, unpacked: 0 };
+  const own: Opening = { sink, layer: budget, packed: 0, unpacked: 0 };
   const counted = async function* (): Chunks {
     for await (const chunk of chunks) {
       own.packed += chunk.length;
       yield chunk;
     }
   };
-  await openBytes(path, counted(), sink, own, name, 0);
+  await openBytes(path, counted(), own, name, 0);
 }
 
-async function openBytes(
-  path: string,
-  chunks: Chunks,
-  sink: ContentSink,
-  budget: FileBudget,
-  name: string,
-  depth: number,
-): Promise<void> {
+async function openBytes(path: string, chunks: Chunks, own: Opening, name: string, depth: number) {
   const reader = createChunkReader(chunks);
   try {
     const head = await reader.take(headBytes);
-    const whole = async function* (): Chunks {
-      yield head;
-      yield* reader.pass(Number.POSITIVE_INFINITY);
-    };
-    await openContent(path, head, whole, sink, budget, name, depth);
+    await openContent(path, head, reader.behind(head), own, name, depth);
   } finally {
     await reader.close();
   }
@@ -93,13 +83,13 @@ async function openBytes(
 async function openContent(
   path: string,
   head: Uint8Array,
-  whole: () => Chunks,
-  sink: ContentSink,
-  budget: FileBudget,
+  whole: Chunks,
+  own: Opening,
   name: string,
   depth: number,
 ): Promise<void> {
-  if (holdsCode(head)) return openFile(path, whole(), sink);
+  const { sink } = own;
+  if (holdsCode(head)) return openFile(path, whole, sink);
   const compression = compressionBy(head);
   const isArchive = isZip(head) || isTar(head) || compression !== null;
   if (!isArchive) {
@@ -113,17 +103,9 @@ async function openContent(
     return;
   }
   try {
-    if (isZip(head)) await openZip(path, whole(), sink, budget, depth);
-    else if (isTar(head)) await openTar(path, whole(), sink, budget, depth);
-    else
-      await openBytes(
-        path,
-        within(budget, decompressed(whole(), compression, path)),
-        sink,
-        budget,
-        name,
-        depth + 1,
-      );
+    if (isZip(head)) await openZip(path, whole, own, depth);
+    else if (isTar(head)) await openTar(path, whole, own, depth);
+    else await openBytes(path, within(own, decompressed(whole, compression, path)), own, name, depth + 1);
   } catch (error) {
     if (!isDamage(error)) throw error;
     sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
@@ -136,65 +118,59 @@ async function openFile(path: string, chunks: Chunks, sink: ContentSink): Promis
   else await sink.file(path, file);
 }
 
-async function openZip(path: string, chunks: Chunks, sink: ContentSink, budget: FileBudget, depth: number) {
+async function openZip(path: string, chunks: Chunks, own: Opening, depth: number) {
+  const { sink } = own;
   const isOpened = await withSpooled(chunks, async (file) => {
     const source = sourceOf(file);
     const entries = readZip(source);
     if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
     for (const entry of entries ?? []) {
       const name = `${path}!/${entry.path}`;
-      countName(budget, name);
+      countName(own, name);
       if (entry.path.endsWith("/")) continue;
       const inner = openZipEntry(source, entry);
       if (inner === null)
         sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
-      else await innerContent(name, within(budget, inner), sink, budget, depth);
+      else await innerContent(name, within(own, inner), own, depth);
     }
     return true;
   });
   if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
 }
 
-async function openTar(path: string, chunks: Chunks, sink: ContentSink, budget: FileBudget, depth: number) {
+async function openTar(path: string, chunks: Chunks, own: Opening, depth: number) {
   for await (const entry of readTar(chunks, path)) {
     const name = `${path}!/${entry.path}`;
-    countName(budget, name);
-    if (entry.isSparse) sink.unopened(name, "a sparse file in an archive");
-    else if (entry.type === "file")
-      await innerContent(name, within(budget, entry.content), sink, budget, depth);
+    countName(own, name);
+    if (entry.isSparse) own.sink.unopened(name, "a sparse file in an archive");
+    else if (entry.type === "file") await innerContent(name, within(own, entry.content), own, depth);
   }
 }
 
 /** A damaged member does not hide the others. */
-async function innerContent(
-  path: string,
-  chunks: Chunks,
-  sink: ContentSink,
-  budget: FileBudget,
-  depth: number,
-) {
+async function innerContent(path: string, chunks: Chunks, own: Opening, depth: number) {
   try {
-    await openBytes(path, chunks, sink, budget, path, depth + 1);
+    await openBytes(path, chunks, own, path, depth + 1);
   } catch (error) {
     if (!isDamage(error) || error instanceof ArchiveBomb) throw error;
-    sink.unopened(path, error.message);
+    own.sink.unopened(path, error.message);
   }
 }
 
-async function* within(budget: FileBudget, chunks: Chunks): AsyncGenerator<Uint8Array> {
+async function* within(own: Opening, chunks: Chunks): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
-    budget.unpacked += chunk.length;
-    budget.layer.left -= chunk.length;
-    if (budget.unpacked > freeBytes + maxRatio * budget.packed)
+    own.unpacked += chunk.length;
+    own.layer.left -= chunk.length;
+    if (own.unpacked > freeBytes + maxRatio * own.packed)
       throw new ArchiveBomb(`unpacks to more than ${maxRatio} times its size`);
-    if (budget.layer.left < 0)
+    if (own.layer.left < 0)
       throw new ArchiveBomb(`the archives of its layer unpack to more than ${maxArchives} bytes`);
     yield chunk;
   }
 }
 
 /** Also of what is not opened, as it is told. */
-function countName({ layer }: FileBudget, name: string): void {
+function countName({ layer }: Opening, name: string): void {
   layer.names -= name.length;
   if (layer.names < 0)
     throw new ArchiveBomb(`the names in archives of its layer have more than ${maxNames} bytes`);

@@ -3,6 +3,7 @@
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isRecord, text } from "../../input/json.ts";
 import { invalidImage } from "./invalid-image.ts";
+import type { OpenedImage } from "./opened-image.ts";
 
 export interface LayerDescriptor {
   readonly digest: Digest;
@@ -34,8 +35,13 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
   };
 }
 
+/** What an image's configuration says of it. */
+export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds"> {
+  return { platform: platformOf(config), diffIds: diffIdsOf(config) };
+}
+
 /** `linux/arm64/v8`, or null. */
-export function platformOf(config: unknown): string | null {
+function platformOf(config: unknown): string | null {
   if (!isRecord(config) || text(config.os) === null || text(config.architecture) === null) return null;
   return [config.os, config.architecture, config.variant].filter((part) => text(part)).join("/");
 }
