@@ -1,5 +1,6 @@
 /** One class and one image: every reason against it with its fix, or its place among those that fit. */
 
+import type { WhyNot } from "../../resolve/why-not.ts";
 import { type App, placeOf } from "./app.ts";
 import { reasonList } from "./class-detail.ts";
 import { classLink, imageLink } from "./class-words.ts";
@@ -33,13 +34,9 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
   ];
 }
 
-type Rank = NonNullable<
-  ReturnType<ReturnType<App["view"]>["answers"]>["whyNot"] extends (...all: never[]) => infer Answer
-    ? Answer
-    : never
->["rank"];
+type Rank = NonNullable<WhyNot["rank"]>;
 
-function placeWords({ place, of, tier, beatenBy, beats }: NonNullable<Rank>): readonly HTMLElement[] {
+function placeWords({ place, of, tier, beatenBy, beats }: Rank): readonly HTMLElement[] {
   const where = h("p", {}, `Place ${place} of ${of} that fit, tier ${tier}.`);
   if (beatenBy !== null)
     return [where, h("p", {}, "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
