@@ -8,7 +8,7 @@ import { variantsAmong } from "./cpu/variants.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets } from "./gpu/gpu-code.ts";
-import { filesOfLayers, type UnopenedFile } from "./image/file-tree.ts";
+import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/opened-image.ts";
 import type { FileInspection } from "./file-inspection.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
@@ -27,9 +27,13 @@ export interface ImageInspection {
   readonly gpu: ImageGpu | null;
   readonly driver: DriverFiles;
   readonly requires: MeasuredRequirement;
-  readonly unopened: readonly UnopenedFile[];
+  readonly unopened: readonly { readonly path: string; readonly layer: number; readonly reason: string }[];
   /** Package databases that could not be read: which files are a package's is not known, so that they count as the image's own. */
-  readonly unreadPackages: readonly UnopenedFile[];
+  readonly unreadPackages: readonly {
+    readonly path: string;
+    readonly layer: number;
+    readonly reason: string;
+  }[];
   readonly files: readonly InspectedFile[];
 }
 
