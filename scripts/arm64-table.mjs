@@ -214,6 +214,57 @@ function halve(byMask, mask, at) {
   }
 }
 
+/** Fewer still, which may overlap: two rows are one where every word between them is of some row, and what others have together goes. */
+function joined(rows) {
+  let left = [...rows];
+  const tried = new Map();
+  const between = (one, other) => {
+    const key = [one, other].map(({ mask, value }) => `${mask} ${value}`).join();
+    if (!tried.has(key)) tried.set(key, spanOf(one, other, rows));
+    return tried.get(key);
+  };
+  for (;;) {
+    const spans = left.flatMap((one, at) => left.slice(at + 1).flatMap((other) => between(one, other) ?? []));
+    const inside = (span) => left.filter((row) => holds(span, row));
+    const best = spans
+      .map((span) => ({ span, count: inside(span).length }))
+      .sort((a, b) => b.count - a.count || bits(a.span.mask) - bits(b.span.mask))[0]?.span;
+    if (best === undefined) break;
+    const mnemonics = [...new Set(inside(best).flatMap((row) => row.mnemonics))];
+    const others = left.filter((row) => !holds(best, row));
+    left = [...others, { ...best, mnemonics }].sort((a, b) => a.value - b.value);
+  }
+  for (const row of [...left].sort((a, b) => bits(b.mask) - bits(a.mask) || a.value - b.value)) {
+    const others = left.filter((each) => each !== row);
+    if (isCovered(row, others)) left = others;
+  }
+  return left;
+}
+
+/** The smallest row that has both; null where it has words of none. */
+function spanOf(one, other, rows) {
+  const mask = (one.mask & other.mask & ~(one.value ^ other.value)) >>> 0;
+  const span = { mask, value: (one.value & mask) >>> 0 };
+  return isCovered(span, rows) ? span : null;
+}
+
+const meets = (one, other) => ((one.value ^ other.value) & one.mask & other.mask) === 0;
+const holds = (wide, row) => (wide.mask & ~row.mask) === 0 && meets(wide, row);
+
+/** Whether every word of a row is of some of the others: halved by the bit that tells most of them apart. */
+function isCovered(row, others) {
+  const near = others.filter((other) => meets(row, other));
+  if (near.some((other) => holds(other, row))) return true;
+  if (near.length === 0) return false;
+  const open = Array.from({ length: 32 }, (_, index) => (1 << index) >>> 0).filter(
+    (bit) => !(row.mask & bit),
+  );
+  const telling = (bit) => near.filter(({ mask }) => mask & bit).length;
+  const bit = open.reduce((best, each) => (telling(each) > telling(best) ? each : best));
+  const half = { mask: (row.mask | bit) >>> 0, value: row.value };
+  return isCovered(half, near) && isCovered({ ...half, value: (row.value | bit) >>> 0 }, near);
+}
+
 const llvm = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8"));
 const byFeature = new Map();
 for (const name of llvm["!instanceof"].Instruction) {
@@ -233,9 +284,8 @@ const hex = (number) => `0x${number.toString(16).padStart(8, "0")}`;
 function write(file, constant, about, isHere) {
   const lines = [];
   for (const feature of [...byFeature.keys()].filter(isHere).sort()) {
-    for (const { mask, value, mnemonics } of merged(byFeature.get(feature)).sort(
-      (a, b) => a.value - b.value,
-    )) {
+    const rows = merged(byFeature.get(feature)).sort((a, b) => a.value - b.value);
+    for (const { mask, value, mnemonics } of joined(rows)) {
       const some = mnemonics.length > 6 ? [...mnemonics.slice(0, 5), "…"] : mnemonics;
       lines.push(`  [${hex(mask)}, ${hex(value)}, "${feature}"], // ${some.join(" ")}`);
     }

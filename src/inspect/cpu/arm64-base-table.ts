@@ -58,19 +58,20 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0x9faffc00, 0x0e203800, ""], // suqadd usqadd saddlv uaddlv
   [0xbfbefc00, 0x0e207800, ""], // sqabs fcvtl fcvtl2
   [0xbfe09800, 0x0e208000, ""], // smlal smlal2 smlsl smlsl2 smull …
+  [0x9fa0dc00, 0x0e208000, ""], // smlal smlal2 smlsl smlsl2 umlal …
+  [0x9ee0e400, 0x0e208400, ""], // mla mls rshrn rshrn2 sqrshrun …
+  [0x9f60d400, 0x0e208400, ""], // cmtst sminp cmeq uminp add smaxp
   [0xbfbfcc00, 0x0e208800, ""], // cmgt cmlt cmeq abs
-  [0x9fe0dc00, 0x0e208c00, ""], // cmtst sminp cmeq uminp
-  [0x9fe0fc00, 0x0e209400, ""], // mla mls
   [0xbfe09c00, 0x0e209c00, ""], // mul addp fmulx frecps
+  [0x9f60f800, 0x0e20c000, ""], // smull smull2 umull umull2 fminnm
   [0xbf60fc00, 0x0e20cc00, ""], // fmla fmls
-  [0xbfe0dc00, 0x0e20d400, ""], // fadd fmax
+  [0x9fe0d400, 0x0e20d400, ""], // fadd fmax faddp fmaxp fmul fdiv
   [0x9fbffc00, 0x0e212800, ""], // xtn xtn2 sqxtun sqxtun2
   [0xbfbfdc00, 0x0e214800, ""], // sqxtn sqxtn2 fcvtn fcvtn2
   [0xff7fcc00, 0x0e218800, ""], // frintn fcvtns frintm fcvtms frintp …
-  [0xdfffec00, 0x0e21c800, ""], // fcvtas fcvtau scvtf ucvtf
+  [0xdf7fec00, 0x0e21c800, ""], // fcvtas fcvtau scvtf ucvtf frecpe
   [0x9fbefc00, 0x0e30a800, ""], // smaxv umaxv sminv uminv
   [0xbfbffc00, 0x0e31b800, ""], // addv
-  [0x9fe0dc00, 0x0e608000, ""], // smlal smlal2 smlsl smlsl2 umlal …
   [0xbfe0c400, 0x0e608400, ""], // add smaxp cmtst sminp mla …
   [0xbfe0dc00, 0x0e609000, ""], // sqdmlal sqdmlal2 sqdmlsl sqdmlsl2
   [0x9fe0fc00, 0x0e60c000, ""], // smull smull2 umull umull2
@@ -80,45 +81,32 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0x9fe08800, 0x0ea00000, ""], // saddl saddl2 ssubl ssubl2 addhn …
   [0xbfff9c00, 0x0ea00800, ""], // rev64 saddlp cls sadalp
   [0x9fe08c00, 0x0ea00c00, ""], // sqadd sqsub sqshl smin orr …
-  [0xdfffbc00, 0x0ea03800, ""], // suqadd usqadd sqabs sqneg
+  [0x9fffac00, 0x0ea02800, ""], // suqadd usqadd sqabs sqneg uaddlp
   [0x9fe0dc00, 0x0ea08000, ""], // smlal smlal2 smlsl smlsl2 umlal …
-  [0xbfe0d400, 0x0ea08400, ""], // add smaxp cmtst sminp
   [0xffff8c00, 0x0ea08800, ""], // cmgt cmlt cmeq abs fcmgt …
   [0xbfe0dc00, 0x0ea09000, ""], // sqdmlal sqdmlal2 sqdmlsl sqdmlsl2
   [0xbfe09c00, 0x0ea09400, ""], // mla sqdmulh fsub fmin
   [0xbfe0dc00, 0x0ea09c00, ""], // mul addp
-  [0x9fe0fc00, 0x0ea0c000, ""], // smull smull2 umull umull2
-  [0xbfe0fc00, 0x0ea0c400, ""], // fminnm
   [0xbfe0fc00, 0x0ea0d000, ""], // sqdmull sqdmull2
   [0xbfe0fc00, 0x0ea0fc00, ""], // frsqrts
-  [0xbffffc00, 0x0ea12800, ""], // xtn xtn2
+  [0x9fff7c00, 0x0ea12800, ""], // xtn xtn2 fcvtpu
   [0x9fff7c00, 0x0ea14800, ""], // sqxtn sqxtn2 urecpe uqxtn uqxtn2 ursqrte
-  [0xfffffc00, 0x0ea1d800, ""], // frecpe
   [0x9fe0fc00, 0x0ee01c00, ""], // orn bif
   [0x9ff88c00, 0x0f000400, ""], // movi orr mvni bic
+  [0x9fc05c00, 0x0f000400, ""], // sshll ushll sshll2 ushll2 sshr …
+  [0x9fc09c00, 0x0f001400, ""], // shl sli sqshl uqshl ssra srsra
   [0x9ff8cc00, 0x0f008400, ""], // movi orr mvni bic
   [0x9ff8ec00, 0x0f00c400, ""], // movi mvni
   [0x9ff8fc00, 0x0f00e400, ""], // movi
   [0xfff8fc00, 0x0f00f400, ""], // fmov
-  [0x9ff8cc00, 0x0f080400, ""], // sshr ushr ssra usra srshr …
-  [0x9ff8dc00, 0x0f085400, ""], // shl sli sqshl uqshl
   [0x9ff8e400, 0x0f088400, ""], // shrn sqshrun shrn2 sqshrun2 sqshrn …
-  [0x9ff8fc00, 0x0f08a400, ""], // sshll ushll sshll2 ushll2
-  [0x9ff0cc00, 0x0f100400, ""], // sshr ushr ssra usra srshr …
-  [0x9ff0dc00, 0x0f105400, ""], // shl sli sqshl uqshl
   [0x9ff0e400, 0x0f108400, ""], // shrn sqshrun shrn2 sqshrun2 sqshrn …
-  [0x9ff0fc00, 0x0f10a400, ""], // sshll ushll sshll2 ushll2
-  [0xbfe0dc00, 0x0f200400, ""], // sshr srshr
-  [0xbfe09c00, 0x0f201400, ""], // ssra srsra shl sqshl
-  [0x9fe0dc00, 0x0f208400, ""], // shrn shrn2 sshll sshll2 sqshrun …
-  [0x9fe0fc00, 0x0f208c00, ""], // rshrn rshrn2 sqrshrun sqrshrun2
-  [0x9fe0f400, 0x0f209400, ""], // sqshrn sqshrn2 uqshrn uqshrn2 sqrshrn …
   [0x9fe0fc00, 0x0f20e400, ""], // scvtf ucvtf
   [0x9fe0fc00, 0x0f20fc00, ""], // fcvtzs fcvtzu
   [0xbfc0a400, 0x0f402000, ""], // smlal smlal2 smlsl smlsl2 sqdmlal …
   [0xbfc0b400, 0x0f408000, ""], // mul sqdmulh
   [0xbfc0e400, 0x0f40a000, ""], // smull smull2 sqdmull sqdmull2
-  [0xbfc0f400, 0x0f40d000, ""], // sqrdmulh
+  [0xafc0e400, 0x0f40c000, ""], // sqrdmulh sqdmulh
   [0xbfc0b400, 0x0f801000, ""], // fmla fmls
   [0xbfc0a400, 0x0f802000, ""], // smlal smlal2 smlsl smlsl2 sqdmlal …
   [0xbfc0a400, 0x0f808000, ""], // mul sqdmulh fmul sqrdmulh
@@ -156,13 +144,9 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0x7a000000, 0x28000000, ""], // stnp stp ldnp ldp
   [0xffe0c400, 0x2e000000, ""], // ext
   [0xbfbfdc00, 0x2e205800, ""], // not rbit sqneg
-  [0xbfe0dc00, 0x2e208000, ""], // umlal umlal2 umlsl umlsl2
   [0xbfe09c00, 0x2e208400, ""], // sub umaxp fmaxnmp fcmge
   [0xbfbffc00, 0x2e208800, ""], // cmge
   [0xbfbfdc00, 0x2e209800, ""], // cmle neg
-  [0xbfe0fc00, 0x2e209c00, ""], // pmul
-  [0xbfe0fc00, 0x2e20c000, ""], // umull umull2
-  [0xbfe0d400, 0x2e20d400, ""], // faddp fmaxp fmul fdiv
   [0xbf60fc00, 0x2e20ec00, ""], // facge facgt
   [0xbfbffc00, 0x2e213800, ""], // shll shll2
   [0xbfbffc00, 0x2e214800, ""], // uqxtn uqxtn2
@@ -170,17 +154,12 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xbfe0d400, 0x2e608400, ""], // sub umaxp cmeq uminp
   [0xbfe0dc00, 0x2e609400, ""], // mls sqrdmulh
   [0xbffffc00, 0x2e616800, ""], // fcvtxn fcvtxn2
-  [0xbffffc00, 0x2ea02800, ""], // uaddlp
   [0xbfffdc00, 0x2ea04800, ""], // clz uadalp
   [0xbfe08c00, 0x2ea08400, ""], // sub umaxp fminnmp fcmgt mls …
   [0xffffbc00, 0x2ea08800, ""], // cmge fcmge
-  [0xbfe0dc00, 0x2ea08c00, ""], // cmeq uminp
   [0xfffe9c00, 0x2ea09800, ""], // cmle neg fcmle fneg frinti …
   [0xbfffec00, 0x2ea12800, ""], // sqxtun sqxtun2 shll shll2
-  [0xfffffc00, 0x2ea1a800, ""], // fcvtpu
-  [0xbff8dc00, 0x2f084400, ""], // sri sqshlu
-  [0xbff0dc00, 0x2f104400, ""], // sri sqshlu
-  [0xbfe08c00, 0x2f200400, ""], // ushr urshr sri sqshlu usra …
+  [0xbfc08c00, 0x2f000400, ""], // sri sqshlu ushr urshr usra …
   [0xbfc09400, 0x2f400000, ""], // mla mls umlal umlal2 umlsl umlsl2
   [0xbfc0f400, 0x2f40a000, ""], // umull umull2
   [0xbfc09400, 0x2f800000, ""], // mla mls umlal umlal2 umlsl umlsl2
@@ -191,6 +170,7 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0x3ba04c00, 0x38204800, ""], // strb ldrb str ldr strh ldrh
   [0xfba04c00, 0x38a04800, ""], // ldrsb str ldr
   [0xfb000000, 0x39000000, ""], // strb ldrsb ldrb str ldr
+  [0x3b800000, 0x39000000, ""], // str ldr
   [0x3fe00410, 0x3a400000, ""], // ccmn ccmp
   [0x3fa00800, 0x3c000000, ""], // stur str ldur ldr
   [0x3fa00c00, 0x3c000c00, ""], // str ldr
@@ -206,6 +186,9 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xffe7fc00, 0x4e042c00, ""], // smov
   [0xffeff400, 0x4e080400, ""], // dup
   [0xffefdc00, 0x4e081c00, ""], // ins umov
+  [0xcf20dc00, 0x4e200c00, ""], // sqadd uqadd sqsub uqsub
+  [0xcf3fbc00, 0x4e203800, ""], // suqadd usqadd sqabs sqneg
+  [0xcf20ec00, 0x4e204c00, ""], // sqshl uqshl sqrshl uqrshl
   [0xdfbfec00, 0x4e218800, ""], // frintn frinta frintm frintx
   [0xcf3fec00, 0x4e21a800, ""], // fcvtns fcvtnu fcvtms fcvtmu fcvtps …
   [0xcfbfec00, 0x4e21c800, ""], // fcvtas fcvtau scvtf ucvtf
@@ -213,7 +196,6 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xff60fc00, 0x4e60cc00, ""], // fmla fmls
   [0xdfe0dc00, 0x4e60dc00, ""], // fmulx fmul frecps fdiv
   [0xdfe0ec00, 0x4e60e400, ""], // fcmeq fcmge fmax fmaxp
-  [0xcfbfbc00, 0x4ea03800, ""], // suqadd usqadd sqabs sqneg
   [0xdfbfec00, 0x4ea08800, ""], // cmgt cmge cmeq cmle
   [0xffbfbc00, 0x4ea0a800, ""], // cmlt fcmlt
   [0xdfbfbc00, 0x4ea0b800, ""], // abs neg fabs fneg
@@ -226,11 +208,9 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xfffffc00, 0x4eb1b800, ""], // addv
   [0xffe09c00, 0x4ec01800, ""], // uzp1 zip1 uzp2 zip2
   [0xffe0bc00, 0x4ec02800, ""], // trn1 trn2
-  [0xcfe0fc00, 0x4ee00c00, ""], // sqadd uqadd
   [0xcfe0ec00, 0x4ee02c00, ""], // sqsub uqsub cmge cmhs
   [0xcfe0fc00, 0x4ee03400, ""], // cmgt cmhi
   [0xcfe0ec00, 0x4ee04400, ""], // sshl ushl srshl urshl
-  [0xdfe0ec00, 0x4ee04c00, ""], // sqshl uqshl sqrshl uqrshl
   [0xcfe0f400, 0x4ee08400, ""], // add sub cmtst cmeq
   [0xffe0bc00, 0x4ee0bc00, ""], // addp frsqrts
   [0xdfe0fc00, 0x4ee0f400, ""], // fmin fminp
@@ -251,16 +231,12 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xffe3fc00, 0x5e020400, ""], // mov
   [0xffe7fc00, 0x5e040400, ""], // mov
   [0xffeffc00, 0x5e080400, ""], // mov
-  [0xdfa0dc00, 0x5e200c00, ""], // sqadd uqadd sqsub uqsub
-  [0xdfbfbc00, 0x5e203800, ""], // suqadd usqadd sqabs sqneg
-  [0xdf20ec00, 0x5e204c00, ""], // sqshl uqshl sqrshl uqrshl
   [0xffa0dc00, 0x5e20dc00, ""], // fmulx frecps
-  [0xdfa0fc00, 0x5e20e400, ""], // fcmeq fcmge
+  [0xdea0fc00, 0x5e20e400, ""], // fcmeq fcmge scvtf ucvtf
   [0xdfbffc00, 0x5e214800, ""], // sqxtn uqxtn
   [0xffe0dc00, 0x5e609000, ""], // sqdmlal sqdmlsl
   [0xdfe0fc00, 0x5e60b400, ""], // sqdmulh sqrdmulh
   [0xffe0fc00, 0x5e60d000, ""], // sqdmull
-  [0xdfe0dc00, 0x5ea00c00, ""], // sqadd uqadd sqsub uqsub
   [0xffe0dc00, 0x5ea09000, ""], // sqdmlal sqdmlsl
   [0xdfe0fc00, 0x5ea0b400, ""], // sqdmulh sqrdmulh
   [0xffe0fc00, 0x5ea0d000, ""], // sqdmull
@@ -276,11 +252,9 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xdff0f400, 0x5f109400, ""], // sqshrn uqshrn sqrshrn uqrshrn
   [0xdfe0fc00, 0x5f207400, ""], // sqshl uqshl
   [0xdfe0f400, 0x5f209400, ""], // sqshrn uqshrn sqrshrn uqrshrn
-  [0xdfe0fc00, 0x5f20e400, ""], // scvtf ucvtf
   [0xdfe0fc00, 0x5f20fc00, ""], // fcvtzs fcvtzu
   [0xffc0b400, 0x5f403000, ""], // sqdmlal sqdmlsl
   [0xffc0f400, 0x5f40b000, ""], // sqdmull
-  [0xffc0e400, 0x5f40c000, ""], // sqdmulh sqrdmulh
   [0xffc09400, 0x5f801000, ""], // fmla fmls sqdmlal sqdmlsl
   [0xffc0b400, 0x5f809000, ""], // fmul sqrdmulh
   [0xffc0f400, 0x5f80b000, ""], // sqdmull
@@ -293,24 +267,20 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xffe38400, 0x6e020400, ""], // ins
   [0xffe78400, 0x6e040400, ""], // ins
   [0xffef8400, 0x6e080400, ""], // ins
+  [0xef20f400, 0x6e20e400, ""], // facge facgt fcmgt
   [0xff7ffc00, 0x6e30c800, ""], // fmaxnmv fminnmv
   [0xff7ffc00, 0x6e30f800, ""], // fmaxv fminv
-  [0xff60fc00, 0x6e60ec00, ""], // facge facgt
   [0xffbffc00, 0x6ea1f800, ""], // fsqrt
-  [0xffe0fc00, 0x6ee0e400, ""], // fcmgt
   [0xefc0dc00, 0x6f404400, ""], // sri sqshlu
   [0xff400000, 0x72000000, ""], // ands movk
   [0xffa04c00, 0x78a04800, ""], // ldrsh
   [0xff000000, 0x79000000, ""], // strh ldrsh ldrh
-  [0xff800000, 0x7d000000, ""], // str ldr
-  [0xffa0fc00, 0x7e20ec00, ""], // facge
   [0xffbffc00, 0x7e212800, ""], // sqxtun
   [0xff3ffc00, 0x7e30c800, ""], // fmaxnmp fminnmp
   [0xffbffc00, 0x7e30d800, ""], // faddp
   [0xff3ffc00, 0x7e30f800, ""], // fmaxp fminp
   [0xfffffc00, 0x7e616800, ""], // fcvtxn
   [0xffa0fc00, 0x7ea0d400, ""], // fabd
-  [0xffa0f400, 0x7ea0e400, ""], // fcmgt facgt
   [0xfffffc00, 0x7ea12800, ""], // sqxtun
   [0xfffffc00, 0x7ee08800, ""], // cmge
   [0xffffdc00, 0x7ee09800, ""], // cmle neg
@@ -340,12 +310,9 @@ export const arm64BaseRows: readonly Arm64Row[] = [
   [0xffc00000, 0xb3400000, ""], // bfm
   [0xbfa00000, 0xb8000000, ""], // stur str ldur ldr sttr ldtr
   [0xbfe00c00, 0xb8800000, ""], // ldursw prfum
-  [0xffe00c00, 0xb8800400, ""], // ldrsw
-  [0xffe00800, 0xb8800800, ""], // ldtrsw ldrsw
+  [0xffe00000, 0xb8800000, ""], // ldrsw ldtrsw
   [0xbfe04c00, 0xb8a04800, ""], // ldrsw prfm rprfm
   [0xbf400000, 0xb9000000, ""], // str ldrsw prfm
-  [0xbfc00000, 0xb9400000, ""], // ldr
-  [0xbf800000, 0xbd000000, ""], // str ldr
   [0xdf800000, 0xd2800000, ""], // movz movk
   [0xffe0001f, 0xd4000001, ""], // svc
   [0xffe0001e, 0xd4000002, ""], // hvc smc

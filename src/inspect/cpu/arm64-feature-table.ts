@@ -18,8 +18,8 @@ export const arm64FeatureRows: readonly Arm64Row[] = [
   [0xbf7ffc00, 0x0e30c800, "asimdhp"], // fmaxnmv fminnmv
   [0xbf7ffc00, 0x0e30f800, "asimdhp"], // fmaxv fminv
   [0xbf60f400, 0x0e400400, "asimdhp"], // fmaxnm fminnm fmla fmls
-  [0xbf60fc00, 0x0e401400, "asimdhp"], // fadd fsub
-  [0xbfe0fc00, 0x0e401c00, "asimdhp"], // fmulx
+  [0x9f60ec00, 0x0e400400, "asimdhp"], // fadd fsub fmaxnmp fminnmp faddp fabd
+  [0x9fe0dc00, 0x0e401c00, "asimdhp"], // fmulx fmul fdiv
   [0xbfe0fc00, 0x0e402400, "asimdhp"], // fcmeq
   [0xbf60f400, 0x0e403400, "asimdhp"], // fmax fmin frecps frsqrts
   [0x9fffcc00, 0x0e798800, "asimdhp"], // frintn frinta frintm frintx fcvtns …
@@ -35,8 +35,6 @@ export const arm64FeatureRows: readonly Arm64Row[] = [
   [0xbff8fc00, 0x0f00fc00, "asimdhp"], // fmov
   [0xdff0fc00, 0x0f10e400, "asimdhp"], // scvtf ucvtf
   [0xdff0fc00, 0x0f10fc00, "asimdhp"], // fcvtzs fcvtzu
-  [0xbf60ec00, 0x2e400400, "asimdhp"], // fmaxnmp fminnmp faddp fabd
-  [0xbfe0dc00, 0x2e401c00, "asimdhp"], // fmul fdiv
   [0xbf60f400, 0x2e402400, "asimdhp"], // fcmge fcmgt facge facgt
   [0xbf60fc00, 0x2e403400, "asimdhp"], // fmaxp fminp
   [0xbffffc00, 0x2ef9f800, "asimdhp"], // fsqrt
@@ -128,6 +126,7 @@ export const arm64FeatureRows: readonly Arm64Row[] = [
   [0xfffe8000, 0x1ec28000, "fphp"], // scvtf ucvtf
   [0xfffe8000, 0x1ed88000, "fphp"], // fcvtzs fcvtzu
   [0x7ff8fc00, 0x1ee00000, "fphp"], // fcvtns fcvtnu scvtf ucvtf fcvtas …
+  [0x7fe6fc00, 0x1ee00000, "fphp"], // fcvtps fcvtpu fcvtms fcvtmu fcvtzs fcvtzu
   [0xffe00400, 0x1ee00400, "fphp"], // fccmp fccmpe fcsel
   [0xffe08c00, 0x1ee00800, "fphp"], // fmul fdiv fadd fsub fmax …
   [0xffe01fe0, 0x1ee01000, "fphp"], // fmov
@@ -136,8 +135,6 @@ export const arm64FeatureRows: readonly Arm64Row[] = [
   [0xffe0fc00, 0x1ee08800, "fphp"], // fnmul
   [0xfffefc00, 0x1ee64000, "fphp"], // frinta frintx
   [0xfffffc00, 0x1ee7c000, "fphp"], // frinti
-  [0x7ffefc00, 0x1ee80000, "fphp"], // fcvtps fcvtpu
-  [0x7ff6fc00, 0x1ef00000, "fphp"], // fcvtms fcvtmu fcvtzs fcvtzu
   [0xffc00000, 0x1fc00000, "fphp"], // fmadd fmsub fnmadd fnmsub
   [0xfffe0000, 0x9ec20000, "fphp"], // scvtf ucvtf
   [0xfffe0000, 0x9ed80000, "fphp"], // fcvtzs fcvtzu
@@ -180,11 +177,10 @@ export const arm64FeatureRows: readonly Arm64Row[] = [
   [0xbfc0c000, 0x91800000, "mte"], // addg subg
   [0xdfe0fc00, 0x9ac00000, "mte"], // subp subps
   [0xffe0f800, 0x9ac01000, "mte"], // irg gmi
-  [0xfffffc00, 0xd9200000, "mte"], // stzgm
+  [0xff3ffc00, 0xd9200000, "mte"], // stzgm stgm ldgm
   [0xff200c00, 0xd9200400, "mte"], // stg stzg st2g stz2g
   [0xff200800, 0xd9200800, "mte"], // stg stzg st2g stz2g
   [0xffe00c00, 0xd9600000, "mte"], // ldg
-  [0xffbffc00, 0xd9a00000, "mte"], // stgm ldgm
   [0xffdff81f, 0xd61f081f, "paca"], // braaz brabz blraaz blrabz
   [0xfffffbff, 0xd65f0bff, "paca"], // retaa retab
   [0xfffffbff, 0xd69f0bff, "paca"], // eretaa eretab

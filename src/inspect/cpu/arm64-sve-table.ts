@@ -16,8 +16,7 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xfffee000, 0x654e8000, "faminmax sve2"], // famax famin
   [0xffbee000, 0x658e8000, "faminmax sve2"], // famax famin
   [0xff20ec00, 0x4520a800, "lut sve2"], // luti2
-  [0xff20f800, 0x4520b000, "lut sve2"], // luti2 luti4
-  [0xff20fc00, 0x4520bc00, "lut sve2"], // luti4
+  [0xff20f000, 0x4520b000, "lut sve2"], // luti2 luti4
   [0xff60fc00, 0x4560a400, "lut sve2"], // luti4
   [0xff3ee000, 0x04000000, "sve"], // add sub
   [0xffbee000, 0x04002000, "sve"], // saddv uaddv
@@ -98,17 +97,16 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xff30fa10, 0x05205000, "sve"], // trn1 trn2
   [0xff20f000, 0x05206000, "sve"], // zip1 zip2 uzp1 uzp2
   [0xff20f800, 0x05207000, "sve"], // trn1 trn2
-  [0xffbfe000, 0x05208000, "sve"], // cpy
+  [0xff37c000, 0x05208000, "sve"], // cpy
   [0xff2ee000, 0x0520a000, "sve"], // lasta lastb clasta clastb
   [0xff20c000, 0x0520c000, "sve"], // sel
   [0xff21fc00, 0x05212000, "sve"], // dup
   [0xff23fc00, 0x05222000, "sve"], // dup
   [0xff3ee000, 0x05228000, "sve"], // lasta lastb
   [0xff27fc00, 0x05242000, "sve"], // dup
-  [0xffbfe000, 0x05278000, "sve"], // rbit
+  [0xff3fe000, 0x05278000, "sve"], // rbit
   [0xff2ffc00, 0x05282000, "sve"], // dup
   [0xff3ce000, 0x05288000, "sve"], // clasta clastb
-  [0xff3fe000, 0x0528a000, "sve"], // cpy
   [0xff3fe000, 0x052c8000, "sve"], // splice
   [0xff3ffc00, 0x05302000, "sve"], // dup
   [0xfffefe10, 0x05304000, "sve"], // punpklo punpkhi
@@ -120,19 +118,16 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xfffcfc00, 0x05703800, "sve"], // sunpklo sunpkhi uunpklo uunpkhi
   [0xfff0e000, 0x0590c000, "sve"], // fcpy
   [0xffbae000, 0x05a08000, "sve"], // cpy compact revb revh
-  [0xffffe000, 0x05a78000, "sve"], // rbit
   [0xffbcfc00, 0x05b03800, "sve"], // sunpklo sunpkhi uunpklo uunpkhi
   [0xfffee000, 0x05e68000, "sve"], // revw rbit
   [0xffa00000, 0x24000000, "sve"], // cmphs cmpeq cmphi cmpne cmpge …
+  [0xfe206000, 0x24000000, "sve"], // cmphs cmphi cmpeq cmpne
+  [0x7e708000, 0x24000000, "sve"], // eor sel ld1rqb ld1rqh ld1rqw ld1rqd
   [0xff200000, 0x24200000, "sve"], // cmphs cmphi cmplo cmpls
-  [0xffe08000, 0x24800000, "sve"], // cmphs cmpeq cmphi cmpne cmpge …
+  [0xffe00000, 0x24800000, "sve"], // cmphs cmpeq cmphi cmpne cmpge …
   [0xffa0c000, 0x24808000, "sve"], // cmpge cmpeq cmpgt cmpne
-  [0xffe0c000, 0x2480c000, "sve"], // cmphs cmplo cmphi cmpls
-  [0xffe0e000, 0x24c00000, "sve"], // cmphs cmphi
   [0xff20c000, 0x25000000, "sve"], // cmpge cmplt cmpgt cmple
   [0xffb04200, 0x25004000, "sve"], // and bic ands bics brkpa …
-  [0xfff0c200, 0x25004200, "sve"], // eor sel
-  [0xff20e000, 0x25008000, "sve"], // cmpeq cmpne
   [0xffb7c210, 0x25104000, "sve"], // brka brkas brkn brkns
   [0xff7fc210, 0x25104010, "sve"], // brka brkb
   [0xff3efc10, 0x2518e000, "sve"], // ptrue ptrues
@@ -174,15 +169,14 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xffa0f000, 0x64a01000, "sve"], // fcmla
   [0xffe0f000, 0x65400000, "sve"], // fadd fsub fmul ftsmul
   [0xffe0f800, 0x65401800, "sve"], // frecps frsqrts
-  [0xffffe000, 0x65402000, "sve"], // faddv
-  [0xffe0c000, 0x65404000, "sve"], // fcmge fcmeq fcmgt fcmne
+  [0xfffb6000, 0x65402000, "sve"], // faddv frinta
+  [0x7fc0c000, 0x65404000, "sve"], // fcmge fcmeq fcmgt fcmne st1w …
   [0xfff2e000, 0x65408000, "sve"], // fadd fsub fabd fscale fmaxnm …
   [0xfffee000, 0x6540a000, "sve"], // frintn frintp
   [0xff60e010, 0x6540c000, "sve"], // fcmuo
   [0xffe0c010, 0x6540c010, "sve"], // facge facgt
   [0xfffac000, 0x65428000, "sve"], // fmul fsubr frintm frintz fmax …
   [0xfffce000, 0x65442000, "sve"], // fmaxnmv fminnmv fmaxv fminv
-  [0xffffe000, 0x6544a000, "sve"], // frinta
   [0xffffe000, 0x654a8000, "sve"], // fmulx
   [0xfffee000, 0x654ca000, "sve"], // frecpx fsqrt
   [0xfffefc00, 0x654e3000, "sve"], // frecpe frsqrte
@@ -190,20 +184,19 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xfff8fc00, 0x65508000, "sve"], // ftmad
   [0xfffee010, 0x65522000, "sve"], // fcmeq fcmne
   [0xfff2e000, 0x6552a000, "sve"], // scvtf ucvtf fcvtzs fcvtzu
-  [0xfff6e000, 0x6554a000, "sve"], // scvtf ucvtf fcvtzs fcvtzu
+  [0xff74e000, 0x6554a000, "sve"], // scvtf ucvtf fcvtzs fcvtzu
   [0xffffe000, 0x65582000, "sve"], // fadda
   [0xfff8e3c0, 0x65588000, "sve"], // fadd fsub fmul fsubr fmaxnm …
   [0xffe00000, 0x65600000, "sve"], // fmla fmls fnmla fnmls fmad …
   [0xffa0f000, 0x65800000, "sve"], // fadd fsub fmul ftsmul
   [0xffa0f800, 0x65801800, "sve"], // frecps frsqrts
-  [0xffbfe000, 0x65802000, "sve"], // faddv
+  [0xffbb6000, 0x65802000, "sve"], // faddv frinta
   [0xffa0c000, 0x65804000, "sve"], // fcmge fcmeq fcmgt fcmne
+  [0x7fc06000, 0x65804000, "sve"], // fcmuo str
   [0xffbcc000, 0x65808000, "sve"], // fadd fsub fmul fsubr frintn …
-  [0xffe0e010, 0x6580c000, "sve"], // fcmuo
   [0xffa0c010, 0x6580c010, "sve"], // facge facgt
   [0xffbce000, 0x65842000, "sve"], // fmaxnmv fminnmv fmaxv fminv
   [0xffbce000, 0x65848000, "sve"], // fmaxnm fminnm fmax fmin
-  [0xffbfe000, 0x6584a000, "sve"], // frinta
   [0xffbee000, 0x6586a000, "sve"], // frintx frinti
   [0xffbac000, 0x65888000, "sve"], // fabd fscale fdivr fdiv fcvt …
   [0xffbfe000, 0x658a8000, "sve"], // fmulx
@@ -217,11 +210,10 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xffa00000, 0x65a00000, "sve"], // fmla fmls fnmla fnmls fmad …
   [0xfffee000, 0x65caa000, "sve"], // fcvt
   [0xfff6e000, 0x65d0a000, "sve"], // scvtf ucvtf fcvtzs fcvtzu
-  [0xfff6e000, 0x65d6a000, "sve"], // scvtf ucvtf fcvtzs fcvtzu
   [0xbfa08000, 0x84000000, "sve"], // ld1sb ldff1sb ld1b ldff1b
   [0xfe60c010, 0x8400c000, "sve"], // prfb prfh prfw prfd
-  [0xbfa08010, 0x84200000, "sve"], // prfb prfh prfw prfd
-  [0xff608000, 0x84208000, "sve"], // ld1sb ldff1sb ld1b ldff1b ld1sh …
+  [0xbfa00010, 0x84200000, "sve"], // prfb prfh prfw prfd
+  [0xbf608000, 0x84208000, "sve"], // ld1sb ldff1sb ld1b ldff1b ld1sh …
   [0xfe408000, 0x84408000, "sve"], // ld1rb ld1rsw ld1rh ld1rsh ld1rw …
   [0xbf808000, 0x84800000, "sve"], // ld1sh ldff1sh ld1h ldff1h
   [0xbf80c000, 0x85004000, "sve"], // ld1w ldff1w
@@ -230,49 +222,35 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xffc0e000, 0x85804000, "sve"], // ldr
   [0xffc08010, 0x85c00000, "sve"], // prfb prfh prfw prfd
   [0xfe60e000, 0xa4000000, "sve"], // ld1rqb ld1rqh ld1rqw ld1rqd
-  [0xfe70e000, 0xa4002000, "sve"], // ld1rqb ld1rqh ld1rqw ld1rqd
   [0xbf80c000, 0xa4004000, "sve"], // ld1b ldff1b st1b stnt1b st3b …
+  [0xfe00c000, 0xa4004000, "sve"], // ld1sw ldff1sw ld1h ldff1h ld1sh …
   [0xfe10a000, 0xa400a000, "sve"], // ld1b ld1sw ld1sh ld1sb ld1h …
   [0xfe00e000, 0xa400c000, "sve"], // ldnt1b ldnt1h ld2b ld2h ld3b …
   [0xfe10e000, 0xa410a000, "sve"], // ldnf1b ldnf1sw ldnf1sh ldnf1sb ldnf1h …
-  [0xff80c000, 0xa4804000, "sve"], // ld1sw ldff1sw ld1h ldff1h
-  [0xff00c000, 0xa5004000, "sve"], // ld1sh ldff1sh ld1w ldff1w ld1sb …
   [0xfe60e010, 0xc400e000, "sve"], // prfb prfh prfw prfd
-  [0xffe08000, 0xc4208000, "sve"], // ld1sb ldff1sb ld1b ldff1b
-  [0xff608000, 0xc4408000, "sve"], // ld1sb ldff1sb ld1b ldff1b ld1sh …
-  [0xffe08010, 0xc4608000, "sve"], // prfb prfh prfw prfd
-  [0xffa08000, 0xc4a08000, "sve"], // ld1sh ldff1sh ld1h ldff1h
+  [0xdf608000, 0xc4408000, "sve"], // ld1sb ldff1sb ld1b ldff1b ld1sh …
+  [0xdfa08000, 0xc4a08000, "sve"], // ld1sh ldff1sh ld1h ldff1h st1h
   [0xff80c000, 0xc5000000, "sve"], // ld1sw ldff1sw
   [0xffa08000, 0xc5208000, "sve"], // ld1sw ldff1sw ld1w ldff1w
-  [0xffe08000, 0xc5408000, "sve"], // ld1sw ldff1sw ld1w ldff1w
+  [0xdfc08000, 0xc5408000, "sve"], // ld1sw ldff1sw ld1w ldff1w st1w
   [0xff80c000, 0xc5804000, "sve"], // ld1d ldff1d
   [0xffa0c000, 0xc5a0c000, "sve"], // ld1d ldff1d
   [0xffe0c000, 0xc5c0c000, "sve"], // ld1d ldff1d
-  [0xffa0c000, 0xe4008000, "sve"], // st1b
+  [0xfe00e000, 0xe4006000, "sve"], // stnt1h stnt1w stnt1d st2w st2d st3d
+  [0xffa08000, 0xe4008000, "sve"], // st1b
   [0xff20e000, 0xe400c000, "sve"], // st1b st1h
-  [0xfff0e000, 0xe400e000, "sve"], // st1b
   [0xfe10e000, 0xe410e000, "sve"], // stnt1b stnt1h stnt1w stnt1d st2b …
   [0xff70e000, 0xe420e000, "sve"], // st1b st1h
-  [0xff70e000, 0xe440e000, "sve"], // st1b st1h
   [0xffe0e000, 0xe460a000, "sve"], // st1b
   [0xfe70e000, 0xe460e000, "sve"], // st1b st1h st1w st1d
-  [0xffe0e000, 0xe4806000, "sve"], // stnt1h
   [0xff80c000, 0xe4808000, "sve"], // st1h
-  [0xffa0c000, 0xe4a04000, "sve"], // st1h st2h st4h
-  [0xffa0e000, 0xe4a0c000, "sve"], // st1h
+  [0xfea0c000, 0xe4a04000, "sve"], // st1h st2h st4h st1d st4d
   [0xffe0c000, 0xe4c04000, "sve"], // st1h st3h
-  [0xff40e000, 0xe5006000, "sve"], // stnt1w stnt1d st2w st2d
   [0xff80c000, 0xe5008000, "sve"], // st1w
   [0xff40e000, 0xe500c000, "sve"], // st1w st1d
-  [0xffc0c000, 0xe5404000, "sve"], // st1w st3w st4w
-  [0xffc0e000, 0xe540c000, "sve"], // st1w
-  [0xfff0e000, 0xe540e000, "sve"], // st1w
   [0xffc0e010, 0xe5800000, "sve"], // str
-  [0xffc0e000, 0xe5804000, "sve"], // str
   [0xffc0c000, 0xe5808000, "sve"], // st1d
-  [0xffe0e000, 0xe5c06000, "sve"], // st3d
   [0xffe0e000, 0xe5c0a000, "sve"], // st1d
-  [0xffe0c000, 0xe5e04000, "sve"], // st1d st4d
   [0xfffee300, 0x04068100, "sve2"], // sqshl uqshl
   [0xfffee200, 0x04068200, "sve2"], // sqshl uqshl
   [0xfffee300, 0x040c8100, "sve2"], // srshr urshr
@@ -281,6 +259,8 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xffffe200, 0x040f8200, "sve2"], // sqshlu
   [0xffa0f800, 0x04203800, "sve2"], // eor3 bsl bcax bsl1n
   [0xffe0f000, 0x04206000, "sve2"], // mul pmul smulh umulh
+  [0xff20fc00, 0x04206000, "sve2"], // mul
+  [0xff20f800, 0x04206800, "sve2"], // smulh umulh
   [0xff20f800, 0x04207000, "sve2"], // sqdmulh sqrdmulh
   [0xfff8fc00, 0x04283400, "sve2"], // xar
   [0xfff0fc00, 0x04303400, "sve2"], // xar
@@ -288,14 +268,10 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xfffee000, 0x044c8000, "sve2"], // srshr urshr
   [0xffffe000, 0x044f8000, "sve2"], // sqshlu
   [0xffe0fc00, 0x04603400, "sve2"], // xar
-  [0xffe0fc00, 0x04606000, "sve2"], // mul
-  [0xffe0f800, 0x04606800, "sve2"], // smulh umulh
   [0xffbee000, 0x04868000, "sve2"], // sqshl uqshl
   [0xffbee000, 0x048c8000, "sve2"], // srshr urshr
   [0xffbfe000, 0x048f8000, "sve2"], // sqshlu
   [0xffa0f400, 0x04a03400, "sve2"], // xar bsl2n nbsl
-  [0xffa0fc00, 0x04a06000, "sve2"], // mul
-  [0xffa0f800, 0x04a06800, "sve2"], // smulh umulh
   [0xff20f800, 0x05202800, "sve2"], // tbl tbx
   [0xff3fe000, 0x052d8000, "sve2"], // splice
   [0xffe0e000, 0x05600000, "sve2"], // ext
@@ -318,13 +294,12 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xffe0f000, 0x44406000, "sve2"], // sqdmlalb sqdmlalt sqdmlslb sqdmlslt
   [0xfffee000, 0x4444a000, "sve2"], // sadalp uadalp
   [0xffa0f800, 0x44800800, "sve2"], // sqdmlalbt sqdmlslbt
-  [0xffa0f000, 0x44801000, "sve2"], // cdot
+  [0xfea0d000, 0x44801000, "sve2"], // cdot sabdlb sabdlt uabdlb uabdlt
   [0xffe0e000, 0x44804000, "sve2"], // smlalb smlalt umlalb umlalt smlslb …
-  [0xffa0f000, 0x44806000, "sve2"], // sqdmlalb sqdmlalt sqdmlslb sqdmlslt
+  [0xff80d000, 0x44804000, "sve2"], // sqdmlalb sqdmlalt sqdmlslb sqdmlslt cdot
   [0xfffee000, 0x4480a000, "sve2"], // urecpe ursqrte
   [0xffbee000, 0x4484a000, "sve2"], // sadalp uadalp
   [0xffa0a000, 0x44a02000, "sve2"], // sqdmlalb sqdmlalt sqdmlslb sqdmlslt cmla sqrdcmlah
-  [0xffa0f000, 0x44a04000, "sve2"], // cdot
   [0xffa0a000, 0x44a08000, "sve2"], // smlalb smlalt umlalb umlalt smullb …
   [0xffa0e000, 0x44a0a000, "sve2"], // smlslb smlslt umlslb umlslt
   [0xffa0f000, 0x44a0e000, "sve2"], // sqdmullb sqdmullt
@@ -356,7 +331,6 @@ export const arm64SveRows: readonly Arm64Row[] = [
   [0xfffff800, 0x45605000, "sve2"], // sqxtunb sqxtunt
   [0xff60e000, 0x45606000, "sve2"], // addhnb addhnt raddhnb raddhnt subhnb …
   [0xffe0a000, 0x45800000, "sve2"], // saddlb saddlt uaddlb uaddlt ssublb …
-  [0xffa0f000, 0x45803000, "sve2"], // sabdlb sabdlt uabdlb uabdlt
   [0xffe0f800, 0x45806000, "sve2"], // sqdmullb sqdmullt
   [0xffe0f000, 0x45807000, "sve2"], // smullb smullt umullb umullt
   [0xffa0fc00, 0x45808000, "sve2"], // saddlbt
