@@ -13,11 +13,14 @@ export interface PublicKey {
   readonly hashes: readonly (string | null)[];
 }
 
-/** cosign 2 signs with SHA-256 whatever the curve, cosign 3 with the hash of the curve's strength. */
+/**
+ * cosign signs with the hash of the curve's strength, and its `verify --key` takes SHA-256 alone, whatever the curve, unless
+ * `--signature-digest-algorithm` says otherwise (2.6.5 and 3.1.3): the first is what every verifier takes.
+ */
 const curves: Readonly<Record<string, readonly string[]>> = {
   prime256v1: ["sha256"],
-  secp384r1: ["sha384", "sha256"],
-  secp521r1: ["sha512", "sha256"],
+  secp384r1: ["sha256", "sha384"],
+  secp521r1: ["sha256", "sha512"],
 };
 const leastRsaBits = 2048;
 
@@ -54,9 +57,18 @@ export function hintOf(key: KeyObject): string {
     .digest("base64");
 }
 
-export function isSignedBy({ key, hashes }: PublicKey, message: Uint8Array, signature: Uint8Array): boolean {
+export async function isSignedBy(
+  { key, hashes }: PublicKey,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> {
   // Signatures of the wrong shape make OpenSSL throw.
-  return hashes.some((hash) => attempt(() => verify(hash, message, key, signature), false));
+  if (hashes.some((hash) => attempt(() => verify(hash, message, key, signature), false))) return true;
+  if (key.asymmetricKeyType !== "ed25519") return false;
+  // cosign signs the hash of the message (RFC 8032, 5.1, Ed25519ph), which Node's OpenSSL does not know, and takes the message itself too.
+  const { ed25519ph } = await import("@noble/curves/ed25519.js");
+  const raw = key.export({ type: "spki", format: "der" }).subarray(-32);
+  return attempt(() => ed25519ph.verify(signature, message, raw), false);
 }
 
 function invalid(name: string, what: string, fix: string): ImgmatchError {

@@ -56,7 +56,7 @@ export async function verifyEvidence(
   for (const signer of signers) {
     const judge = await judgeOf(signer, options);
     for (const each of evidence) {
-      const verdict = judge(each, subject);
+      const verdict = await judge(each, subject);
       if (!("why" in verdict)) return { signer, format: each.format, ...verdict };
       failures.push(verdict);
     }
@@ -65,7 +65,7 @@ export async function verifyEvidence(
 }
 
 export type Proof = Pick<Verified, "identity" | "statement">;
-type Judge = (evidence: Evidence, subject: Subject) => Proof | Failure;
+type Judge = (evidence: Evidence, subject: Subject) => Promise<Proof | Failure>;
 
 async function judgeOf(signer: Signer, options: VerifyOptions): Promise<Judge> {
   const { predicateType = signPredicate } = options;
@@ -76,17 +76,18 @@ async function judgeOf(signer: Signer, options: VerifyOptions): Promise<Judge> {
 function keyJudge(signer: KeySigner, predicateType: string): Judge {
   const key = parsePublicKey(signer);
   const byOther: Failure = { code: "SIGNATURE_WRONG_SIGNER", why: "is not signed by this key" };
-  return (evidence, subject) => {
+  return async (evidence, subject) => {
     if (evidence.format === "simple-signing") {
       const { payload, signature } = evidence;
-      const isGood = isSignedBy(key, Buffer.from(payload, "base64"), Buffer.from(signature, "base64"));
+      const isGood = await isSignedBy(key, Buffer.from(payload, "base64"), Buffer.from(signature, "base64"));
       return isGood ? simpleProof(evidence, subject, null) : byOther;
     }
     const read = readBundle(evidence.content);
     if (typeof read === "string") return damaged(read);
     const message = preAuthentication(read.envelope);
-    if (read.envelope.signatures.some((signature) => isSignedBy(key, message, signature)))
-      return bundleProof(evidence.content, subject, predicateType, null);
+    for (const signature of read.envelope.signatures)
+      if (await isSignedBy(key, message, signature))
+        return bundleProof(evidence.content, subject, predicateType, null);
     return read.hint === key.hint ? damaged("it names this key, which did not sign it") : byOther;
   };
 }

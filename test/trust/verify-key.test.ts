@@ -13,13 +13,11 @@ import cosign from "../fixtures/signatures/cosign.json" with { type: "json" };
 
 const digest = cosign.digest as Digest;
 const subject = { reference: parseImageReference("registry.example.com/mirror/app:1"), digest };
-const keys = Object.entries(cosign.keys)
-  .filter(([name]) => name !== "ed25519")
-  .map(([name, { pem, evidence }]) => {
-    const reading = checked(evidence, list(isEvidence), name);
-    if (!reading.ok) throw new Error(reading.mistakes.join());
-    return { name, evidence: reading.value, signer: { kind: "key", name: `${name}.pub`, pem } as KeySigner };
-  });
+const keys = Object.entries(cosign.keys).map(([name, { pem, evidence }]) => {
+  const reading = checked(evidence, list(isEvidence), name);
+  if (!reading.ok) throw new Error(reading.mistakes.join());
+  return { name, evidence: reading.value, signer: { kind: "key", name: `${name}.pub`, pem } as KeySigner };
+});
 const first = keys[0];
 if (first === undefined) throw new Error("no keys");
 

@@ -1,0 +1,211 @@
+/** Attaches to an image what is said of it: by the referrers API, by the tag in its place, and under cosign's own tag. */
+
+import { ImgmatchError } from "../errors.ts";
+import { fieldsOf, isRecord, parseJson } from "../input/json.ts";
+import type { Digest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
+import { indexTypes, manifestTypes } from "../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
+import type {
+  BlobWriter,
+  Manifest,
+  ManifestDescriptor,
+  ReferrersReader,
+  RegistryClient,
+} from "../registry/client.ts";
+import { parseReferrers, referrersTag } from "../registry/referrers.ts";
+import { RegistryError } from "../registry/registry-error.ts";
+import { mostRetries, type TryOptions, tryAgain, waitAfter, waitFor } from "../registry/try-again.ts";
+import { layerAnnotations, signatureTag, type SimpleSigning, simpleSigningType } from "./evidence.ts";
+import type { Subject } from "./find-evidence.ts";
+
+export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
+  BlobWriter &
+  ReferrersReader;
+
+export interface Artifact {
+  /** Of the artifact and of its one layer. */
+  readonly artifactType: string;
+  readonly content: Uint8Array;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const emptyType = "application/vnd.oci.empty.v1+json";
+/** Somebody else writes the same tag at the same time: as often as it may take until all have been heard. */
+const mostWrites = 20;
+
+/**
+ * Attaches an artifact to the subject and answers its digest: an OCI manifest that names the subject, which a registry with the
+ * referrers API lists by itself. In another one it is added to the index under `sha256-<hex>`, whose other entries stay: what somebody
+ * else writes at the same moment is read again and joined. The same artifact again changes nothing.
+ *
+ * Throws `REGISTRY_…`, and `IMAGE_NOT_FOUND` where there is no such subject.
+ */
+export async function attach(
+  registry: AttachmentRegistry,
+  subject: Subject,
+  { artifactType, content, annotations }: Artifact,
+  options: TryOptions = {},
+): Promise<Digest> {
+  const { reference, digest } = subject;
+  const empty = Buffer.from("{}");
+  const [about, emptyDigest, layerDigest] = await Promise.all([
+    registry.findManifest(withDigest(reference, digest)),
+    registry.writeBlob(reference, empty),
+    registry.writeBlob(reference, content),
+  ]);
+  if (about === null) throw gone(subject);
+  const manifest = manifestOf(manifestTypes.oci, {
+    artifactType,
+    config: { mediaType: emptyType, digest: emptyDigest, size: empty.byteLength, data: "e30=" },
+    layers: [{ mediaType: artifactType, digest: layerDigest, size: content.byteLength }],
+    subject: descriptorOf(about),
+    annotations,
+  });
+  await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
+  if ((await registry.readReferrers(reference, digest)) !== null) return manifest.digest;
+  const entry = { ...descriptorOf(manifest), artifactType, annotations };
+  await joinTag(
+    registry,
+    withTag(reference, referrersTag(digest)),
+    (held) => withReferrer(held, entry),
+    options,
+  );
+  return manifest.digest;
+}
+
+/** Adds a signature to those under `sha256-<hex>.sig`, where cosign 1 and 2, podman and CRI-O look. */
+export async function attachSimpleSigning(
+  registry: AttachmentRegistry,
+  { reference, digest }: Subject,
+  signature: SimpleSigning,
+  options: TryOptions = {},
+): Promise<void> {
+  const payload = Buffer.from(signature.payload, "base64");
+  const layer = {
+    mediaType: simpleSigningType,
+    digest: await registry.writeBlob(reference, payload),
+    size: payload.byteLength,
+    annotations: notesOf(signature),
+  };
+  const name = withTag(reference, signatureTag(digest));
+  for (let tries = 0; ; tries++) {
+    // The configuration lists the layers: it has to be there before the manifest that names it.
+    const held = await registry.readManifest(name);
+    const wanted = withLayer(held, layer);
+    if (wanted === null) return;
+    if (tries === mostWrites) throw unkept(name);
+    await registry.writeBlob(reference, wanted.config);
+    await writeOnce(registry, name, wanted.manifest, tries, options);
+  }
+}
+
+/** Reads, joins, writes, and reads again until the tag has it. */
+async function joinTag(
+  registry: AttachmentRegistry,
+  name: ImageReference,
+  join: (held: Manifest | null) => Manifest | null,
+  options: TryOptions,
+): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const wanted = join(await registry.readManifest(name));
+    if (wanted === null) return;
+    if (tries === mostWrites) throw unkept(name);
+    await writeOnce(registry, name, wanted, tries, options);
+  }
+}
+
+/** A failure that may pass is no failure yet: what the tag holds is looked at again, and decides. */
+async function writeOnce(
+  registry: AttachmentRegistry,
+  name: ImageReference,
+  manifest: Manifest,
+  tries: number,
+  { sleep = waitFor, signal }: TryOptions,
+): Promise<void> {
+  try {
+    await registry.writeManifest(name, manifest);
+    // Two that write in turns would do so for ever.
+    if (tries > 0) await sleep(Math.random() * 100 * tries, signal);
+  } catch (error) {
+    if (!(error instanceof RegistryError) || !error.temporary || tries >= mostRetries) throw error;
+    await sleep(waitAfter(error, tries + 1), signal);
+  }
+}
+
+/** null where it is listed already. */
+function withReferrer(held: Manifest | null, entry: ManifestDescriptor): Manifest | null {
+  const json = held === null ? null : parseJson(held.bytes);
+  const listed = held === null ? [] : parseReferrers(held.bytes);
+  if (listed?.some(({ digest }) => digest === entry.digest)) return null;
+  const others = isRecord(json) && Array.isArray(json.manifests) ? json.manifests : [];
+  return manifestOf(indexTypes.oci, { ...(isRecord(json) ? json : {}), manifests: [...others, entry] });
+}
+
+interface Layer {
+  readonly digest: Digest;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** null where the same signature is there already. */
+function withLayer(
+  held: Manifest | null,
+  layer: Layer,
+): { readonly manifest: Manifest; readonly config: Buffer } | null {
+  const json = fieldsOf(held === null ? null : parseJson(held.bytes));
+  const others: readonly unknown[] = Array.isArray(json.layers) ? json.layers : [];
+  const signatureOf = (each: unknown) => fieldsOf(fieldsOf(each).annotations)[layerAnnotations.signature];
+  if (others.some((each) => signatureOf(each) === layer.annotations[layerAnnotations.signature])) return null;
+  const layers = [...others, layer];
+  const config = Buffer.from(
+    JSON.stringify({
+      architecture: "",
+      created: "0001-01-01T00:00:00Z",
+      history: layers.map(() => ({ created: "0001-01-01T00:00:00Z" })),
+      os: "",
+      rootfs: { type: "layers", diff_ids: layers.map((each) => fieldsOf(each).digest) },
+      config: {},
+    }),
+  );
+  const mediaType = "application/vnd.oci.image.config.v1+json";
+  const manifest = manifestOf(manifestTypes.oci, {
+    config: { mediaType, digest: digestOf(config), size: config.byteLength },
+    layers,
+  });
+  return { manifest, config };
+}
+
+function notesOf(signature: SimpleSigning): Readonly<Record<string, string>> {
+  const { certificate, chain, log, timestamp } = signature;
+  const notes = { signature: signature.signature, certificate, chain, log, timestamp };
+  return Object.fromEntries(
+    Object.entries(notes).flatMap(([name, value]) =>
+      value === null ? [] : [[layerAnnotations[name as keyof typeof notes], value]],
+    ),
+  );
+}
+
+function manifestOf(mediaType: string, content: object): Manifest {
+  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, ...content }));
+  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
+}
+
+function descriptorOf({ mediaType, digest, size }: ManifestDescriptor): ManifestDescriptor {
+  return { mediaType, digest, size };
+}
+
+function gone({ reference, digest }: Subject): ImgmatchError {
+  return new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `the registry does not have ${formatImageReference(withDigest(reference, digest))}`,
+    fix: "push it before something is attached to it",
+  });
+}
+
+function unkept(name: ImageReference): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `${formatImageReference(name)} did not keep what was written to it ${mostWrites} times`,
+    fix: "look for others who write this tag, and at the registry's clean-up rules",
+  });
+}

@@ -1,0 +1,97 @@
+/** Keys that only the program `cosign` can use: of key services, of hardware, of a cluster. They sign there and never come here. */
+
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ImgmatchError } from "../../errors.ts";
+import { fieldsOf, parseJson, text } from "../../input/json.ts";
+import { findProgram } from "../../io/find-program.ts";
+import { runProgram } from "../../io/run-program.ts";
+import { signingFailed } from "./key-mistakes.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface SigningKey {
+  /** What people call it: a file, `env://NAME`, the address at a key service. */
+  readonly name: string;
+  /** SPKI as PEM. */
+  readonly publicKey: string;
+  sign(message: Uint8Array): Promise<Buffer>;
+}
+
+/** What cosign knows beside files and variables (sigstore/cosign, pkg/signature/keys.go), and what its plug-ins may add. */
+const schemes = /^(?:pkcs11:|(?!env:)[a-z][a-z0-9+.-]*:\/\/)/;
+/** A key service may be far, a token may want to be touched. */
+const longestMs = 120_000;
+/** A signing configuration that names no service: nothing is uploaded. */
+const noServices = '{"mediaType":"application/vnd.dev.sigstore.signingconfig.v0.2+json"}';
+
+export function needsCosign(name: string): boolean {
+  return schemes.test(name);
+}
+
+/** Throws `COSIGN_NOT_FOUND`, and `SIGNING_FAILED` with the program's own words. */
+export async function cosignKey(name: string, env: Env): Promise<SigningKey> {
+  const program = env.IMGMATCH_COSIGN || findProgram("cosign", env);
+  if (program === null) throw notFound(name);
+  const run = async (...args: string[]): Promise<string> => {
+    const ended = await runProgram(program, args, { env, timeoutMs: longestMs, maxBytes: 1024 * 1024 });
+    if (ended.status === 0) return ended.stdout;
+    const said = ended.stderr.trim().split("\n").at(-1) ?? "";
+    const why = ended.timedOut ? `no answer in ${longestMs / 1000} s` : said;
+    throw signingFailed(
+      `cosign ${args[0]} --key ${name}`,
+      why,
+      "run the same command by hand until it works",
+    );
+  };
+  const version = text(fieldsOf(parseJson(await run("version", "--json"))).gitVersion) ?? "";
+  const publicKey = await run("public-key", "--key", name);
+  return {
+    name,
+    publicKey,
+    sign: (message) => inFolder((folder) => signIn(folder, message)),
+  };
+
+  async function signIn(folder: string, message: Uint8Array): Promise<Buffer> {
+    const [file, answer, services] = ["message", "answer", "services.json"].map((each) =>
+      join(folder, each),
+    ) as [string, string, string];
+    await writeFile(file, message);
+    if (/^v?[12]\./.test(version)) {
+      await run(
+        "sign-blob",
+        "--key",
+        name,
+        "--tlog-upload=false",
+        "--output-signature",
+        answer,
+        "--yes",
+        file,
+      );
+      return Buffer.from(await readFile(answer, "utf8"), "base64");
+    }
+    await writeFile(services, noServices);
+    await run("sign-blob", "--key", name, "--signing-config", services, "--bundle", answer, "--yes", file);
+    const { messageSignature } = fieldsOf(parseJson(await readFile(answer)));
+    return Buffer.from(text(fieldsOf(messageSignature).signature) ?? "", "base64");
+  }
+}
+
+/** What is signed is no secret; that nobody changes it meanwhile is what the folder's permissions are for. */
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-sign-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function notFound(name: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "COSIGN_NOT_FOUND",
+    message: `the key ${name} needs the program cosign, which is not in PATH`,
+    fix: "install cosign 2 or 3, or name a key file with --sign-key",
+  });
+}

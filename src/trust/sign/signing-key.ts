@@ -1,0 +1,49 @@
+/** A key that signs: where it lies, and how it is opened. */
+
+import { createPrivateKey, createPublicKey, sign } from "node:crypto";
+import type { InputLimit } from "../../input/limits.ts";
+import { attempt } from "../../io/attempt.ts";
+import { readTextFile } from "../../io/files.ts";
+import { hashesOf } from "../public-key.ts";
+import { cosignKey, type Env, needsCosign, type SigningKey } from "./cosign-key.ts";
+import { decryptKey, isEncrypted } from "./encrypted-key.ts";
+import { invalidKey, wrongPassword } from "./key-mistakes.ts";
+
+const keyFile: InputLimit = { what: "the key", bytes: 64 * 1024, fix: "name a private key, as cosign.key" };
+
+/**
+ * Opens the key that `--sign-key` names: a file or `env://NAME` with a private key, as PKCS#8 or as `cosign generate-key-pair` writes
+ * it, with the password in COSIGN_PASSWORD; or an address that the program `cosign` understands (`awskms://…`, `pkcs11:…`).
+ *
+ * Throws `FILE_NOT_FOUND`, `KEY_INVALID`, `COSIGN_NOT_FOUND`, `SIGNING_FAILED`.
+ */
+export async function openSigningKey(name: string, env: Env): Promise<SigningKey> {
+  if (needsCosign(name)) return cosignKey(name, env);
+  const variable = /^env:\/\/(.*)$/s.exec(name)?.[1];
+  const pem =
+    variable === undefined
+      ? await readTextFile(name, keyFile, { fix: "name the private key with --sign-key" })
+      : env[variable];
+  if (pem === undefined || pem === "")
+    throw invalidKey(name, "is empty or not set", `export ${variable ?? "the key"}`);
+  return privateKey(name, pem, env);
+}
+
+async function privateKey(name: string, pem: string, env: Env): Promise<SigningKey> {
+  const password = env.COSIGN_PASSWORD;
+  const key = isEncrypted(pem)
+    ? await decryptKey(name, pem, password)
+    : attempt(() => createPrivateKey({ key: pem, format: "pem", passphrase: password ?? "" }), null);
+  if (key === null) {
+    const isLocked = /ENCRYPTED/.test(pem);
+    throw isLocked
+      ? wrongPassword(name, password)
+      : invalidKey(name, "is no private key as PEM", "name one as cosign generate-key-pair writes it");
+  }
+  const [hash = null] = hashesOf(name, key);
+  return {
+    name,
+    publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString(),
+    sign: async (message) => sign(hash, message, key),
+  };
+}
