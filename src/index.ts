@@ -132,7 +132,7 @@ export type {
   CoverFleet,
   NearMiss,
 } from "./cover/cover.ts";
-export type { Figures, FleetCost } from "./cover/fleet-cost.ts";
+export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
 export { coverPage } from "./page/cover-page.ts";

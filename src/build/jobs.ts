@@ -125,7 +125,7 @@ export interface Builder {
 /** What the lock says of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
-  built: Pick<BuiltCell, "digest" | "manifest" | "image" | "measured">,
+  built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured">,
   { described, keeper }: Builder,
   created: string,
 ): LockedImage {
@@ -149,7 +149,16 @@ export function lockedImageOf(
     builder: described,
     created,
     size: built.image?.size ?? null,
+    ...(built.blobs === null ? {} : { blobs: built.blobs }),
+    ...buildSecondsOf(planned, built.buildMs),
   };
+}
+
+/** Of the first build of these inputs that this lock knows: a push later on finds every step of it in the engine's cache. */
+function buildSecondsOf({ locked, inputDigest }: ReadyCell, buildMs: number | null) {
+  const known = locked?.inputDigest === inputDigest ? locked.buildSeconds : undefined;
+  const buildSeconds = known ?? (buildMs === null ? undefined : Math.ceil(buildMs / 1000));
+  return buildSeconds === undefined ? {} : { buildSeconds };
 }
 
 function localOf(image: BuiltImage | null, keeper: LocalEngine | null): Pick<LockedImage, "local"> {

@@ -1,6 +1,6 @@
 /** What gives a built image its name for good. Building knows that there is such a thing; `publish/` has the one for registries. */
 
-import type { LockedManifest } from "../lock/lock.ts";
+import type { LockedManifest, StoredBlobs } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
@@ -9,6 +9,8 @@ import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 export interface FoundImage {
   readonly digest: Digest;
   readonly manifest: LockedManifest;
+  /** null where its manifest does not tell. */
+  readonly blobs: StoredBlobs | null;
 }
 
 /** The name that an image of these inputs is to have. */

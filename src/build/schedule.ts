@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { systemProblem } from "../io/system-error.ts";
-import type { LockedManifest, Measured } from "../lock/lock.ts";
+import type { LockedManifest, Measured, StoredBlobs } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
@@ -35,6 +35,10 @@ export interface BuiltCell {
   readonly digest: Digest | null;
   /** null also where nobody has asked the registry for it. */
   readonly manifest: LockedManifest | null;
+  /** null also where nobody has asked the registry for them. */
+  readonly blobs: StoredBlobs | null;
+  /** How long the engine worked at what the lock names; null where that is somebody else's. */
+  readonly buildMs: number | null;
   /** null when it was adopted without being built. */
   readonly image: BuiltImage | null;
   /** What opening it showed; null where it was not opened. */
@@ -192,13 +196,15 @@ async function makeImage(
     if (found !== null) {
       onLog(`adopted ${found.digest}: the registry already has an image of the same inputs`);
       const examined = await examine(withDigest(reference, found.digest), drain);
-      return { how: "adopted", differs: false, ...found, image: null, ...examined };
+      return { how: "adopted", differs: false, ...found, image: null, buildMs: null, ...examined };
     }
   }
+  const started = performance.now();
   const image = await engine.build(request, { signal: drain, onLog });
+  const buildMs = performance.now() - started;
   if (reference === null) {
     const examined = await examine(image, drain);
-    return { how: "built", differs: false, digest: null, manifest: null, image, ...examined };
+    return { how: "built", differs: false, ...inEngine, image, buildMs, ...examined };
   }
   if (publisher === null) throw new TypeError("a job with a reference needs a publisher");
   drain.throwIfAborted();
@@ -215,8 +221,11 @@ async function makeImage(
   // What others put there was not opened here.
   const found =
     opened.get(published.digest) ?? (await examine(withDigest(reference, published.digest), stop));
-  return { ...published, image, ...found };
+  return { ...published, image, buildMs: published.how === "pushed" ? buildMs : null, ...found };
 }
+
+/** What no registry was asked about. */
+const inEngine = { digest: null, manifest: null, blobs: null } as const;
 
 // An engine may wrap the abort in an error of its own; a cell that fails for another reason still counts as failed.
 function isAbort(error: unknown, ...signals: readonly AbortSignal[]): boolean {

@@ -1,27 +1,119 @@
-/** What images cost as far as the lock says. */
+/** What images cost, as far as the lock says: what they take in the registry, and how long their builds took. */
 
 import type { LockedImage } from "../lock/lock.ts";
 
 export interface FleetCost {
   readonly images: number;
-  /** The sum of the sizes that are known, as the engines that built them count; null where none is. */
-  readonly bytes: number | null;
-  /** Images whose size the lock does not have. */
+  /** What they take in the registry, compressed; a layer that several of them have counts once. null where none is known. */
+  readonly registryBytes: number | null;
+  /** Images of which the lock does not have that. */
   readonly unsized: number;
-  /** null: no lock says how long a build took. */
-  readonly buildMinutes: null;
+  /** The sum of their builds, as each took by the clock, in tenths; null where none is known. */
+  readonly buildMinutes: number | null;
+  /** Images of which the lock does not have that. */
+  readonly untimed: number;
 }
 
-/** Sizes of images that are built, by cell. */
-export type Figures = Readonly<Record<string, Pick<LockedImage, "size">>>;
+/** Of images that nobody has built. */
+export interface EstimatedCost extends FleetCost {
+  /** Cells that were built and stand for them: those of the same kind that differ in the fewest axes. */
+  readonly after: readonly string[];
+}
 
-/** Of these cells. */
-export function costOf(cells: readonly string[], figures: Figures): FleetCost {
-  const sizes = cells.flatMap((cell) => (Object.hasOwn(figures, cell) ? (figures[cell]?.size ?? []) : []));
+/** What a lock knows of images that are built, by cell. */
+export type Figures = Readonly<Record<string, Pick<LockedImage, "axes" | "blobs" | "buildSeconds">>>;
+
+/**
+ * Of these cells.
+ *
+ * @param beside cells that stay: a layer that they have, too, is not counted
+ */
+export function costOf(
+  cells: readonly string[],
+  figures: Figures,
+  beside: readonly string[] = [],
+): FleetCost {
+  const known = cells.flatMap((cell) => figureOf(figures, cell) ?? []);
+  const stored = known.flatMap(({ blobs }) => (blobs === undefined ? [] : [blobs]));
+  const times = known.flatMap(({ buildSeconds }) => buildSeconds ?? []);
+  const others = new Set(beside.flatMap((cell) => Object.keys(figureOf(figures, cell)?.blobs ?? {})));
+  const sizes = new Map(stored.flatMap((blobs) => Object.entries(blobs)));
   return {
     images: cells.length,
-    bytes: sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0),
-    unsized: cells.length - sizes.length,
-    buildMinutes: null,
+    registryBytes: isUnknown(cells, stored)
+      ? null
+      : sum([...sizes].map(([blob, bytes]) => (others.has(blob) ? 0 : bytes))),
+    unsized: cells.length - stored.length,
+    buildMinutes: isUnknown(cells, times) ? null : minutes(sum(times)),
+    untimed: cells.length - times.length,
   };
+}
+
+/**
+ * Of cells with these axes, none of which was built: each as the mean of the cells nearest to it. Layers that they will share are not
+ * known, so each counts with all of its own: their bytes are the most that it is likely to be.
+ */
+export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Figures): EstimatedCost {
+  const after = new Set<string>();
+  const estimate = (valueOf: (figure: Figures[string]) => number | undefined) => {
+    const known = Object.entries(figures).flatMap(([cell, figure]) => {
+      const value = valueOf(figure);
+      return value === undefined ? [] : [{ cell, value, axes: figure.axes }];
+    });
+    return wanted.flatMap((axes) => {
+      const nearest = nearestTo(axes, known);
+      for (const { cell } of nearest) after.add(cell);
+      return nearest.length === 0 ? [] : sum(nearest.map(({ value }) => value)) / nearest.length;
+    });
+  };
+  const bytes = estimate(({ blobs }) => blobs && sum(Object.values(blobs)));
+  const seconds = estimate(({ buildSeconds }) => buildSeconds);
+  return {
+    images: wanted.length,
+    registryBytes: isUnknown(wanted, bytes) ? null : Math.round(sum(bytes)),
+    unsized: wanted.length - bytes.length,
+    buildMinutes: isUnknown(wanted, seconds) ? null : minutes(sum(seconds)),
+    untimed: wanted.length - seconds.length,
+    after: [...after].sort(),
+  };
+}
+
+/** With GPU code or without, as they: an image without a toolkit says nothing of one that has it. */
+function nearestTo<Known extends { readonly axes: LockedImage["axes"] }>(
+  axes: LockedImage["axes"],
+  known: readonly Known[],
+): readonly Known[] {
+  const alike = known
+    .filter((one) => isGpu(one.axes) === isGpu(axes))
+    .map((one) => ({ one, far: distance(one.axes, axes) }));
+  const least = Math.min(...alike.map(({ far }) => far));
+  return alike.filter(({ far }) => far === least).map(({ one }) => one);
+}
+
+function isGpu({ cuda = none }: LockedImage["axes"]): boolean {
+  return cuda !== none;
+}
+
+function distance(one: LockedImage["axes"], other: LockedImage["axes"]): number {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].filter((name) => (one[name] ?? none) !== (other[name] ?? none)).length;
+}
+
+const none = "none";
+
+/** No images cost nothing, and images of which nothing is known something. */
+function isUnknown(images: readonly unknown[], known: readonly unknown[]): boolean {
+  return images.length > 0 && known.length === 0;
+}
+
+function figureOf(figures: Figures, cell: string): Figures[string] | undefined {
+  return Object.hasOwn(figures, cell) ? figures[cell] : undefined;
+}
+
+function minutes(seconds: number): number {
+  return Math.round(seconds / 6) / 10;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -3,7 +3,7 @@
 import type { Matrix } from "../matrix/matrix.ts";
 import { findBestSet } from "./best-set.ts";
 import { type CandidateMap, candidateCells, everyFree } from "./candidate-cells.ts";
-import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
+import { costOf, type EstimatedCost, estimateCost, type Figures, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "./host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
 import { nativeMarch } from "./native-march.ts";
@@ -33,8 +33,11 @@ export interface Suggestion {
   readonly proved: boolean;
   /** Cells among which was chosen. */
   readonly candidates: number;
-  /** Against the cells that the matrix plans: those that stay, those that are not needed, those that are new. */
-  readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: FleetCost };
+  /**
+   * Against the cells that the matrix plans: those that stay, those that are not needed, with what only they take in the registry, and
+   * those that are new, as the built ones nearest to them let expect.
+   */
+  readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: EstimatedCost };
 }
 
 export interface SuggestedCell {
@@ -129,19 +132,16 @@ function changeOf(
   { cells, figures }: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
 ): Suggestion["cost"] {
   const key = (axes: PlannedCell["axes"]) => JSON.stringify(Object.entries(axes).sort());
-  const wanted = new Set(suggested.flatMap(({ every }) => every.map(key)));
+  const wanted = new Map(suggested.flatMap(({ every }) => every.map((axes) => [key(axes), axes] as const)));
   const known = new Set(cells.map(({ axes }) => key(axes)));
-  const [kept, dropped] = [true, false].map((stays) =>
+  const [kept = [], dropped = []] = [true, false].map((stays) =>
     cells.flatMap(({ cell, axes }) => (wanted.has(key(axes)) === stays ? [cell] : [])),
   );
+  const added = [...wanted].flatMap(([text, axes]) => (known.has(text) ? [] : [axes]));
   return {
-    kept: costOf(kept ?? [], figures),
-    dropped: costOf(dropped ?? [], figures),
-    // Of what nobody has built, no lock knows anything.
-    added: costOf(
-      [...wanted].filter((axes) => !known.has(axes)),
-      {},
-    ),
+    kept: costOf(kept, figures),
+    dropped: costOf(dropped, figures, kept),
+    added: estimateCost(added, figures),
   };
 }
 

@@ -19,6 +19,7 @@ import {
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import type { BlobCopier, RegistryClient } from "../registry/client.ts";
+import { findImageConfig } from "../registry/platform-image.ts";
 
 export interface AdoptOptions extends OpenOptions {
   readonly registry: RegistryClient & Partial<BlobCopier>;
@@ -134,6 +135,8 @@ async function adopt(
     statement,
   );
   const { requires } = adopted;
+  const stored = await findImageConfig(registry, withDigest(reference, found.digest), adopted.platform);
+  const blobs = stored === null || "isNot" in stored ? null : stored.blobs;
   const isIndex = isIndexType(found.mediaType);
   const tag = reference.tag ?? "";
   return {
@@ -151,6 +154,7 @@ async function adopt(
       builder: "others",
       created: now().toISOString(),
       size: null,
+      ...(blobs === null ? {} : { blobs }),
     },
   };
 }

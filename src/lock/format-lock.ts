@@ -8,7 +8,8 @@ import type { Lock } from "./lock.ts";
 const width = 170;
 
 /**
- * About 30 lines an image, so that a person can review a change: a list of words has one line, however long, and so has what fits.
+ * About 30 lines an image, so that a person can review a change: a list of words has one line, however long, and so have numbers by name
+ * and what fits.
  * JSON with other spaces reads the same.
  */
 export function formatLock(lock: Lock): string {
@@ -45,10 +46,11 @@ function onOneLine(value: unknown, depth = 0): string | null {
 
 const deepest = 1;
 
-/** A list of texts and numbers, or an object of nothing but one. */
+/** A list of texts and numbers, an object of nothing but one, or one of numbers. */
 function isWords(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((item) => typeof item !== "object");
   const members = membersOf(value);
+  if (members.length > 0 && members.every(([, item]) => typeof item === "number")) return true;
   return members.length === 1 && Array.isArray(members[0]?.[1]) && isWords(members[0][1]);
 }
 

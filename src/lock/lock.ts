@@ -66,7 +66,14 @@ export interface LockedImage {
   readonly created: string | null;
   /** Size in bytes as the engine reports it, or null where it is not known. */
   readonly size: number | null;
+  /** What it takes in the registry. Absent where nobody has asked the registry for it. */
+  readonly blobs?: StoredBlobs;
+  /** How long the engine worked at it, in whole seconds, rounded up: the build that made it. Absent where no build of this lock's fleet did, or none told. */
+  readonly buildSeconds?: number;
 }
+
+/** Bytes of an image's configuration and of each layer, as its manifest has them, by the first 16 hexadecimal digits of their digests. */
+export type StoredBlobs = Readonly<Record<string, number>>;
 
 /** Engines that keep what they build. */
 export const localEngines = ["docker", "podman"] as const;

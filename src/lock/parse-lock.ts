@@ -117,6 +117,8 @@ const image: Check<LockedImage> = shape({
   builder: someText,
   created: orNull(text(/^\d{4}-\d\d-\d\dT/, "a time")),
   size: orNull(wholeNumber),
+  blobs: ifPresent(record(wholeNumber)),
+  buildSeconds: ifPresent(wholeNumber),
 });
 
 /** The members that only a later imgmatch knows stay: the lock is written again. */

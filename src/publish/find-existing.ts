@@ -2,6 +2,7 @@
 
 import type { FindRequest } from "../build/publisher.ts";
 import { ImgmatchError } from "../errors.ts";
+import type { StoredBlobs } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, withDigest } from "../oci/reference.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
@@ -12,11 +13,16 @@ export interface ExistingQuery extends FindRequest {
   readonly registry: RegistryClient;
 }
 
+/** What a tag holds, and what that takes in the registry. */
+export interface ExistingImage extends ManifestDescriptor {
+  readonly blobs: StoredBlobs | null;
+}
+
 /**
- * The manifest under the tag when it was made of the same inputs, null when there is no such tag.
+ * The image under the tag when it was made of the same inputs, null when there is no such tag.
  * Throws `TAG_CONFLICT`, with both digests, when the tag holds anything else: an existing tag is never given another content.
  */
-export async function findExisting(query: ExistingQuery): Promise<ManifestDescriptor | null> {
+export async function findExisting(query: ExistingQuery): Promise<ExistingImage | null> {
   const { registry, reference, platform, inputDigest } = query;
   const found = await registry.findManifest(reference);
   if (found === null) return null;
@@ -31,7 +37,7 @@ export async function findExisting(query: ExistingQuery): Promise<ManifestDescri
   if ("isNot" in image)
     throw conflict(query, found.digest, `which is no image for ${platform}: ${image.isNot}`);
   const inputs = image.config.labels[inputsLabel];
-  if (inputs === inputDigest) return found;
+  if (inputs === inputDigest) return { ...found, blobs: image.blobs };
   throw conflict(
     query,
     found.digest,

@@ -1,14 +1,18 @@
 /** Giving a built image its tag, once and for all, in a registry that has no conditional write. */
 
-import type { FindRequest, Published, PublishRequest as PublisherRequest } from "../build/publisher.ts";
+import type {
+  FindRequest,
+  FoundImage,
+  Published,
+  PublishRequest as PublisherRequest,
+} from "../build/publisher.ts";
 import { retryPush } from "../build/retry-push.ts";
 import { ImgmatchError } from "../errors.ts";
-import type { LockedManifest } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
-import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import type { RegistryClient } from "../registry/client.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
-import { findExisting } from "./find-existing.ts";
+import { type ExistingImage, findExisting } from "./find-existing.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 /** An image that may be published already. */
@@ -24,7 +28,7 @@ export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" 
  * What the tag holds of the same inputs, when nobody may write something else there any more; null when there is no such
  * tag. Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
  */
-export async function adoptImage(request: AdoptRequest): Promise<ManifestDescriptor | null> {
+export async function adoptImage(request: AdoptRequest): Promise<ExistingImage | null> {
   const look = () => findExisting(request);
   const own = silent(kindOf(request), request.reference);
   return settleTag({ ...request, look, next: () => null, legacy: legacyOf(request) }, own);
@@ -57,11 +61,11 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
     await request.examine?.(withDigest(reference, pushed));
     const query = { ...request, signal, ours: manifest.digest };
     const look = () => findExisting(query);
-    const next = (held: ManifestDescriptor | null) => (held === null ? { manifest } : null);
+    const next = (held: ExistingImage | null) => (held === null ? { manifest } : null);
     const settled = await settleTag({ ...query, look, next, legacy: legacyOf(request) }, own);
     if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
     return settled.digest === manifest.digest
-      ? { digest: settled.digest, manifest: noted(settled), how: "pushed", differs: false }
+      ? { ...noted(settled), how: "pushed", differs: false }
       : await adopted(query, settled, manifest.digest);
   } finally {
     await withdraw(registry, own, { signal, sleep });
@@ -71,10 +75,10 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
 /** What somebody else has put there, and whether it is what was built here. */
 async function adopted(
   { registry, reference, image, watch }: PublishRequest,
-  manifest: ManifestDescriptor,
+  found: ExistingImage,
   ours: Digest | null,
 ): Promise<Published> {
-  const { digest } = manifest;
+  const { digest } = found;
   const read = await registry.readManifest(withDigest(reference, digest));
   const { config } = JSON.parse(Buffer.from(read?.bytes ?? []).toString() || "{}") as {
     readonly config?: { readonly digest?: string };
@@ -85,12 +89,12 @@ async function adopted(
     const here = ours ?? image.id;
     watch.onLog(`not reproducible: the registry has ${digest} of the same inputs, built here was ${here}`);
   }
-  return { digest, manifest: noted(manifest), how: "adopted", differs };
+  return { ...noted(found), how: "adopted", differs };
 }
 
-/** What the lock says of a manifest beside its digest. */
-export function noted({ mediaType, size }: ManifestDescriptor): LockedManifest {
-  return { mediaType, size };
+/** What the lock says of it. */
+export function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
+  return { digest, manifest: { mediaType, size }, blobs };
 }
 
 function kindOf({ inputDigest }: Pick<AdoptRequest, "inputDigest">): string {

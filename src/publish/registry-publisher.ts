@@ -10,7 +10,7 @@ export function registryPublisher(registry: RegistryClient, pace: Pick<Pace, "se
   return {
     async find(request) {
       const found = await adoptImage({ ...pace, ...request, registry });
-      return found === null ? null : { digest: found.digest, manifest: noted(found) };
+      return found && noted(found);
     },
     publish: (request) => publishImage({ ...pace, ...request, registry }),
   };

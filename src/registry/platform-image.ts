@@ -3,15 +3,19 @@
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../input/json.ts";
+import type { StoredBlobs } from "../lock/lock.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";
+import { storedBlobs } from "./stored-blobs.ts";
 
 export interface PlatformImage {
   /** Of the platform's manifest, not of an index around it. */
   readonly digest: Digest;
   readonly config: ImageConfig;
+  /** What it takes in the registry; null where its manifest does not tell. */
+  readonly blobs: StoredBlobs | null;
 }
 
 /** The parts of an OCI image configuration that say what an image is for. */
@@ -60,7 +64,7 @@ export async function findImageConfig(
   if (bytes === null) return { isNot: `its configuration ${configDigest} is not in the registry` };
   const config = parseImageConfig(bytes);
   if (config === null) return { isNot: `its configuration ${configDigest} is not that of an image` };
-  return { digest: manifest.digest, config };
+  return { digest: manifest.digest, config, blobs: storedBlobs(json) };
 }
 
 /** As {@link findImageConfig}, for who needs an image there: throws `REGISTRY_FAILED` for anything else. */

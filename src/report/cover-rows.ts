@@ -91,17 +91,38 @@ export function summary({ counts }: Pick<Cover, "counts">): string {
   ].join(", ");
 }
 
-/** `12 images, 4.9 GB; build minutes unknown`. */
+/** `12 images: 4.9 GB in the registry, 31.5 build minutes`. */
 export function costWords(cost: FleetCost): string {
-  return `${count(cost.images, "image")}, ${sizeWords(cost)}; build minutes unknown`;
+  return `${count(cost.images, "image")}: ${sizeWords(cost, " in the registry")}, ${timeWords(cost)}`;
 }
 
-/** As the engines count them that built the images. */
-function sizeWords({ images, bytes, unsized }: FleetCost): string {
-  if (images === 0) return "0 MB";
-  if (bytes === null) return "size unknown";
+/** What they take in the registry, `where` said after it. */
+function sizeWords({ registryBytes: bytes, unsized }: FleetCost, where = ""): string {
+  if (bytes === null) return `size${where} unknown`;
   const size = bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
-  return unsized === 0 ? size : `${size} and ${unsized} of unknown size`;
+  return unsized === 0 ? size + where : `${size}${where} and ${unsized} of unknown size`;
+}
+
+function timeWords({ buildMinutes, untimed }: FleetCost): string {
+  if (buildMinutes === null) return "build minutes unknown";
+  return `${buildMinutes} build minutes${untimed === 0 ? "" : ` and ${untimed} of unknown time`}`;
+}
+
+/** What a suggestion changes, in registry and build minutes. */
+function suggestionCost({ kept, dropped, added }: Suggestion["cost"]): string {
+  const parts = [
+    `of the plan's cells ${kept.images} stay (${sizeWords(kept)})`,
+    `${dropped.images} go (${sizeWords(dropped)} that only they have)`,
+    `${added.images} are new${added.images === 0 ? "" : ` (${addedWords(added)})`}`,
+  ];
+  return parts.join(", ");
+}
+
+function addedWords(added: Suggestion["cost"]["added"]): string {
+  if (added.after.length === 0) return "what they take is not known: no cell like them was built";
+  const size = added.registryBytes === null ? sizeWords(added) : `at most ${sizeWords(added)}`;
+  const time = added.buildMinutes === null ? timeWords(added) : `about ${timeWords(added)}`;
+  return `${time}, ${size}, as ${count(added.after.length, "built cell")} let expect`;
 }
 
 /** Classes whose CPU features come from elsewhere than the host's own kernel. */
@@ -142,11 +163,10 @@ export function suggestionHead({
       ? []
       : [`${within - native} more within ${formatDistance(distance)}`];
   const reached = [`${count(native, "host")} with native code`, ...near];
-  const { kept, dropped, added } = cost;
   return [
     `${count(cells.length, "cell")}: ${[...reached, `${served - within} with something else`].join(", ")}`,
     proof,
-    `of the plan's cells ${kept.images} stay (${sizeWords(kept)}), ${dropped.images} go (${sizeWords(dropped)}), ${added.images} are new (${sizeWords(added)}); build minutes unknown`,
+    suggestionCost(cost),
   ];
 }
 

@@ -172,7 +172,26 @@ describe("buildFleet", () => {
     const { run, registry } = fleet({ build: () => expect.unreachable() });
     const theirs = registry.pushImage("a", { "dev.imgmatch.inputs": inputsOf("a") }, "theirs");
     const { cells } = await run([job("a", true)]);
-    expect(cells).toMatchObject([{ status: "built", how: "adopted", digest: theirs, image: null }]);
+    expect(cells).toMatchObject([
+      { status: "built", how: "adopted", digest: theirs, image: null, buildMs: null },
+    ]);
+  });
+
+  it("tells how long the engine worked at what it pushed or keeps, without the push, and not at what others pushed", async () => {
+    const { run, registry } = fleet({ build: () => sleep(60), push: () => sleep(2000) });
+    const [kept] = (await run([job("kept")])).cells;
+    const [pushed] = (await run([job("pushed", true)])).cells;
+    for (const one of [kept, pushed])
+      expect(one?.status === "built" && (one.buildMs ?? 0) >= 59 && (one.buildMs ?? 0) < 2000).toBe(true);
+    // Somebody else is first while it is built here.
+    const late = fleet({
+      build: async () =>
+        void registry.pushImage("late", { "dev.imgmatch.inputs": inputsOf("late") }, "theirs"),
+    });
+    const options = { publisher: registryPublisher(registry) };
+    expect((await late.run([job("late", true)], options)).cells).toMatchObject([
+      { how: "adopted", buildMs: null },
+    ]);
   });
 
   it("fails a cell before it is built when its tag holds something else", async () => {

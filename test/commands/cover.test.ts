@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CoverReport } from "../../src/cover/report.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
 const vision = "docs/examples/vision";
@@ -105,26 +106,47 @@ describe("imgmatch cover", () => {
   it("counts what images cost as far as the lock knows", async () => {
     const json = async (args: readonly string[]) =>
       JSON.parse((await cover([`${hosts}/h100.json`, ...args, "--json"])).out) as CoverReport;
-    const sized = { images: 12, bytes: 12 * 412_000_000, unsized: 0, buildMinutes: null };
+    const { images } = JSON.parse(readFileSync(`${vision}/images/imgmatch.lock.json`, "utf8")) as Lock;
+    const bytesOf = (cells: readonly string[]) => {
+      const blobs = new Map(cells.flatMap((cell) => Object.entries(images[cell]?.blobs ?? {})));
+      return [...blobs.values()].reduce((sum, bytes) => sum + bytes, 0);
+    };
+    const cells = Object.keys(images);
+    const sized = {
+      images: 12,
+      registryBytes: bytesOf(cells),
+      unsized: 0,
+      // Eight with GPU code of 412 s, four without of 138 s.
+      buildMinutes: 64.1,
+      untimed: 0,
+    };
     expect((await json(lock)).cost).toEqual(sized);
     // Of a plan, by the lock that lies beside the matrix.
     expect((await json(["--matrix", `${vision}/matrix.yaml`])).cost).toEqual(sized);
     const less = await json([...lock, "--what-if", "drop:cuda=none"]);
-    expect(less.whatIf?.after.cost).toMatchObject({ images: 8, bytes: 8 * 412_000_000 });
+    expect(less.whatIf?.after.cost).toMatchObject({
+      images: 8,
+      registryBytes: bytesOf(cells.filter((cell) => !cell.startsWith("none_"))),
+      buildMinutes: 54.9,
+    });
     const folder = mkdtempSync(join(tmpdir(), "imgmatch-cost-"));
     try {
       const ask = ["--matrix", `${vision}/matrix.yaml`, "--suggest", join(folder, "matrix.yaml")];
       const { suggestion } = await json(ask);
+      const kept = suggestion?.cells[0]?.cell ?? "";
       expect(suggestion?.cost).toMatchObject({
-        kept: { images: 1, bytes: 412_000_000 },
-        dropped: { images: 11, bytes: 11 * 412_000_000 },
-        added: { images: 0, bytes: null },
+        kept: { images: 1, registryBytes: bytesOf([kept]), buildMinutes: 6.9 },
+        // Without what the one that stays has too.
+        dropped: { images: 11, registryBytes: bytesOf(cells) - bytesOf([kept]), buildMinutes: 57.3 },
+        added: { images: 0, registryBytes: 0, buildMinutes: 0, after: [] },
       });
       const alone = join(folder, "alone.yaml");
       writeFileSync(alone, readFileSync(`${vision}/matrix.yaml`, "utf8"));
-      expect((await json(["--matrix", alone])).cost).toMatchObject({ bytes: null, unsized: 12 });
+      expect((await json(["--matrix", alone])).cost).toMatchObject({
+        ...{ registryBytes: null, unsized: 12, buildMinutes: null, untimed: 12 },
+      });
       expect((await cover([`${hosts}/h100.json`, "--matrix", alone])).out).toContain(
-        "12 images, size unknown; build minutes unknown",
+        "12 images: size in the registry unknown, build minutes unknown",
       );
     } finally {
       rmSync(folder, { recursive: true });

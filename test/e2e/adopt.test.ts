@@ -19,6 +19,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { needs } from "../support/needs.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
+import { servedBlobs } from "./support/served-blobs.ts";
 
 const stack = inject("stack");
 const wheel = "bitsandbytes==0.50.2";
@@ -121,6 +122,11 @@ describe("An image of libraries that others built", needs(why), () => {
       cuda: "none",
       march: expect.any(String),
     });
+
+    for (const { digest, blobs, buildSeconds } of Object.values(images)) {
+      expect(blobs).toEqual(await servedBlobs(project.repository, digest ?? ""));
+      expect(buildSeconds).toBeUndefined();
+    }
 
     const published = await project.run("publish");
     expect(published).toMatchObject({ status: 0 });

@@ -25,6 +25,7 @@ import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
+import { servedBlobs } from "./support/served-blobs.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
@@ -208,7 +209,7 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
       // The label says other inputs than this call does: so what was pushed was read back before it was believed.
       expect(published).toMatchObject({ code: "TAG_CONFLICT" });
       const inputDigest = request.labels["dev.imgmatch.inputs"] as `sha256:${string}`;
-      const { digest } = await publishImage({
+      const { digest, blobs } = await publishImage({
         engine,
         registry,
         image,
@@ -218,6 +219,7 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
         watch: silent,
       });
       expect(await registry.findManifest(to)).toMatchObject({ digest });
+      expect(blobs).toEqual(await servedBlobs(`${to.registry}/${to.repository}`, digest));
       const served = await readImageConfig(registry, withDigest(to, digest), platform);
       expect(served?.config.labels).toMatchObject(request.labels);
       expect(served?.config.env).toContain(`WHO=${request.args.WHO}`);

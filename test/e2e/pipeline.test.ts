@@ -13,6 +13,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch, type Ran, type RunOptions, root } from "./support/program.ts";
+import { servedBlobs } from "./support/served-blobs.ts";
 import { workshopOf } from "./support/workshop.ts";
 import { needs } from "../support/needs.ts";
 
@@ -104,6 +105,8 @@ describe("The main job", needs(stack.available ? null : stack.reason), () => {
     for (const [cell, image] of Object.entries(lock.images)) {
       const served = await client.findManifest(parseImageReference(`${lock.repository}:${image.tag}`));
       expect(served?.digest, cell).toBe(image.digest);
+      expect(image.blobs, cell).toEqual(await servedBlobs(lock.repository, image.digest ?? ""));
+      expect(image.buildSeconds, cell).toBeGreaterThan(0);
     }
   });
 

@@ -17,6 +17,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { servedBlobs } from "./support/served-blobs.ts";
 import { whyNoPulumi } from "./support/pulumi.ts";
 import { needs } from "../support/needs.ts";
 
@@ -91,6 +92,8 @@ describe("Pulumi", needs(reason), () => {
       first = fleet.lock();
       for (const image of Object.values(first.images)) {
         expect(image.digest).toBe(await served(first.repository, image.tag));
+        expect(image.blobs).toEqual(await servedBlobs(first.repository, image.digest ?? ""));
+        expect(image.buildSeconds).toBeGreaterThan(0);
         expect(image.builder).toMatch(/^pulumi \d+\.\d+\.\d+, docker plug-in \S+, docker /);
       }
       expect(fleet.read(`.imgmatch/logs/${marches[0]}.log`)).toContain("COPY content /content");
@@ -103,10 +106,12 @@ describe("Pulumi", needs(reason), () => {
       const wanted = fleet.lock("docker.lock.json");
       const own = (lock: Lock) =>
         Object.fromEntries(
-          Object.entries(lock.images).map(([cell, { digest, builder, created, size, ...rest }]) => [
-            cell,
-            rest,
-          ]),
+          Object.entries(lock.images).map(
+            ([cell, { digest, builder, created, size, blobs, buildSeconds, ...rest }]) => [
+              cell,
+              { ...rest, blobs: Object.keys(blobs ?? {}).length, timed: Number(buildSeconds) > 0 },
+            ],
+          ),
         );
       expect(own(first)).toEqual(own(wanted));
       // An engine with a content store counts the manifest and the configuration too, whose history differs.
@@ -501,6 +506,7 @@ describe("Pulumi", needs(reason), () => {
         expect(references[march]).toBe(`${fleet.repository}@${digest}`);
         expect(lock.images[march]?.digest).toBe(digest);
         expect(lock.images[march]?.platform).toBe(platform);
+        expect(lock.images[march]?.blobs).toEqual(await servedBlobs(fleet.repository, digest ?? ""));
       }
       if (!arm) expect(outputs.match?.value).toContain(references[marches[1] ?? ""]?.split("@")[1]);
       expect(outputs.references?.secret).toBe(false);

@@ -39,7 +39,14 @@ const held = (character: string) => async () => ({ engine: "docker", id: digest(
 async function built(character = "e"): Promise<Lock> {
   const { plan, cell } = await planned({ findLocalBase: held(character) });
   if (!isReady(cell)) throw new Error("not ready");
-  const result = { digest: null, manifest: null, image: { id: digest("1"), size: 1 }, measured: null };
+  const result = {
+    digest: null,
+    manifest: null,
+    blobs: null,
+    buildMs: null,
+    image: { id: digest("1"), size: 1 },
+    measured: null,
+  };
   const builder = { described: "docker 28", keeper: "docker" } as const;
   const image = lockedImageOf(cell, result, builder, "2026-01-01T00:00:00Z");
   return parseLock(formatLock(lockOf(plan.matrix, { [cell.cell.id]: image })), "lock");

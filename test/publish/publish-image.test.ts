@@ -98,6 +98,7 @@ describe("publishImage", () => {
     expect(await publishImage(request(registry, "ours", { engine }))).toEqual({
       digest: theirs,
       manifest: { mediaType: manifestTypes.oci, size: 125 },
+      blobs: null,
       how: "adopted",
       differs: true,
     });
@@ -179,6 +180,7 @@ describe("publishImage", () => {
     expect(await publishImage(request(refusing, "ours"))).toEqual({
       digest: theirs,
       manifest: { mediaType: manifestTypes.oci, size: 125 },
+      blobs: null,
       how: "adopted",
       differs: true,
     });

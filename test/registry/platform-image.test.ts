@@ -3,6 +3,7 @@ import type { Manifest } from "../../src/registry/client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { parseImageConfig, readImageConfig } from "../../src/registry/platform-image.ts";
+import { storedBlobs } from "../../src/registry/stored-blobs.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { manifestOf } from "./support/manifests.ts";
 
@@ -14,6 +15,7 @@ test("a manifest's own configuration", async () => {
   expect(await readImageConfig(registry, fleet, "linux/amd64")).toEqual({
     digest: image.manifest.digest,
     config: { os: "linux", architecture: "amd64", variant: null, labels: { a: "1" }, env: ["X=1"] },
+    blobs: storedBlobs(JSON.parse(Buffer.from(image.manifest.bytes).toString())),
   });
 });
 

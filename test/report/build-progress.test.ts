@@ -21,6 +21,8 @@ const built = (cell: string): BuiltCell => ({
   differs: false,
   digest: null,
   manifest: null,
+  blobs: null,
+  buildMs: null,
   image: null,
   measured: null,
   warnings: [],

@@ -7,6 +7,22 @@ import { planOpenFleet } from "../../../src/fleet/plan-open-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
+import type { Cell } from "../../../src/plan/cell.ts";
+
+/** Images of one base share its layers, and those of one toolkit and Python the packages on it. */
+function figuresOf({ id, axes }: Cell) {
+  const cuda = axes.cuda ?? "none";
+  const isGpu = cuda !== "none";
+  const layers: [string, number][] = [
+    [`system ${cuda}`, isGpu ? 29_700_000 : 28_200_000],
+    ...(isGpu ? [[`toolkit ${cuda}`, 98_000_000] as [string, number]] : []),
+    [`packages ${cuda} ${axes.python}`, 37_000_000],
+    [`application ${id}`, isGpu ? 12_400_000 : 9_100_000],
+    [`configuration ${id}`, 9_400],
+  ];
+  const blobs = layers.map(([name, bytes]) => [digestOf(name).slice("sha256:".length).slice(0, 16), bytes]);
+  return { blobs: Object.fromEntries(blobs) as Record<string, number>, buildMs: isGpu ? 412_000 : 138_000 };
+}
 
 const builtAt = "2025-11-03T08:00:00.000Z";
 
@@ -19,16 +35,9 @@ export async function sampleLock(folder: string): Promise<string> {
     const digest = digestOf(id);
     const inputDigest = planned.inputDigest;
     const image = { id: digest, size: 412_000_000, digest: null };
-    const built = { status: "built", how: "pushed", cell: id, inputDigest, digest, image } as const;
-    return [
-      id,
-      lockedImageOf(
-        planned,
-        { ...built, log: null, durationMs: 0 } as never,
-        { described: "docker 28.5.1", keeper: null },
-        builtAt,
-      ),
-    ];
+    const manifest = null;
+    const built = { digest, manifest, image, measured: null, ...figuresOf(planned.cell) };
+    return [id, lockedImageOf(planned, built, { described: "docker 28.5.1", keeper: null }, builtAt)];
   });
   const { name, version, repository, digest: matrixDigest } = matrix;
   return formatLock({

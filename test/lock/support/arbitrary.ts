@@ -37,6 +37,8 @@ const measured: fc.Arbitrary<Measured> = fc.record({
   ),
 });
 
+const blobs = fc.dictionary(fc.stringMatching(/^[0-9a-f]{16}$/), fc.nat(), { noNullPrototype: true });
+
 const declaredImage: fc.Arbitrary<LockedImage> = fc.record({
   axes: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), text),
   platform: fc.constantFrom("linux/amd64", "linux/arm64"),
@@ -58,8 +60,8 @@ const declaredImage: fc.Arbitrary<LockedImage> = fc.record({
 });
 
 export const lockedImage: fc.Arbitrary<LockedImage> = fc
-  .tuple(declaredImage, fc.option(measured))
-  .map(([image, found]) => (found === null ? image : { ...image, measured: found }));
+  .tuple(declaredImage, fc.record({ measured, blobs, buildSeconds: fc.nat() }, { requiredKeys: [] }))
+  .map(([image, known]) => ({ ...image, ...known }));
 
 export const lock: fc.Arbitrary<Lock> = fc.record({
   schemaVersion: fc.constant(1 as const),

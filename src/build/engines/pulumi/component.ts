@@ -44,7 +44,7 @@ export interface FleetImagesArgs {
 }
 
 /** For the lock: what built the images. */
-const builder = "pulumi docker.Image";
+const stackBuilder = { described: "pulumi docker.Image", keeper: null } as const;
 
 export class FleetImages extends pulumi.ComponentResource<FleetData> {
   /** Cell id → `repository@sha256:…` of every image in the registry. */
@@ -244,8 +244,7 @@ async function settled(
 ): Promise<MadeImage> {
   if (!push) return opened(planned, null);
   // A preview, whose digest is that of the last update.
-  if (publisher === null || pulumi.runtime.isDryRun())
-    return { digest: digestIn(repoDigest), manifest: null, measured: null };
+  if (publisher === null || pulumi.runtime.isDryRun()) return { ...nothing, digest: digestIn(repoDigest) };
   try {
     return await opened(
       planned,
@@ -272,7 +271,7 @@ function lockOfImages(made: Readonly<Record<string, MadeImage>>, { plan, cells }
     return [
       planned.cell.id,
       {
-        ...lockedImageOf(planned, { ...image, image: null }, { described: builder, keeper: null }, ""),
+        ...lockedImageOf(planned, { ...image, image: null, buildMs: null }, stackBuilder, ""),
         created: null,
       },
     ];

@@ -13,11 +13,12 @@ export interface MadeImage {
   /** null in the engine alone. */
   readonly digest: PublishedImage["digest"] | null;
   readonly manifest: PublishedImage["manifest"];
+  readonly blobs: PublishedImage["blobs"];
   /** null where nobody has opened it. */
   readonly measured: Measured | null;
 }
 
-export const nothing: MadeImage = { digest: null, manifest: null, measured: null };
+export const nothing: MadeImage = { digest: null, manifest: null, blobs: null, measured: null };
 
 /**
  * Opens an image after the provider has built it and, where it pushes, published it: its one step does both. The answer throws

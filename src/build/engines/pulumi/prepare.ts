@@ -3,7 +3,7 @@
 import type { Output, Resource } from "@pulumi/pulumi";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../../errors.ts";
-import type { LockedManifest } from "../../../lock/lock.ts";
+import type { LockedManifest, StoredBlobs } from "../../../lock/lock.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";
@@ -18,6 +18,7 @@ export interface PublishedImage {
   readonly digest: Digest;
   /** null where a lock of before tells of the image. */
   readonly manifest: LockedManifest | null;
+  readonly blobs: StoredBlobs | null;
 }
 
 export interface PreparedFleet {
@@ -76,7 +77,7 @@ export async function findPublished(
   const look = async (planned: ReadyCell): Promise<PublishedImage | null> => {
     const { cell, tag, inputDigest, action, locked } = planned;
     if (action === "keep" && locked?.digest)
-      return { digest: locked.digest, manifest: locked.manifest ?? null };
+      return { digest: locked.digest, manifest: locked.manifest ?? null, blobs: locked.blobs ?? null };
     const reference = withTag(parseImageReference(repository), tag);
     const { platform } = cell;
     try {

@@ -36,6 +36,8 @@ export interface Recorder {
 
 interface Running {
   readonly started: number;
+  /** When the stack told of its end; null before, and where it built nothing. */
+  made: number | null;
   readonly log: CellLog;
   readonly lastLines: string[];
   /** What the engine says went wrong. */
@@ -48,20 +50,21 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const results = new Map<string, CellResult>();
   let chain: Promise<void> = Promise.resolve();
 
-  async function start(cell: string): Promise<Running> {
+  async function start(cell: string, started = performance.now()): Promise<Running> {
     const known = running.get(cell);
     if (known !== undefined) return known;
     const log = await openCellLog(logFolder, cell);
-    const state: Running = { started: performance.now(), log, lastLines: [], error: null };
+    const state: Running = { started, made: null, log, lastLines: [], error: null };
     running.set(cell, state);
     onEvent({ type: "start", cell, log: log.path });
     return state;
   }
 
-  async function handle(planned: ReadyCell, event: ImageEvent): Promise<void> {
+  /** `at`: when the event came. Others may have been handled since. */
+  async function handle(planned: ReadyCell, event: ImageEvent, at: number): Promise<void> {
     const cell = planned.cell.id;
     if (results.has(cell)) return;
-    const state = await start(cell);
+    const state = await start(cell, at);
     if (event.type === "log") {
       for (const line of event.lines) {
         state.log.write(line);
@@ -73,8 +76,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     else if (event.type === "failed") {
       const name = `${repository}:${planned.tag}`;
       await fail(planned, state, failureOf(planned.cell.id, name, state, advice));
-    } else if (event.type === "built")
+    } else if (event.type === "built") {
+      state.made = at;
       await settle(planned, state, () => madeImage(planned, state, event.repoDigest, options));
+    }
   }
 
   async function keep(planned: ReadyCell, state: Running, made: MadeImage): Promise<void> {
@@ -107,11 +112,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     take(planned, event) {
       // One that failed is told at the end; the next ones must not be lost by it.
-      const next = chain.catch(() => {}).then(() => handle(planned, event));
+      const at = performance.now();
+      const next = chain.catch(() => {}).then(() => handle(planned, event, at));
       chain = Promise.all([chain, next]).then(() => {});
       chain.catch(() => {});
     },
-    async adopt(planned, { digest, manifest }) {
+    async adopt(planned, { digest, manifest, blobs }) {
       const cell = planned.cell.id;
       const state = await start(cell);
       const line = `adopted ${digest}: the registry already has an image of the same inputs`;
@@ -120,7 +126,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       await settle(planned, state, async () => {
         const reference = withDigest(parseImageReference(repository), digest);
         const examined = await examine(planned, state, reference, options);
-        return { how: "adopted", digest, manifest, image: null, ...examined };
+        return { how: "adopted", digest, manifest, blobs, image: null, ...examined };
       });
     },
     async end() {
@@ -157,6 +163,7 @@ async function madeImage(
     how: found === null ? "built" : "pushed",
     digest: found?.digest ?? null,
     manifest: found?.manifest ?? null,
+    blobs: found?.blobs ?? null,
     image: { id: held?.id ?? digestIn(repoDigest), size },
     ...examined,
   };
@@ -177,7 +184,7 @@ async function examine(
   return examiner.examine({ cell, image }, { signal, onLog });
 }
 
-type MadeImage = Pick<BuiltCell, "how" | "digest" | "manifest" | "image" | "measured" | "warnings">;
+type MadeImage = Pick<BuiltCell, "how" | "digest" | "manifest" | "blobs" | "image" | "measured" | "warnings">;
 
 async function builtCell(planned: ReadyCell, state: Running, made: MadeImage): Promise<BuiltCell> {
   return {
@@ -186,6 +193,8 @@ async function builtCell(planned: ReadyCell, state: Running, made: MadeImage): P
     inputDigest: planned.inputDigest,
     differs: false,
     ...made,
+    // With the push, which is the plug-in's own.
+    buildMs: state.made === null ? null : state.made - state.started,
     log: await state.log.close(null),
     durationMs: performance.now() - state.started,
   };
