@@ -3,7 +3,7 @@
  * The grammars stand here a second time, from what reads the output: a shell, `kubectl label`, JSON.
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,8 @@ const lockTexts = ["docs/examples/vision/images/imgmatch.lock.json", "test/fixtu
   (name) => readFileSync(path(name), "utf8"),
 );
 
-const folder = mkdtempSync(join(tmpdir(), "imgmatch-answers-"));
+/** In memory, where there is such a folder: each input is a file. */
+const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "imgmatch-answers-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 function file(name: string, text: string): string {
@@ -133,6 +134,7 @@ function damagedJson(text: string, random: Random): string {
 }
 
 const plainLock = file("lock.json", lockTexts[0] ?? "");
+const factsFiles = factsTexts.map((text, index) => file(`facts-${index}.json`, text));
 
 export const answers = {
   answersToLock: (random) => {
@@ -195,7 +197,7 @@ export const answers = {
           : null,
     );
     const command: Command = random(2) === 0 ? [["check"], "lines"] : [["check", "--json"], "json"];
-    const host = file("facts.json", pick(random, factsTexts));
+    const host = pick(random, factsFiles);
     return from.then((port) => answer(command, [`127.0.0.1:${port}/team/app:1`, "--host", host]));
   },
 } as const satisfies Record<string, Attack>;

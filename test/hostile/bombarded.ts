@@ -1,13 +1,14 @@
 /** Runs attacks in a process of their own and answers with its report. */
 
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { answers } from "./answers.ts";
 import type { AttackName } from "./attacks.ts";
+import { bundled } from "../support/bundle.ts";
 import type { Report } from "./bombard.ts";
 import { inspectAttacks } from "./inspect-attacks.ts";
 
-const program = fileURLToPath(new URL("./bombard.ts", import.meta.url));
+/** In one file: as sources, a command that loads another module waits for the compiler's thread, and each input runs one. */
+let bundle: Promise<string> | null = null;
 
 export const runs = Number(process.env.HOSTILE_RUNS ?? 4000);
 export const chosenSeed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
@@ -17,15 +18,17 @@ const heapMiB = 64;
 const silenceMs = 30_000;
 
 /** Attacks in a process of their own, which is killed when it stops saying where it is. */
-export function bombard(
+export async function bombard(
   name: AttackName | keyof typeof answers,
   count: number,
   { seed, first }: { readonly seed: number; readonly first: number } = { seed: chosenSeed, first: 0 },
 ): Promise<Report> {
+  bundle ??= bundled("test/hostile/bombard.ts", "bombard.mjs");
+  const program = await bundle;
   return new Promise((resolve, reject) => {
     const numbers = [seed, first, count].map(String);
     const heap = Object.hasOwn(inspectAttacks, name) ? [] : [`--max-old-space-size=${heapMiB}`];
-    const child = spawn(process.execPath, [...heap, "--import", "tsx", program, ...numbers, name]);
+    const child = spawn(process.execPath, [...heap, program, ...numbers, name]);
     let last = "";
     let complaint = "";
     const hangs = () => {
