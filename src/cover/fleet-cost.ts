@@ -55,9 +55,9 @@ export function costOf(
  */
 export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Figures): EstimatedCost {
   const after = new Set<string>();
-  const estimate = (valueOf: (figure: Figures[string]) => number | undefined) => {
+  const estimate = (read: (figure: Figures[string]) => number | undefined) => {
     const known = Object.entries(figures).flatMap(([cell, figure]) => {
-      const value = valueOf(figure);
+      const value = read(figure);
       return value === undefined ? [] : [{ cell, value, axes: figure.axes }];
     });
     return wanted.flatMap((axes) => {

@@ -33,7 +33,6 @@ export async function sampleLock(folder: string): Promise<string> {
   const images = cells.filter(isReady).map((planned) => {
     const { id } = planned.cell;
     const digest = digestOf(id);
-    const inputDigest = planned.inputDigest;
     const image = { id: digest, size: 412_000_000, digest: null };
     const manifest = null;
     const built = { digest, manifest, image, measured: null, ...figuresOf(planned.cell) };
