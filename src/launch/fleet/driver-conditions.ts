@@ -3,7 +3,7 @@
  * of versions between the numbers at which its answer can change: nothing of it is said here a second time.
  */
 
-import { parseDriverVersion, parseVersion } from "../../hardware/version.ts";
+import { parseDriverVersion, parseVersion, type VersionParts } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { remember } from "../../oci/remember.ts";
 import type { GpuView, NvidiaView } from "../../resolve/host-view.ts";
@@ -126,13 +126,13 @@ function ascending(numbers: readonly number[]): readonly number[] {
 }
 
 function numberOf(text: string): readonly number[] {
-  const version = parseVersion(text);
-  if (version === null) return [];
-  if (!isExact(version))
-    throw unsupported(
-      "a fleet",
-      `compare the version ${text}: its numbers are too large`,
-      "leave that image out with --pin",
-    );
-  return [versionNumber(version)];
+  const parts = parseVersion(text);
+  return parts === null ? [] : [exactNumber(parts, `version ${text}`)];
+}
+
+/** Throws `LAUNCH_UNSUPPORTED` for a version that has no number of its own. */
+export function exactNumber(parts: VersionParts, what: string): number {
+  if (isExact(parts)) return versionNumber(parts);
+  const fix = "leave that image out with --pin";
+  throw unsupported("a fleet", `compare the ${what}: its numbers are too large`, fix);
 }

@@ -8,11 +8,10 @@ import { normalizePlatform } from "../../resolve/host-view.ts";
 import { driverSteps } from "../../resolve/rules/driver.ts";
 import { requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { CpuShare, Fit, Tier } from "../../resolve/verdict.ts";
-import { isExact, versionNumber } from "../labels/version-number.ts";
 import { labelledFeatures, keys, platformValue } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
 import { always, type Node, never } from "./bdd/node.ts";
-import { driverModes, stepsOf, stepConditions } from "./driver-conditions.ts";
+import { driverModes, exactNumber, stepsOf, stepConditions } from "./driver-conditions.ts";
 import {
   type CodeByCompute,
   codeByCompute,
@@ -113,13 +112,8 @@ function cpuConditions(platform: string, { march: own, features }: CpuRequiremen
 function kernelConditions(minimum: string | undefined): readonly Condition[] {
   const parts = minimum === undefined ? null : parseVersion(minimum);
   if (parts === null) return [];
-  if (!isExact(parts))
-    throw unsupported(
-      "a fleet",
-      `compare the kernel ${minimum}: its numbers are too large`,
-      "leave that image out with --pin",
-    );
-  return [label.atLeast(keys.kernelNumber, Math.max(1, versionNumber(parts)))];
+  const number = exactNumber(parts, `kernel ${minimum}`);
+  return [label.atLeast(keys.kernelNumber, Math.max(1, number))];
 }
 
 function kernelCondition(minimum: string | undefined, { bdd, of }: Conditions): Node {
