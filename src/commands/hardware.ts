@@ -7,7 +7,7 @@ import { cudaToolkits } from "../hardware/cuda-toolkits.ts";
 import { describeHardware, type HardwareKind, hardwareKinds } from "../hardware/describe-hardware.ts";
 import { gpuArchitectures } from "../hardware/gpu-architectures.ts";
 import { machineTypes } from "../hardware/machine-types.ts";
-import { suggest, suggestMarch } from "../matrix/suggest.ts";
+import { didYouMean, suggest, suggestMarch } from "../matrix/suggest.ts";
 import { reportHardware } from "../report/hardware.ts";
 import type { CommandContext } from "./context.ts";
 import { print } from "./print.ts";
@@ -22,10 +22,9 @@ export interface HardwareFlags {
 export async function hardware(flags: HardwareFlags, context: CommandContext): Promise<ExitCode> {
   const { kind, name } = flags;
   if (kind !== undefined && !isKind(kind)) {
-    const near = suggest(kind, hardwareKinds);
     throw usageError(
       `${JSON.stringify(kind)} is no kind of hardware`,
-      `${near === null ? "" : `did you mean ${near}? `}write one of ${hardwareKinds.join(", ")}`,
+      `${didYouMean(suggest(kind, hardwareKinds))}write one of ${hardwareKinds.join(", ")}`,
     );
   }
   const report = await describeHardware(kind, name);
@@ -44,10 +43,10 @@ async function machineNames(kind: HardwareKind | undefined): Promise<readonly st
 
 function unknownName(kind: HardwareKind, name: string, machines: readonly string[]): ImgmatchError {
   const known = kind === "machine" ? machines : knownNames(kind);
-  const near = (kind === "cpu" ? suggestMarch : suggest)(name, known);
+  const near = kind === "cpu" ? suggestMarch(name, known) : suggest(name, known);
   return usageError(
     `nothing is known about ${kind} ${JSON.stringify(name)}`,
-    `${near === null ? "" : `did you mean ${near}? `}imgmatch hardware ${kind} lists what is known`,
+    `${didYouMean(near)}imgmatch hardware ${kind} lists what is known`,
   );
 }
 

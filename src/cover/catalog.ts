@@ -16,7 +16,7 @@ import { readCpu } from "../host/cpu.ts";
 import type { CpuFacts, HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { unknownGpu, unknownHost } from "../host/unknown.ts";
-import { suggest } from "../matrix/suggest.ts";
+import { didYouMean, suggest } from "../matrix/suggest.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */
@@ -59,7 +59,7 @@ function checkCatalog(name: string): MachineCatalog {
   if (found !== undefined) return found;
   throw usageError(
     `--catalog ${JSON.stringify(name)} is no catalog`,
-    `${didYouMean(name, machineCatalogs)}the catalogs are ${machineCatalogs.join(", ")}`,
+    `${didYouMean(suggest(name, machineCatalogs))}the catalogs are ${machineCatalogs.join(", ")}`,
   );
 }
 
@@ -70,18 +70,11 @@ function findType(name: string, known: readonly MachineType[]): MachineType {
     [type.name, type.name.replace(/^Standard_/, "")].some((each) => each.toLowerCase() === lower),
   );
   if (found !== undefined) return found;
+  const names = known.map((type) => type.name);
   throw usageError(
     `--host-type ${JSON.stringify(name)} is no machine type that the catalogue has`,
-    `${didYouMean(
-      name,
-      known.map((type) => type.name),
-    )}imgmatch hardware machine lists them`,
+    `${didYouMean(suggest(name, names))}imgmatch hardware machine lists them`,
   );
-}
-
-function didYouMean(word: string, known: readonly string[]): string {
-  const near = suggest(word, known);
-  return near === null ? "" : `did you mean ${near}? `;
 }
 
 function factsOf(type: MachineType, driver: string): HostFacts {

@@ -17,6 +17,11 @@ export function suggest(word: string, known: Iterable<string>): string | null {
   return best;
 }
 
+/** What a fix begins with where a word is near. */
+export function didYouMean(near: string | null): string {
+  return near === null ? "" : `did you mean ${near}? `;
+}
+
 /** AMD's name of an architecture is not what compilers call it: Zen 4 is `znver4` (GCC, x86 Options). */
 export function suggestMarch(word: string, known: readonly string[]): string | null {
   const zen = /^(?:amd[-_ ]?)?zen[-_ ]?(\d)(?![\d])/i.exec(word)?.[1];
