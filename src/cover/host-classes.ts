@@ -1,6 +1,6 @@
 /** Hosts with the same facts as far as the rules ask: they get the same image for the same reasons. */
 
-import { findMarch, marchNames } from "../hardware/cpu-marches.ts";
+import { allMarches } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -59,7 +59,7 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): Asked {
   return {
     // Features of marches decide what native code of a host would be; other flags of a kernel make no class of their own.
     features: new Set([
-      ...marchNames().flatMap((name) => findMarch(name)?.features ?? []),
+      ...allMarches().flatMap(({ features }) => features),
       ...[...requirements].flatMap(({ cpu }) => cpu.features),
     ]),
     kernel: [...requirements].some(({ kernel }) => kernel !== undefined),

@@ -1,6 +1,6 @@
 /** The march that a compiler would name for a host's own CPU. */
 
-import { findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
+import { type March, marchesOn } from "../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../hardware/version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { normalizePlatform } from "../resolve/host-view.ts";
@@ -29,10 +29,7 @@ export function nativeMarch({ platform, cpu }: Pick<HostFacts, "platform" | "cpu
  */
 function marchesFor(platform: string, vendor: string | null): readonly March[] {
   const makers = vendor === null ? unnamedMakers : [vendor];
-  return marchNames()
-    .flatMap((name) => findMarch(name) ?? [])
-    .filter((march) => marchPlatform(march) === platform)
-    .filter((march) => march.vendor === "generic" || makers.includes(march.vendor));
+  return marchesOn(platform).filter(({ vendor: maker }) => maker === "generic" || makers.includes(maker));
 }
 
 const unnamedMakers: readonly string[] = ["GenuineIntel", "AuthenticAMD", "ARM", "IBM"];

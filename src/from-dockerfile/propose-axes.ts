@@ -1,7 +1,7 @@
 /** Values of the hardware axes that suit some hosts. Pure. */
 
 import { parseComputeCapability } from "../hardware/compute-capability.ts";
-import { findMarch, marchCompiles, marchNames } from "../hardware/cpu-marches.ts";
+import { allMarches, findMarch, marchCompiles } from "../hardware/cpu-marches.ts";
 import { type CudaToolkit, supportedTargets, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Compiler } from "../matrix/matrix.ts";
@@ -38,7 +38,7 @@ export function proposeMarches(hosts: readonly HostFacts[], compiler: Compiler |
 }
 
 /** Lowest first: the tables have the levels of each architecture in this order. */
-const levels = marchNames().filter((name) => findMarch(name)?.vendor === "generic");
+const levels = allMarches().flatMap(({ name, vendor }) => (vendor === "generic" ? [name] : []));
 
 /** The level, or what stands for it where the compiler does not know levels. */
 function compilable(level: string, compiler: Compiler | null): string | null {
@@ -73,11 +73,9 @@ export function lowestMarches(hosts: readonly HostFacts[]): readonly string[] {
 
 /** The march with the most features of which the host has all; of several of one size its vendor's. */
 function nativeMarch(host: HostFacts, compiler: Compiler | null): string | null {
-  const fitting = marchNames().flatMap((name) => {
-    const march = findMarch(name);
-    const isOwn = march?.vendor === "generic" || march?.vendor === host.cpu.vendor;
-    return march !== null && isOwn && knows(compiler, name) && runs(host, name) ? [march] : [];
-  });
+  const fitting = allMarches()
+    .filter(({ vendor }) => vendor === "generic" || vendor === host.cpu.vendor)
+    .filter(({ name }) => knows(compiler, name) && runs(host, name));
   const most = Math.max(0, ...fitting.map(({ features }) => features.length));
   return fitting.findLast(({ features }) => features.length === most)?.name ?? null;
 }

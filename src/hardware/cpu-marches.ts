@@ -59,6 +59,16 @@ export function marchNames(): readonly string[] {
   return [...rows().keys()];
 }
 
+/** All of them, in that order. */
+export function allMarches(): readonly March[] {
+  return marchNames().flatMap((name) => findMarch(name) ?? []);
+}
+
+/** Those whose images run on a platform, `linux/amd64`. */
+export function marchesOn(platform: string): readonly March[] {
+  return allMarches().filter((march) => marchPlatform(march) === platform);
+}
+
 /** The only platform that an image of this march runs on. */
 export function marchPlatform(march: March): `linux/${CpuArchitecture}` {
   return `linux/${march.architecture}`;
@@ -153,14 +163,14 @@ export function levelNeeded(architecture: string, features: readonly string[]): 
 
 /** The marches of the tables whose CPUs run code that needs these features. */
 export function marchesRunning(architecture: string, features: readonly string[]): readonly string[] {
-  return marchNames().filter((name) => findMarch(name)?.architecture === architecture && has(name, features));
+  return marchesOn(`linux/${architecture}`)
+    .map(({ name }) => name)
+    .filter((name) => has(name, features));
 }
 
 /** Every feature that an image of some march of this architecture can ask for; sorted Linux names. */
 export function neededFeatures(architecture: string): readonly string[] {
-  const marches = marchNames().flatMap((name) => findMarch(name) ?? []);
-  const ours = marches.filter((march) => march.architecture === architecture);
-  return [...new Set(ours.flatMap(({ features }) => features))].sort();
+  return [...new Set(marchesOn(`linux/${architecture}`).flatMap(({ features }) => features))].sort();
 }
 
 function has(march: string, features: readonly string[]): boolean {

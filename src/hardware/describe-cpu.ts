@@ -1,12 +1,12 @@
 /** CPU marches as printable tables. */
 
 import { linuxName } from "./cpu-features.ts";
-import { findMarch, type March, marchNames } from "./cpu-marches.ts";
+import { allMarches, findMarch, type March } from "./cpu-marches.ts";
 import { type ReportTable, reportTable } from "./report.ts";
 
 /** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
 export function describeCpu(name?: string): readonly ReportTable[] {
-  const marches = marchNames().flatMap((each) => findMarch(each) ?? []);
+  const marches = allMarches();
   if (name === undefined) return marchTable(marches);
   const march = findMarch(name);
   if (march !== null) return [...marchTable([march]), ...featureTable(march)];

@@ -5,7 +5,7 @@
  */
 
 import { guestHiddenFeatures } from "../hardware/cpu-guest-features.ts";
-import { findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
+import { findMarch, type March, marchesOn } from "../hardware/cpu-marches.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { remember } from "../oci/remember.ts";
@@ -48,15 +48,10 @@ function setsOf(image: Built): readonly BuiltFor[] {
   const all = new Set(declared);
   const own = new Set(march?.features ?? []);
   const compiled = needed.filter((feature) => own.has(feature));
-  const marches = marchNames().flatMap((name) => {
-    const other = findMarch(name);
-    const within =
-      other !== null &&
-      marchPlatform(other) === normalizePlatform(image.platform) &&
-      other.features.every((feature) => all.has(feature)) &&
-      compiled.every((feature) => other.features.includes(feature));
-    return within ? [partOf([...new Set([...needed, ...other.features])], other)] : [];
-  });
+  const marches = marchesOn(normalizePlatform(image.platform))
+    .filter(({ features }) => features.every((feature) => all.has(feature)))
+    .filter(({ features }) => compiled.every((feature) => features.includes(feature)))
+    .map((other) => partOf([...new Set([...needed, ...other.features])], other));
   const hidden = new Set(unused.filter((feature) => guestHiddenFeatures.has(feature)));
   const shown = declared.filter((feature) => !hidden.has(feature));
   const sets = [

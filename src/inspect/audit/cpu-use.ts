@@ -2,12 +2,11 @@
 
 import {
   armExtension,
-  neverNeededFeatures,
   withoutArmExtension,
   withoutX86Feature,
   x86Baseline,
 } from "../../hardware/cpu-features.ts";
-import { type CpuArchitecture, findMarch, marchNames } from "../../hardware/cpu-marches.ts";
+import { type CpuArchitecture, findMarch, neededFeatures } from "../../hardware/cpu-marches.ts";
 import type { CpuRequirement } from "../../hardware/requirement.ts";
 import { decidedFeatures } from "../cpu/decided-features.ts";
 import type { InspectedFile } from "../inspection.ts";
@@ -69,12 +68,7 @@ const harmless: ReadonlySet<string> = new Set(["3dnowprefetch"]);
 
 /** What a march can be asked for: nobody can declare `rdtscp`, so that nobody lies about it. */
 function nameableFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
-  const marches = marchNames().map((name) => findMarch(name));
-  return new Set(
-    marches
-      .flatMap((march) => (march?.architecture === architecture ? march.features : []))
-      .filter((feature) => !neverNeededFeatures.has(feature) && !harmless.has(feature)),
-  );
+  return new Set(neededFeatures(architecture).filter((feature) => !harmless.has(feature)));
 }
 
 function allUsed({ cpu, answer }: InspectedFile): readonly string[] {

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { findMarch, marchNames, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { allMarches, marchesOn } from "../../hardware/cpu-marches.ts";
 import { compatAllowsClass } from "../../hardware/forward-compat.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { sortedEntries } from "../../oci/text-order.ts";
@@ -145,17 +145,10 @@ export function platformValue(platform: string): string {
 function cpuLabels({ platform, features, cpu }: HostView): NodeLabels {
   const level = cpu.level === null ? {} : { [keys.cpuLevel]: cpu.level };
   if (features === null) return level;
-  const marches = marchNames().filter((name) => {
-    const march = findMarch(name);
-    return (
-      march !== null &&
-      marchPlatform(march) === platform &&
-      march.features.every((feature) => features.has(feature))
-    );
-  });
+  const marches = marchesOn(platform).filter((march) => march.features.every((each) => features.has(each)));
   return {
     ...level,
-    ...Object.fromEntries(marches.map((name) => [keys.march(name), "true"])),
+    ...Object.fromEntries(marches.map(({ name }) => [keys.march(name), "true"])),
     ...Object.fromEntries(
       [...features]
         .filter((name) => labelledFeatures().has(name))
@@ -168,7 +161,7 @@ let labelled: ReadonlySet<string> | undefined;
 
 /** Features that some march needs: the only ones that an image can need. The other hundred names of /proc/cpuinfo are noise. */
 export function labelledFeatures(): ReadonlySet<string> {
-  labelled ??= new Set(marchNames().flatMap((name) => findMarch(name)?.features ?? []));
+  labelled ??= new Set(allMarches().flatMap(({ features }) => features));
   return labelled;
 }
 
