@@ -1,29 +1,18 @@
 /** Whether what was found in a registry proves that one of these signers signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
-import { checked, fields, oneOf, text } from "../input/checks.ts";
-import { parseJson } from "../input/json.ts";
-import { isDigest } from "../oci/digest.ts";
-import { base64, type Evidence, signPredicate, type SimpleSigning } from "./evidence.ts";
+import { type Evidence, signPredicate } from "./evidence.ts";
 import { type Failure, unproven } from "./failures.ts";
 import type { Subject } from "./find-evidence.ts";
+import { bundleProof, damaged, type Judge, type Proof, simpleProof } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
-import { describeSigner, type IdentitySigner, type KeySigner, type Signer } from "./signer.ts";
-import { preAuthentication, readBundle, readStatement, type Statement } from "./statement.ts";
+import { describeSigner, type KeySigner, type Signer } from "./signer.ts";
+import { preAuthentication, readBundle } from "./statement.ts";
 
-export interface Verified {
+export interface Verified extends Proof {
   /** The one of those that were asked for. */
   readonly signer: Signer;
   readonly format: Evidence["format"];
-  /** What the certificate says; null where a key was asked for. */
-  readonly identity: Identity | null;
-  /** What was signed of the image; null in simple signing, which says nothing but the digest. */
-  readonly statement: Statement | null;
-}
-
-export interface Identity {
-  readonly name: string;
-  readonly issuer: string;
 }
 
 export interface VerifyOptions {
@@ -64,13 +53,13 @@ export async function verifyEvidence(
   throw unproven(subject, signers.map(describeSigner).join(", or "), failures);
 }
 
-export type Proof = Pick<Verified, "identity" | "statement">;
-type Judge = (evidence: Evidence, subject: Subject) => Promise<Proof | Failure>;
-
 async function judgeOf(signer: Signer, options: VerifyOptions): Promise<Judge> {
   const { predicateType = signPredicate } = options;
   if (signer.kind === "key") return keyJudge(signer, predicateType);
-  return identityJudge(signer, predicateType, options);
+  // An own part of the program: a node that asks for a key does not wait for it.
+  const { identityJudge } = await import("./verify-identity.ts");
+  const root = signer.trustedRoot ?? (await (options.publicRoot ?? fetchPublicRoot)());
+  return identityJudge(signer, root, predicateType);
 }
 
 function keyJudge(signer: KeySigner, predicateType: string): Judge {
@@ -92,56 +81,7 @@ function keyJudge(signer: KeySigner, predicateType: string): Judge {
   };
 }
 
-async function identityJudge(
-  _signer: IdentitySigner,
-  _predicateType: string,
-  _options: VerifyOptions,
-): Promise<Judge> {
-  throw new InternalError("identities are not verified yet");
-}
-
-/** Of a bundle whose signature is good: whether it is about this image. */
-export function bundleProof(
-  content: string,
-  { digest }: Subject,
-  predicateType: string,
-  identity: Identity | null,
-): Proof | Failure {
-  const read = readBundle(content);
-  const statement = typeof read === "string" ? read : readStatement(read.envelope);
-  if (typeof statement === "string") return damaged(statement);
-  if (statement.predicateType !== predicateType)
-    return damaged(`it states ${statement.predicateType} where ${predicateType} is asked for`);
-  if (statement.subjects.some(({ sha256 }) => `sha256:${sha256}` === digest)) return { identity, statement };
-  return ofOther(statement.subjects.map(({ sha256 }) => `sha256:${sha256}`).join(", ") || "nothing");
-}
-
-const simplePayload = fields({
-  critical: fields({
-    type: oneOf("cosign container image signature", "atomic container signature"),
-    image: fields({
-      "docker-manifest-digest": text({ test: isDigest }, "a digest"),
-    }),
-  }),
-});
-
-/** The same of simple signing (containers/image, docs/containers-signature.5.md). */
-export function simpleProof(
-  { payload }: Pick<SimpleSigning, "payload">,
-  { digest }: Subject,
-  identity: Identity | null,
-): Proof | Failure {
-  if (!base64.test(payload)) return damaged("its payload is not base64");
-  const reading = checked(parseJson(Buffer.from(payload, "base64")), simplePayload, "its payload");
-  if (!reading.ok) return damaged(reading.mistakes.join("; "));
-  const signed = reading.value.critical.image["docker-manifest-digest"];
-  return signed === digest ? { identity, statement: null } : ofOther(signed);
-}
-
-function damaged(what: string): Failure {
-  return { code: "SIGNATURE_INVALID", why: `has a signature that is not one: ${what}` };
-}
-
-function ofOther(signed: string): Failure {
-  return { code: "SIGNATURE_OTHER_DIGEST", why: `has a good signature of ${signed}` };
+async function fetchPublicRoot(): Promise<string> {
+  const { publicRoot } = await import("./public-root.ts");
+  return publicRoot();
 }

@@ -60,7 +60,7 @@ export function signingWith(party: SigningParty, services: Services): ImageSigne
     if (timestampUrl !== undefined) witnesses.push(new sigstore.TSAWitness({ tsaBaseURL: timestampUrl }));
     const builder = new sigstore[kind]({ signer: party, witnesses });
     const bundle = await builder.create({ data, type: statementType }).catch((error) => {
-      throw failure(name, error);
+      throw signingFailure(name, error);
     });
     // Given to the builder it would stand in the signature too, as `keyid`, and cosign then takes the signature for another key's.
     const { content } = bundle.verificationMaterial;
@@ -96,7 +96,7 @@ function simpleSigning(payload: Uint8Array, { content, verificationMaterial }: B
 }
 
 /** The libraries' errors have a code and say what happened in their cause. */
-function failure(name: string, error: unknown): unknown {
+export function signingFailure(name: string, error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : null;
   // Ours, from the key.
   if (typeof code !== "string" || !/_ERROR$/.test(code)) return error;

@@ -1,0 +1,71 @@
+/** What a good signature proves: that it is about this image and no other. */
+
+import { checked, fields, oneOf, text } from "../input/checks.ts";
+import { parseJson } from "../input/json.ts";
+import { isDigest } from "../oci/digest.ts";
+import { base64, type Evidence, type SimpleSigning } from "./evidence.ts";
+import type { Failure } from "./failures.ts";
+import type { Subject } from "./find-evidence.ts";
+import { readBundle, readStatement, type Statement } from "./statement.ts";
+
+/** Whom a certificate is of. */
+export interface Identity {
+  readonly name: string;
+  readonly issuer: string;
+}
+
+export interface Proof {
+  /** What the certificate says; null where a key was asked for. */
+  readonly identity: Identity | null;
+  /** What was signed of the image; null in simple signing, which says nothing but the digest. */
+  readonly statement: Statement | null;
+}
+
+/** What one signer says of one piece of evidence. */
+export type Judge = (evidence: Evidence, subject: Subject) => Promise<Proof | Failure>;
+
+/** Of a bundle whose signature is good: whether it is about this image. */
+export function bundleProof(
+  content: string,
+  { digest }: Subject,
+  predicateType: string,
+  identity: Identity | null,
+): Proof | Failure {
+  const read = readBundle(content);
+  const statement = typeof read === "string" ? read : readStatement(read.envelope);
+  if (typeof statement === "string") return damaged(statement);
+  if (statement.predicateType !== predicateType)
+    return damaged(`it states ${statement.predicateType} where ${predicateType} is asked for`);
+  if (statement.subjects.some(({ sha256 }) => `sha256:${sha256}` === digest)) return { identity, statement };
+  return ofOther(statement.subjects.map(({ sha256 }) => `sha256:${sha256}`).join(", ") || "nothing");
+}
+
+const simplePayload = fields({
+  critical: fields({
+    type: oneOf("cosign container image signature", "atomic container signature"),
+    image: fields({
+      "docker-manifest-digest": text({ test: isDigest }, "a digest"),
+    }),
+  }),
+});
+
+/** The same of simple signing (containers/image, docs/containers-signature.5.md). */
+export function simpleProof(
+  { payload }: Pick<SimpleSigning, "payload">,
+  { digest }: Subject,
+  identity: Identity | null,
+): Proof | Failure {
+  if (!base64.test(payload)) return damaged("its payload is not base64");
+  const reading = checked(parseJson(Buffer.from(payload, "base64")), simplePayload, "its payload");
+  if (!reading.ok) return damaged(reading.mistakes.join("; "));
+  const signed = reading.value.critical.image["docker-manifest-digest"];
+  return signed === digest ? { identity, statement: null } : ofOther(signed);
+}
+
+export function damaged(what: string): Failure {
+  return { code: "SIGNATURE_INVALID", why: `has a signature that is not one: ${what}` };
+}
+
+function ofOther(signed: string): Failure {
+  return { code: "SIGNATURE_OTHER_DIGEST", why: `has a good signature of ${signed}` };
+}

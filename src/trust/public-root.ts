@@ -1,0 +1,32 @@
+/** The trusted root of the public sigstore: by TUF, which knows when its own copy is old. */
+
+import { ImgmatchError } from "../errors.ts";
+
+export interface PublicRootOptions {
+  /** Where TUF keeps what it has read. Default: its own folder in the user's. */
+  readonly cachePath?: string;
+  /** Another repository than that of sigstore, with the root that it begins with, as JSON in a file. */
+  readonly mirrorURL?: string;
+  readonly rootPath?: string;
+}
+
+/** `trusted_root.json` as text. Throws `TRUSTED_ROOT_INVALID` where it cannot be had. */
+export async function publicRoot(options: PublicRootOptions = {}): Promise<string> {
+  const [{ getTrustedRoot }, { TrustedRoot }] = await Promise.all([
+    import("@sigstore/tuf"),
+    import("@sigstore/protobuf-specs"),
+  ]);
+  try {
+    return JSON.stringify(TrustedRoot.toJSON(await getTrustedRoot(options)));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ImgmatchError(
+      {
+        code: "TRUSTED_ROOT_INVALID",
+        message: `the trusted root of sigstore cannot be had: ${why}`,
+        fix: "give one as a file with --trusted-root (cosign trusted-root create), or let this machine reach tuf-repo-cdn.sigstore.dev",
+      },
+      { cause: error },
+    );
+  }
+}

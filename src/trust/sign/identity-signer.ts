@@ -1,0 +1,96 @@
+/** Signs as somebody whom a token names: a certificate authority confirms it for minutes, and no key is kept anywhere. */
+
+import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
+import { usageError } from "../../errors.ts";
+import { publicRoot } from "../public-root.ts";
+import type { IdentitySigner } from "../signer.ts";
+import { type ImageSigner, type Services, signingFailure, signingWith } from "./image-signer.ts";
+
+export interface IdentityOptions extends Services {
+  /** A token of OpenID Connect for the audience `sigstore`, fresh each time. */
+  readonly token: () => Promise<string>;
+  /** Of the certificate authority. Default: the public one, and then its transparency log too. */
+  readonly fulcioUrl?: string | undefined;
+  /** `trusted_root.json`, to know again what was signed. Default: the public one's; none where the authority is another. */
+  readonly trustedRoot?: string | null | undefined;
+}
+
+/** A certificate that ends sooner than this is replaced first. */
+const leastMs = 60_000;
+
+/**
+ * One certificate for all images that are signed while it is good; the key is made here and forgotten at the end.
+ * Throws `USAGE` for an authority of one's own without anything that confirms the time.
+ */
+export function identitySigner(options: IdentityOptions): ImageSigner {
+  const { fulcioUrl, timestampUrl, trustedRoot = null } = options;
+  const rekorUrl = options.rekorUrl ?? (fulcioUrl === undefined ? "https://rekor.sigstore.dev" : undefined);
+  if (rekorUrl === undefined && timestampUrl === undefined)
+    throw usageError(
+      "--fulcio-url without --rekor-url and --timestamp-url: nobody could tell later when its certificate was used",
+      "give the address of the transparency log, or of the timestamp authority",
+    );
+  const session = openSession(options);
+  const known = async (): Promise<IdentitySigner | null> => {
+    if (trustedRoot === null && fulcioUrl !== undefined) return null;
+    const { name, issuer } = await session.identity();
+    return { kind: "identity", identity: name, issuer, trustedRoot: trustedRoot ?? (await publicRoot()) };
+  };
+  return signingWith(
+    { name: "the identity of the token", hint: null, signer: known, sign: session.sign },
+    { rekorUrl, timestampUrl },
+  );
+}
+
+function openSession({ token, fulcioUrl }: IdentityOptions) {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  const key = createPrivateKey(privateKey);
+  const own = (data: Uint8Array) => sign("sha256", data, key);
+  let current: Promise<string> | null = null;
+  const issue = async (): Promise<string> => {
+    const { FulcioSigner } = await import("@sigstore/sign");
+    const keyHolder = {
+      sign: async (data: Buffer) => ({
+        signature: own(data),
+        key: { $case: "publicKey" as const, publicKey },
+      }),
+    };
+    const fulcio = new FulcioSigner({
+      ...(fulcioUrl === undefined ? {} : { fulcioBaseURL: fulcioUrl }),
+      identityProvider: { getToken: token },
+      keyHolder,
+    });
+    const { key: material } = await fulcio.sign(Buffer.from("certificate")).catch((error) => {
+      throw signingFailure("Fulcio", error);
+    });
+    return material.$case === "x509Certificate" ? material.certificate : "";
+  };
+  const certificate = async (): Promise<string> => {
+    current ??= issue();
+    const pem = await current;
+    if (new Date(new X509Certificate(pem).validTo).getTime() - Date.now() > leastMs) return pem;
+    current = issue();
+    return current;
+  };
+  return {
+    sign: async (data: Buffer) => ({
+      signature: own(data),
+      key: { $case: "x509Certificate" as const, certificate: await certificate() },
+    }),
+    identity: async () => identityOf(await certificate()),
+  };
+}
+
+/** Who the certificate says it is: it is our own, so nothing of it is checked. */
+async function identityOf(pem: string): Promise<{ readonly name: string; readonly issuer: string }> {
+  const { X509Certificate: Certificate } = await import("@sigstore/core");
+  const certificate = Certificate.parse(pem);
+  // Fulcio, docs/oid-info.md: the issuer as DER, and as bare text before.
+  const der = certificate.extension("1.3.6.1.4.1.57264.1.8")?.valueObj.subs[0]?.value;
+  const issuer = der ?? certificate.extension("1.3.6.1.4.1.57264.1.1")?.value;
+  return { name: certificate.subjectAltName ?? "", issuer: issuer?.toString("utf8") ?? "" };
+}

@@ -1,0 +1,162 @@
+/** Signatures of identities: the certificate, who issued it, what the logs have promised, and when. By sigstore's libraries. */
+
+import { createHash, X509Certificate } from "node:crypto";
+import { type Bundle, bundleFromJSON } from "@sigstore/bundle";
+import { TrustedRoot } from "@sigstore/protobuf-specs";
+import {
+  type SignedEntity,
+  toSignedEntity,
+  toTrustMaterial,
+  VerificationError,
+  Verifier,
+} from "@sigstore/verify";
+import { ImgmatchError } from "../errors.ts";
+import { checked, fields, text, wholeNumber } from "../input/checks.ts";
+import { fieldsOf, parseJson } from "../input/json.ts";
+import { attempt } from "../io/attempt.ts";
+import { base64, type Evidence, type SimpleSigning } from "./evidence.ts";
+import type { Failure } from "./failures.ts";
+import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
+import { type IdentitySigner, isNamed } from "./signer.ts";
+
+/**
+ * A certificate lives for minutes: it counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
+ * machine. Where the root names transparency logs one of them has to have the signature, and where it names certificate logs one of
+ * those the certificate. Throws `TRUSTED_ROOT_INVALID`.
+ */
+export function identityJudge(signer: IdentitySigner, root: string, predicateType: string): Judge {
+  const verifier = verifierOf(root);
+  return async (evidence, subject) => {
+    const bundle = bundleOf(evidence);
+    if (typeof bundle === "string") return damaged(bundle);
+    const { $case } = bundle.verificationMaterial.content;
+    if ($case === "publicKey")
+      return { code: "SIGNATURE_WRONG_SIGNER", why: "is signed with a key, which names nobody" };
+    const identity = verifiedIdentity(verifier, bundle, evidence);
+    if ("why" in identity) return identity;
+    const { name, issuer } = identity;
+    if (!isNamed(name, signer.identity) || !isNamed(issuer, signer.issuer))
+      return { code: "SIGNATURE_WRONG_SIGNER", why: `is signed by ${name}, confirmed by ${issuer}` };
+    return evidence.format === "bundle"
+      ? bundleProof(evidence.content, subject, predicateType, identity)
+      : simpleProof(evidence, subject, identity);
+  };
+}
+
+function verifierOf(text: string): Verifier {
+  const json = fieldsOf(parseJson(text));
+  const isRoot = /^application\/vnd\.dev\.sigstore\.trustedroot/.test(String(json.mediaType));
+  const root = isRoot ? attempt(() => TrustedRoot.fromJSON(json), null) : null;
+  const material = root === null ? null : attempt(() => toTrustMaterial(root), null);
+  if (root === null || material === null || material.certificateAuthorities.length === 0)
+    throw new ImgmatchError({
+      code: "TRUSTED_ROOT_INVALID",
+      message: "the trusted root is not one of sigstore, or has no certificate authority",
+      fix: "write it with cosign trusted-root create",
+    });
+  return new Verifier(material, {
+    ctlogThreshold: Math.min(1, material.ctlogs.length),
+    tlogThreshold: Math.min(1, material.tlogs.length),
+    timestampThreshold: 1,
+  });
+}
+
+/** Whatever the libraries throw at what somebody else has written, it does not count. */
+function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: Evidence): Identity | Failure {
+  let entity: SignedEntity | null = null;
+  try {
+    const payload = evidence.format === "bundle" ? undefined : Buffer.from(evidence.payload, "base64");
+    entity = toSignedEntity(bundle, payload);
+    const { identity } = verifier.verify(entity);
+    const { subjectAlternativeName: name, extensions } = identity ?? {};
+    if (!name || !extensions?.issuer) return damaged("its certificate names nobody, or not who confirmed it");
+    return { name, issuer: extensions.issuer };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const isOfCertificate = error instanceof VerificationError && error.code === "CERTIFICATE_ERROR";
+    const late = isOfCertificate && entity !== null ? outside(bundle, entity) : null;
+    return late === null ? damaged(why) : { code: "CERTIFICATE_EXPIRED", why: late };
+  }
+}
+
+/** Which of its times does not lie within the certificate's; null where all do. */
+function outside(bundle: Bundle, { timestamps }: SignedEntity): string | null {
+  const certificate = certificateOf(bundle);
+  if (certificate === null) return null;
+  const { validFrom, validTo } = certificate;
+  const times = timestamps.map((each) =>
+    each.$case === "transparency-log"
+      ? new Date(Number(each.tlogEntry.integratedTime) * 1000)
+      : each.timestamp.signingTime,
+  );
+  const wrong = times.find((time) => time < new Date(validFrom) || time > new Date(validTo));
+  return wrong === undefined
+    ? null
+    : `was signed at ${wrong.toISOString()} with a certificate of ${new Date(validFrom).toISOString()} to ${new Date(validTo).toISOString()}`;
+}
+
+function certificateOf({ verificationMaterial: { content } }: Bundle): X509Certificate | null {
+  if (content.$case === "publicKey") return null;
+  const der =
+    content.$case === "certificate"
+      ? content.certificate.rawBytes
+      : content.x509CertificateChain.certificates[0]?.rawBytes;
+  return der === undefined ? null : attempt(() => new X509Certificate(der), null);
+}
+
+/** A text says what is wrong. */
+function bundleOf(evidence: Evidence): Bundle | string {
+  const json = evidence.format === "bundle" ? parseJson(evidence.content) : simpleBundle(evidence);
+  if (typeof json === "string") return json;
+  return attempt(() => bundleFromJSON(json), null) ?? "it is no bundle of sigstore";
+}
+
+const logEntry = fields({
+  SignedEntryTimestamp: text(base64, "base64"),
+  Payload: fields({
+    body: text(base64, "base64"),
+    integratedTime: wholeNumber,
+    logIndex: wholeNumber,
+    logID: text(/^[0-9a-f]{64}$/, "64 hexadecimal digits"),
+  }),
+});
+const timestampNote = fields({ SignedRFC3161Timestamp: text(base64, "base64") });
+
+/** Simple signing in the form of a bundle, as JSON; a text says what is wrong. */
+function simpleBundle({ payload, signature, certificate, log, timestamp }: SimpleSigning): object | string {
+  const x509 = certificate === null ? null : attempt(() => new X509Certificate(certificate), null);
+  const entry = log === null ? null : checked(parseJson(log), logEntry, "its log entry");
+  const stamp = timestamp === null ? null : checked(parseJson(timestamp), timestampNote, "its timestamp");
+  if (certificate !== null && x509 === null) return "its certificate is none";
+  if (entry !== null && !entry.ok) return entry.mistakes.join("; ");
+  if (stamp !== null && !stamp.ok) return stamp.mistakes.join("; ");
+  const digest = createHash("sha256").update(Buffer.from(payload, "base64")).digest("base64");
+  return {
+    mediaType: "application/vnd.dev.sigstore.bundle+json;version=0.1",
+    verificationMaterial: {
+      ...(x509 === null
+        ? { publicKey: { hint: "" } }
+        : { x509CertificateChain: { certificates: [{ rawBytes: x509.raw.toString("base64") }] } }),
+      tlogEntries: entry === null ? [] : [tlogEntry(entry.value)],
+      timestampVerificationData: {
+        rfc3161Timestamps: stamp === null ? [] : [{ signedTimestamp: stamp.value.SignedRFC3161Timestamp }],
+      },
+    },
+    messageSignature: { messageDigest: { algorithm: "SHA2_256", digest }, signature },
+  };
+}
+
+function tlogEntry({
+  SignedEntryTimestamp: signedEntryTimestamp,
+  Payload: { body, integratedTime, logIndex, logID },
+}: NonNullable<ReturnType<typeof logEntry>>): object {
+  const { kind, apiVersion } = fieldsOf(parseJson(Buffer.from(body, "base64")));
+  return {
+    logIndex: String(logIndex),
+    logId: { keyId: Buffer.from(logID, "hex").toString("base64") },
+    kindVersion: { kind: String(kind), version: String(apiVersion) },
+    integratedTime: String(integratedTime),
+    inclusionPromise: { signedEntryTimestamp },
+    canonicalizedBody: body,
+  };
+}
