@@ -72,7 +72,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   lock: ["errors", "hardware", "io", "oci"],
   registry: ["errors", "io", "lock", "oci"],
   docker: ["errors", "io", "oci", "registry"],
-  trust: ["errors", "io", "oci", "registry"],
+  trust: ["errors", "io", "lock", "oci", "registry"],
   matrix: ["errors", "hardware", "oci"],
   plan: ["errors", "hardware", "lock", "matrix", "oci"],
   render: ["errors", "hardware", "lock", "matrix", "oci", "plan"],
@@ -92,6 +92,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "publish",
     "registry",
     "render",
+    "trust",
   ],
   pulumi: [
     "build",

@@ -9,12 +9,17 @@ import { isReady, jobOf, lockedImageOf, lockOf, type ReadyCell, unreadyProblem }
 import { buildFleet, type CellResult } from "./schedule.ts";
 
 interface Options extends FleetBuildOptions {
-  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save" | "layers">;
+  readonly engine: Pick<
+    Engine,
+    "isHere" | "keeper" | "attests" | "describe" | "build" | "push" | "save" | "layers"
+  >;
 }
 
 /** Every cell by itself. */
 export function cellBuilder(engine: Options["engine"]): FleetBuilder {
   return {
+    attests: engine.attests ? "engine" : "imgmatch",
+    describe: () => engine.describe(),
     build: (plan, fleet, options) => buildCells(plan, fleet, { ...options, engine }),
     save: (image, watch) => engine.save(image, watch),
     layers: (image, watch) => engine.layers(image, watch),

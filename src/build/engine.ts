@@ -2,6 +2,7 @@
 
 import type { ContextEntry } from "../io/context.ts";
 import type { LocalEngine } from "../lock/lock.ts";
+import type { Attestations } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 
@@ -11,6 +12,8 @@ export interface Engine {
   readonly isHere: boolean;
   /** Where its images can be run without a push; null where they stay on a builder. */
   readonly keeper: LocalEngine | null;
+  /** Whether what it pushes has the attestations that its request asks for: then it is an index, with the image in it. */
+  readonly attests: boolean;
   /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
   describe(): Promise<string>;
   /**
@@ -66,8 +69,15 @@ export interface BuildRequest {
   readonly noCache?: boolean;
   /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
   readonly localBases?: readonly Digest[];
+  /** Heeded by an engine that {@link Engine.attests}. */
+  readonly attest?: AskedAttestations;
   /** Local names for the result, `repository:tag`. */
   readonly tags: readonly string[];
+}
+
+export interface AskedAttestations extends Attestations {
+  /** Build arguments that no Dockerfile needs: provenance of mode `max` repeats them. */
+  readonly said: Readonly<Record<string, string>>;
 }
 
 export interface BuildWatch {

@@ -21,8 +21,17 @@ export interface FleetSources {
   render(cell: Cell): RenderedFile;
 }
 
+/**
+ * Who attests what is pushed: the engine with its push, imgmatch beside it, or nobody, where an image has its tag before imgmatch knows
+ * its digest.
+ */
+export type Attests = "engine" | "imgmatch" | "nobody";
+
 /** `save` and `layers` are those of the engine, of an image that this builder has made. */
 export interface FleetBuilder extends Pick<Engine, "save" | "layers"> {
+  readonly attests: Attests;
+  /** What the lock says has built. */
+  describe(): Promise<string>;
   /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
   build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
   /** As `Engine.push`; null where what is pushed to a loopback address does not come to this machine. */

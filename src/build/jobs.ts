@@ -2,17 +2,17 @@
 
 import { ImgmatchError, InternalError, type Problem } from "../errors.ts";
 import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Attestations, Matrix } from "../matrix/matrix.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { localBaseName } from "../oci/local-base.ts";
 import { parseImageReference, withTag } from "../oci/reference.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 import { type PinOptions, pinBases } from "../render/bases.ts";
-import { describingArgs, inputsLabel } from "../render/metadata.ts";
+import { attestedArgs, describingArgs, inputsLabel } from "../oci/build-words.ts";
 import { withRebuild } from "../render/rebuild.ts";
 import type { RenderedFile } from "../render/render.ts";
 import { runBaseOf } from "../render/run-base.ts";
-import type { BuiltImage } from "./engine.ts";
+import type { AskedAttestations, BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
@@ -76,9 +76,14 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       },
       labels: { [inputsLabel]: inputDigest },
       ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
+      ...(matrix.attest === null ? {} : { attest: attestationsOf(cell.id, matrix, matrix.attest.value) }),
       tags: [`${matrix.repository}:${tag}`],
     },
   };
+}
+
+function attestationsOf(cell: string, { digest }: Matrix, asked: Attestations): AskedAttestations {
+  return { ...asked, said: { [attestedArgs.cell]: cell, [attestedArgs.matrix]: digest } };
 }
 
 function rebuilt(dockerfile: string, { inputs }: PlannedCell): string {
@@ -125,7 +130,7 @@ export interface Builder {
 /** What the lock says of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
-  built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured">,
+  built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
   { described, keeper }: Builder,
   created: string,
 ): LockedImage {
@@ -140,6 +145,7 @@ export function lockedImageOf(
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
     ...(built.measured === null ? {} : { measured: built.measured }),
+    ...(built.attested && { attested: built.attested }),
     bases: bases.map(({ used, digest, local }) => ({
       ref: used,
       digest: required(digest),

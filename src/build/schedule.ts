@@ -4,9 +4,10 @@ import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { systemProblem } from "../io/system-error.ts";
-import type { LockedManifest, Measured, StoredBlobs } from "../lock/lock.ts";
+import type { LockedAttestation, LockedManifest, Measured, StoredBlobs } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
+import type { Attester } from "./attester.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import { type ExaminedImage, type Examination, type Examiner, unexamined } from "./examiner.ts";
@@ -43,6 +44,8 @@ export interface BuiltCell {
   readonly image: BuiltImage | null;
   /** What opening it showed; null where it was not opened. */
   readonly measured: Measured | null;
+  /** Absent where nothing was attested of it here. */
+  readonly attested?: LockedAttestation | undefined;
   readonly warnings: readonly Problem[];
   /** The log file; null when there is none or it is not whole. */
   readonly log: string | null;
@@ -92,6 +95,8 @@ export interface BuildFleetOptions {
   readonly publisher: Publisher | null;
   /** Opens each image before it has its tag; null to leave them shut. */
   readonly examiner: Examiner | null;
+  /** Attests what is pushed; absent where nothing is to be attested. */
+  readonly attester?: Attester | undefined;
   /** Cells at the same time, at least 1. */
   readonly concurrency: number;
   /** Folder of the log files, one for each cell. */
@@ -179,7 +184,7 @@ type MadeImage = Omit<BuiltCell, "status" | "cell" | "inputDigest" | "log" | "du
 async function makeImage(
   { cell, request, reference, inputDigest }: BuildJob,
   log: CellLog,
-  { engine, publisher, examiner, drain, stop, onEvent = () => {} }: CellContext,
+  { engine, publisher, examiner, attester, drain, stop, onEvent = () => {} }: CellContext,
 ): Promise<MadeImage> {
   const onLog = (line: string) => {
     log.write(line);
@@ -200,8 +205,10 @@ async function makeImage(
     }
   }
   const started = performance.now();
+  const startedAt = attester?.now();
   const image = await engine.build(request, { signal: drain, onLog });
   const buildMs = performance.now() - started;
+  const finishedAt = attester?.now();
   if (reference === null) {
     const examined = await examine(image, drain);
     return { how: "built", differs: false, ...inEngine, image, buildMs, ...examined };
@@ -211,17 +218,22 @@ async function makeImage(
   onEvent({ type: "push", cell, reference });
   const watch: BuildWatch = { signal: stop, onLog };
   const opened = new Map<Digest | null, Examination>();
+  const attested = new Map<Digest | null, LockedAttestation>();
   const published = await publisher.publish({
     ...{ engine, image, reference, platform, inputDigest, watch },
     // From the registry its own layers travel alone; an engine would hand over the base with them.
     examine: async (pushed) => {
       opened.set(pushed.digest, await examine(pushed, stop));
+      if (attester === undefined || startedAt === undefined || finishedAt === undefined) return;
+      const build = { cell, pushed, startedAt, finishedAt };
+      attested.set(pushed.digest, await attester.attest(build, watch));
     },
   });
   // What others put there was not opened here.
   const found =
     opened.get(published.digest) ?? (await examine(withDigest(reference, published.digest), stop));
-  return { ...published, image, buildMs: published.how === "pushed" ? buildMs : null, ...found };
+  const spent = published.how === "pushed" ? buildMs : null;
+  return { ...published, image, buildMs: spent, ...found, attested: attested.get(published.digest) };
 }
 
 /** What no registry was asked about. */

@@ -1,13 +1,16 @@
 /** `imgmatch verify`: whether the registry holds what the lock says. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../errors.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Sweep } from "../publish/sweep.ts";
 import type { RegistryClient } from "../registry/client.ts";
+import type { FullRegistryClient } from "../registry/create-client.ts";
+import { provenanceLines } from "../report/provenance.ts";
 import { sweepLines, verificationLines } from "../report/verification.ts";
+import type { ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
 import { print } from "./print.ts";
@@ -17,6 +20,8 @@ export interface VerifyFlags extends RegistryFlags {
   readonly heal?: boolean;
   /** Remove transient tags. */
   readonly sweep?: boolean;
+  /** Compare what the lock says with what was attested. */
+  readonly provenance?: boolean;
   readonly json?: boolean;
 }
 
@@ -27,11 +32,24 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   // First, so that what is told is what is there afterwards.
   const swept = flags.sweep ? await sweepTags(lock, registry) : null;
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
-  print(context, flags, { schemaVersion: 1, ...verification, ...(swept && { swept }) }, (style) => [
+  const provenance = flags.provenance ? await provenanceOf(lock, registry) : null;
+  const answer = { ...verification, ...(swept && { swept }), ...(provenance && { provenance }) };
+  print(context, flags, { schemaVersion: 1, ...answer }, (style) => [
     ...(swept === null ? [] : sweepLines(swept)),
     ...verificationLines(verification, { ...flags, adopted: isAdopted(lock) }, style),
+    ...(provenance === null ? [] : provenanceLines(provenance, style)),
   ]);
-  return verification.drift.every(({ healed }) => healed) ? exitCodes.ok : exitCodes.failed;
+  const codes = (provenance?.images ?? []).flatMap(({ problems }) =>
+    problems.map(({ code }) => problemCodes[code]),
+  );
+  if (codes.includes(exitCodes.conflict)) return exitCodes.conflict;
+  const isDrifted = verification.drift.some(({ healed }) => !healed);
+  return isDrifted || codes.length > 0 ? exitCodes.failed : exitCodes.ok;
+}
+
+async function provenanceOf(lock: Lock, registry: FullRegistryClient): Promise<ProvenanceVerification> {
+  const { verifyProvenance } = await import("../trust/provenance/verify-provenance.ts");
+  return verifyProvenance(lock, { registry });
 }
 
 async function sweepTags({ repository, images }: Lock, registry: RegistryClient): Promise<Sweep> {

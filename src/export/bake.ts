@@ -1,6 +1,7 @@
 /** The fleet as a `docker-bake.json`: what `docker buildx bake` needs to build the same images without imgmatch. */
 
 import type { BuildRequest } from "../build/engine.ts";
+import { argsWithSaid, attestValues } from "../build/engines/attestations.ts";
 
 /** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
 export interface BakeTarget {
@@ -49,20 +50,24 @@ export function bakeFile(
 }
 
 function bakeTarget(
-  { dockerfile, args, labels, tags, platform, target }: BuildRequest,
+  request: BuildRequest,
   context: string,
   { secrets = [], ssh = [], network = "default" }: BakeSteps,
 ): BakeTarget {
+  const { dockerfile, labels, tags, platform, target } = request;
   return {
     context: literal(context),
     "dockerfile-inline": literal(dockerfile),
-    args: literals(args),
+    args: literals(argsWithSaid(request)),
     labels: literals(labels),
     tags: tags.map(literal),
     platforms: [platform],
     ...(target === null ? {} : { target: literal(target) }),
-    // Attestations would make an index of every image.
-    attest: ["type=provenance,disabled=true"],
+    // Those that nobody asked for would make an index of every image.
+    attest: [
+      ...(request.attest?.provenance ? [] : ["type=provenance,disabled=true"]),
+      ...attestValues(request).map(literal),
+    ],
     ...(secrets.length === 0 ? {} : { secret: secrets.map(literal) }),
     ...(ssh.length === 0 ? {} : { ssh: ssh.map(literal) }),
     ...(network === "default" ? {} : { network }),

@@ -9,6 +9,7 @@ import type {
   FleetSources,
   StackPreview,
 } from "../build/fleet-builder.ts";
+import type { Attester } from "../build/attester.ts";
 import type { Examiner } from "../build/examiner.ts";
 import type { Publisher } from "../build/publisher.ts";
 import { recordContext } from "../io/context-record.ts";
@@ -16,23 +17,36 @@ import type { Plan } from "../plan/planned-cell.ts";
 import { type LayerCache, noCache } from "../inspect/image/layer-cache.ts";
 import { imageExaminer } from "../inspect/audit/image-examiner.ts";
 import { registryPublisher } from "../publish/registry-publisher.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { BlobWriter, ReferrersReader, RegistryClient } from "../registry/client.ts";
+import type { StatementSigner } from "../trust/provenance/attach-provenance.ts";
+import { type BuildOrigin, unknownOrigin } from "../trust/provenance/build-record.ts";
+import { attesterOf } from "./attester.ts";
 import { declaredImages } from "./declared-image.ts";
+import { requireAttestable } from "./require-attestable.ts";
 
 interface Push {
   /** Needed for `push`, and to open what is built: without it nothing is measured. */
-  readonly registry: RegistryClient | null;
+  readonly registry: (RegistryClient & Partial<BlobWriter & ReferrersReader>) | null;
   /** Without it the images stay in the engine. */
   readonly push: boolean;
 }
 
-export interface RunBuilderOptions extends Omit<FleetBuildOptions, "publisher" | "examiner">, Push {
+export interface RunBuilderOptions
+  extends Omit<FleetBuildOptions, "publisher" | "examiner" | "attester">,
+    Push {
   /** What was opened before. Default: nothing is kept, and a base is opened for each image on it. */
   readonly layerCache?: LayerCache;
+  /** What provenance says of the machine and the sources. Default: nothing is known. */
+  readonly origin?: Omit<BuildOrigin, "revision"> | undefined;
+  /** Signs the provenance that imgmatch writes itself. */
+  readonly signer?: StatementSigner | null;
 }
 
 export interface BuildPlanOptions extends RunBuilderOptions {
-  readonly engine: Pick<Engine, "isHere" | "keeper" | "describe" | "build" | "push" | "save" | "layers">;
+  readonly engine: Pick<
+    Engine,
+    "isHere" | "keeper" | "attests" | "describe" | "build" | "push" | "save" | "layers"
+  >;
 }
 
 /**
@@ -54,9 +68,11 @@ export async function runBuilder(
   fleet: FleetSources,
   options: RunBuilderOptions,
 ): Promise<BuildSummary> {
+  requireAttestable(plan.matrix, builder, fleet);
   await recordContext(fleet.root, fleet.context);
   const examiner = examinerOf(builder, plan, fleet, options);
-  return builder.build(plan, fleet, { ...options, publisher: publisherOf(options), examiner });
+  const attester = attesterFor(builder, plan, options);
+  return builder.build(plan, fleet, { ...options, publisher: publisherOf(options), examiner, attester });
 }
 
 /** What {@link runBuilder} would change in the builder's own state. */
@@ -83,6 +99,20 @@ function examinerOf(
     holder: builder,
     cache: layerCache,
   });
+}
+
+function attesterFor(
+  { attests, describe }: FleetBuilder,
+  plan: Plan,
+  { push, registry, revision, origin, signer = null }: RunBuilderOptions,
+): Attester | undefined {
+  if (!push || registry === null || plan.matrix.attest === null) return undefined;
+  const { writeBlob, readReferrers } = registry;
+  if (writeBlob === undefined || readReferrers === undefined)
+    throw new TypeError("a registry's client that attaches is needed to attest");
+  const client = { ...registry, writeBlob, readReferrers };
+  const known = { ...unknownOrigin, ...origin, revision };
+  return attesterOf(plan, { registry: client, attests, engine: describe, origin: known, signer });
 }
 
 function publisherOf({ push, registry }: Push): Publisher | null {

@@ -50,7 +50,7 @@ async function findVersion(
 }
 
 /** What imgmatch itself has written beside the matrix: a build must not change the version of the next one. */
-function isWritten(path: string): boolean {
+export function isWritten(path: string): boolean {
   return path === lockPath || /^images\/[^/]+\.Dockerfile$/.test(path);
 }
 

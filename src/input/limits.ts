@@ -86,6 +86,8 @@ export const registryLimits = {
   referrers: 200,
   /** A signature has two kilobytes, with certificate and log entry ten. */
   signatureBytes: 256 * 1024,
+  /** BuildKit's provenance repeats the Dockerfile and each step. */
+  statementBytes: 16 * MiB,
   /** Configurations have kilobytes; layers are read as a whole. */
   blobBytes: 256 * MiB,
   redirects: 5,

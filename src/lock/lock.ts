@@ -54,6 +54,8 @@ export interface LockedImage {
   readonly local?: LockedLocal;
   /** Only of an image that others built, and `imgmatch adopt` opened. */
   readonly adopted?: LockedAdoption;
+  /** Only of an image whose build was attested when it was pushed. */
+  readonly attested?: LockedAttestation;
   /** What it was built on. */
   readonly bases: readonly LockedBase[];
   /** What the next build is to use in their place, since `lock --update-bases`. */
@@ -88,6 +90,14 @@ export interface LockedLocal {
 export interface LockedAdoption {
   /** `estimated`: `requires.cpu` is what its files need as far as they tell. `stated`: its owner has named the march. */
   readonly cpu: "estimated" | "stated";
+}
+
+/** What its provenance says of where it came from, as far as the entry says it nowhere else. */
+export interface LockedAttestation {
+  /** Of the matrix that it was built by: the lock's own is that of the last build. */
+  readonly matrix: Digest;
+  /** Commit of the sources; absent where there was none. */
+  readonly revision?: string;
 }
 
 export interface LockedManifest {

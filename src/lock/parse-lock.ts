@@ -25,6 +25,7 @@ import { isRepository, isTag } from "../oci/reference.ts";
 import {
   type Lock,
   type LockedAdoption,
+  type LockedAttestation,
   type LockedBase,
   type LockedImage,
   type LockedInputs,
@@ -102,6 +103,7 @@ const image: Check<LockedImage> = shape({
   manifest: ifPresent(
     shape<LockedManifest>({ mediaType: text({ test: isMediaType }, "a media type"), size: wholeNumber }),
   ),
+  attested: ifPresent(shape<LockedAttestation>({ matrix: digest, revision: ifPresent(someText) })),
   bases,
   nextBases: ifPresent(bases),
   inputs: ifPresent(

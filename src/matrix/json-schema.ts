@@ -11,10 +11,17 @@ export function matrixJsonSchema(): Record<string, unknown> {
       if (
         jsonSchema.type === "string" &&
         jsonSchema.pattern === undefined &&
+        jsonSchema.enum === undefined &&
         jsonSchema.const === undefined
       ) {
         Object.assign(jsonSchema, { type: ["string", "number"] });
       }
+      // And `true` to a boolean.
+      const words = jsonSchema.enum ?? [];
+      const isMissing = (truth: boolean) => words.includes(String(truth)) && !words.includes(truth);
+      const truths = [true, false].filter(isMissing);
+      if (truths.length > 0)
+        Object.assign(jsonSchema, { type: ["string", "boolean"], enum: [...words, ...truths] });
     },
   });
   return { $id: "https://imgmatch.dev/schema/matrix.json", title: "imgmatch matrix", ...schema };

@@ -39,10 +39,20 @@ export interface Matrix {
   readonly prefer: readonly string[];
   /** Whether images are opened when they are built. */
   readonly measure: boolean;
+  /** null where nothing is to be attested. */
+  readonly attest: Located<Attestations> | null;
   /** cuda, compute and march first, then the free axes in the order of the file. */
   readonly axes: readonly Axis[];
   readonly exclude: readonly Exclusion[];
   readonly include: readonly Inclusion[];
+}
+
+/** What is attested of each image when it is pushed. No input of the image, which is the same without it. */
+export interface Attestations {
+  /** `max`: with build arguments and steps; `min`: without; null: nothing. */
+  readonly provenance: "max" | "min" | null;
+  /** null: no list of what is in the image. `generator`: the scanner's image; null is the builder's own. */
+  readonly sbom: { readonly generator: string | null } | null;
 }
 
 /** Where a matrix has its version from when it does not say it itself. */

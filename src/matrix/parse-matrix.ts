@@ -4,7 +4,7 @@ import { type Place, type Problem, throwProblems } from "../errors.ts";
 import { checkAxisName } from "./axis-name.ts";
 import { parseIncludes } from "./include.ts";
 import { checkLabels } from "./labels.ts";
-import type { Axis, Exclusion, Located, Matrix } from "./matrix.ts";
+import type { Attestations, Axis, Exclusion, Located, Matrix } from "./matrix.ts";
 import { mistake } from "./mistake.ts";
 import { baseProblems, referenceProblems } from "./references.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./schema.ts";
@@ -81,6 +81,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],
     measure: input.measure !== "false",
+    attest: attestationsOf(input, source),
     axes,
     exclude,
     include,
@@ -224,10 +225,28 @@ function checkReferences(input: MatrixInput, source: YamlSource, problems: Probl
     problems.push(...referenceProblems(ref, source.placeOfKey(path)));
     problems.push(...referenceProblems(used, source.placeOf(path)));
   }
+  const { sbom } = input.attest ?? {};
+  if (typeof sbom === "object")
+    problems.push(...referenceProblems(sbom.generator, source.placeOf(["attest", "sbom", "generator"])));
   for (const [index, value] of (input.axes.cuda ?? []).entries()) {
     if (typeof value === "string") continue;
     problems.push(...baseProblems(value.base, source, ["axes", "cuda", index, "base"]));
   }
+}
+
+function attestationsOf(
+  { attest: { provenance = "false", sbom = "false" } = {} }: MatrixInput,
+  source: YamlSource,
+): Located<Attestations> | null {
+  if (provenance === "false" && sbom === "false") return null;
+  const generator = typeof sbom === "string" ? null : sbom.generator;
+  return {
+    value: {
+      provenance: provenance === "false" ? null : provenance,
+      sbom: sbom === "false" ? null : { generator },
+    },
+    at: source.placeOfKey(["attest"]),
+  };
 }
 
 function locatedTexts(

@@ -45,6 +45,10 @@ function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Prob
       const message = missing ? `${name} is missing` : `${name} must be ${expectedWord(issue.expected)}`;
       return here(message, missing ? addFix(path) : "see imgmatch schema");
     }
+    case "invalid_value": {
+      const words = issue.values.map(String);
+      return here(`${name} must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}`, "write one of them");
+    }
     case "too_small":
       if (issue.origin !== "array") return here(`${name} must not be empty`, "write a value");
       return here(`${name} has no value`, "list at least one");

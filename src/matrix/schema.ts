@@ -77,6 +77,22 @@ const freeValue = z.union([
 
 const pattern = z.union([text, z.array(text).min(1)]);
 
+const attest = z
+  .strictObject({
+    provenance: z
+      .enum(["max", "min", "false"])
+      .optional()
+      .describe("How much is attested of how each image was built. Default: false, nothing."),
+    sbom: z
+      .union([
+        z.enum(["true", "false"]),
+        z.strictObject({ generator: text.describe("Image of the scanner that makes it.") }),
+      ])
+      .optional()
+      .describe("Whether a list of what is in each image is attested: BuildKit alone makes one."),
+  })
+  .describe("What is attested of every image that is pushed, and stands beside it in the registry.");
+
 const version = z
   .union([
     text,
@@ -139,6 +155,7 @@ export const matrixSchema = z.strictObject({
     .enum(["true", "false"])
     .optional()
     .describe("false: images are not opened when they are built, and what is declared holds. Default: true."),
+  attest: attest.optional(),
   axes: z
     .object({
       cuda: z.array(cudaValue).min(1).optional(),
@@ -160,6 +177,7 @@ export const matrixSchema = z.strictObject({
 /** The keys that a mapping of the matrix may have, by its path. */
 export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(matrixSchema.shape);
+  if (path[0] === "attest") return path.length === 1 ? ["provenance", "sbom"] : ["generator"];
   if (path[0] === "version") return ["env", "default", "git"];
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
   return Object.keys((path.includes("march") ? marchEntry : cudaEntry).shape);

@@ -7,7 +7,7 @@ import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, withDigest } from "../oci/reference.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { findImageConfig } from "../registry/platform-image.ts";
-import { inputsLabel } from "../render/metadata.ts";
+import { inputsLabel } from "../oci/build-words.ts";
 
 export interface ExistingQuery extends FindRequest {
   readonly registry: RegistryClient;

@@ -11,6 +11,7 @@ import { ImgmatchError } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type { RegistryClient } from "../registry/client.ts";
+import { findImageConfig } from "../registry/platform-image.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type ExistingImage, findExisting } from "./find-existing.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
@@ -74,17 +75,15 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
 
 /** What somebody else has put there, and whether it is what was built here. */
 async function adopted(
-  { registry, reference, image, watch }: PublishRequest,
+  { registry, reference, platform, image, watch }: PublishRequest,
   found: ExistingImage,
   ours: Digest | null,
 ): Promise<Published> {
   const { digest } = found;
-  const read = await registry.readManifest(withDigest(reference, digest));
-  const { config } = JSON.parse(Buffer.from(read?.bytes ?? []).toString() || "{}") as {
-    readonly config?: { readonly digest?: string };
-  };
+  const read = await findImageConfig(registry, withDigest(reference, digest), platform);
+  const held = read === null || "isNot" in read ? [] : [read.digest, read.configDigest];
   // An engine's id of an image is the digest of its configuration or, with a content store, of its manifest.
-  const differs = ![digest, config?.digest].includes(image.id) && digest !== ours;
+  const differs = ![digest, ...held].some((each) => each === image.id) && digest !== ours;
   if (differs) {
     const here = ours ?? image.id;
     watch.onLog(`not reproducible: the registry has ${digest} of the same inputs, built here was ${here}`);

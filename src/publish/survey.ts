@@ -7,7 +7,7 @@ import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { movableBases, type PublishedImage, type RegistryView } from "../plan/registry-view.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import { findImageConfig } from "../registry/platform-image.ts";
-import { inputsLabel } from "../render/metadata.ts";
+import { inputsLabel } from "../oci/build-words.ts";
 
 const atOnce = 16;
 

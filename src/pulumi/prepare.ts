@@ -18,6 +18,7 @@ import { checkedCells } from "../fleet/check-axes.ts";
 import { declaredImages } from "../fleet/declared-image.ts";
 import { type Fleet, openFleet, openFleetText } from "../fleet/open-fleet.ts";
 import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
+import { requireAttestable } from "../fleet/require-attestable.ts";
 import { readRevision } from "../io/revision.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { lockPath } from "../lock/lock.ts";
@@ -65,6 +66,7 @@ async function prepareAwaited(
   const { args, secret, resources } = awaited;
   const push = given.push ?? true;
   const [fleet, root] = await open(given, args);
+  requireAttestable(fleet.matrix, { attests: "nobody" }, fleet);
   const only = parseSelections(
     args.only,
     fleet.matrix.axes.map((axis) => axis.name),

@@ -13,6 +13,7 @@ import { storedBlobs } from "./stored-blobs.ts";
 export interface PlatformImage {
   /** Of the platform's manifest, not of an index around it. */
   readonly digest: Digest;
+  readonly configDigest: Digest;
   readonly config: ImageConfig;
   /** What it takes in the registry; null where its manifest does not tell. */
   readonly blobs: StoredBlobs | null;
@@ -64,7 +65,7 @@ export async function findImageConfig(
   if (bytes === null) return { isNot: `its configuration ${configDigest} is not in the registry` };
   const config = parseImageConfig(bytes);
   if (config === null) return { isNot: `its configuration ${configDigest} is not that of an image` };
-  return { digest: manifest.digest, config, blobs: storedBlobs(json) };
+  return { digest: manifest.digest, configDigest, config, blobs: storedBlobs(json) };
 }
 
 /** As {@link findImageConfig}, for who needs an image there: throws `REGISTRY_FAILED` for anything else. */
@@ -120,6 +121,12 @@ export function imagesOf(
   const json = parseJson(index.bytes);
   const entries = isRecord(json) && Array.isArray(json.manifests) ? json.manifests.filter(isRecord) : [];
   return entries.map(({ digest, platform }) => ({ digest, platform: platformOf(platform) }));
+}
+
+/** What a manifest names below itself: the images and attestations of an index; nothing where it is an image. */
+export function partsOf(manifest: Manifest): readonly Digest[] {
+  if (!isIndexType(manifest.mediaType)) return [];
+  return imagesOf(manifest).flatMap(({ digest }) => (isDigest(digest) ? [digest] : []));
 }
 
 function platformOf(platform: unknown): string {

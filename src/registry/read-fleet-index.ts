@@ -100,17 +100,12 @@ export function lockOfIndex(
   digest: Digest,
 ): Lock {
   const unknown = { bases: [], builder: "unknown", created: null, size: null };
-  const images = [...entries].map(
-    ([
-      cell,
-      {
-        image,
-        descriptor: { mediaType, size },
-      },
-    ]) => {
-      return [cell, { ...image, manifest: { mediaType, size }, ...unknown }] as const;
-    },
-  );
+  const images = [...entries].map(([cell, { image, descriptor }]) => {
+    const { mediaType, size } = descriptor;
+    // Where the entry names the image inside, nothing is said of the index around it.
+    const manifest = image.digest === descriptor.digest ? { manifest: { mediaType, size } } : {};
+    return [cell, { ...image, ...manifest, ...unknown }] as const;
+  });
   return {
     schemaVersion: lockSchemaVersion,
     name,

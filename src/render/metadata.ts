@@ -8,19 +8,11 @@
 
 import type { CudaRequirement, Requirement } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
+import { describingArgs } from "../oci/build-words.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePer } from "../plan/once-per.ts";
 
-/** Build arguments that describe a build without being part of its inputs. The engine fills them in. */
-export const describingArgs = {
-  revision: "IMGMATCH_REVISION",
-  baseName: "IMGMATCH_BASE_NAME",
-  baseDigest: "IMGMATCH_BASE_DIGEST",
-} as const;
-
-/** Label with the input digest. The engine adds it, since a Dockerfile cannot hold its own digest. */
-export const inputsLabel = "dev.imgmatch.inputs";
 export const cellLabel = "dev.imgmatch.cell";
 export const axesLabel = "dev.imgmatch.axes";
 export const requiresLabel = "dev.imgmatch.requires";

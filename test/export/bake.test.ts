@@ -30,6 +30,23 @@ describe("bake file", () => {
     });
   });
 
+  it("asks for the attestations that the matrix asks for, and for no other", () => {
+    const said = { IMGMATCH_CELL: "a" };
+    const attestOf = (attest: BuildRequest["attest"]) => {
+      const { target } = bakeFile([request("a", attest === undefined ? {} : { attest })], ".");
+      return [target.a?.attest, target.a?.args];
+    };
+    expect(attestOf({ provenance: "max", sbom: { generator: "example.com/scan:1" }, said })).toEqual([
+      ["type=provenance,mode=max", "type=sbom,generator=example.com/scan:1"],
+      said,
+    ]);
+    expect(attestOf({ provenance: "min", sbom: null, said })).toEqual([["type=provenance,mode=min"], {}]);
+    expect(attestOf({ provenance: null, sbom: { generator: null }, said })).toEqual([
+      ["type=provenance,disabled=true", "type=sbom"],
+      {},
+    ]);
+  });
+
   it("leaves nothing for bake to expand", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
     const text = "RUN echo ${A:-%{b}} $C\n";

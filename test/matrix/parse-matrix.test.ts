@@ -44,6 +44,21 @@ describe("versions are text", () => {
   });
 });
 
+test.each([
+  ["", null],
+  ["attest: {}", null],
+  ["attest: { provenance: false, sbom: false }", null],
+  ["attest: { provenance: max }", { provenance: "max", sbom: null }],
+  ["attest: { sbom: true }", { provenance: null, sbom: { generator: null } }],
+  [
+    "attest: { provenance: min, sbom: { generator: example.com/scan:1 } }",
+    { provenance: "min", sbom: { generator: "example.com/scan:1" } },
+  ],
+])("%s asks for %j", (line, asked) => {
+  const { attest } = parseMatrix(`${read("smallest")}\n${line}\n`, "m.yaml");
+  expect(attest?.value ?? null).toEqual(asked);
+});
+
 test("anchors and aliases stand for their values", () => {
   const cuda = parse("aliases").axes.find(({ kind }) => kind === "cuda");
   const bases = cuda?.kind === "cuda" ? cuda.values.map(({ base }) => base) : [];
@@ -130,6 +145,10 @@ test("the JSON schema takes numbers where YAML reads them, and nothing unknown",
   expect(schema.properties.version?.anyOf?.[0]?.type).toEqual(["string", "number"]);
   expect(schema.properties.target?.type).toEqual(["string", "number"]);
   expect(schema.properties.name?.type).toBe("string");
+  expect(schema.properties.measure).toMatchObject({
+    type: ["string", "boolean"],
+    enum: ["true", "false", true, false],
+  });
   expect(schema.additionalProperties).toBe(false);
   expect(Object.keys(schema.properties)).toContain("axes");
 });

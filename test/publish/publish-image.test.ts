@@ -91,6 +91,23 @@ describe("publishImage", () => {
     expect([...registry.tags]).toEqual([["1.0", theirs]]);
   });
 
+  it.each([
+    ["the same image", "a", false],
+    ["another image", "b", true],
+  ])(
+    "adopts %s with attestations, and says whether it is what was built here",
+    async (_, theirs, differs) => {
+      const registry = createMemoryRegistry();
+      const outer = registry.pushAttested("1.0", labels, theirs);
+      const config = digestOf(
+        JSON.stringify({ os: "linux", architecture: "amd64", config: { Labels: labels }, content: "a" }),
+      );
+      const image = { id: config, size: null };
+      const published = await publishImage(request(registry, "a", { image }));
+      expect(published).toMatchObject({ how: "adopted", digest: outer, differs });
+    },
+  );
+
   it("adopts an image of the same inputs without pushing", async () => {
     const registry = createMemoryRegistry();
     const theirs = registry.pushImage("1.0", labels, "theirs");

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Manifest } from "../../src/registry/client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
+import { manifestTypes } from "../../src/oci/media-types.ts";
 import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
 import type { IndexedImage } from "../../src/registry/fleet-index.ts";
 import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
@@ -72,6 +73,17 @@ describe("the bytes of an index", () => {
       { os: "unknown", architecture: "unknown" },
     ]);
     expect(parts).toEqual([]);
+  });
+
+  it("says nothing of the index around an attested image but its digest, which is the lock's", () => {
+    const inside = { mediaType: manifestTypes.oci, digest: digestOf("inside"), size: 1234 };
+    const [[cell, entry] = []] = index.entries;
+    if (cell === undefined || entry === undefined) throw new Error("an index has entries");
+    const attested = { ...index, entries: new Map([[cell, { ...entry, descriptor: inside }]]) };
+    const found = readBack(attested, reference).images[cell];
+    expect(found?.digest).toBe(entry.image.digest);
+    expect(found?.manifest).toBeUndefined();
+    expect(readBack(index, reference).images[cell]?.manifest).toMatchObject({ size: 1234 });
   });
 
   it("does not depend on the order of the images and their keys", () => {

@@ -14,6 +14,7 @@ test("a manifest's own configuration", async () => {
   const registry = holding({ "1": image.manifest }, [image]);
   expect(await readImageConfig(registry, fleet, "linux/amd64")).toEqual({
     digest: image.manifest.digest,
+    configDigest: digestOf(image.config),
     config: { os: "linux", architecture: "amd64", variant: null, labels: { a: "1" }, env: ["X=1"] },
     blobs: storedBlobs(JSON.parse(Buffer.from(image.manifest.bytes).toString())),
   });

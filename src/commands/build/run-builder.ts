@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { BuildSummary } from "../../build/fleet-builder.ts";
 import { sourceDateEpoch } from "../../build/source-date-epoch.ts";
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
+import type { RunBuilderOptions } from "../../fleet/build-plan.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { readRevision } from "../../io/revision.ts";
 import { publishedOnLocal } from "../../plan/local-bases.ts";
@@ -20,6 +21,7 @@ import type { CommandContext } from "../context.ts";
 import { type EngineFlags, fleetBuilderFor } from "../flags/engine.ts";
 import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
 import { registryFor } from "../flags/registry.ts";
+import { version } from "../../version.ts";
 import { tellProblem } from "../tell-problem.ts";
 
 export interface BuildFlags extends FleetFlags, EngineFlags {
@@ -61,12 +63,18 @@ export async function runBuild(
     logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),
     concurrency: flags.concurrency,
     revision: await readRevision(fleet.root, context.env),
+    ...(plan.matrix.attest === null ? {} : { origin: await originOf(fleet, context) }),
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
     onEvent: reporter.onEvent,
     drain: context.signal,
   });
   reporter.end(summary);
   return summary;
+}
+
+async function originOf({ root }: Fleet, { env }: CommandContext): Promise<RunBuilderOptions["origin"]> {
+  const { readOrigin } = await import("../../fleet/build-origin.ts");
+  return { program: version, ...(await readOrigin(root, env)) };
 }
 
 /** Where all that failed did so in the same way, that way's code; a failed step among them is the plain failure. */

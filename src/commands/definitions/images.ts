@@ -18,6 +18,7 @@ export const verify: Define = (command, run) =>
     .description("check that the registry holds the lock's digest under every tag of the lock")
     .option("--lock <file>", "the lock", "images/imgmatch.lock.json")
     .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
+    .option("--provenance", "check too that what was attested of each image is what the lock says of it")
     .option("--sweep", "remove the tags imgmatch-… that killed publishers left; while nobody publishes there")
     .action(run(async () => (await import("../verify.ts")).verify));
 

@@ -7,6 +7,7 @@ import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts
 import { remember } from "../../oci/remember.ts";
 import type { Manifest, ManifestDescriptor } from "../../registry/client.ts";
 import { Challenged, type ForwardingClient } from "../../registry/forwarding-client.ts";
+import { partsOf } from "../../registry/platform-image.ts";
 import { RegistryError } from "../../registry/registry-error.ts";
 import { type Answer, type Caller, ociError } from "./answer.ts";
 import type { AnswerBlob } from "./answer-blob.ts";
@@ -36,12 +37,16 @@ export type AnswerRequest = (request: Question, caller: Caller) => Promise<Answe
 /** Manifests that anybody may read, by digest; their sizes are bounded, so their number bounds the memory. */
 const mostKept = 64;
 const longestKept = 256 * 1024;
+const mostInside = 4096;
 
 export function createAnswers(options: MirrorOptions): AnswerRequest {
   const kept = createRecent<Manifest>(mostKept);
   const digests = new WeakMap<Lock, ReadonlySet<string | null>>();
+  /** What lies in images that are indexes: whoever got such an image asks for those by digest. */
+  const inside = createRecent<true>(mostInside);
 
   function hasImage(fleet: FleetSource, digest: Digest): boolean {
+    if (inside.get(nameOf(withDigest(referenceTo(fleet), digest)))) return true;
     return fleet.locks().some((lock) => {
       const digestsOf = () => new Set(Object.values(lock.images).map((image) => image.digest));
       return remember(digests, lock, digestsOf).has(digest);
@@ -50,11 +55,13 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
 
   /** null where the registry does not have it. What a login was needed for is not kept for others. */
   async function read(reference: ImageReference, authorization: string | null): Promise<Manifest | null> {
-    const key = `${reference.registry}/${reference.repository}@${reference.digest}`;
+    const key = nameOf(reference);
     const before = reference.digest === null ? undefined : kept.get(key);
     if (before !== undefined) return before;
     const manifest = await options.readerFor(authorization).readManifest(reference);
     const isPublic = authorization === null && reference.digest !== null;
+    if (manifest !== null && reference.digest !== null)
+      for (const digest of partsOf(manifest)) inside.set(nameOf(withDigest(reference, digest)), true);
     if (manifest !== null && isPublic && manifest.size <= longestKept) kept.set(key, manifest);
     return manifest;
   }
@@ -145,6 +152,11 @@ async function greeting(
   }
   const headers = { "content-type": "application/json", "docker-distribution-api-version": "registry/2.0" };
   return { status: 200, outcome: "health", headers, body: "{}" };
+}
+
+/** Without the tag. */
+function nameOf({ registry, repository, digest }: ImageReference): string {
+  return `${registry}/${repository}@${digest}`;
 }
 
 function referenceTo({ registry, repository }: FleetSource): ImageReference {

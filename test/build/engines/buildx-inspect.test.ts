@@ -36,6 +36,7 @@ describe("docker buildx inspect", () => {
       endpoint: "default",
       version: "0.8+unknown",
       rewritesTimestamps: false,
+      attests: false,
       state: "running",
     });
   });
@@ -47,6 +48,7 @@ describe("docker buildx inspect", () => {
       endpoint: "unix:///tmp/buildkitd.sock",
       version: "0.33.1",
       rewritesTimestamps: true,
+      attests: true,
     });
   });
 

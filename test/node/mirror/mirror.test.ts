@@ -73,11 +73,16 @@ async function serveRegistry(registry: MemoryRegistry) {
   return { server, state, reference: (tag: string) => `${server.host}/team/app:${tag}` };
 }
 
-async function publish(registry: MemoryRegistry, version: string, host = "registry.example.com") {
+async function publish(
+  registry: MemoryRegistry,
+  version: string,
+  host = "registry.example.com",
+  push: "pushImage" | "pushAttested" = "pushImage",
+) {
   const cells = { v2: levelV2, v3: levelV3 } as const;
   const images = Object.entries(cells).map(([cell, features]) => {
     const { axes, platform, inputDigest } = image({ axes: { cuda: "none", march: cell } });
-    const digest = registry.pushImage(`${version}-${cell}`, {}, `${version} ${cell}`);
+    const digest = registry[push](`${version}-${cell}`, {}, `${version} ${cell}`);
     return [
       cell,
       {
@@ -122,6 +127,37 @@ async function start(
 }
 
 describe("The mirror of a published fleet", () => {
+  it("answers with an attested image as the registry has it, and with all that lies in it", async () => {
+    const registry = createMemoryRegistry();
+    const digests = await publish(registry, "1.0.0", undefined, "pushAttested");
+    const { reference } = await serveRegistry(registry);
+    const { port } = await start({ references: [reference("1.0.0")] });
+    const wanted = digests.v3 as `sha256:${string}`;
+    const { bytes, size } = registry.manifests.get(wanted) ?? {};
+    const whole = {
+      status: 200,
+      headers: {
+        "docker-content-digest": wanted,
+        "content-type": "application/vnd.oci.image.index.v1+json",
+        "content-length": String(size),
+      },
+    };
+    const path = (name: string) => `/v2/team/app/manifests/${name}`;
+    expect(await ask(port, path("1.0.0"), { method: "HEAD" })).toMatchObject(whole);
+    const body = Buffer.from(bytes ?? "").toString();
+    for (const name of ["1.0.0", wanted])
+      expect(await ask(port, path(name))).toMatchObject({ ...whole, body });
+    const parts = registry.partsOf(wanted);
+    expect(parts).toHaveLength(2);
+    for (const digest of parts)
+      expect(await ask(port, path(digest))).toMatchObject({
+        status: 200,
+        headers: { "docker-content-digest": digest },
+      });
+    const other = registry.pushImage("other", {}, "other");
+    expect((await ask(port, path(other))).status).toBe(404);
+  });
+
   it("answers HEAD and GET of the version with the manifest of the image that fits, and GET of its digest", async () => {
     const registry = createMemoryRegistry();
     const digests = await publish(registry, "1.0.0");

@@ -10,6 +10,10 @@ export interface MemoryRegistry extends RegistryClient {
   readonly manifests: Map<Digest, Manifest>;
   /** Puts an image there as `docker push` does, and answers its manifest's digest. */
   pushImage(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
+  /** The same with an attestation, as BuildKit pushes it: answers the digest of the index around both. */
+  pushAttested(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
+  /** What lies in a manifest or an index, by the digests that it names. */
+  partsOf(digest: Digest): readonly Digest[];
 }
 
 export interface MemoryRegistryOptions {
@@ -36,18 +40,44 @@ export function createMemoryRegistry({
     return (wanted && manifests.get(wanted)) ?? null;
   }
 
+  function keep(json: unknown): Digest {
+    const bytes = Buffer.from(JSON.stringify(json));
+    blobs.set(digestOf(bytes), bytes);
+    return digestOf(bytes);
+  }
+  const imageOf = (labels: Readonly<Record<string, string>>, content: string): Manifest => {
+    const digest = keep({ os: "linux", architecture: "amd64", config: { Labels: labels }, content });
+    return put(Buffer.from(JSON.stringify({ schemaVersion: 2, config: { digest }, layers: [] })));
+  };
+
   return {
     tags,
     manifests,
     pushImage(tag, labels, content) {
-      const config = Buffer.from(
-        JSON.stringify({ os: "linux", architecture: "amd64", config: { Labels: labels }, content }),
+      const { digest } = imageOf(labels, content);
+      tags.set(tag, digest);
+      return digest;
+    },
+    pushAttested(tag, labels, content) {
+      const image = imageOf(labels, content);
+      const statement = keep({ subject: [{ digest: { sha256: image.digest.slice(7) } }] });
+      const attestation = put(
+        Buffer.from(
+          JSON.stringify({ schemaVersion: 2, config: { digest: keep({}) }, layers: [{ digest: statement }] }),
+        ),
       );
-      const digest = digestOf(config);
-      blobs.set(digest, config);
-      const manifest = put(Buffer.from(JSON.stringify({ schemaVersion: 2, config: { digest }, layers: [] })));
-      tags.set(tag, manifest.digest);
-      return manifest.digest;
+      const index = put(
+        Buffer.from(JSON.stringify(attestedIndex(image, attestation))),
+        "application/vnd.oci.image.index.v1+json",
+      );
+      tags.set(tag, index.digest);
+      return index.digest;
+    },
+    partsOf(digest) {
+      const { manifests: parts = [] } = JSON.parse(
+        Buffer.from(manifests.get(digest)?.bytes ?? []).toString() || "{}",
+      ) as { readonly manifests?: readonly { readonly digest: Digest }[] };
+      return parts.map((part) => part.digest);
     },
     async findManifest(reference) {
       await delay("find");
@@ -91,5 +121,25 @@ export function createMemoryRegistry({
       await delay("list");
       yield* [...tags.keys()].sort();
     },
+  };
+}
+
+/** moby/buildkit, docs/attestations/attestation-storage.md */
+function attestedIndex(image: Manifest, attestation: Manifest) {
+  const described = ({ mediaType, digest, size }: Manifest) => ({ mediaType, digest, size });
+  return {
+    schemaVersion: 2,
+    mediaType: "application/vnd.oci.image.index.v1+json",
+    manifests: [
+      { ...described(image), platform: { os: "linux", architecture: "amd64" } },
+      {
+        ...described(attestation),
+        platform: { os: "unknown", architecture: "unknown" },
+        annotations: {
+          "vnd.docker.reference.digest": image.digest,
+          "vnd.docker.reference.type": "attestation-manifest",
+        },
+      },
+    ],
   };
 }

@@ -8,6 +8,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
+import { hasContentStore } from "../../../docker/content-store.ts";
 import type { Environment } from "../../../docker/endpoint.ts";
 import { forgetName } from "../../../docker/forget-name.ts";
 import { createLocalBases, type WithLocalBases } from "../../../docker/local-bases.ts";
@@ -19,6 +20,7 @@ import type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "../../
 import { retryPush } from "../../retry-push.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
+import { argsWithSaid, attestValues } from "../attestations.ts";
 import { buildFlags } from "../build-flags.ts";
 import { cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure } from "../docker/build-failure.ts";
@@ -70,7 +72,7 @@ export async function createBuildxEngine({
   // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
   const engineOf = facts.driver === "docker" ? once(() => connectDocker(engineOfBuilder(env, facts))) : null;
   const means: Means = {
-    // Attestations would make an index of every image.
+    // Those that nobody asked for would make an index of every image.
     env: { ...env, BUILDX_NO_DEFAULT_ATTESTATIONS: "1", BUILDX_METADATA_PROVENANCE: "disabled" },
     builder: chosen,
     cacheFrom: cache.from,
@@ -95,6 +97,7 @@ export async function createBuildxEngine({
     name: "buildx",
     isHere: false,
     keeper: null,
+    attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
     describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
     async build(request, watch) {
       if (request.noCache && engineOf === null) {
@@ -144,7 +147,8 @@ export async function createBuildxEngine({
       const name = formatImageReference(to);
       const { digest } = await rewriting(watch.onLog, (rewrite) => {
         const output = ["--output", `type=image,"name=${name}",push=true${option(rewrite)}`];
-        return buildx(means, { ...request, noCache: false }, output, watch, { image: name });
+        const attest = attestValues(request).flatMap((value) => ["--attest", value]);
+        return buildx(means, { ...request, noCache: false }, [...output, ...attest], watch, { image: name });
       });
       if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
       if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
@@ -230,7 +234,7 @@ async function buildx(
           ...["buildx", "build"],
           ...builder,
           ...["--progress", "plain", "--metadata-file", metadata, "--file", dockerfile],
-          ...buildFlags(request, given),
+          ...buildFlags({ ...request, args: argsWithSaid(request) }, given),
           ...cacheFrom.flatMap((from) => [
             "--cache-from",
             `type=registry,ref=${cacheReference(from, request.cell)}`,

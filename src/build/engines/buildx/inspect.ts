@@ -14,6 +14,8 @@ export interface BuilderFacts {
   readonly version: string;
   /** `rewrite-timestamp` is an output option since BuildKit 0.13. */
   readonly rewritesTimestamps: boolean;
+  /** BuildKit attests since 0.11. */
+  readonly attests: boolean;
 }
 
 /** `builder`: flags. Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
@@ -75,6 +77,7 @@ export function readInspection(text: string): BuilderFacts & { readonly state: s
     endpoint: field("Endpoint") ?? "",
     version,
     rewritesTimestamps: Number(major) > 0 || Number(minor) >= 13,
+    attests: Number(major) > 0 || Number(minor) >= 11,
     state: field("Status") ?? null,
   };
 }

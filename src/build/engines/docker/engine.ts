@@ -73,6 +73,7 @@ export async function createDockerEngine({
     name: "docker",
     isHere: api.endpoint.kind === "socket",
     keeper: "docker",
+    attests: false,
     describe: () => describe(api),
     async build(request, watch) {
       watch.signal.throwIfAborted();

@@ -41,6 +41,7 @@ export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): 
     name: "podman",
     isHere: true,
     keeper: "podman",
+    attests: false,
     describe: async () => `${program} ${version}`,
     layers: (image, watch) => layers(program, usable, image, watch),
     build: (request, watch) =>

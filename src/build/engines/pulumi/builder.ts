@@ -31,6 +31,8 @@ export async function createPulumiBuilder(options: PulumiBuilderOptions): Promis
   const withLocalBases = createLocalBases(api);
   const builder = `pulumi ${parts.version}, docker plug-in ${parts.plugin}, ${await docker.describe()}`;
   return {
+    attests: "nobody",
+    describe: async () => builder,
     // Pulumi takes half a second to load: only where it is asked for.
     build: async (plan, fleet, buildOptions) =>
       withLocalBases(localBaseIds(plan), async () =>

@@ -1,0 +1,154 @@
+/** What a statement of provenance says of an image, whoever wrote it: each claim, or null where it says nothing. */
+
+import { fieldsOf, isRecord, text, textsOf } from "../../input/json.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
+import type { Statement } from "../statement.ts";
+import { type PurlImage, readImagePurl } from "./image-purl.ts";
+import { buildkitTypes, buildType, dependencyNames, provenanceTypes } from "./predicate.ts";
+
+export interface AttestedBuild {
+  /** Whose words these are. `other`: provenance of another tool, of which only the subject is read. */
+  readonly by: "imgmatch" | "buildkit" | "other";
+  readonly buildType: string;
+  /** Digests of what it is about. */
+  readonly subjects: readonly Digest[];
+  readonly inputDigest: Digest | null;
+  readonly bases: readonly AttestedBase[];
+  readonly fleet: string | null;
+  readonly matrix: Digest | null;
+  readonly cell: string | null;
+  readonly axes: Readonly<Record<string, string>> | null;
+  readonly platform: string | null;
+  readonly revision: string | null;
+  readonly remote: string | null;
+  readonly engine: string | null;
+  /** URI of who ran the build. */
+  readonly builder: string | null;
+}
+
+export interface AttestedBase {
+  readonly digest: Digest;
+  /** What it is called there; null of what only an engine had. */
+  readonly image: PurlImage | null;
+}
+
+/** null for a statement that is no provenance. */
+export function readProvenance({ predicateType, subjects, predicate }: Statement): AttestedBuild | null {
+  const about = subjects.map(({ sha256 }) => `sha256:${sha256}` as Digest);
+  if (predicateType === provenanceTypes.v1) return { ...readV1(predicate), subjects: about };
+  if (predicateType === provenanceTypes.v02) return { ...readV02(predicate), subjects: about };
+  return null;
+}
+
+type Read = Omit<AttestedBuild, "subjects">;
+
+const nothing: Omit<Read, "by" | "buildType"> = {
+  inputDigest: null,
+  bases: [],
+  fleet: null,
+  matrix: null,
+  cell: null,
+  axes: null,
+  platform: null,
+  revision: null,
+  remote: null,
+  engine: null,
+  builder: null,
+};
+
+function readV1(predicate: unknown): Read {
+  const { buildDefinition, runDetails } = fieldsOf(predicate);
+  const definition = fieldsOf(buildDefinition);
+  const type = text(definition.buildType) ?? "";
+  const builder = text(fieldsOf(fieldsOf(runDetails).builder).id) || null;
+  const dependencies = dependenciesIn(definition.resolvedDependencies);
+  if (buildkitTypes.includes(type)) {
+    // Of its platforms it tells the builder's alone.
+    const { request } = fieldsOf(definition.externalParameters);
+    return ofBuildkit(type, dependencies, fieldsOf(request).args, builder);
+  }
+  if (type !== buildType) return { ...nothing, by: "other", buildType: type, builder };
+  const said = fieldsOf(definition.externalParameters);
+  const source = dependencies.find(({ commit }) => commit !== null);
+  return {
+    by: "imgmatch",
+    buildType: type,
+    inputDigest: dependencies.find(({ name }) => name === dependencyNames.inputs)?.sha256 ?? null,
+    bases: dependencies.flatMap(({ isBase, sha256, image }) =>
+      isBase && sha256 !== null ? [{ digest: sha256, image }] : [],
+    ),
+    fleet: text(said.fleet),
+    matrix: isDigest(said.matrix) ? said.matrix : null,
+    cell: text(said.cell),
+    axes: isRecord(said.axes) ? textsOf(said.axes) : null,
+    platform: text(said.platform),
+    revision: source?.commit ?? null,
+    remote: source?.uri?.replace(/^git\+/, "").replace(/@[0-9a-f]+$/, "") ?? null,
+    engine: text(fieldsOf(definition.internalParameters).engine),
+    builder,
+  };
+}
+
+function readV02(predicate: unknown): Read {
+  const { buildType: type, materials, invocation, builder } = fieldsOf(predicate);
+  const said = text(type) ?? "";
+  const id = text(fieldsOf(builder).id) || null;
+  if (!buildkitTypes.includes(said)) return { ...nothing, by: "other", buildType: said, builder: id };
+  const { parameters, environment } = fieldsOf(invocation);
+  return {
+    ...ofBuildkit(said, dependenciesIn(materials), fieldsOf(parameters).args, id),
+    platform: text(fieldsOf(environment).platform),
+  };
+}
+
+/** In mode `min` there are no arguments. */
+function ofBuildkit(
+  type: string,
+  dependencies: readonly Dependency[],
+  args: unknown,
+  builder: string | null,
+): Read {
+  const given = textsOf(args);
+  const inputs = given[`label:${inputsLabel}`];
+  const matrix = given[`build-arg:${attestedArgs.matrix}`];
+  return {
+    ...nothing,
+    by: "buildkit",
+    buildType: type,
+    bases: dependencies.flatMap(({ sha256, image }) =>
+      sha256 !== null && image !== null ? [{ digest: sha256, image }] : [],
+    ),
+    inputDigest: isDigest(inputs) ? inputs : null,
+    matrix: isDigest(matrix) ? matrix : null,
+    cell: given[`build-arg:${attestedArgs.cell}`] ?? null,
+    revision: given[`build-arg:${describingArgs.revision}`] || null,
+    builder,
+  };
+}
+
+interface Dependency {
+  readonly name: string | null;
+  readonly uri: string | null;
+  readonly sha256: Digest | null;
+  readonly commit: string | null;
+  readonly image: PurlImage | null;
+  readonly isBase: boolean;
+}
+
+function dependenciesIn(list: unknown): readonly Dependency[] {
+  return (Array.isArray(list) ? list : []).map((item): Dependency => {
+    const { name, uri, digest, annotations } = fieldsOf(item);
+    const { sha256, gitCommit } = fieldsOf(digest);
+    const image = readImagePurl(text(uri) ?? "");
+    const found = `sha256:${text(sha256)}`;
+    return {
+      name: text(name),
+      uri: text(uri),
+      sha256: isDigest(found) ? found : null,
+      commit: text(gitCommit),
+      image,
+      isBase: image !== null || text(fieldsOf(annotations).local) !== null,
+    };
+  });
+}

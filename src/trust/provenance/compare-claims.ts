@@ -1,0 +1,116 @@
+/** What a lock says of an image beside what its provenance says: where they differ, and what only the lock says. */
+
+import type { Lock, LockedBase, LockedImage } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { canonical } from "../../oci/canonical-json.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import type { AttestedBase, AttestedBuild } from "./attested-build.ts";
+import { repositoryOf } from "./image-purl.ts";
+
+/** Two values of one claim. */
+export interface ClaimDifference {
+  /** `subject`, `inputs`, `base debian:12`, `fleet`, `matrix`, `cell`, `axes`, `platform`, `revision`, `engine`. */
+  readonly claim: string;
+  /** null: the lock names no such base. */
+  readonly locked: string | null;
+  /** null: the provenance names no such base. */
+  readonly attested: string | null;
+}
+
+export interface ClaimComparison {
+  readonly differences: readonly ClaimDifference[];
+  /** Claims of the lock on which the provenance is silent. */
+  readonly unstated: readonly string[];
+}
+
+export interface LockedClaims {
+  readonly lock: Pick<Lock, "name">;
+  readonly cell: string;
+  readonly image: LockedImage;
+  /** The digests by which a statement may name the image: the lock's, and that of the image inside an index. */
+  readonly digests: readonly Digest[];
+}
+
+/** Of an image that others built, the lock knows its digest alone. */
+export function compareClaims(claims: LockedClaims, build: AttestedBuild): ClaimComparison {
+  const { image, digests } = claims;
+  const isSubject = build.subjects.some((subject) => digests.includes(subject));
+  const subject: ClaimDifference = {
+    claim: "subject",
+    locked: digests[0] ?? null,
+    attested: build.subjects.join(", ") || null,
+  };
+  const pairs =
+    image.adopted === undefined ? [...pairsOf(claims, build), ...basesOf(image.bases, build)] : [];
+  return {
+    differences: [...(isSubject ? [] : [subject]), ...pairs.filter(isDifferent)],
+    unstated: pairs.filter((pair) => pair.isSilent).map(({ claim }) => claim),
+  };
+}
+
+interface Pair extends ClaimDifference {
+  readonly isSilent: boolean;
+}
+
+function isDifferent({ isSilent, locked, attested }: Pair): boolean {
+  return !isSilent && locked !== attested;
+}
+
+/** What the lock does not say is not compared. */
+function pairsOf({ lock, cell, image }: LockedClaims, build: AttestedBuild): readonly Pair[] {
+  const { inputDigest, platform, builder, axes, attested } = image;
+  const pair = (claim: string, locked: string | null | undefined, said: string | null): readonly Pair[] =>
+    locked === null || locked === undefined
+      ? []
+      : [{ claim, locked, attested: said, isSilent: said === null }];
+  return [
+    ...pair("inputs", inputDigest, build.inputDigest),
+    ...pair("fleet", lock.name, build.fleet),
+    ...pair("cell", cell, build.cell),
+    ...pair("axes", textOf(axes), build.axes === null ? null : textOf(build.axes)),
+    ...pair("platform", platform, build.platform),
+    ...pair("matrix", attested?.matrix, build.matrix),
+    ...pair("revision", attested?.revision, build.revision),
+    ...pair("engine", builder, build.engine),
+  ];
+}
+
+function textOf(axes: Readonly<Record<string, string>>): string {
+  return JSON.stringify(canonical(axes));
+}
+
+/**
+ * imgmatch names each base. BuildKit names none of a stage that it did not need, and others beside: of the frontend, of the scanner. So
+ * there a base counts where it has the name of the lock's, and is silent where none has.
+ */
+function basesOf(bases: readonly LockedBase[], { by, bases: attested }: AttestedBuild): readonly Pair[] {
+  const pairs = bases.map((base) => pairOfBase(base, attested, by === "imgmatch"));
+  const named = new Set(bases.map(({ digest }) => digest));
+  const taken = new Set(pairs.map((pair) => pair.attested));
+  const more =
+    by === "imgmatch" ? attested.filter(({ digest }) => !named.has(digest) && !taken.has(digest)) : [];
+  return [
+    ...pairs,
+    ...more.map(({ digest, image }) => ({
+      claim: `base ${image === null ? "of an engine" : image.repository}`,
+      locked: null,
+      attested: digest,
+      isSilent: false,
+    })),
+  ];
+}
+
+function pairOfBase(base: LockedBase, attested: readonly AttestedBase[], isWhole: boolean): Pair {
+  const { ref, digest, local } = base;
+  const isCalledSo = (other: AttestedBase) =>
+    local === undefined ? hasName(ref, other) : other.image === null;
+  const found = attested.find((other) => other.digest === digest) ?? attested.find(isCalledSo);
+  const said = found?.digest ?? null;
+  return { claim: `base ${ref}`, locked: digest, attested: said, isSilent: said === null && !isWhole };
+}
+
+function hasName(ref: string, { image }: AttestedBase): boolean {
+  if (image === null) return false;
+  const { tag, ...name } = parseImageReference(ref);
+  return image.repository === repositoryOf(name) && (tag ?? "latest") === (image.tag ?? "latest");
+}

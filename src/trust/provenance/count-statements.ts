@@ -1,0 +1,77 @@
+/** Which statements about an image count: all of them, or those that somebody who was named has signed. */
+
+import { exitCodes, ImgmatchError, type Problem } from "../../errors.ts";
+import { formatImageReference, withDigest } from "../../oci/reference.ts";
+import { type EvidenceReader, findEvidence, type Subject } from "../find-evidence.ts";
+import { describeSigner, type Signer } from "../signer.ts";
+import { type VerifyOptions, verifyEvidence } from "../verify-evidence.ts";
+import type { AttestedBuild } from "./attested-build.ts";
+import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
+import { provenanceTypes } from "./predicate.ts";
+
+export interface CountOptions extends Pick<VerifyOptions, "publicRoot"> {
+  readonly registry: EvidenceReader;
+  /** Whose statements count; empty: anybody's who may write to the repository, and no signature is looked at. */
+  readonly signers?: readonly Signer[];
+}
+
+export interface CountedStatement {
+  readonly build: AttestedBuild & { readonly by: "imgmatch" | "buildkit" };
+  /** `signed`: by whom was not asked. */
+  readonly signature: "unsigned" | "signed" | "verified";
+}
+
+export interface CountedStatements {
+  readonly counted: readonly CountedStatement[];
+  /** Why others do not count. */
+  readonly failures: readonly Problem[];
+}
+
+/** Throws what reading signatures throws but for their being wrong. */
+export async function countStatements(
+  findings: ProvenanceFindings,
+  subject: Subject,
+  options: CountOptions,
+): Promise<CountedStatements> {
+  const counted: CountedStatement[] = [];
+  const failures: Problem[] = [];
+  for (const { build, ...found } of findings.found) {
+    const { by } = build;
+    if (by === "other") continue;
+    try {
+      counted.push({
+        build: { ...build, by },
+        signature: await signatureOf(found, findings, subject, options),
+      });
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.exitCode !== exitCodes.conflict) throw error;
+      failures.push(...error.problems);
+    }
+  }
+  return { counted, failures };
+}
+
+async function signatureOf(
+  { held, evidence, about }: Omit<FoundProvenance, "build">,
+  { image }: ProvenanceFindings,
+  subject: Subject,
+  { registry, signers = [], ...options }: CountOptions,
+): Promise<CountedStatement["signature"]> {
+  if (signers.length === 0) return held === "signed" ? "signed" : "unsigned";
+  if (evidence !== null) {
+    const wanted = { ...subject, digest: about === image ? image : subject.digest };
+    await verifyEvidence([evidence], wanted, signers, { ...options, predicateType: provenanceTypes.v1 });
+  } else if (held === "index") {
+    // The digest of the index covers what is attested in it.
+    await verifyEvidence(await findEvidence(registry, subject), subject, signers, options);
+  } else throw unsigned(subject, signers);
+  return "verified";
+}
+
+function unsigned({ reference, digest }: Subject, signers: readonly Signer[]): ImgmatchError {
+  return new ImgmatchError({
+    code: "SIGNATURE_MISSING",
+    message: `the provenance of ${formatImageReference(withDigest({ ...reference, tag: null }, digest))} is not signed; asked for: ${signers.map(describeSigner).join(", or ")}`,
+    fix: "build with --sign, or leave out who is to have signed it",
+  });
+}

@@ -1,0 +1,127 @@
+/** Whether what a lock says of its images is what was attested when they were built. */
+
+import pLimit from "p-limit";
+import type { Problem } from "../../errors.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { formatImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
+import { type ClaimComparison, type ClaimDifference, compareClaims } from "./compare-claims.ts";
+import { countStatements, type CountedStatement, type CountOptions } from "./count-statements.ts";
+import { findProvenance, type ProvenanceFindings } from "./find-provenance.ts";
+
+export interface ProvenanceOptions extends CountOptions {
+  /** Images at one time. Default: 8. */
+  readonly concurrency?: number;
+}
+
+/** What was found of one image. */
+export interface ImageProvenance extends ClaimComparison {
+  readonly cell: string;
+  readonly reference: string;
+  readonly digest: Digest;
+  /** Whose statement was compared; null where there is none that counts. */
+  readonly by: CountedStatement["build"]["by"] | null;
+  /** URI of who ran the build, as the statement says. */
+  readonly builder: string | null;
+  readonly signature: CountedStatement["signature"] | null;
+  /** `PROVENANCE_MISSING`, `PROVENANCE_MISMATCH`, or why a signature does not count; empty where all is as the lock says. */
+  readonly problems: readonly Problem[];
+}
+
+export interface ProvenanceVerification {
+  readonly repository: string;
+  /** Whether signatures were looked at. */
+  readonly signed: boolean;
+  /** By cell; what was never pushed is left out. */
+  readonly images: readonly ImageProvenance[];
+}
+
+/**
+ * An image is as the lock says when one of its statements that count agrees in every claim that it makes: two builds of the same inputs may
+ * give the same image. Throws `REGISTRY_…`, `KEY_INVALID`, `TRUSTED_ROOT_INVALID`.
+ */
+export async function verifyProvenance(
+  lock: Lock,
+  { concurrency = 8, ...options }: ProvenanceOptions,
+): Promise<ProvenanceVerification> {
+  const limit = pLimit(concurrency);
+  const published = sortedEntries(lock.images).filter(([, { digest }]) => digest !== null);
+  const images = published.map(([cell, image]) => limit(verifyImage, lock, cell, image, options));
+  return {
+    repository: lock.repository,
+    signed: (options.signers ?? []).length > 0,
+    images: await Promise.all(images),
+  };
+}
+
+async function verifyImage(
+  lock: Lock,
+  cell: string,
+  image: LockedImage,
+  options: CountOptions,
+): Promise<ImageProvenance> {
+  const digest = image.digest as Digest;
+  const repository = parseImageReference(lock.repository);
+  const reference = formatImageReference(withTag(repository, image.tag));
+  const subject = { reference: repository, digest };
+  const findings = await findProvenance(options.registry, { ...subject, platform: image.platform });
+  const nothing = {
+    cell,
+    reference,
+    digest,
+    by: null,
+    builder: null,
+    signature: null,
+    differences: [],
+    unstated: [],
+  };
+  if (findings === null)
+    return { ...nothing, problems: [missing(reference, "the registry does not have it")] };
+  if (findings.found.every(({ build }) => build.by === "other"))
+    return { ...nothing, problems: [missing(reference, whyMissing(findings))] };
+  const { counted, failures } = await countStatements(findings, subject, options);
+  const compared = counted
+    .map(({ build, signature }) => ({
+      ...{ by: build.by, builder: build.builder, signature },
+      ...compareClaims({ lock, cell, image, digests: [digest, findings.image] }, build),
+    }))
+    .sort((one, other) => one.differences.length - other.differences.length);
+  const [nearest] = compared;
+  if (nearest === undefined) return { ...nothing, problems: failures };
+  const problems = nearest.differences.length === 0 ? [] : [mismatch(reference, nearest)];
+  return { cell, reference, digest, ...nearest, problems };
+}
+
+function whyMissing({ found }: ProvenanceFindings): string {
+  const [other] = found;
+  return other === undefined
+    ? "nothing says how it was built"
+    : `its provenance is of another tool: ${other.build.buildType || "of no build type"}`;
+}
+
+function missing(reference: string, why: string): Problem {
+  return {
+    code: "PROVENANCE_MISSING",
+    message: `${reference}: ${why}`,
+    fix: "images that were built before attest stood in the matrix stay without; build --no-cache --push makes them again under new tags",
+  };
+}
+
+function mismatch(
+  reference: string,
+  { by, differences }: Pick<ImageProvenance, "by" | "differences">,
+): Problem {
+  const [first] = differences;
+  const more = differences.length - 1;
+  return {
+    code: "PROVENANCE_MISMATCH",
+    message: `${reference}: the lock and the provenance of ${by} differ in ${first === undefined ? "nothing" : describeDifference(first)}${more > 0 ? ` and ${more} more` : ""}`,
+    details: differences.map(describeDifference),
+    fix: "find out who changed the lock or the provenance: git log of the lock, and who may write to the registry",
+  };
+}
+
+function describeDifference({ claim, locked, attested }: ClaimDifference): string {
+  return `${claim}: locked ${locked ?? "nothing"}, attested ${attested ?? "nothing"}`;
+}
