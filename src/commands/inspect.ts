@@ -36,6 +36,6 @@ export async function inspect(flags: InspectFlags, context: CommandContext): Pro
   }).finally(progress.clear);
   const shown = { ...inspection, image: flags.image };
   const allFiles = flags.files === true;
-  print(context, flags, shown, (style) => `${inspectionLines(shown, { allFiles, style }).join("\n")}\n`);
+  print(context, flags, shown, (style) => inspectionLines(shown, { allFiles, style }));
   return exitCodes.ok;
 }

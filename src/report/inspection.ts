@@ -23,14 +23,14 @@ export function inspectionLines(
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
   const hidden = files.length - shown.length;
   return [
-    style.strong(printable(inspection.image)),
+    style.strong(inspection.image),
     `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`, count(files.length, "program")].filter(Boolean).join("  ")}`,
     "",
     ...(shown.length === 0
       ? [`  ${nothingDecides(inspection)}`]
       : formatTable([
           ["FILE", "CPU", "GPU"],
-          ...shown.map((file) => [printable(file.path), cpuText(file), gpuText(file)]),
+          ...shown.map((file) => [file.path, cpuText(file), gpuText(file)]),
         ]).map((line) => `  ${line}`)),
     ...(hidden > 0 && !allFiles
       ? [style.dim(`  and ${count(hidden, "file")} that decide less (--files shows all)`)]
@@ -98,7 +98,7 @@ function driverLines({ driver }: ImageInspection): readonly string[] {
   const line = (what: string) => (file: { library: string; version: string; path: string }) => [
     `${file.library} ${file.version}`,
     what,
-    printable(file.path),
+    file.path,
   ];
   return formatTable([
     ...driver.bundled.map(line("bundled")),
@@ -111,7 +111,7 @@ function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean)
   const shown = allFiles ? unopened : unopened.slice(0, mostUnopened);
   const rest = unopened.length - shown.length;
   return [
-    ...shown.map(({ path, reason }) => `${printable(path)}: ${printable(reason)}`),
+    ...shown.map(({ path, reason }) => `${path}: ${reason}`),
     ...(rest > 0 ? [`and ${rest} more (--files shows all)`] : []),
   ];
 }
@@ -136,7 +136,7 @@ function needLines(inspection: ImageInspection): readonly string[] {
           ["toolkit", cuda.toolkit ?? "unknown"],
           ["driver", driverText(cuda.driver) + because(cuda.raisedBy)],
         ]),
-    ...requires.undecided.map((text) => ["not decided", printable(text)]),
+    ...requires.undecided.map((text) => ["not decided", text]),
   ]);
 }
 
@@ -149,10 +149,5 @@ function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["dr
 }
 
 function because(reason: string | null): string {
-  return reason === null ? "" : ` (${printable(reason)})`;
-}
-
-/** Names in an image are anybody's: no control character reaches the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, "�");
+  return reason === null ? "" : ` (${reason})`;
 }

@@ -73,6 +73,20 @@ describe("imgmatch inspect", () => {
     `);
   });
 
+  it("shows names that a terminal would act on as every other report does", async () => {
+    const hostile = makeLayout(
+      makeImage([
+        gzipped(
+          makeTar([{ path: "app/a\u001b[2J\n\u202eb.deb", content: Buffer.from("!<arch>\ndebian-binary") }]),
+        ),
+      ]),
+    );
+    const { out } = await runInProcess(["inspect", hostile, "--no-cache", "--platform", "linux/amd64"], {
+      cwd: "/",
+    });
+    expect(out).toContain("  /app/a\\u001b[2J\\u000a\\u202eb.deb: an archive of a format");
+  });
+
   it("has fields in JSON that the page names", async () => {
     const { out } = await run(["--json"]);
     const answer = JSON.parse(out);

@@ -3,6 +3,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
+import { print } from "../../src/commands/print.ts";
+import { isPrintable } from "../../src/input/printable.ts";
 import { memorySource } from "../../src/inspect/byte-source.ts";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
 import { openFromArchive } from "../../src/inspect/image/from-archive.ts";
@@ -14,7 +16,6 @@ import { inThisThread } from "../../src/inspect/workers/file-inspector.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
 import { inspectionLines } from "../../src/report/inspection.ts";
-import { styleFor } from "../../src/report/style.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gpuFile, layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { mutateBytes, pick, type Random } from "./mutate.ts";
@@ -91,8 +92,13 @@ function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
     layers: [{ ...layer, digest: null }],
     diffIds: null,
   } as const;
-  const lines = inspectionLines(inspectionOf(opened), { allFiles: true, style: styleFor(false) });
-  if (/\p{Cc}/u.test(lines.join(""))) throw new Error("a control character on its way to the terminal");
+  const inspection = inspectionOf(opened);
+  const out = (text: string) => {
+    if (!isPrintable(text.replaceAll("\n", "")))
+      throw new Error("a control character on its way to the terminal");
+  };
+  const terminal = { animated: false, interactive: false, columns: 80, color: { out: false, err: false } };
+  print({ out, terminal }, {}, inspection, (style) => inspectionLines(inspection, { allFiles: true, style }));
   JSON.stringify(filesOfLayers([layer]));
 }
 
