@@ -6,8 +6,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve as resolvePath } from "node:path";
 import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
@@ -17,7 +16,7 @@ import { runInProcess } from "../support/run-cli.ts";
 import type { Attack } from "./attacks.ts";
 import { mutateJson, mutateText, pick, type Random, smuggle } from "./mutate.ts";
 
-const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const path = (name: string) => resolvePath(name);
 const hosts = path("test/fixtures/hosts");
 const factsTexts = readdirSync(hosts).map((name) => readFileSync(`${hosts}/${name}/expected.json`, "utf8"));
 const lockTexts = ["docs/examples/vision/images/imgmatch.lock.json", "test/fixtures/locks/v1.json"].map(
@@ -242,6 +241,8 @@ function indexText(lockText: string, format: string): string {
 
 type Content = (path: string) => readonly [mediaType: string, body: string] | null;
 
+/** Each input is a client of its own: connections that were kept would fill the memory that is measured. */
+const closing = { connection: "close" } as const;
 let content: Content = () => null;
 let listening: Promise<number> | null = null;
 
@@ -252,11 +253,12 @@ async function serve(next: Content): Promise<number> {
     const answerWith: RequestListener = ({ url = "" }, response) => {
       const found = content(url);
       if (found === null) {
-        response.writeHead(404).end();
+        response.writeHead(404, closing).end();
         return;
       }
       const bytes = Buffer.from(found[1]);
       response.writeHead(200, {
+        ...closing,
         "content-type": found[0],
         "content-length": bytes.length,
         "docker-content-digest": digestOf(bytes),

@@ -1,7 +1,7 @@
 /** What is damaged, and what then has to cope with it. An attack ends, or throws one of our own errors. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { resolve as resolvePath } from "node:path";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import type { CommandResult, HostIo } from "../../src/host/io.ts";
@@ -15,7 +15,7 @@ import { inspectAttacks } from "./inspect-attacks.ts";
 import { mutateJson, mutateText, pick, type Random } from "./mutate.ts";
 import { nodeTexts } from "./nodes.ts";
 
-const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const path = (name: string) => resolvePath(name);
 const hosts = path("test/fixtures/hosts");
 const names = readdirSync(hosts);
 const machines = names.map((name) => remembered(fixtureHostIo(`${hosts}/${name}`)));

@@ -3,11 +3,11 @@
 import { spawn } from "node:child_process";
 import type { answers } from "./answers.ts";
 import type { AttackName } from "./attacks.ts";
-import { bundled } from "../support/bundle.ts";
+import { bundledInParts } from "../support/bundle.ts";
 import type { Report } from "./bombard.ts";
 import { inspectAttacks } from "./inspect-attacks.ts";
 
-/** In one file: as sources, a command that loads another module waits for the compiler's thread, and each input runs one. */
+/** Compiled before: as sources, a command that loads another module waits for the compiler's thread, and each input runs one. */
 let bundle: Promise<string> | null = null;
 
 export const runs = Number(process.env.HOSTILE_RUNS ?? 4000);
@@ -23,7 +23,7 @@ export async function bombard(
   count: number,
   { seed, first }: { readonly seed: number; readonly first: number } = { seed: chosenSeed, first: 0 },
 ): Promise<Report> {
-  bundle ??= bundled("test/hostile/bombard.ts", "bombard.mjs");
+  bundle ??= bundledInParts("test/hostile/bombard.ts", "bombard");
   const program = await bundle;
   return new Promise((resolve, reject) => {
     const numbers = [seed, first, count].map(String);
