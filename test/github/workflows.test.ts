@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { makeFolder, writeIn } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 
 const folder = ".github/workflows";
@@ -12,26 +13,65 @@ const whyNoActionlint =
   spawnSync("actionlint", ["-version"]).status === 0
     ? null
     : "no actionlint (go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7)";
+const whyNoZizmor =
+  spawnSync("zizmor", ["--version"]).status === 0 ? null : "no zizmor (pip3 install zizmor==1.32.0)";
+
+/** What a job may beside nothing. */
+const rights: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
+  "ci.yml": { check: { contents: "read" } },
+  "fleet.yml": { plan: { contents: "read" }, build: { contents: "read" }, lock: { contents: "write" } },
+  "release.yml": {
+    check: { contents: "read" },
+    pack: { contents: "read" },
+    npm: { "id-token": "write" },
+    release: { contents: "write", "id-token": "write", attestations: "write" },
+  },
+};
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+interface Workflow {
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<
+    Record<
+      string,
+      { readonly permissions?: Readonly<Record<string, string>>; readonly steps?: readonly Step[] }
+    >
+  >;
+}
 
 describe.each(readdirSync(folder))("%s", (name) => {
   const text = readFileSync(join(folder, name), "utf8");
-  const workflow = parse(text) as {
-    readonly permissions?: Readonly<Record<string, string>>;
-    readonly jobs: Readonly<Record<string, { readonly permissions?: Readonly<Record<string, string>> }>>;
-  };
+  const workflow = parse(text) as Workflow;
+  const steps = Object.entries(workflow.jobs).flatMap(([job, each]) =>
+    (each.steps ?? []).map((step) => ({ job, ...step })),
+  );
 
   it("names every action by digest, with its version beside it", () => {
-    const uses = text.match(/^.*\buses:.*$/gm) ?? [];
+    const uses = text.match(/^.*\buses: (?!\.\/).*$/gm) ?? [];
     expect(uses.length).toBeGreaterThan(0);
     expect(uses.filter((line) => !/uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
   });
 
-  it("may read, and one job of the fleet commits the lock", () => {
-    expect(workflow.permissions).toEqual({ contents: "read" });
-    const more = Object.entries(workflow.jobs).filter(([, { permissions }]) => permissions !== undefined);
-    expect(more.map(([job, { permissions }]) => [job, permissions])).toEqual(
-      name === "fleet.yml" ? [["lock", { contents: "write" }]] : [],
-    );
+  it("may nothing but what each job needs", () => {
+    expect(workflow.permissions).toEqual({});
+    const each = Object.entries(workflow.jobs).map(([job, { permissions }]) => [job, permissions]);
+    expect(Object.fromEntries(each)).toEqual(rights[name]);
+  });
+
+  it("leaves no login in a checkout but in that of the job that pushes", () => {
+    const kept = steps.filter(({ uses, with: given }) => {
+      return uses?.startsWith("actions/checkout@") && given?.["persist-credentials"] !== false;
+    });
+    expect(kept.map(({ job }) => job)).toEqual(name === "fleet.yml" ? ["lock"] : []);
+  });
+
+  it("puts nothing from outside into the text of a script", () => {
+    expect(steps.filter(({ run = "" }) => run.includes("${{")).map(({ run }) => run)).toEqual([]);
   });
 
   it("is what actionlint takes", needs(whyNoActionlint), () => {
@@ -42,3 +82,37 @@ describe.each(readdirSync(folder))("%s", (name) => {
     expect(status).toBe(0);
   });
 });
+
+describe("zizmor", needs(whyNoZizmor), () => {
+  const audit = (at: string) => {
+    const { status, stdout } = spawnSync("zizmor", ["--offline", "--quiet", "--format=plain", at], {
+      encoding: "utf8",
+    });
+    return { status, stdout };
+  };
+
+  it("finds nothing in the workflows, nor in the one that docs/ci.md shows", () => {
+    const root = makeFolder({});
+    for (const name of readdirSync(folder)) writeIn(root, join(folder, name), read(join(folder, name)));
+    writeIn(root, join(folder, "images.yml"), read("docs/examples/ci/github.yml"));
+    expect(audit(join(root, folder))).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("No findings"),
+    });
+  });
+
+  it("would find a checkout that keeps its login, and a script with words from outside", () => {
+    const worse = read(join(folder, "fleet.yml"))
+      .replace('"$ONLY"', "$" + "{{ inputs.only }}")
+      .replace("persist-credentials: false", "clean: true");
+    const root = makeFolder({ [join(folder, "fleet.yml")]: worse });
+    const { status, stdout } = audit(join(root, folder));
+    expect(status).not.toBe(0);
+    expect(stdout).toContain("artipacked");
+    expect(stdout).toContain("template-injection");
+  });
+});
+
+function read(path: string): string {
+  return readFileSync(path, "utf8");
+}

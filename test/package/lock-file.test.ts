@@ -10,6 +10,7 @@ interface Entry {
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
   readonly resolved?: string;
+  readonly hasInstallScript?: boolean;
 }
 
 const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
@@ -36,4 +37,16 @@ it("only optional binaries for other machines, of tools for development, have no
 
 it("no entry names the host that it came from", () => {
   expect(entries.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
+});
+
+// koffi brings its binary, and esbuild and protobufjs, tools of development, theirs: the release is built with --ignore-scripts.
+it("no package runs a script when it is installed but these, and none has to", () => {
+  const scripts = entries.filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  expect(scripts.map(([path]) => path)).toEqual([
+    "node_modules/esbuild",
+    "node_modules/koffi",
+    "node_modules/protobufjs",
+  ]);
+  const release = readFileSync(".github/workflows/release.yml", "utf8");
+  expect(release.match(/npm (?:ci|install).*/g)).toEqual(["npm ci --ignore-scripts && npm run build"]);
 });
