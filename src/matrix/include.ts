@@ -6,7 +6,7 @@ import { baseProblems } from "./references.ts";
 import { type CudaInput, type MatrixInput, valueSchemas } from "./schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { type Parsed, valueParsers } from "./values.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 export function parseIncludes(
   input: MatrixInput,

@@ -3,7 +3,7 @@
 import type { Problem } from "../errors.ts";
 import { mistake } from "./mistake.ts";
 import type { MatrixInput } from "./schema.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 const ownLabels = new Set([
   "com.nvidia.cuda.version",

@@ -23,7 +23,7 @@ import {
   valueProblem,
 } from "./values.ts";
 import { parseVersion } from "./version-source.ts";
-import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
+import { parseYamlSource, type YamlSource } from "../input/yaml/yaml-source.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { isRecord } from "../input/json.ts";
 

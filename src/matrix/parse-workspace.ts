@@ -4,7 +4,7 @@ import { type Problem, throwProblems } from "../errors.ts";
 import { fieldsOf } from "../input/json.ts";
 import type { Located } from "./matrix.ts";
 import { mistake } from "./mistake.ts";
-import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
+import { parseYamlSource, type YamlSource } from "../input/yaml/yaml-source.ts";
 
 /** Paths relative to the file, `*` standing for any characters of a name. Throws `MATRIX_…` with every mistake. */
 export function parseWorkspace(text: string, file: string): readonly Located<string>[] {

@@ -4,8 +4,8 @@ import { ImgmatchError, type Place, type Problem } from "../errors.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { mistake } from "./mistake.ts";
 import type { BaseInput } from "./schema.ts";
-import type { YamlPath } from "./yaml-places.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlPath } from "../input/yaml/yaml-places.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 /** `REFERENCE_INVALID` at this place, or nothing. */
 export function referenceProblems(text: string, at: Place): Problem[] {

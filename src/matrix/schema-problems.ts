@@ -5,8 +5,8 @@ import type { Problem } from "../errors.ts";
 import { mistake } from "./mistake.ts";
 import { keysAt } from "./schema.ts";
 import { suggest } from "./suggest.ts";
-import type { YamlPath } from "./yaml-places.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlPath } from "../input/yaml/yaml-places.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../errors.ts";
 import { textsIn } from "./texts.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 const secretName =
   /(^|_)(TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?|APIKEY|ACCESSKEY|PRIVATEKEY|KEY|PAT)$/i;

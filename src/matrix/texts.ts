@@ -1,6 +1,6 @@
 /** Every text of a YAML file with its path: what is refused wherever it stands. */
 
-import type { YamlPath } from "./yaml-places.ts";
+import type { YamlPath } from "../input/yaml/yaml-places.ts";
 
 /** In the order of the file; a key before what it names, with `isKey`. */
 export function* textsIn(

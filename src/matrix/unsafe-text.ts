@@ -7,7 +7,7 @@
 import type { Problem } from "../errors.ts";
 import { mistake } from "./mistake.ts";
 import { textsIn } from "./texts.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const unsafe = /[\u0000-\u001f\u007f\u0085\u2028\u2029\\`]|<</;

@@ -3,7 +3,7 @@
 import type { Problem } from "../errors.ts";
 import type { Located, VersionSource } from "./matrix.ts";
 import type { VersionInput } from "./schema.ts";
-import type { YamlSource } from "./yaml-source.ts";
+import type { YamlSource } from "../input/yaml/yaml-source.ts";
 
 export interface ParsedVersion {
   /** Empty where it is to be found. */

@@ -4,7 +4,7 @@ import { LineCounter } from "yaml";
 import { printable } from "../input/printable.ts";
 import type { Matrix } from "./matrix.ts";
 import { none } from "./values.ts";
-import { parseYamlDocument } from "./yaml-document.ts";
+import { parseYamlDocument } from "../input/yaml/yaml-document.ts";
 
 export interface CellToHave {
   /** Axis → label. */

@@ -1,7 +1,7 @@
 /** Text → YAML document, within bounds: the reader of YAML ends the whole process where a text nests too deep. */
 
 import { Composer, type CST, type Document, Lexer, type LineCounter, Parser, YAMLParseError } from "yaml";
-import { ImgmatchError, type Place } from "../errors.ts";
+import { ImgmatchError, type Place } from "../../errors.ts";
 
 /** A matrix needs seven. */
 const deepest = 64;
@@ -42,7 +42,7 @@ function* tokens(text: string, lines: LineCounter, place: (offset: number) => Pl
     throw new ImgmatchError({
       code: "INPUT_TOO_LARGE",
       message: `lists and mappings are nested deeper than ${deepest}`,
-      fix: "a matrix needs seven levels: close what is open",
+      fix: "a matrix needs seven levels, other files fewer: close what is open",
       at: place(parser.offset),
     });
   }

@@ -1,7 +1,8 @@
 /** A YAML document as plain data, in one pass: `yaml` would look through all anchors for every alias, and through all keys for every key. */
 
 import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node, type YAMLMap } from "yaml";
-import type { Place, Problem } from "../errors.ts";
+import type { Place, Problem } from "../../errors.ts";
+import type { YamlKind } from "./yaml-kind.ts";
 
 /** Ten lines of aliases of aliases can stand for millions of values. */
 const mostAliased = 100_000;
@@ -16,12 +17,13 @@ interface Anchor {
 export function plainData(
   document: Document,
   placeOf: (node: Node) => Place,
+  kind: Pick<YamlKind, "syntax" | "duplicate">,
 ): { readonly data: unknown; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const anchors = new Map<string, Anchor>();
   let size = 0;
   let aliased = 0;
-  const report = (node: Node, message: string, fix: string, code: Problem["code"] = "MATRIX_SYNTAX") =>
+  const report = (node: Node, message: string, fix: string, code = kind.syntax) =>
     problems.push({ code, message, fix, at: placeOf(node) });
   const data = read(document.contents);
   return { data, problems };
@@ -54,7 +56,7 @@ export function plainData(
           report(key, "a list or a mapping cannot be a key", "write a text");
       } else if (Object.hasOwn(found, name)) {
         const fix = "keep one";
-        report(key ?? map, `the key ${shown(name)} stands twice here`, fix, "MATRIX_DUPLICATE");
+        report(key ?? map, `the key ${shown(name)} stands twice here`, fix, kind.duplicate);
         read(value);
         continue;
       } else if (name === "<<" && isScalar(key)) {

@@ -1,10 +1,11 @@
 /** YAML with places: every node of the document can be named as `file:line:column`. */
 
 import { LineCounter, type YAMLError } from "yaml";
-import type { Place, Problem } from "../errors.ts";
-import { inputLimits, quoteLine, requireSize } from "../input/limits.ts";
+import type { Place, Problem } from "../../errors.ts";
+import { quoteLine, requireSize } from "../limits.ts";
 import { plainData } from "./yaml-data.ts";
 import { parseYamlDocument } from "./yaml-document.ts";
+import { matrixYaml, type YamlKind } from "./yaml-kind.ts";
 import { type YamlPath, yamlPlaces } from "./yaml-places.ts";
 
 export interface YamlSource {
@@ -20,8 +21,9 @@ export interface YamlSource {
 export function parseYamlSource(
   text: string,
   file: string,
+  kind: YamlKind = matrixYaml,
 ): { readonly source: YamlSource; readonly problems: readonly Problem[] } {
-  requireSize(text, inputLimits.matrix, { file });
+  requireSize(text, kind.limit, { file });
   const counter = new LineCounter();
   const lines = text.split(/\r?\n/);
   const place = (offset: number): Place => {
@@ -30,15 +32,15 @@ export function parseYamlSource(
     return { file, line, column: col, ...(quoted === undefined ? {} : { text: printable(quoted) }) };
   };
   const document = parseYamlDocument(text, counter, place);
-  const { data, problems: mistakes } = plainData(document, (node) => place(node.range?.[0] ?? 0));
+  const { data, problems: mistakes } = plainData(document, (node) => place(node.range?.[0] ?? 0), kind);
   const problems = [
     ...[...document.errors, ...document.warnings].map((error) =>
-      describeYamlError(error, place(error.pos[0])),
+      describeYamlError(error, place(error.pos[0]), kind),
     ),
     ...mistakes,
   ];
   // A key that stands twice leaves a document that can be read, so its other mistakes are found in the same run.
-  const isReadable = problems.every(({ code }) => code === "MATRIX_DUPLICATE");
+  const isReadable = problems.every(({ code }) => code === kind.duplicate);
   const { offsetOf, offsetOfKey } = yamlPlaces(document);
   const source: YamlSource = {
     data: isReadable ? data : null,
@@ -48,13 +50,13 @@ export function parseYamlSource(
   return { source, problems };
 }
 
-/** A mistake of syntax, in the words of someone who edits a matrix; `at` is where the reader stumbled. */
-function describeYamlError({ code, message }: YAMLError, at: Place): Problem {
+/** A mistake of syntax, in the words of someone who edits the file; `at` is where the reader stumbled. */
+function describeYamlError({ code, message }: YAMLError, at: Place, { syntax }: YamlKind): Problem {
   const [what, fix] =
     code === "MULTIPLE_DOCS"
       ? ["the file holds several YAML documents", "keep one; --- may stand only at the beginning"]
       : [`not YAML: ${message}`, "correct the YAML here, or just before"];
-  return { code: "MATRIX_SYNTAX", message: what, fix, at };
+  return { code: syntax, message: what, fix, at };
 }
 
 /** Control characters of a broken file do not reach the terminal. A tab does: it keeps the caret in its place. */
