@@ -31,6 +31,7 @@ const context: CommandContext = {
   log: createLog(() => process.stderr),
   env: process.env,
   cwd: process.cwd(),
+  machinePolicy: "/etc/imgmatch/trust.yaml",
   readStdin,
   stdinLines,
   self: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],

@@ -136,6 +136,12 @@ export const problemCodes = {
   TRUSTED_ROOT_INVALID: usage,
   SIGNING_FAILED: engine,
   COSIGN_NOT_FOUND: engine,
+  // who is trusted
+  TRUST_POLICY: usage,
+  TRUST_UNSAFE: usage,
+  TRUST_NO_RULE: conflict,
+  INDEX_FOREIGN: conflict,
+  INDEX_DOWNGRADE: conflict,
   // what is in an image
   AUDIT_CPU_BEYOND_MARCH: failed,
   AUDIT_BASE_BEYOND_MARCH: failed,

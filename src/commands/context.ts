@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly log: (line: string) => boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** The policy of this machine, of which no flag takes anything away. */
+  readonly machinePolicy: string;
   /** Reads standard input to its end. */
   readonly readStdin: () => Promise<string>;
   /** The lines of standard input, as they come. */

@@ -20,6 +20,7 @@ import type { coverPage } from "../page/cover-page.ts";
 import type { ResolveOptions } from "../resolve/options.ts";
 import type { CommandContext } from "./context.ts";
 import { type QuestionFlags, readFleetQuestion } from "./flags/question.ts";
+import { refuseTrustWithoutRegistry } from "./flags/trust.ts";
 import { print } from "./print.ts";
 
 export interface CoverFlags extends QuestionFlags {
@@ -152,6 +153,7 @@ async function readCoverFleet(
       `the fleet is that of --matrix ${matrix} or of ${other}, not both`,
       "leave one of them out",
     );
+  refuseTrustWithoutRegistry(flags);
   const [{ parseMatrix }, { withVersion }] = await Promise.all([
     import("../matrix/parse-matrix.ts"),
     import("../fleet/find-version.ts"),

@@ -7,6 +7,7 @@ import { nodeLabels } from "../launch/labels/vocabulary.ts";
 import { unaskedLines } from "../report/answer.ts";
 import type { CommandContext } from "./context.ts";
 import { hostFor } from "./flags/host.ts";
+import { refuseTrustWithoutRegistry } from "./flags/trust.ts";
 import { type QuestionFlags, readQuestion } from "./flags/question.ts";
 import { tell } from "./print.ts";
 
@@ -30,6 +31,7 @@ export async function labels(flags: LabelsFlags, context: CommandContext): Promi
 /** A fleet is asked only where one is named: a node without a lock has labels too. */
 async function readNode(flags: LabelsFlags, context: CommandContext) {
   if (flags.lock === undefined && flags.from === undefined) {
+    refuseTrustWithoutRegistry(flags);
     const host = await hostFor(flags, context);
     return { host, labels: nodeLabels(host) };
   }

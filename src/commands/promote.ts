@@ -9,9 +9,10 @@ import { fetchLock } from "../registry/fetch-lock.ts";
 import { tellIndex } from "./build/tell-index.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
+import { type TrustFlags, trustFor } from "./flags/trust.ts";
 import { tell } from "./print.ts";
 
-export interface PromoteFlags extends RegistryFlags {
+export interface PromoteFlags extends RegistryFlags, TrustFlags {
   /** A version of the lock's repository, or a reference. */
   readonly from: string;
   readonly to: string;
@@ -29,6 +30,7 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
   const fleet = await fetchLock(await referenceOf(flags), {
     connect: async () => registry,
     cache: null,
+    trust: await trustFor(flags, context),
     now: () => new Date(),
     tell: (line) => tell([line], context),
   });

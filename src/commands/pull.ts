@@ -20,7 +20,7 @@ export interface PullFlags extends Omit<QuestionFlags, "host" | "explain"> {
 }
 
 export async function pull(flags: PullFlags, context: CommandContext): Promise<ExitCode> {
-  const { lock, host, options } = await readQuestion(flags, context);
+  const { lock, host, options, signed } = await readQuestion(flags, context);
   const name = nameOf(flags, lock);
   const resolution = resolveImage(lock, host, options);
   if (resolution.match === null) throw noMatch(nearestFirst(lock, resolution.rejected, host, options));
@@ -35,7 +35,7 @@ export async function pull(flags: PullFlags, context: CommandContext): Promise<E
     },
     { env: context.env, signal: context.signal, onLine: (line) => tell([line], context) },
   );
-  print(context, flags, { schemaVersion: 1, ...pulled }, () => `${pulled.name}\n`);
+  print(context, flags, { schemaVersion: 1, ...pulled, ...(signed && { signed }) }, () => `${pulled.name}\n`);
   return exitCodes.ok;
 }
 

@@ -3,6 +3,7 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { unaskedLines } from "../report/answer.ts";
+import { signedLine } from "../report/signed.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { noMatch } from "../resolve/no-match.ts";
 import { resolveImage } from "../resolve/resolve.ts";
@@ -19,7 +20,7 @@ export interface ResolveFlags extends QuestionFlags {
 export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
   const { hosts = [] } = flags;
   if (hosts.length > 0) return (await import("./resolve-hosts.ts")).resolveMany({ ...flags, hosts }, context);
-  const { lock, host, options } = await readQuestion(flags, context);
+  const { lock, host, options, signed } = await readQuestion(flags, context);
   const resolution = resolveImage(lock, host, options);
   // What is against the others is worked out when it is read.
   const { match } = resolution;
@@ -27,10 +28,12 @@ export async function resolve(flags: ResolveFlags, context: CommandContext): Pro
   if (flags.explain) {
     const { explainResolution } = await import("../resolve/explain.ts");
     tell(explainResolution(lock, host, options), context);
+    if (signed !== null) tell([signedLine(signed)], context);
   }
   if (match === null && !flags.json)
     throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
-  print(context, flags, resolution, () => (match === null ? "" : answerLine(match.reference)));
+  const answer = flags.json && signed !== null ? { ...resolution, signed } : resolution;
+  print(context, flags, answer, () => (match === null ? "" : answerLine(match.reference)));
   return exitCodeOf(resolution);
 }
 

@@ -18,9 +18,11 @@ export interface WhyNotFlags extends QuestionFlags {
 export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promise<ExitCode> {
   const { hosts = [] } = flags;
   if (hosts.length > 0) return (await import("./resolve-hosts.ts")).whyNotMany({ ...flags, hosts }, context);
-  const { lock, host, options } = await readQuestion(flags, context);
+  const { lock, host, options, signed } = await readQuestion(flags, context);
   const answer = explain(lock, flags.image, host, options);
-  print(context, flags, answer, (style) => whyNotLines(answer, options, style));
+  print(context, flags, signed === null ? answer : { ...answer, signed }, (style) =>
+    whyNotLines(answer, options, style),
+  );
   return exitCodeOf(answer);
 }
 

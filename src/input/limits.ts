@@ -48,6 +48,10 @@ export const inputLimits = {
   ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },
   /** All certificates that browsers trust have 250 KB. */
   certificates: { what: "the certificates", bytes: 16 * MiB, fix: "name a PEM file with --ca" },
+  /** Ten thousand repositories with 100 bytes each; most name some. */
+  trustPolicy: { what: "the policy", bytes: MiB, fix: "name repositories by patterns with *" },
+  /** A public key has at most a kilobyte, the public sigstore's trusted root 10. */
+  trustKey: { what: "the key", bytes: MiB, fix: "name a public key, or a trusted_root.json" },
   /** A login has at most some kilobytes. */
   dockerConfig: { what: "Docker's configuration", bytes: 4 * MiB, fix: "log out of what is not needed" },
   /** What BuildKit itself takes (moby/buildkit, session/secrets/secretsprovider/secretsprovider.go, MaxSecretSize). */

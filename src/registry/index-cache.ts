@@ -18,6 +18,8 @@ const cacheVersion = 1;
 
 export interface CachedIndex {
   readonly stored: StoredIndex;
+  /** What vouches for it, as JSON data that nobody has checked; null where nobody asked for that. */
+  readonly evidence: readonly unknown[] | null;
   /** When the registry last said that this is the index: the file's time of change, in milliseconds since 1970. */
   readonly confirmedAt: number;
 }
@@ -37,15 +39,17 @@ export async function readCachedIndex(
   const path = cachePath(folder, reference);
   try {
     const [content, { mtimeMs }] = await Promise.all([readTextFile(path, inputLimits.lock), stat(path)]);
-    const stored = parseCached(content, reference);
-    return stored === null ? null : { stored, confirmedAt: mtimeMs };
+    const cached = parseCached(content, reference);
+    return cached === null ? null : { ...cached, confirmedAt: mtimeMs };
   } catch {
     // Absent, unreadable or removed meanwhile: the registry is asked as if there were no cache.
     return null;
   }
 }
 
-function parseCached(content: string, reference: ImageReference): StoredIndex | null {
+type Kept = Omit<CachedIndex, "confirmedAt">;
+
+function parseCached(content: string, reference: ImageReference): Kept | null {
   const json = parseJson(content);
   if (!isRecord(json) || json.schemaVersion !== cacheVersion) return null;
   if (json.reference !== formatImageReference(reference) || !Array.isArray(json.manifests)) return null;
@@ -53,7 +57,8 @@ function parseCached(content: string, reference: ImageReference): StoredIndex | 
   const [top, ...parts] = manifests;
   if (top === null || top === undefined) return null;
   const stored = { top, parts: parts.filter((part) => part !== null) };
-  return isBound(stored, reference) ? stored : null;
+  const evidence = Array.isArray(json.evidence) ? json.evidence : null;
+  return isBound(stored, reference) ? { stored, evidence } : null;
 }
 
 function manifestOf(item: unknown): Manifest | null {
@@ -70,14 +75,15 @@ function manifestOf(item: unknown): Manifest | null {
 export async function writeCachedIndex(
   folder: string,
   reference: ImageReference,
-  { top, parts }: StoredIndex,
+  { stored: { top, parts }, evidence }: Kept,
 ): Promise<void> {
   const manifests = [top, ...parts].map(({ mediaType, digest, bytes }) => ({
     mediaType,
     digest,
     content: Buffer.from(bytes).toString("utf8"),
   }));
-  const content = { schemaVersion: cacheVersion, reference: formatImageReference(reference), manifests };
+  const named = { schemaVersion: cacheVersion, reference: formatImageReference(reference), manifests };
+  const content = { ...named, ...(evidence === null ? {} : { evidence }) };
   // Whatever the umask: what others may write is not read again.
   makeFolders(folder, 0o755);
   const path = cachePath(folder, reference);

@@ -29,6 +29,8 @@ export async function runInProcess(
     },
     env: {},
     cwd: process.cwd(),
+    // None: what this machine asks for is not what is tested.
+    machinePolicy: "/nonexistent/trust.yaml",
     readStdin: async () => "",
     stdinLines: async function* () {},
     self: [process.execPath, "dist/cli.cjs"],

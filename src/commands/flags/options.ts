@@ -51,11 +51,33 @@ export function withQuestion(command: Command): Command {
     .option("--require-gpu", "choose among images with GPU code: exit 3 rather than leave a GPU unused");
 }
 
+/** Who has to have signed what comes from a registry. */
+export function withTrust(command: Command): Command {
+  return command
+    .option(
+      "--key <file>",
+      "take nothing that this public key has not signed: a file or env://NAME; repeatable",
+      collect,
+      [],
+    )
+    .option(
+      "--identity <name>",
+      "or that this identity has not signed: an e-mail address or a workflow, with * for any text",
+    )
+    .option("--issuer <url>", "with --identity: who confirms it")
+    .option("--trusted-root <file>", "with --identity: trusted_root.json (default: the public sigstore's)")
+    .option(
+      "--trust <file>",
+      "the policy that says who signs what (default: IMGMATCH_TRUST, then ./imgmatch.trust.yaml)",
+    );
+}
+
 /** The fleet of a registry in place of a lock. */
 export function withRegistryFleet(command: Command): Command {
-  return withRegistries(command)
+  return withTrust(withRegistries(command))
     .option("--from <reference>", "read the fleet from a registry instead of a lock: registry/repo:version")
-    .option("--cache <folder>", "keep the registry's answer there, for when it cannot be reached");
+    .option("--cache <folder>", "keep the registry's answer there, for when it cannot be reached")
+    .option("--no-downgrade", "with --cache: refuse an index that is older than one that was seen");
 }
 
 export function withJson(command: Command): Command {

@@ -4,6 +4,7 @@ import { type ImgmatchError, usageError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { type Lock, lockPath } from "../../lock/lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
+import type { FetchedFleet, SignedBy } from "../../registry/index-trust.ts";
 import { unpushedEngines } from "../../lock/unpushed.ts";
 import { compilePins, parsePins } from "../../resolve/pins.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
@@ -12,6 +13,7 @@ import type { CommandContext } from "../context.ts";
 import { tell } from "../print.ts";
 import { type HostFlags, hostFor } from "./host.ts";
 import type { RegistryFleetFlags } from "./registry-fleet.ts";
+import { refuseTrustWithoutRegistry } from "./trust.ts";
 
 export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
   readonly lock?: string;
@@ -26,28 +28,36 @@ export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
   readonly explain?: boolean;
 }
 
+export interface FleetQuestion {
+  readonly lock: Lock;
+  /** Who vouches for the fleet; null where no signature was asked for. */
+  readonly signed: SignedBy | null;
+  readonly options: ResolveOptions;
+}
+
 /** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
 export async function readQuestion(
   flags: QuestionFlags,
   context: CommandContext,
-): Promise<{ lock: Lock; host: HostFacts; options: ResolveOptions }> {
-  const { lock, options } = await readFleetQuestion(flags, context);
+): Promise<FleetQuestion & { host: HostFacts }> {
+  const question = await readFleetQuestion(flags, context);
   const host = await hostFor(flags, context);
   if (!flags.explain) tell(problemLines(host), context);
-  return { lock, host, options };
+  return { ...question, host };
 }
 
 /** The part of a question that is about no host. */
 export async function readFleetQuestion(
   flags: QuestionFlags,
   context: CommandContext,
-): Promise<{ lock: Lock; options: ResolveOptions }> {
+): Promise<FleetQuestion> {
   requireLock(flags);
-  const lock = await readFleet(flags, context);
+  const { lock, signed } = await readFleet(flags, context);
   const pins = await compilePins(parsePins(flags.pin ?? []));
   const local = flags.local ? { local: await heldHere(lock, context) } : {};
   return {
     lock,
+    signed,
     options: { pins, cpuOnly: flags.cpu ?? false, requireGpu: flags.requireGpu ?? false, ...local },
   };
 }
@@ -68,9 +78,12 @@ async function heldHere(lock: Lock, { env }: CommandContext): Promise<ReadonlySe
   return new Set(held.flatMap((ids) => [...ids]));
 }
 
-async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<Lock> {
+async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<FetchedFleet> {
   const { reference, from = reference, lock } = flags;
-  if (from === undefined) return readLock(lock ?? lockPath);
+  if (from === undefined) {
+    refuseTrustWithoutRegistry(flags);
+    return { lock: await readLock(lock ?? lockPath), signed: null };
+  }
   if (reference !== undefined && reference !== from)
     throw twoFleets(`${reference} or, by --from, ${from}, not both`);
   if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);

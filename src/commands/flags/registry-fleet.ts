@@ -1,25 +1,26 @@
 /** The fleet of a reference, in place of a lock. Loaded only where a reference is given: it brings the registry client. */
 
-import type { Lock } from "../../lock/lock.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { printableReport } from "../../input/printable.ts";
-import { fetchLock } from "../../registry/fetch-lock.ts";
+import { fetchFleet } from "../../registry/fetch-lock.ts";
+import type { FetchedFleet } from "../../registry/index-trust.ts";
 import type { CommandContext } from "../context.ts";
 import { type RegistryFlags, registryFor } from "./registry.ts";
+import { type TrustFlags, trustFor } from "./trust.ts";
 
-export interface RegistryFleetFlags extends RegistryFlags {
+export interface RegistryFleetFlags extends RegistryFlags, TrustFlags {
   /** `registry/repo:version`, in place of a lock. */
   readonly from?: string;
   /** Folder of the last good answers. */
   readonly cache?: string;
 }
 
-export function readRegistryFleet(
+export async function readRegistryFleet(
   reference: string,
-  { cache, ...flags }: RegistryFleetFlags,
+  flags: RegistryFleetFlags,
   context: CommandContext,
-): Promise<Lock> {
-  return fetchLock(parseImageReference(reference), {
+): Promise<FetchedFleet> {
+  return fetchFleet(parseImageReference(reference), {
     // A node that has an older answer should not wait long for a newer one.
     connect: (hasCache) =>
       registryFor(
@@ -27,7 +28,8 @@ export function readRegistryFleet(
         context,
         hasCache ? { timeoutMs: 5_000, retries: 1 } : { timeoutMs: 15_000, retries: 3 },
       ),
-    cache: cache ?? null,
+    cache: flags.cache ?? null,
+    trust: await trustFor(flags, context),
     now: () => new Date(),
     tell: (message) => context.err(printableReport([message])),
   });

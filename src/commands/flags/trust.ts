@@ -1,0 +1,93 @@
+/** The flags that say who has to have signed a fleet, and the policies that say it without flags. */
+
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import { usageError } from "../../errors.ts";
+import { isErrno, unreadable } from "../../io/files.ts";
+import type { FindTrust } from "../../registry/index-trust.ts";
+import type { CommandContext } from "../context.ts";
+
+export interface TrustFlags {
+  /** Public keys: files, or `env://NAME`. */
+  readonly key?: readonly string[];
+  readonly identity?: string;
+  readonly issuer?: string;
+  readonly trustedRoot?: string;
+  /** A policy. */
+  readonly trust?: string;
+  /** Of `--no-downgrade`. */
+  readonly downgrade?: boolean;
+  readonly cache?: string;
+}
+
+/** Looked for where no flag names a signer or another policy. */
+export const policyName = "imgmatch.trust.yaml";
+
+/**
+ * null where neither a flag nor a policy asks for anything: then two places were looked at, and nothing was loaded. The machine's policy
+ * always counts, so that a checkout's or a user's own weakens nothing.
+ */
+export async function trustFor(flags: TrustFlags, context: CommandContext): Promise<FindTrust | null> {
+  const { key = [], identity, issuer, trustedRoot, trust, cache, downgrade = true } = flags;
+  const asksSigner =
+    key.length > 0 || identity !== undefined || issuer !== undefined || trustedRoot !== undefined;
+  if (asksSigner && trust !== undefined)
+    throw usageError(
+      `who signs is said by flags or by --trust ${trust}, not by both`,
+      "leave one of them out",
+    );
+  if (!downgrade && cache === undefined)
+    throw usageError("--no-downgrade remembers what was seen in the cache", "name a folder with --cache");
+  const own = asksSigner ? [] : ownPolicy(trust, context);
+  const files = [...(isThere(context.machinePolicy) ? [context.machinePolicy] : []), ...own];
+  if (files.length === 0 && !asksSigner && downgrade) return null;
+  const [{ trustBy }, { readTrustPolicy }, { namedSigners }] = await Promise.all([
+    import("../../trust/find-trust.ts"),
+    import("../../trust/policy/read-policy.ts"),
+    import("../../trust/named-signers.ts"),
+  ]);
+  return trustBy({
+    policies: await Promise.all(files.map(readTrustPolicy)),
+    signers: await namedSigners({ keys: key, identity, issuer, trustedRoot }, context.env),
+    refuseDowngrade: downgrade ? null : (cache ?? null),
+    cache: cache ?? null,
+    env: context.env,
+  });
+}
+
+/** Throws `USAGE` where no registry is asked: a lock is what the checkout says, and nobody has signed it. */
+export function refuseTrustWithoutRegistry(flags: TrustFlags): void {
+  const { key = [], identity, issuer, trustedRoot, trust, downgrade = true } = flags;
+  const given = Object.entries({
+    "--key": key[0],
+    "--identity": identity,
+    "--issuer": issuer,
+    "--trusted-root": trustedRoot,
+    "--trust": trust,
+    "--no-downgrade": downgrade ? undefined : "",
+  }).find(([, value]) => value !== undefined);
+  if (given === undefined) return;
+  throw usageError(
+    `${given[0]} is about what comes from a registry, and no registry is asked`,
+    "name the fleet by its reference: registry/repository:version",
+  );
+}
+
+/** The first of: `--trust`, `IMGMATCH_TRUST`, the file in the current folder. */
+function ownPolicy(trust: string | undefined, { env, cwd }: CommandContext): readonly string[] {
+  const named = trust ?? env.IMGMATCH_TRUST;
+  if (named !== undefined && named !== "") return [named];
+  const here = join(cwd, policyName);
+  return isThere(here) ? [here] : [];
+}
+
+/** What cannot be looked at is no reason to ask for less. */
+function isThere(file: string): boolean {
+  try {
+    lstatSync(file);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
+    throw unreadable(file, error);
+  }
+}

@@ -1,0 +1,109 @@
+/** What flags and policies together ask of a reference: each of them has to agree. */
+
+import { usageError } from "../errors.ts";
+import { checked, list } from "../input/checks.ts";
+import { registryLimits } from "../input/limits.ts";
+import type { Lock } from "../lock/lock.ts";
+import type { ImageReference } from "../oci/reference.ts";
+import type { FindTrust, IndexTrust, SignedBy } from "../registry/index-trust.ts";
+import { type Asked, requireAskedFor } from "./asked-for.ts";
+import { evidence as evidenceCheck } from "./evidence.ts";
+import { findEvidence } from "./find-evidence.ts";
+import { findRule } from "./policy/find-rule.ts";
+import type { TrustPolicy, TrustRule } from "./policy/policy.ts";
+import { readSigner } from "./policy/read-policy.ts";
+import { takeForward } from "./seen-indexes.ts";
+import type { Signer } from "./signer.ts";
+import { type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
+
+export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {
+  /** Each has to agree, so that none weakens another. */
+  readonly policies: readonly TrustPolicy[];
+  /** Beside the policies: one of these has to have signed; empty for whoever the policies name. */
+  readonly signers: readonly Signer[];
+  /** Folder of what was seen last, to refuse what is older; null where only policies decide that. */
+  readonly refuseDowngrade: string | null;
+  /** The folder of `--cache`: where policies refuse to go back and name no folder. */
+  readonly cache: string | null;
+  /** For keys that a policy names as `env://NAME`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+interface Demand {
+  /** Empty for none. */
+  readonly signers: readonly Signer[];
+  /** null where another demand has said it. */
+  readonly asked: Asked | null;
+  /** Folder of what was seen; null where going back is allowed. */
+  readonly memory: string | null;
+}
+
+/**
+ * Trust by keys, identities and policies, for {@link FetchOptions.trust}. Asked of a reference that no rule of a policy names, it
+ * throws `TRUST_NO_RULE`.
+ */
+export function trustBy(options: TrustOptions): FindTrust {
+  return async (reference) => {
+    const demands = await demandsOn(reference, options);
+    if (demands.every(({ signers, memory }) => signers.length === 0 && memory === null)) return null;
+    return trustOf(reference, demands, options);
+  };
+}
+
+async function demandsOn(reference: ImageReference, options: TrustOptions): Promise<readonly Demand[]> {
+  const { policies, signers, refuseDowngrade, cache, env } = options;
+  const rules = policies.flatMap((policy) => {
+    const rule = findRule(policy, reference);
+    return rule === null ? [] : [{ policy, rule }];
+  });
+  const said = rules.map(
+    async ({ policy, rule }): Promise<Demand> => ({
+      signers:
+        rule.signers === "unsigned"
+          ? []
+          : await Promise.all(rule.signers.map((signer) => readSigner(signer, policy, env))),
+      asked: rule,
+      memory: rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null,
+    }),
+  );
+  // A policy has said what the fleet is called; without one, its name and version are those of the reference.
+  const asked = rules.length === 0 ? { name: null, moving: [] } : null;
+  return [...(await Promise.all(said)), { signers, asked, memory: refuseDowngrade }];
+}
+
+function trustOf(
+  reference: ImageReference,
+  demands: readonly Demand[],
+  { publicRoot }: Pick<TrustOptions, "publicRoot">,
+): IndexTrust {
+  const signed = demands.filter(({ signers }) => signers.length > 0);
+  const memories = new Set(demands.flatMap(({ memory }) => memory ?? []));
+  return {
+    collect: async (registry, digest) =>
+      signed.length === 0 ? [] : findEvidence(registry, { reference, digest }),
+    judge: async (index, kept) => {
+      const evidence = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
+      const found: Verified[] = [];
+      for (const { signers } of signed) {
+        const subject = { reference, digest: index.matrixDigest };
+        const options = publicRoot === undefined ? {} : { publicRoot };
+        found.push(await verifyEvidence(evidence.ok ? evidence.value : [], subject, signers, options));
+      }
+      for (const { asked } of signed) if (asked !== null) requireAskedFor(reference, index, asked);
+      for (const folder of memories) await takeForward(folder, reference, index);
+      const [first] = found;
+      return first === undefined ? null : signedBy(first, index);
+    },
+  };
+}
+
+function signedBy({ signer, identity }: Verified, { matrixDigest }: Lock): SignedBy {
+  return { key: signer.kind === "key" ? signer.name : null, identity, digest: matrixDigest };
+}
+
+function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
+  throw usageError(
+    `${file} refuses to go back for ${pattern.text}, and there is no folder to remember in`,
+    "write memory: /var/lib/imgmatch into the policy, or name a folder with --cache",
+  );
+}

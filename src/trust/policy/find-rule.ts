@@ -1,0 +1,34 @@
+/** What a policy asks of one repository: the rule that says most of it. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import type { TrustPolicy, TrustRule } from "./policy.ts";
+import { matchesRepository, moreSpecific } from "./repository-pattern.ts";
+
+/**
+ * null where the policy asks nothing. Throws `TRUST_NO_RULE` for a repository that no rule names, unless the policy's default says
+ * otherwise, and `TRUST_POLICY` where two rules say as much of it and differ.
+ */
+export function findRule(policy: TrustPolicy, reference: ImageReference): TrustRule | null {
+  const [first, second] = policy.rules
+    .filter(({ pattern }) => matchesRepository(pattern, reference))
+    .sort((one, other) => moreSpecific(other.pattern, one.pattern));
+  const repository = formatImageReference({ ...reference, tag: null, digest: null });
+  if (first === undefined) {
+    if (policy.otherwise === "unsigned") return null;
+    throw new ImgmatchError({
+      code: "TRUST_NO_RULE",
+      message: `the policy names nobody who may sign ${repository}`,
+      fix: `add ${reference.registry}/${reference.repository} to repositories`,
+      at: { file: policy.file },
+    });
+  }
+  if (second !== undefined && moreSpecific(first.pattern, second.pattern) === 0)
+    throw new ImgmatchError({
+      code: "TRUST_POLICY",
+      message: `${first.pattern.text} and ${second.pattern.text} both name ${repository}, and neither says more of it`,
+      fix: `add ${reference.registry}/${reference.repository} to repositories`,
+      at: first.at,
+    });
+  return first;
+}

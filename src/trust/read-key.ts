@@ -1,0 +1,29 @@
+/** A public key from where `--key` and a policy name it: a file, or a variable of the environment. */
+
+import { ImgmatchError } from "../errors.ts";
+import { inputLimits } from "../input/limits.ts";
+import { readTextFile } from "../io/files.ts";
+import type { KeySigner } from "./signer.ts";
+
+const variable = /^env:\/\/([A-Za-z_]\w*)$/;
+
+/**
+ * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. What stands there is
+ * not looked at: a key is read when something is verified.
+ */
+export async function readKey(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<KeySigner> {
+  if (!name.startsWith("env://")) {
+    const pem = await readTextFile(name, inputLimits.trustKey, { fix: "name a public key, as cosign.pub" });
+    return { kind: "key", name, pem };
+  }
+  const pem = env[variable.exec(name)?.[1] ?? ""] ?? "";
+  if (pem.trim() !== "") return { kind: "key", name, pem };
+  throw new ImgmatchError({
+    code: "KEY_INVALID",
+    message: `${name} names a variable of the environment that is not set`,
+    fix: "set it to a public key as PEM",
+  });
+}

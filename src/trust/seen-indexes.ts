@@ -1,0 +1,167 @@
+/** What a node has seen under a tag, so that it does not go back. */
+
+import { chmodSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import { type Check, checked, object, record, schemaVersion, someText } from "../input/checks.ts";
+import { readJson } from "../input/json.ts";
+import { inputLimits } from "../input/limits.ts";
+import { attempt } from "../io/attempt.ts";
+import { isErrno, readBounded, unreadable } from "../io/files.ts";
+import { makeFolders } from "../io/folders.ts";
+import { findWritableByOthers } from "../io/writable-by-others.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
+import type { Lock } from "../lock/lock.ts";
+import { digestOf } from "../oci/digest-of.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import { compareVersions } from "./version-order.ts";
+
+interface Seen {
+  readonly schemaVersion: 1;
+  /** Repository and tag. */
+  readonly reference: string;
+  readonly version: string;
+  /** Of the index. */
+  readonly digest: string;
+  /** Cell → digest of its image. */
+  readonly cells: Readonly<Record<string, string>>;
+}
+
+const seenCheck: Check<Seen> = object<Seen>({
+  schemaVersion: schemaVersion(1),
+  reference: someText,
+  version: someText,
+  digest: someText,
+  cells: record(someText),
+});
+
+/** What this process has no doubt about: that it is newer than all that was seen. */
+type Verdict = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+/**
+ * Remembers that this index was taken, unless an index was taken before that is newer: of a later version, or of the same version with an
+ * image that this one lacks, because the index of a version only grows. Throws `INDEX_DOWNGRADE` for that, and where nobody can tell;
+ * `CACHE_UNSAFE`, `WRITE_FAILED`. Whoever asks by digest has said which one.
+ *
+ * Each index has a file of its own and takes away only what is older: processes that do this at one time lose nothing of what the others
+ * have seen.
+ */
+export async function takeForward(folder: string, reference: ImageReference, index: Lock): Promise<void> {
+  if (reference.tag === null || reference.digest !== null) return;
+  const place = placeOf(folder, reference);
+  requireSafe(folder, place);
+  const mine = seenOf(reference, index);
+  const before = readSeen(place, mine.reference);
+  for (const { seen, file } of before) {
+    const verdict = isForward(seen, mine);
+    if (!verdict.ok) throw downgrade(reference, verdict.why, file);
+  }
+  const own = join(place, `${index.matrixDigest.slice("sha256:".length, 39)}.json`);
+  if (!before.some(({ file }) => file === own)) {
+    makeFolders(place, 0o755);
+    await writeFileAtomic(own, `${JSON.stringify(mine)}\n`, null);
+    // Whatever the umask: what others may write is refused.
+    chmodSync(own, 0o644);
+  }
+  for (const { file } of before) if (file !== own) attempt(() => rmSync(file, { force: true }), undefined);
+}
+
+/** `seen/registry.example.com_team_app_1.12.0-<hash>` below the folder. */
+function placeOf(folder: string, reference: ImageReference): string {
+  const name = formatImageReference(reference);
+  const readable = name.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
+  return join(folder, "seen", `${readable}-${digestOf(Buffer.from(name)).slice("sha256:".length, 23)}`);
+}
+
+function seenOf(reference: ImageReference, { version, matrixDigest: digest, images }: Lock): Seen {
+  const cells = Object.entries(images).map(([cell, image]) => [cell, image.digest ?? ""] as const);
+  return {
+    schemaVersion: 1,
+    reference: formatImageReference(reference),
+    version,
+    digest,
+    cells: Object.fromEntries(cells),
+  };
+}
+
+function isForward(seen: Seen, mine: Seen): Verdict {
+  if (seen.digest === mine.digest) return { ok: true };
+  const order = compareVersions(mine.version, seen.version);
+  if (order === null)
+    return {
+      ok: false,
+      why: `nobody can tell whether ${mine.version} is newer than ${seen.version}, which was taken before`,
+    };
+  if (order < 0) return { ok: false, why: `is ${mine.version}, and ${seen.version} was taken before` };
+  if (order > 0) return { ok: true };
+  for (const [cell, digest] of Object.entries(seen.cells)) {
+    if (!Object.hasOwn(mine.cells, cell)) return { ok: false, why: `lacks ${cell}, which it had before` };
+    if (mine.cells[cell] !== digest)
+      return { ok: false, why: `says ${mine.cells[cell]} of ${cell}, and said ${digest} before` };
+  }
+  return { ok: true };
+}
+
+function readSeen(
+  place: string,
+  reference: string,
+): readonly { readonly seen: Seen; readonly file: string }[] {
+  return listFolder(place)
+    .filter((name) => name.endsWith(".json"))
+    .flatMap((name) => {
+      const file = join(place, name);
+      const bytes = readIfThere(file);
+      if (bytes === null) return [];
+      const reading = readJson(bytes.toString("utf8"));
+      const seen = reading.ok
+        ? checked(reading.value, seenCheck, "it")
+        : { ok: false as const, mistakes: [reading.fault] };
+      if (seen.ok && seen.value.reference === reference) return [{ seen: seen.value, file }];
+      const why = seen.ok ? `it is of ${seen.value.reference}` : seen.mistakes.join("; ");
+      throw new ImgmatchError({
+        code: "INDEX_DOWNGRADE",
+        message: `what was taken before of ${reference} cannot be read: ${why}`,
+        fix: "find out who wrote this file; without it, any index is taken for the first one",
+        at: { file },
+      });
+    });
+}
+
+function listFolder(place: string): readonly string[] {
+  try {
+    return readdirSync(place).sort();
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return [];
+    throw unreadable(place, error);
+  }
+}
+
+/** null for what another process has taken away meanwhile, because it has seen a newer one, whose file is there. */
+function readIfThere(file: string): Buffer | null {
+  try {
+    return readBounded(file, inputLimits.lock);
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return null;
+    throw error instanceof ImgmatchError ? error : unreadable(file, error);
+  }
+}
+
+function requireSafe(folder: string, place: string): void {
+  const files = attempt(() => readdirSync(place).map((name) => join(place, name)), []);
+  const found = findWritableByOthers([...files, place, join(folder, "seen"), folder]);
+  if (found === null) return;
+  throw new ImgmatchError({
+    code: "CACHE_UNSAFE",
+    message: `${found.why}: who writes it says what was taken before`,
+    fix: found.byMode ? `chmod go-w ${found.path}` : "name a folder of your own",
+    at: { file: found.path },
+  });
+}
+
+function downgrade(reference: ImageReference, why: string, file: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_DOWNGRADE",
+    message: `${formatImageReference(reference)}: ${why}`,
+    fix: `find out who wrote this tag; to go back on purpose, remove ${file}`,
+  });
+}
