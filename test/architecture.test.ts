@@ -212,6 +212,20 @@ describe("the path of resolve", () => {
       expect(folders).not.toContain(folder);
   });
 
+  test("loads no npm package for a key either", () => {
+    const roots = ["commands/flags/registry-fleet.ts", "trust/find-trust.ts", "trust/named-signers.ts"];
+    expect([...reachable(roots)].filter((path) => !sources.has(path) && !path.startsWith("node:"))).toEqual(
+      [],
+    );
+  });
+
+  test("loads the reader of YAML where there is a policy, and nowhere else", () => {
+    const reader = "trust/policy/read-policy.ts";
+    expect(reachable([reader])).toContain("yaml");
+    const users = imports.filter(({ to, isType }) => to === reader && !isType);
+    expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([["commands/flags/trust.ts", true]]);
+  });
+
   test("and the walk would find one: plan needs the YAML reader", () => {
     expect(reachable(["commands/plan.ts"])).toContain("yaml");
   });

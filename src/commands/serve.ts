@@ -10,17 +10,20 @@ import { parseListenAddress } from "../node/mirror/listen-address.ts";
 import { startMirror } from "../node/mirror/server.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { readLock } from "../lock/lock-file.ts";
+import type { FindTrust } from "../registry/index-trust.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
 import type { QuestionFlags } from "./flags/question.ts";
 import { type RegistryFlags, trustOf } from "./flags/registry.ts";
+import { refuseTrustWithoutRegistry, type TrustFlags, trustFor } from "./flags/trust.ts";
 import { print, tell } from "./print.ts";
 
 export interface ServeFlags
   extends HostFlags,
     RegistryFlags,
+    TrustFlags,
     Pick<QuestionFlags, "lock" | "cache" | "pin" | "cpu" | "requireGpu"> {
   readonly references?: readonly string[];
   readonly listen: string;
@@ -49,10 +52,12 @@ export async function serve(flags: ServeFlags, context: CommandContext): Promise
     env: context.env,
     tell: (message) => log({ level: "warning", event: "probe", message }),
   });
+  const trust = await findTrust(flags, log, context);
   const mirror = await nodeMirror({
     references: flags.references ?? [],
     lock: flags.lock ?? null,
     cache: flags.cache ?? null,
+    trust,
     prober,
     failClosed: flags.failClosed ?? false,
     blobs: flags.blobs,
@@ -77,6 +82,21 @@ export async function serve(flags: ServeFlags, context: CommandContext): Promise
   prober.stop();
   log({ level: "info", event: "stopped" });
   return exitCodes.ok;
+}
+
+/** A mirror that refuses sends who asks to the registry, unless it is the only one that is asked. */
+async function findTrust(flags: ServeFlags, log: Log, context: CommandContext): Promise<FindTrust | null> {
+  if ((flags.references ?? []).length === 0) {
+    refuseTrustWithoutRegistry(flags);
+    return null;
+  }
+  const trust = await trustFor(flags, context);
+  if (trust !== null && !flags.failClosed) {
+    const message =
+      "what is refused here the runtime asks of the registry, which checks no signature: add --fail-closed";
+    log({ level: "warning", event: "trust", message });
+  }
+  return trust;
 }
 
 function hostWords({ host, gpus }: HostFlags): string[] {
@@ -107,8 +127,10 @@ async function printConfig(runtime: Runtime, flags: ServeFlags, context: Command
   return exitCodes.ok;
 }
 
+type Log = (line: Readonly<Record<string, unknown>>) => void;
+
 /** One JSON object on a line, its time first. `dropped`: so many lines before it found no reader. */
-function logTo({ log }: CommandContext): (line: Readonly<Record<string, unknown>>) => void {
+function logTo({ log }: CommandContext): Log {
   let dropped = 0;
   return (line) => {
     const time = new Date().toISOString();

@@ -1,10 +1,12 @@
 /** Reading manifests with somebody else's permission: a caller's `Authorization` goes to the registry, and its challenge comes back. */
 
-import type { RegistryClient } from "./client.ts";
+import { blobOperations } from "./blobs.ts";
+import type { ReferrersReader, RegistryClient } from "./client.ts";
 import type { RegistryOptions } from "./create-client.ts";
 import { registryLimits } from "../input/limits.ts";
 import { apiUrl, isLoopback } from "./endpoint.ts";
 import { manifestOperations } from "./manifests.ts";
+import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
 import { withRetries } from "./retry.ts";
 import { createTransport, type HttpResponse, type Send } from "./transport.ts";
@@ -24,7 +26,10 @@ export class Challenged extends Error {
 
 export type ManifestReader = Pick<RegistryClient, "findManifest" | "readManifest">;
 
-export interface ForwardingClient extends ManifestReader {
+export interface ForwardingClient
+  extends ManifestReader,
+    Pick<RegistryClient, "streamBlob">,
+    ReferrersReader {
   /** Returns when the registry lets this caller in, and throws {@link Challenged} when it does not: the API's own first question. */
   readonly knock: (registry: string) => Promise<void>;
 }
@@ -54,9 +59,13 @@ export function createForwardingClient(
       return response;
     };
     const { findManifest, readManifest } = manifestOperations({ plainHttp, send: ask });
+    const maxBlobBytes = registryLimits.signatureBytes;
     return {
       findManifest,
       readManifest,
+      // What vouches for a manifest: small, and read whole.
+      streamBlob: blobOperations({ plainHttp, send: ask, maxBlobBytes }).streamBlob,
+      ...referrersOperations({ plainHttp, send: ask }),
       knock: async (registry) => {
         const url = apiUrl(registry, plainHttp);
         const headers = { "user-agent": "imgmatch" };

@@ -15,6 +15,8 @@ export type IndexReader = Pick<RegistryClient, "findManifest" | "readManifest" |
 export type FindTrust = (reference: ImageReference) => Promise<IndexTrust | null>;
 
 export interface IndexTrust {
+  /** Whether somebody has to have signed; else it is only about what was seen before. */
+  readonly asksSignature: boolean;
   /** What the registry has that may vouch for this digest, as JSON data: a cache keeps it. Nothing of it is believed. */
   readonly collect: (registry: IndexReader, digest: Digest) => Promise<readonly unknown[]>;
   /**

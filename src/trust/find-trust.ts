@@ -11,7 +11,7 @@ import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
 import { findRule } from "./policy/find-rule.ts";
 import type { TrustPolicy, TrustRule } from "./policy/policy.ts";
-import { readSigner } from "./policy/read-policy.ts";
+import { readSigner } from "./policy/read-signer.ts";
 import { takeForward } from "./seen-indexes.ts";
 import type { Signer } from "./signer.ts";
 import { type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
@@ -79,8 +79,9 @@ function trustOf(
   const signed = demands.filter(({ signers }) => signers.length > 0);
   const memories = new Set(demands.flatMap(({ memory }) => memory ?? []));
   return {
+    asksSignature: signed.length > 0,
     collect: async (registry, digest) =>
-      signed.length === 0 ? [] : findEvidence(registry, { reference, digest }),
+      signed.length > 0 ? findEvidence(registry, { reference, digest }) : [],
     judge: async (index, kept) => {
       const evidence = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
       const found: Verified[] = [];

@@ -9,6 +9,7 @@ import {
   withQuestion,
   withRegistries,
   withRegistryFleet,
+  withTrust,
   withVisibleGpus,
 } from "../flags/options.ts";
 import type { Define } from "./define.ts";
@@ -78,11 +79,12 @@ export const launch: Define = (command, run) =>
     .action(run(async () => (await import("../launch/launch.ts")).launch));
 
 export const serve: Define = (command, run) =>
-  withRegistries(withHost(command))
+  withTrust(withRegistries(withHost(command)))
     .description("answer a fleet's plain name on this node with this node's image: a mirror on loopback")
     .argument("[references...]", "fleets: registry/repository:version, or without version for all of them")
     .option("--lock <file>", "a fleet's lock, in place of a reference")
     .option("--cache <folder>", "keep the registry's answers there, for when it cannot be reached")
+    .option("--no-downgrade", "with --cache: refuse an index that is older than one that was seen")
     .option("--listen <address>", "where to listen: 127.0.0.1:port or [::1]:port", "127.0.0.1:5047")
     .option("--pin <axis=value>", "fix an axis, as for resolve; repeatable", collect, [])
     .option("--cpu", "choose among images without GPU code, also where the GPUs are broken")

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { usageError } from "../../errors.ts";
 import { isErrno, unreadable } from "../../io/files.ts";
 import type { FindTrust } from "../../registry/index-trust.ts";
+import type { TrustPolicy } from "../../trust/policy/policy.ts";
 import type { CommandContext } from "../context.ts";
 
 export interface TrustFlags {
@@ -41,18 +42,23 @@ export async function trustFor(flags: TrustFlags, context: CommandContext): Prom
   const own = asksSigner ? [] : ownPolicy(trust, context);
   const files = [...(isThere(context.machinePolicy) ? [context.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
-  const [{ trustBy }, { readTrustPolicy }, { namedSigners }] = await Promise.all([
+  const [{ trustBy }, { namedSigners }] = await Promise.all([
     import("../../trust/find-trust.ts"),
-    import("../../trust/policy/read-policy.ts"),
     import("../../trust/named-signers.ts"),
   ]);
   return trustBy({
-    policies: await Promise.all(files.map(readTrustPolicy)),
+    policies: files.length === 0 ? [] : await readPolicies(files),
     signers: await namedSigners({ keys: key, identity, issuer, trustedRoot }, context.env),
     refuseDowngrade: downgrade ? null : (cache ?? null),
     cache: cache ?? null,
     env: context.env,
   });
+}
+
+/** The reader of YAML is loaded where there is YAML. */
+async function readPolicies(files: readonly string[]): Promise<readonly TrustPolicy[]> {
+  const { readTrustPolicy } = await import("../../trust/policy/read-policy.ts");
+  return Promise.all(files.map((file) => readTrustPolicy(file)));
 }
 
 /** Throws `USAGE` where no registry is asked: a lock is what the checkout says, and nobody has signed it. */

@@ -1,6 +1,6 @@
 /** Request → answer: the tag of a fleet is the manifest of this node's image, and everything else is the registry's affair. */
 
-import { ImgmatchError } from "../../errors.ts";
+import { exitCodes, ImgmatchError } from "../../errors.ts";
 import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
@@ -187,5 +187,8 @@ function refusal(error: unknown): Answer {
   const [{ code, message }] = error.problems;
   if (error instanceof RegistryError && error.status === 403)
     return ociError(403, "DENIED", "login", `${code}: ${message}`);
+  if (error.exitCode === exitCodes.conflict)
+    return ociError(403, "DENIED", "not-trusted", `${code}: ${message}`);
+  if (code === "INDEX_NOT_FOUND") return notServed(message);
   return ociError(503, "UNAVAILABLE", "unavailable", `${code}: ${message}`);
 }

@@ -17,6 +17,8 @@ export type Outcome =
   | "no-match"
   /** A fleet's tag, and this host is broken. */
   | "host-broken"
+  /** A fleet's tag, and nobody who is trusted has signed what it holds. */
+  | "not-trusted"
   /** The registry wants a login. */
   | "login"
   /** Nobody could say in time which image it is. */

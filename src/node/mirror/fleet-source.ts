@@ -1,13 +1,18 @@
 /** Where the mirror has a fleet from: a lock on this node, or the index in the registry. */
 
-import { ImgmatchError, type ProblemCode } from "../../errors.ts";
+import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
 import { inputLimits } from "../../input/limits.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
-import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withTag,
+} from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
 import { fetchLock } from "../../registry/fetch-lock.ts";
-import type { ManifestReader } from "../../registry/forwarding-client.ts";
+import type { FindTrust, IndexReader } from "../../registry/index-trust.ts";
 import { hangs, knock, lookBeside, stampOf } from "./hanging-files.ts";
 import { createRecent } from "./recent.ts";
 
@@ -80,9 +85,11 @@ function onceUntil(tell: () => void): (isSo: boolean) => void {
 }
 
 export interface RegistryFleetOptions extends SourceOptions {
-  readonly readerFor: (authorization: string | null) => ManifestReader;
+  readonly readerFor: (authorization: string | null) => IndexReader;
   /** Folder of the last good answers; null for none. */
   readonly cache: string | null;
+  /** Who has to vouch for an index; null where whatever the registry says is believed. */
+  readonly trust: FindTrust | null;
 }
 
 /** For so long an answer of the registry is not asked for again. */
@@ -90,6 +97,16 @@ export const freshMs = 10_000;
 const mostKnown = 256;
 /** The tag is none of a fleet: whoever asks gets it from the registry. */
 const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_TOO_NEW"];
+
+/** What is no index, or none that can be read, cannot vouch for an image. That it is not there, everybody may know. */
+function unsigned(error: ImgmatchError, reference: ImageReference): ImgmatchError {
+  if (error.code === "INDEX_NOT_FOUND") return error;
+  return new ImgmatchError({
+    code: "SIGNATURE_MISSING",
+    message: `${formatImageReference(reference)} is no index that vouches for an image: ${error.problems[0].message}`,
+    fix: "name a version of the fleet, or an image by its digest",
+  });
+}
 
 /** The fleets under a reference, each as the registry shows it to who asks. Nothing is read before somebody asks. */
 export function registryFleet(reference: ImageReference, options: RegistryFleetOptions): FleetSource {
@@ -110,11 +127,13 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
     const last = known.get(key);
     const before = last?.lock ?? null;
     let lock: Lock | null;
-    const usable = await usableCache();
+    const version = withTag(reference, tag);
+    const [usable, trust] = [await usableCache(), (await options.trust?.(version)) ?? null];
     try {
-      const read = await fetchLock(withTag(reference, tag), {
+      const read = await fetchLock(version, {
         connect: async () => options.readerFor(authorization),
         cache: usable,
+        trust: async () => trust,
         now: () => new Date(options.now()),
         tell: options.tell,
       });
@@ -122,7 +141,14 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
       lock = before !== null && read.matrixDigest === before.matrixDigest ? before : read;
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "REGISTRY_AUTH") throw error;
+      // An index that nobody vouches for is an answer too: the one before does not stand in for it.
+      if (error.exitCode === exitCodes.conflict) {
+        known.forget(key);
+        throw error;
+      }
       if (error.code === "INDEX_TOO_NEW") options.tell(error.message);
+      // The registry would give who is sent there what nobody has signed.
+      if (notAFleet.includes(error.code) && trust?.asksSignature) throw unsigned(error, version);
       if (notAFleet.includes(error.code)) lock = null;
       else if (before === null) throw error;
       else {

@@ -5,6 +5,7 @@ import { parseImageReference } from "../../oci/reference.ts";
 import { isLoopback } from "../../registry/endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../registry/forwarding-client.ts";
 import { createBlobOpener } from "../../registry/open-blob.ts";
+import type { FindTrust } from "../../registry/index-trust.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
 import type { Outcome } from "./answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
@@ -21,6 +22,8 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
   readonly lock: string | null;
   /** Folder of the registry's last good answers; null for none. */
   readonly cache: string | null;
+  /** Who has to vouch for an index of a registry; null where whatever it says is believed. */
+  readonly trust: FindTrust | null;
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** What `resolve` is asked with. */
@@ -45,7 +48,7 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
   const upstream = { ...registry, plainHttp, timeoutMs: upstreamMs, silenceMs };
   const readerFor = createForwardingClient(upstream);
   const tell = (message: string): void => log({ level: "warning", event: "fleet", message });
-  const source = { readerFor, cache: options.cache, now: Date.now, tell };
+  const source = { readerFor, cache: options.cache, trust: options.trust, now: Date.now, tell };
   const fleets: FleetSource[] = options.references.map((text) => {
     const reference = parseImageReference(text);
     if (reference.digest !== null)

@@ -3,6 +3,7 @@
 export interface Recent<Value> {
   readonly get: (key: string) => Value | undefined;
   readonly set: (key: string, value: Value) => void;
+  readonly forget: (key: string) => void;
   readonly values: () => readonly Value[];
 }
 
@@ -17,6 +18,9 @@ export function createRecent<Value>(most: number): Recent<Value> {
         if (kept.size <= most) break;
         kept.delete(oldest);
       }
+    },
+    forget: (key) => {
+      kept.delete(key);
     },
     values: () => [...kept.values()],
   };

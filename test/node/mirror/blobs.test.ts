@@ -28,6 +28,7 @@ async function serving(answer: Answer, blobs: BlobMode = "proxy") {
     references: [],
     lock: `${makeFolder({ "lock.json": lock })}/lock.json`,
     cache: null,
+    trust: null,
     prober: { ask: async () => ({ ok: true, facts: cpuHost() }), stuck: () => 0 },
     failClosed: false,
     blobs,

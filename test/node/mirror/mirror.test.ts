@@ -113,6 +113,7 @@ async function start(
     references: [],
     lock: null,
     cache: null,
+    trust: null,
     prober: { ask: probe, stuck: () => 0 },
     failClosed: false,
     blobs: "off",

@@ -1,11 +1,11 @@
 /** A registry in memory, for what a real one does too rarely to be tested: races, refusals, lost tags. */
 
-import type { Manifest, RegistryClient } from "../../../src/registry/client.ts";
+import type { Manifest, ReferrersReader, RegistryClient } from "../../../src/registry/client.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import type { ImageReference } from "../../../src/oci/reference.ts";
 
-export interface MemoryRegistry extends RegistryClient {
+export interface MemoryRegistry extends RegistryClient, ReferrersReader {
   readonly tags: Map<string, Digest>;
   readonly manifests: Map<Digest, Manifest>;
   /** Puts an image there as `docker push` does, and answers its manifest's digest. */
@@ -92,6 +92,10 @@ export function createMemoryRegistry({
       const { digest } = put(manifest.bytes, manifest.mediaType);
       if (tag !== null) tags.set(tag, digest);
       return digest;
+    },
+    async readReferrers() {
+      // As registries before the API.
+      return null;
     },
     async removeTag({ tag }) {
       await delay("remove");

@@ -1,0 +1,17 @@
+/** What says whom to trust must be nobody else's to write. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { findWritableByOthers } from "../../io/writable-by-others.ts";
+
+/** Throws `TRUST_UNSAFE` when somebody beside this user and root can change the file, or a folder above. */
+export function requireSafe(file: string): void {
+  const found = findWritableByOthers([file]);
+  if (found === null) return;
+  const { path, why, byMode } = found;
+  throw new ImgmatchError({
+    code: "TRUST_UNSAFE",
+    message: `${why}: who writes it says whom to trust`,
+    fix: byMode ? `chmod go-w ${path}` : `chown root ${path}`,
+    at: { file: path },
+  });
+}
