@@ -117,7 +117,14 @@ export {
 } from "./registry/create-client.ts";
 export type { CredentialStore } from "./registry/credential.ts";
 export { dockerCredentials } from "./registry/credentials.ts";
-export { type FetchOptions, fetchLock } from "./registry/fetch-lock.ts";
+export { type FetchOptions, fetchFleet, fetchLock } from "./registry/fetch-lock.ts";
+export type {
+  FetchedFleet,
+  FindTrust,
+  IndexReader,
+  IndexTrust,
+  SignedBy,
+} from "./registry/index-trust.ts";
 export { requiresLabel } from "./render/metadata.ts";
 
 // Use: host facts → resolve → launch

@@ -67,7 +67,8 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
     }),
   );
   // A policy has said what the fleet is called; without one, its name and version are those of the reference.
-  const asked = rules.length === 0 ? { name: null, moving: [] } : null;
+  const isSaid = rules.some(({ rule }) => rule.signers !== "unsigned");
+  const asked = isSaid ? null : { name: null, moving: [] };
   return [...(await Promise.all(said)), { signers, asked, memory: refuseDowngrade }];
 }
 

@@ -19,7 +19,8 @@ export async function readKey(
     const pem = await readTextFile(name, inputLimits.trustKey, { fix: "name a public key, as cosign.pub" });
     return { kind: "key", name, pem };
   }
-  const pem = env[variable.exec(name)?.[1] ?? ""] ?? "";
+  const [, wanted = ""] = variable.exec(name) ?? [];
+  const pem = Object.hasOwn(env, wanted) ? (env[wanted] ?? "") : "";
   if (pem.trim() !== "") return { kind: "key", name, pem };
   throw new ImgmatchError({
     code: "KEY_INVALID",

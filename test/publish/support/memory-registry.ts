@@ -8,6 +8,8 @@ import type { ImageReference } from "../../../src/oci/reference.ts";
 export interface MemoryRegistry extends RegistryClient, ReferrersReader {
   readonly tags: Map<string, Digest>;
   readonly manifests: Map<Digest, Manifest>;
+  /** Puts a blob there, and answers its digest. */
+  pushBlob(bytes: Uint8Array): Digest;
   /** Puts an image there as `docker push` does, and answers its manifest's digest. */
   pushImage(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
   /** The same with an attestation, as BuildKit pushes it: answers the digest of the index around both. */
@@ -53,6 +55,11 @@ export function createMemoryRegistry({
   return {
     tags,
     manifests,
+    pushBlob(bytes) {
+      const digest = digestOf(bytes);
+      blobs.set(digest, bytes);
+      return digest;
+    },
     pushImage(tag, labels, content) {
       const { digest } = imageOf(labels, content);
       tags.set(tag, digest);
