@@ -125,6 +125,10 @@ export type {
   IndexTrust,
   SignedBy,
 } from "./registry/index-trust.ts";
+export { type TrustOptions, trustBy } from "./trust/find-trust.ts";
+export type { IdentitySigner, KeySigner, Signer } from "./trust/signer.ts";
+export { readTrustPolicy } from "./trust/policy/read-policy.ts";
+export type { TrustPolicy } from "./trust/policy/policy.ts";
 export { requiresLabel } from "./render/metadata.ts";
 
 // Use: host facts → resolve → launch

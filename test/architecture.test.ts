@@ -223,7 +223,10 @@ describe("the path of resolve", () => {
     const reader = "trust/policy/read-policy.ts";
     expect(reachable([reader])).toContain("yaml");
     const users = imports.filter(({ to, isType }) => to === reader && !isType);
-    expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([["commands/flags/trust.ts", true]]);
+    expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([
+      ["commands/flags/trust.ts", true],
+      ["index.ts", false],
+    ]);
   });
 
   test("and the walk would find one: plan needs the YAML reader", () => {

@@ -6,16 +6,20 @@ import type { Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Sweep } from "../publish/sweep.ts";
+import type { SignedLock } from "../publish/verify-signed.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { FullRegistryClient } from "../registry/create-client.ts";
 import { provenanceLines } from "../report/provenance.ts";
+import type { FindTrust, IndexReader } from "../registry/index-trust.ts";
+import { signedLockLines } from "../report/signed.ts";
 import { sweepLines, verificationLines } from "../report/verification.ts";
 import type { ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
+import { type TrustFlags, trustFor } from "./flags/trust.ts";
 import { print } from "./print.ts";
 
-export interface VerifyFlags extends RegistryFlags {
+export interface VerifyFlags extends RegistryFlags, TrustFlags {
   readonly lock: string;
   readonly heal?: boolean;
   /** Remove transient tags. */
@@ -29,14 +33,23 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   const lock = await readLock(flags.lock);
   const { verifyLock } = await import("../publish/verify-lock.ts");
   const registry = await registryFor(flags, context);
+  // Before anything is changed: what nobody has signed is not healed.
+  const trust = await trustFor(flags, context);
+  const signed = trust === null ? null : await verifySignatures(lock, registry, trust);
   // First, so that what is told is what is there afterwards.
   const swept = flags.sweep ? await sweepTags(lock, registry) : null;
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
   const provenance = flags.provenance ? await provenanceOf(lock, registry) : null;
-  const answer = { ...verification, ...(swept && { swept }), ...(provenance && { provenance }) };
+  const answer = {
+    ...verification,
+    ...(swept && { swept }),
+    ...(provenance && { provenance }),
+    ...(signed && { signed }),
+  };
   print(context, flags, { schemaVersion: 1, ...answer }, (style) => [
     ...(swept === null ? [] : sweepLines(swept)),
     ...verificationLines(verification, { ...flags, adopted: isAdopted(lock) }, style),
+    ...(signed === null ? [] : signedLockLines(signed)),
     ...(provenance === null ? [] : provenanceLines(provenance, style)),
   ]);
   const codes = (provenance?.images ?? []).flatMap(({ problems }) =>
@@ -50,6 +63,15 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
 async function provenanceOf(lock: Lock, registry: FullRegistryClient): Promise<ProvenanceVerification> {
   const { verifyProvenance } = await import("../trust/provenance/verify-provenance.ts");
   return verifyProvenance(lock, { registry });
+}
+
+async function verifySignatures(
+  lock: Lock,
+  registry: IndexReader,
+  trust: FindTrust,
+): Promise<SignedLock | null> {
+  const { verifySigned } = await import("../publish/verify-signed.ts");
+  return verifySigned(lock, { registry, trust });
 }
 
 async function sweepTags({ repository, images }: Lock, registry: RegistryClient): Promise<Sweep> {

@@ -19,6 +19,8 @@ export interface IndexTrust {
   readonly asksSignature: boolean;
   /** What the registry has that may vouch for this digest, as JSON data: a cache keeps it. Nothing of it is believed. */
   readonly collect: (registry: IndexReader, digest: Digest) => Promise<readonly unknown[]>;
+  /** Who has signed this digest, an image's or an index's; null and errors as below. */
+  readonly vouch: (digest: Digest, evidence: readonly unknown[]) => Promise<SignedBy | null>;
   /**
    * Who has signed; null where no signature is asked for. Throws with exit code 6 where this is not what was asked for, or nobody who
    * may has signed it.

@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { checked, list } from "../input/checks.ts";
 import { registryLimits } from "../input/limits.ts";
-import type { Lock } from "../lock/lock.ts";
+import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust, IndexTrust, SignedBy } from "../registry/index-trust.ts";
 import { type Asked, requireAskedFor } from "./asked-for.ts";
@@ -79,28 +79,32 @@ function trustOf(
 ): IndexTrust {
   const signed = demands.filter(({ signers }) => signers.length > 0);
   const memories = new Set(demands.flatMap(({ memory }) => memory ?? []));
+  async function vouch(digest: Digest, kept: readonly unknown[]): Promise<SignedBy | null> {
+    const reading = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
+    const evidence = reading.ok ? reading.value : [];
+    const options = publicRoot === undefined ? {} : { publicRoot };
+    const found: Verified[] = [];
+    for (const { signers } of signed)
+      found.push(await verifyEvidence(evidence, { reference, digest }, signers, options));
+    const [first] = found;
+    return first === undefined ? null : signedBy(first, digest);
+  }
   return {
     asksSignature: signed.length > 0,
     collect: async (registry, digest) =>
       signed.length > 0 ? findEvidence(registry, { reference, digest }) : [],
-    judge: async (index, kept) => {
-      const evidence = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
-      const found: Verified[] = [];
-      for (const { signers } of signed) {
-        const subject = { reference, digest: index.matrixDigest };
-        const options = publicRoot === undefined ? {} : { publicRoot };
-        found.push(await verifyEvidence(evidence.ok ? evidence.value : [], subject, signers, options));
-      }
+    vouch,
+    judge: async (index, evidence) => {
+      const by = await vouch(index.matrixDigest, evidence);
       for (const { asked } of signed) if (asked !== null) requireAskedFor(reference, index, asked);
       for (const folder of memories) await takeForward(folder, reference, index);
-      const [first] = found;
-      return first === undefined ? null : signedBy(first, index);
+      return by;
     },
   };
 }
 
-function signedBy({ signer, identity }: Verified, { matrixDigest }: Lock): SignedBy {
-  return { key: signer.kind === "key" ? signer.name : null, identity, digest: matrixDigest };
+function signedBy({ signer, identity }: Verified, digest: Digest): SignedBy {
+  return { key: signer.kind === "key" ? signer.name : null, identity, digest };
 }
 
 function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {

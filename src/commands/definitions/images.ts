@@ -14,7 +14,7 @@ export const promote: Define = (command, run) =>
     .action(run(async () => (await import("../promote.ts")).promote));
 
 export const verify: Define = (command, run) =>
-  withRegistries(withJson(command))
+  withTrust(withRegistries(withJson(command)))
     .description("check that the registry holds the lock's digest under every tag of the lock")
     .option("--lock <file>", "the lock", "images/imgmatch.lock.json")
     .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
@@ -30,7 +30,7 @@ export const audit: Define = (command, run) =>
     .action(run(async () => (await import("../audit.ts")).audit));
 
 export const check: Define = (command, run) =>
-  withRegistries(withHost(command))
+  withTrust(withRegistries(withHost(command)))
     .description("say whether one image runs here, by what it says about itself")
     .argument("<image>", "reference, or id of an image in the container engine")
     .option("--lock <file>", "lock whose entry goes before the label (default: images/imgmatch.lock.json)")

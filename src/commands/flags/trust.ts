@@ -63,20 +63,17 @@ async function readPolicies(files: readonly string[]): Promise<readonly TrustPol
 
 /** Throws `USAGE` where no registry is asked: a lock is what the checkout says, and nobody has signed it. */
 export function refuseTrustWithoutRegistry(flags: TrustFlags): void {
-  const { key = [], identity, issuer, trustedRoot, trust, downgrade = true } = flags;
-  const given = Object.entries({
-    "--key": key[0],
-    "--identity": identity,
-    "--issuer": issuer,
-    "--trusted-root": trustedRoot,
-    "--trust": trust,
-    "--no-downgrade": downgrade ? undefined : "",
-  }).find(([, value]) => value !== undefined);
-  if (given === undefined) return;
+  if (!asksTrust(flags)) return;
   throw usageError(
-    `${given[0]} is about what comes from a registry, and no registry is asked`,
+    "--key, --identity, --trust and --no-downgrade are about what comes from a registry, and none is asked",
     "name the fleet by its reference: registry/repository:version",
   );
+}
+
+/** Whether flags ask for it, whatever policies do. */
+export function asksTrust({ key = [], downgrade = true, ...flags }: TrustFlags): boolean {
+  const { identity, issuer, trustedRoot, trust } = flags;
+  return [identity, issuer, trustedRoot, trust, key[0]].some((flag) => flag !== undefined) || !downgrade;
 }
 
 /** The first of: `--trust`, `IMGMATCH_TRUST`, the file in the current folder. */

@@ -1,0 +1,341 @@
+/** What a node believes: real signatures in a real registry, the bundled program, and a registry that says something else. */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from "vitest";
+import { formatHostFacts } from "../../src/host/format-facts.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { parseImageReference } from "../../src/oci/reference.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
+import { cpuHost } from "../resolve/support/hosts.ts";
+import { image, lockOf } from "../resolve/support/locks.ts";
+import { needs } from "../support/needs.ts";
+import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
+import { startServe } from "./support/mirror.ts";
+import { imgmatch, type Ran } from "./support/program.ts";
+import { createSigningKey, moveTag, publishFleet, registry } from "./support/signed-fleet.ts";
+
+const stack = inject("stack");
+const key = createSigningKey();
+const other = createSigningKey();
+
+describe("a node with a key", needs(stack.available ? null : stack.reason), () => {
+  let proxy: FaultProxy;
+  let folder: string;
+  let count = 0;
+  /** Of a repository that no other test has; by way of the proxy. */
+  let repository: string;
+
+  beforeAll(async () => {
+    if (!stack.available) return;
+    proxy = await startFaultProxy(stack.registry);
+    folder = mkdtempSync(join(tmpdir(), "imgmatch-trust-"));
+    writeFileSync(join(folder, "cosign.pub"), key.pem);
+    writeFileSync(join(folder, "other.pub"), other.pem);
+    writeFileSync(join(folder, "host.json"), formatHostFacts(cpuHost()));
+  });
+  afterAll(async () => {
+    await proxy?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    repository = `${proxy.host}/trust${count++}/app`;
+    proxy.fault = null;
+    rmSync(join(folder, "cache"), { recursive: true, force: true });
+  });
+
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> =>
+    imgmatch(args, { cwd: folder, env: { ...process.env, ...env } });
+  /** The line that is printed, or the exit code and the problem's code. */
+  async function resolve(reference: string, ...more: string[]): Promise<string> {
+    const flags =
+      more.includes("--trust") || more.includes("--key") ? more : ["--key", "cosign.pub", ...more];
+    const { status, stdout, stderr } = await run(["resolve", reference, "--host", "host.json", ...flags]);
+    if (status === 0) return stdout.trim();
+    expect(stdout).toBe("");
+    return `${status} ${/^(?:[^ ]*: )?([A-Z_]+): /m.exec(stderr)?.[1]}`;
+  }
+  async function signed(version: string, cells: readonly string[] = ["a"], at = repository): Promise<Digest> {
+    const { index } = await publishFleet(at, version, cells);
+    await key.sign(at, index);
+    return index;
+  }
+  /** Takes everything away that names this digest, as whoever may delete there can. */
+  async function strip(index: Digest): Promise<void> {
+    const named = (await registry.readReferrers(parseImageReference(repository), index)) ?? [];
+    const found = named.map(({ digest }) => digest);
+    for await (const tag of registry.listTags(parseImageReference(repository))) {
+      if (!tag.startsWith("sha256-")) continue;
+      const manifest = await registry.findManifest(parseImageReference(`${repository}:${tag}`));
+      if (manifest !== null) found.push(manifest.digest);
+    }
+    for (const digest of found) await registry.removeManifest(parseImageReference(`${repository}@${digest}`));
+  }
+  const answered = (version: string, at = repository) =>
+    expect.stringMatching(`^${at}:${version}-[a-z]@sha256:`);
+
+  it("answers what the key has signed, in either form of cosign, and says who has", async () => {
+    for (const format of ["bundle", "tag"] as const) {
+      const version = format === "bundle" ? "1.0.0" : "1.1.0";
+      const { index } = await publishFleet(repository, version, ["a"]);
+      expect(await resolve(`${repository}:${version}`)).toBe("6 SIGNATURE_MISSING");
+      await key.sign(repository, index, format);
+      expect(await resolve(`${repository}:${version}`)).toEqual(answered(version));
+      const { stdout } = await run(
+        ["resolve", `${repository}:${version}`, "--host", "host.json", "--json", "--key", "env://KEY"],
+        { KEY: key.pem },
+      );
+      expect(JSON.parse(stdout).signed).toEqual({ key: "env://KEY", identity: null, digest: index });
+      const { stderr } = await run([
+        "resolve",
+        `${repository}:${version}`,
+        "--host",
+        "host.json",
+        "--explain",
+        "--key",
+        "cosign.pub",
+      ]);
+      expect(stderr).toContain(`${index} is signed by cosign.pub`);
+    }
+  });
+
+  it("refuses the wrong key, a signature that was stripped, and one of something else", async () => {
+    const index = await signed("1.0.0");
+    expect(await resolve(`${repository}:1.0.0`, "--key", "other.pub")).toBe("6 SIGNATURE_WRONG_SIGNER");
+    expect(await resolve(`${repository}:1.0.0`, "--key", "other.pub", "--key", "cosign.pub")).toEqual(
+      answered("1.0.0"),
+    );
+    await strip(index);
+    expect(await resolve(`${repository}:1.0.0`)).toBe("6 SIGNATURE_MISSING");
+    const { index: evil } = await publishFleet(repository, "6.6.6", ["a"]);
+    await key.sign(repository, index);
+    await moveTag(`${repository}:sha256-${evil.slice(7)}.sig`, `${repository}:sha256-${index.slice(7)}.sig`);
+    expect(await resolve(`${repository}:6.6.6`)).toBe("6 SIGNATURE_OTHER_DIGEST");
+  });
+
+  it("refuses a tag that was given another signed fleet, of this repository or another, and an old one", async () => {
+    await signed("1.0.0");
+    await signed("2.0.0", ["b"]);
+    const foreign = `${repository.slice(0, -"/app".length)}/other`;
+    await signed("2.0.0", ["a"], foreign);
+    await moveTag(`${repository}:2.0.0`, `${repository}:1.0.0`);
+    expect(await resolve(`${repository}:2.0.0`)).toBe("6 INDEX_FOREIGN");
+    // With its signatures, into this repository.
+    const there = await registry.findManifest(parseImageReference(`${foreign}:2.0.0`));
+    await copyManifest(foreign, repository, "2.0.0");
+    await key.sign(repository, there?.digest as Digest);
+    expect(await resolve(`${repository}:2.0.0`)).toBe("6 INDEX_FOREIGN");
+  });
+
+  it("with --no-downgrade does not go back to what was signed before", async () => {
+    const forward = ["--cache", "cache", "--no-downgrade"];
+    await signed("1.0.0");
+    await signed("1.1.0", ["b"]);
+    await moveTag(`${repository}:stable`, `${repository}:1.0.0`);
+    expect(await resolve(`${repository}:stable`, ...forward)).toEqual(answered("1.0.0"));
+    await moveTag(`${repository}:stable`, `${repository}:1.1.0`);
+    expect(await resolve(`${repository}:stable`, ...forward)).toEqual(answered("1.1.0"));
+    await moveTag(`${repository}:stable`, `${repository}:1.0.0`);
+    expect(await resolve(`${repository}:stable`, ...forward)).toBe("6 INDEX_DOWNGRADE");
+    expect(await resolve(`${repository}:stable`)).toEqual(answered("1.0.0"));
+    // Within one version the index only grows.
+    await moveTag(`${repository}:kept`, `${repository}:1.0.0`);
+    await signed("1.0.0", ["a", "b"]);
+    expect(await resolve(`${repository}:1.0.0`, ...forward)).toEqual(answered("1.0.0"));
+    await moveTag(`${repository}:1.0.0`, `${repository}:kept`);
+    expect(await resolve(`${repository}:1.0.0`, ...forward)).toBe("6 INDEX_DOWNGRADE");
+  });
+
+  it("answers from the cache without the registry, and judges it anew; without either there is no answer", async () => {
+    await signed("1.0.0");
+    const name = `${repository}:1.0.0`;
+    proxy.fault = () => ({ kind: "reset" });
+    expect(await resolve(name)).toBe("5 REGISTRY_UNREACHABLE");
+    proxy.fault = null;
+    expect(await resolve(name, "--cache", "cache")).toEqual(answered("1.0.0"));
+    proxy.fault = () => ({ kind: "reset" });
+    expect(await resolve(name, "--cache", "cache")).toEqual(answered("1.0.0"));
+    expect(await resolve(name, "--cache", "cache", "--key", "other.pub")).toBe("6 SIGNATURE_WRONG_SIGNER");
+    rmSync(join(folder, "cache"), { recursive: true });
+    proxy.fault = null;
+    await run(["resolve", name, "--host", "host.json", "--cache", "cache"]);
+    proxy.fault = () => ({ kind: "reset" });
+    expect(await resolve(name, "--cache", "cache")).toBe("5 REGISTRY_UNREACHABLE");
+    // A signature that cannot be read is not one that is not there.
+    rmSync(join(folder, "cache"), { recursive: true });
+    proxy.fault = ({ path }) => (/referrers|sha256-/.test(path) ? { kind: "status", status: 403 } : null);
+    expect(await resolve(name)).toBe("5 REGISTRY_AUTH");
+  });
+
+  it("obeys a policy: by a flag, by the environment, by the folder", async () => {
+    await signed("1.0.0");
+    const name = `${repository}:1.0.0`;
+    const policy = (file: string, rule: string): void =>
+      writeFileSync(join(folder, file), `repositories: {"${repository}": ${rule}}\n`);
+    policy("good.yaml", "{signers: [{key: cosign.pub}]}");
+    policy("bad.yaml", "{signers: [{key: other.pub}]}");
+    writeFileSync(
+      join(folder, "unknown.yaml"),
+      "repositories: {registry.example.com/x: {signers: [{key: cosign.pub}]}}\n",
+    );
+    expect(await resolve(name, "--trust", "good.yaml")).toEqual(answered("1.0.0"));
+    expect(await resolve(name, "--trust", "bad.yaml")).toBe("6 SIGNATURE_WRONG_SIGNER");
+    expect(await resolve(name, "--trust", "unknown.yaml")).toBe("6 TRUST_NO_RULE");
+    expect(await resolve(name, "--trust", "nowhere.yaml")).toBe("2 FILE_NOT_FOUND");
+    const plain = (env: NodeJS.ProcessEnv = {}) => run(["resolve", name, "--host", "host.json"], env);
+    expect(await plain()).toMatchObject({ status: 0 });
+    expect(await plain({ IMGMATCH_TRUST: "bad.yaml" })).toMatchObject({ status: 6, stdout: "" });
+    policy("imgmatch.trust.yaml", "{signers: [{key: other.pub}]}");
+    onTestFinished(() => rmSync(join(folder, "imgmatch.trust.yaml")));
+    expect(await plain()).toMatchObject({ status: 6, stdout: "" });
+    expect(await plain({ IMGMATCH_TRUST: "good.yaml" })).toMatchObject({ status: 0 });
+    writeFileSync(join(folder, "imgmatch.trust.yaml"), "repositories: [\n");
+    const broken = await plain();
+    expect(broken).toMatchObject({ status: 2, stdout: "" });
+    expect(broken.stderr).toMatch(/imgmatch\.trust\.yaml:\d+:\d+: TRUST_POLICY: /);
+  });
+
+  it("is the same for every command that reads a fleet", async () => {
+    await publishFleet(repository, "1.0.0", ["a"]);
+    const name = `${repository}:1.0.0`;
+    const host = ["--host", "host.json"];
+    writeFileSync(join(folder, "hosts.jsonl"), JSON.stringify(cpuHost()));
+    const commands = [
+      ["resolve", name, "--hosts", "hosts.jsonl"],
+      ["run", name, ...host, "--dry-run"],
+      ["pull", name],
+      ["launch", "docker", "--from", name, ...host],
+      ["launch", "kubernetes", "--from", name, "--fleet"],
+      ["labels", "--from", name, ...host],
+      ["why-not", "a", "--from", name, ...host],
+      ["cover", "--from", name, "host.json"],
+      ["export", "sh", "--from", name],
+      ["promote", name, "2.0.0"],
+      ["check", `${name}-a`, ...host],
+    ];
+    for (const command of commands) {
+      const ran = await run([...command, "--key", "cosign.pub"]);
+      expect(ran, command.join(" ")).toMatchObject({ status: 6, stdout: "" });
+      expect(ran.stderr).toContain("SIGNATURE_MISSING");
+    }
+    expect(await registry.findManifest(parseImageReference(`${repository}:2.0.0`))).toBeNull();
+    for (const command of [
+      ["resolve"],
+      ["why-not", "a"],
+      ["labels"],
+      ["cover", "host.json", "--matrix", "matrix.yaml"],
+    ]) {
+      const ran = await run([...command, "--key", "cosign.pub"]);
+      expect(ran.status, command.join(" ")).toBe(2);
+    }
+  });
+
+  it("checks one image, and a lock with all that it names", async () => {
+    const { index, images } = await publishFleet(repository, "1.0.0", ["a", "b"]);
+    const a = images.get("a") as Digest;
+    const locked = lockOf({ a: image({ digest: a }), b: image({ digest: images.get("b") as Digest }) });
+    const tagged = Object.fromEntries(
+      Object.entries(locked.images).map(([cell, one]) => [cell, { ...one, tag: `1.0.0-${cell}` }]),
+    );
+    const lock = { ...locked, name: "app", version: "1.0.0", repository, images: tagged };
+    const write = (more: object = {}): void =>
+      writeFileSync(join(folder, "lock.json"), formatLock({ ...lock, images: { ...lock.images, ...more } }));
+    write();
+    const verify = () => run(["verify", "--lock", "lock.json", "--key", "cosign.pub", "--json"]);
+    expect(await verify()).toMatchObject({ status: 6 });
+    await key.sign(repository, index);
+    expect(JSON.parse((await verify()).stdout)).toMatchObject({
+      intact: 2,
+      signed: { index: { digest: index }, named: 2, own: {} },
+    });
+    // What the index does not name has to be signed itself.
+    const { images: later } = await publishFleet(`${repository}x`, "1.0.0", ["c"]);
+    await copyManifest(`${repository}x`, repository, "1.0.0-c");
+    const c = later.get("c") as Digest;
+    write({ c: image({ digest: c, tag: "1.0.0-c", axes: { cuda: "none", march: "c" } }) });
+    expect(await verify()).toMatchObject({ status: 6 });
+    await key.sign(repository, c);
+    expect(JSON.parse((await verify()).stdout)).toMatchObject({
+      signed: { named: 2, own: { c: { digest: c } } },
+    });
+
+    const check = (name: string) =>
+      run(["check", name, "--host", "host.json", "--key", "cosign.pub", "--json"]);
+    expect(await check(`${repository}:1.0.0-a`)).toMatchObject({ status: 6 });
+    await key.sign(repository, a);
+    expect(JSON.parse((await check(`${repository}:1.0.0-a`)).stdout).signed).toEqual({
+      key: "cosign.pub",
+      identity: null,
+      digest: a,
+    });
+  });
+
+  it("has a mirror that refuses, and says why", async () => {
+    await signed("1.0.0");
+    const serve = (...flags: string[]) =>
+      startServe(["--host", "host.json", "--cache", "cache", ...flags, repository], {
+        cwd: folder,
+        env: process.env,
+      });
+    const mirror = await serve("--key", "cosign.pub", "--fail-closed");
+    onTestFinished(async () => void (await mirror.stop()));
+    const path = new URL(`http://${proxy.host}/`).host;
+    const name = repository.slice(path.length + 1);
+    const ask = (version: string, at = mirror.address) =>
+      fetch(`http://${at}/v2/${name}/manifests/${version}?ns=${path}`);
+    expect((await ask("1.0.0")).status).toBe(200);
+    await publishFleet(repository, "2.0.0", ["b"]);
+    const refused = await ask("2.0.0");
+    expect(refused.status).toBe(403);
+    expect(await refused.text()).toContain("SIGNATURE_MISSING");
+    await expect.poll(() => mirror.log.at(-1)).toMatchObject({ outcome: "not-trusted", status: 403 });
+    // A plain image under the tag of a version, a tag of an image: nobody has signed an index there.
+    await moveTag(`${repository}:3.0.0`, `${repository}:2.0.0-b`);
+    expect((await ask("3.0.0")).status).toBe(403);
+    expect((await ask("4.0.0")).status).toBe(404);
+    // What was taken before does not stand in for what is refused.
+    const again = await serve("--key", "cosign.pub", "--fail-closed");
+    onTestFinished(async () => void (await again.stop()));
+    expect((await ask("1.0.0", again.address)).status).toBe(200);
+    const third = await serve("--key", "other.pub", "--fail-closed");
+    onTestFinished(async () => void (await third.stop()));
+    expect((await ask("1.0.0", third.address)).status).toBe(403);
+    // Without the registry the cache answers, judged by who is asked for.
+    proxy.fault = () => ({ kind: "reset" });
+    const offline = await serve("--key", "cosign.pub", "--fail-closed");
+    onTestFinished(async () => void (await offline.stop()));
+    const head = await fetch(`http://${offline.address}/v2/${name}/manifests/1.0.0?ns=${path}`, {
+      method: "HEAD",
+    });
+    expect(head.status).toBe(200);
+    expect((await ask("1.0.0", third.address)).status).toBe(403);
+    // Open, it says what that means.
+    const open = await serve("--key", "cosign.pub");
+    onTestFinished(async () => void (await open.stop()));
+    expect(open.log[0]).toMatchObject({
+      level: "warning",
+      event: "trust",
+      message: expect.stringContaining("--fail-closed"),
+    });
+  });
+});
+
+/** As whoever may write there copies an index or an image with what it names. */
+async function copyManifest(from: string, to: string, tag: string): Promise<void> {
+  const [source, target] = [parseImageReference(from), parseImageReference(to)];
+  const manifest = await registry.readManifest(parseImageReference(`${from}:${tag}`));
+  if (manifest === null) throw new Error(`no ${from}:${tag}`);
+  const { manifests = [], config } = JSON.parse(Buffer.from(manifest.bytes).toString("utf8"));
+  if (config !== undefined) await registry.copyBlob(source, target, config);
+  for (const { digest } of manifests) await copyByDigest(from, to, digest);
+  await registry.writeManifest(parseImageReference(`${to}:${tag}`), manifest);
+}
+
+async function copyByDigest(from: string, to: string, digest: string): Promise<void> {
+  const manifest = await registry.readManifest(parseImageReference(`${from}@${digest}`));
+  if (manifest === null) throw new Error(`no ${from}@${digest}`);
+  const { config } = JSON.parse(Buffer.from(manifest.bytes).toString("utf8"));
+  await registry.copyBlob(parseImageReference(from), parseImageReference(to), config);
+  await registry.writeManifest(parseImageReference(`${to}@${digest}`), manifest);
+}
