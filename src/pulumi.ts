@@ -1,6 +1,6 @@
 /**
- * A fleet of images for a Pulumi program. Needs `@pulumi/pulumi` and `@pulumi/docker` beside imgmatch: the import throws
- * `ENGINE_NOT_FOUND` where they are not there.
+ * A fleet of images for a Pulumi program. Needs `@pulumi/pulumi` and `@pulumi/docker` or `@pulumi/docker-build` beside imgmatch: the
+ * import throws `ENGINE_NOT_FOUND` without the first, and an `ImageFleet` fails with it without its provider's package.
  *
  * @example
  * import { ImageFleet } from "imgmatch/pulumi";
@@ -30,7 +30,7 @@ export type { ResolveOptions } from "./resolve/resolve.ts";
 export type { Resolution } from "./resolve/verdict.ts";
 
 /**
- * The images of a matrix as resources: one `docker.Image` for each cell, named `<name>-<cell>`.
+ * The images of a matrix as resources: one image of the chosen provider for each cell, named `<name>-<cell>`.
  *
  * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up: one with other
  * inputs is `TAG_CONFLICT` and nothing is built; one with the same inputs that this stack has not pushed is taken as it is,
@@ -44,8 +44,10 @@ export type { Resolution } from "./resolve/verdict.ts";
  */
 export class ImageFleet extends FleetImages {
   constructor(name: string, args: ImageFleetArgs, options: ComponentResourceOptions = {}) {
-    const { registry } = args;
-    super(name, { prepare: () => prepareFleet(name, args, options.dependsOn), registry }, options);
+    const { registry, provider = "docker", cacheFrom, cacheTo, secrets, ssh, builder } = args;
+    const means = { cacheFrom, cacheTo, secrets, ssh, builder };
+    const prepare = () => prepareFleet(name, args, options.dependsOn);
+    super(name, { prepare, provider, registry, means }, options);
     // What pins the bases of the next update; `pulumi stack export` and others of this stack read it too.
     this.registerOutputs({ references: this.references, lock: this.lock });
   }

@@ -3,6 +3,7 @@
 import type { Input, Output, Resource } from "@pulumi/pulumi";
 import type { RegistryLogin } from "../build/engines/pulumi/component.ts";
 import { pulumi } from "../build/engines/pulumi/packages.ts";
+import { type ProviderName, providerNames } from "../build/engines/pulumi/stack-images.ts";
 import { type ImgmatchError, usageError } from "../errors.ts";
 
 /**
@@ -18,6 +19,11 @@ export interface ImageFleetArgs {
   readonly matrix: Input<string> | Input<Readonly<Record<string, unknown>>>;
   /** Where the paths of a matrix that is given as an object start. Default: the folder of the Pulumi program. */
   readonly folder?: string;
+  /**
+   * What builds the images: `docker.Image` of `@pulumi/docker`, or `Image` of `@pulumi/docker-build`, which has to be installed
+   * beside imgmatch then. Default: `docker`.
+   */
+  readonly provider?: ProviderName;
   /** Only these cells: `axis=value,…` or a cell's id. Has to be known in a preview. Default: all. */
   readonly only?: Input<readonly Input<string>[]>;
   /** Login for the registry that the images go to, also for bases on the same host. Default: that of `docker login`. */
@@ -41,7 +47,26 @@ export interface ImageFleetArgs {
   readonly updateBases?: Input<boolean>;
   /** Registry hosts that are asked without TLS, beside this machine. */
   readonly plainHttp?: Input<readonly Input<string>[]>;
+  /** References to read build cache from, `registry.example.com/cache:{cell}`. Only `docker-build`, as all that follow. */
+  readonly cacheFrom?: Input<readonly Input<string>[]>;
+  /**
+   * References to write build cache to, or `inline` for cache inside the images themselves. One without `{cell}` is written by the
+   * first image of an update that is built.
+   */
+  readonly cacheTo?: Input<readonly Input<string>[]>;
+  /**
+   * Name → value, for steps that mount it: `RUN --mount=type=secret,id=NAME`. In no image, tag or digest; encrypted in the state, where a
+   * new value of the same name comes without a build.
+   */
+  readonly secrets?: Input<Readonly<Record<string, Input<string>>>>;
+  /** Agents and keys for steps that mount them: `default`, which is that of SSH_AUTH_SOCK, or `ID=PATH`. */
+  readonly ssh?: readonly string[];
+  /** Builder of buildx. Default: that of `docker buildx use`; where that builds in the engine, the provider finds or makes another. */
+  readonly builder?: string;
 }
+
+/** What only `docker-build` takes. */
+export const meansNames = ["cacheFrom", "cacheTo", "secrets", "ssh", "builder"] as const;
 
 /** In plain values, as far as the plan needs them. */
 export interface PlainArgs {
@@ -69,6 +94,7 @@ export interface AwaitedArgs {
 /** Waits for all that the plan is made of. Throws `USAGE` for what has to be known and is not. */
 export async function awaitArgs(given: ImageFleetArgs): Promise<AwaitedArgs> {
   refuseOutputs(given);
+  refuseOfProvider(given);
   const [matrix, only, publishTo, args, rebuild, replaceBases, updateBases, plainHttp] = await Promise.all([
     awaitValue<PlainArgs["matrix"]>(given.matrix),
     awaitValue<readonly string[]>(given.only ?? []),
@@ -138,7 +164,7 @@ function notKnown(name: "matrix" | "only"): ImgmatchError {
 
 /** Their types say so, for who has types: an Output is true whatever is in it. */
 function refuseOutputs(given: ImageFleetArgs): void {
-  for (const name of ["folder", "push", "lock"] as const) {
+  for (const name of ["folder", "push", "lock", "provider", "ssh", "builder"] as const) {
     const value: unknown = given[name];
     if (!pulumi.Output.isInstance(value) && !(value instanceof Promise)) continue;
     throw usageError(
@@ -146,4 +172,21 @@ function refuseOutputs(given: ImageFleetArgs): void {
       "write it in the program, or read it from the configuration (pulumi.Config)",
     );
   }
+}
+
+/** What the chosen provider cannot do: left out in silence it would be missed much later. */
+function refuseOfProvider(given: ImageFleetArgs): void {
+  const { provider = "docker" } = given;
+  if (!providerNames.includes(provider)) {
+    throw usageError(
+      `\`provider\` of the ImageFleet is ${JSON.stringify(provider)}`,
+      `it is one of ${providerNames.map((name) => JSON.stringify(name)).join(", ")}`,
+    );
+  }
+  const taken = provider === "docker" ? meansNames.filter((name) => given[name] !== undefined) : [];
+  if (taken.length === 0) return;
+  throw usageError(
+    `@pulumi/docker has no ${taken.map((name) => `\`${name}\``).join(", ")}`,
+    'build with `provider: "docker-build"` of the ImageFleet (npm install @pulumi/docker-build@0), or leave it away',
+  );
 }

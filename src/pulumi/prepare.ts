@@ -9,6 +9,7 @@ import {
   type PreparedFleet,
   readyCells,
 } from "../build/engines/pulumi/prepare.ts";
+import type { GivenNow } from "../build/engines/pulumi/providers/provider.ts";
 import { providerFolder } from "../build/engines/pulumi/provider-folder.ts";
 import { readStack, type StackView } from "../build/engines/pulumi/stack-view.ts";
 import type { Examiner } from "../build/examiner.ts";
@@ -49,7 +50,7 @@ export async function prepareFleet(
 ): Promise<PreparedFleet | CellsAlone> {
   try {
     const awaited = await awaitArgs(given);
-    const stack = await readStack(dependsOn, awaited.resources);
+    const stack = await readStack(given.provider ?? "docker", dependsOn, awaited.resources);
     return await prepareAwaited(name, given, awaited, stack);
   } catch (error) {
     throw inProgramWords(error);
@@ -118,6 +119,7 @@ async function prepareAwaited(
     resources,
     published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
     examiner: registry === null ? null : await examinerFor(plan, fleet, registry),
+    given: { login: login.given, secrets: await namesOf(given.secrets) },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
     baseDir: providerFolder(env),
@@ -170,6 +172,8 @@ interface Logins {
   readonly credentials: CredentialStore;
   /** The host that the program gives a login for; null for none. */
   readonly own: string | null;
+  /** Of the program's: whom it names where. */
+  readonly given: GivenNow["login"];
   /** In a preview the login may come from a resource that is yet to be made. */
   readonly unknown: CellsAlone["unknown"] | null;
 }
@@ -180,18 +184,30 @@ async function loginFor(
   repository: string,
   others: CredentialStore,
 ): Promise<Logins> {
-  if (login === undefined) return { credentials: others, own: null, unknown: null };
+  if (login === undefined) return { credentials: others, own: null, given: null, unknown: null };
   const own = parseImageReference(repository).registry;
-  const { isKnown, value, output } = await awaitValue<{ username: string; password: string }>(login);
-  if (!isKnown) return { credentials: others, own, unknown: output };
-  const { username, password } = value;
+  const { isKnown, value, output } = await awaitValue<KnownLogin>(login);
+  if (!isKnown) return { credentials: others, own, given: null, unknown: output };
+  const { server = own, username, password } = value;
   return {
     credentials: {
       find: async (host) => (host === own ? { kind: "password", username, password } : others.find(host)),
     },
     own,
+    given: { server, username },
     unknown: null,
   };
+}
+
+interface KnownLogin {
+  readonly server?: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+async function namesOf(secrets: ImageFleetArgs["secrets"]): Promise<GivenNow["secrets"]> {
+  const { isKnown, value } = await awaitValue<Readonly<Record<string, string>>>(secrets ?? {});
+  return isKnown ? Object.keys(value) : null;
 }
 
 interface LookupOptions {

@@ -32,17 +32,17 @@ export function cacheReference(pattern: string, cell: string): string {
   return pattern.replaceAll("{cell}", tagPart(cell));
 }
 
+/** Whether all cells would write the same. */
+export function isShared(reference: string): boolean {
+  return reference !== inlineCache && !reference.includes("{cell}");
+}
+
 /** The references that one cell writes. One without `{cell}` is written by the first cell that asks, and by no other. */
 export function createCacheTargets({ to }: CacheOptions): (cell: string) => readonly string[] {
-  const shared = new Set(
-    to.filter((reference) => reference !== inlineCache && !reference.includes("{cell}")),
-  );
+  const shared = new Set(to.filter(isShared));
   return (cell) =>
     to
-      .filter((reference) => {
-        if (reference === inlineCache || reference.includes("{cell}")) return true;
-        return shared.delete(reference);
-      })
+      .filter((reference) => !isShared(reference) || shared.delete(reference))
       .map((reference) => cacheReference(reference, cell));
 }
 

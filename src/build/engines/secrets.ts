@@ -11,6 +11,9 @@ export interface BuildSecret extends SessionSecret {
   readonly flag: string;
 }
 
+/** What steps mount a secret by. */
+export const secretName = /^[A-Za-z0-9_.-]+$/;
+
 /**
  * Parses the values of `--secret`: `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. Throws `USAGE`, also for a variable that is
  * not set: a step would see an empty secret and fail much later; `INPUT_TOO_LARGE`. Never shows a value.

@@ -6,6 +6,8 @@ import { type ImgmatchError, usageError } from "../../errors.ts";
 
 export interface BuildSsh {
   readonly id: string;
+  /** Absolute: the agent's socket, or keys. None for the agent that SSH_AUTH_SOCK names. */
+  readonly paths: readonly string[];
   /** As `docker buildx build`, bake and `podman build` take it: `default` or `id=path,…`. */
   readonly flag: string;
   /** The agent's socket; null where keys are named, which an engine's own program reads. */
@@ -29,14 +31,14 @@ export function parseSsh(
       const socket = env.SSH_AUTH_SOCK || null;
       if (socket === null || !isSocket(socket))
         throw usage(`--ssh ${text}: there is no agent, for SSH_AUTH_SOCK names none`);
-      return { id, flag: id, socket };
+      return { id, paths, flag: id, socket };
     }
     const absolute = [first, ...more].map((path) => resolve(path));
     const absent = absolute.find((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
     if (absent !== undefined) throw usage(`--ssh ${id}: there is no ${absent}`);
     const [only = ""] = absolute;
     const socket = more.length === 0 && isSocket(only) ? only : null;
-    return { id, flag: `${id}=${absolute.join(",")}`, socket };
+    return { id, paths: absolute, flag: `${id}=${absolute.join(",")}`, socket };
   });
   const twice = agents.find(({ id }, index) => agents.findIndex((other) => other.id === id) !== index);
   if (twice !== undefined) throw usage(`--ssh ${twice.id} is given twice`);

@@ -28,9 +28,9 @@ describe("--ssh", () => {
     expect(
       parseSsh(["default", `work=${socket}`, `deploy=${key},${key}`], { SSH_AUTH_SOCK: socket }),
     ).toEqual([
-      { id: "default", flag: "default", socket },
-      { id: "work", flag: `work=${socket}`, socket },
-      { id: "deploy", flag: `deploy=${key},${key}`, socket: null },
+      { id: "default", paths: [], flag: "default", socket },
+      { id: "work", paths: [socket], flag: `work=${socket}`, socket },
+      { id: "deploy", paths: [key, key], flag: `deploy=${key},${key}`, socket: null },
     ]);
   });
 

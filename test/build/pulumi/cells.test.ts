@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  dockerfileName,
-  partOf,
-  resourceName,
-  stackImages,
-  timesBuilt,
-} from "../../../src/build/engines/pulumi/cells.ts";
+import { dockerfileName, partOf, resourceName, timesBuilt } from "../../../src/build/engines/pulumi/cells.ts";
+import { stackImages } from "../../../src/build/engines/pulumi/stack-images.ts";
 import type { ReadyCell } from "../../../src/build/jobs.ts";
 
 const inputs = `sha256:${"ab".repeat(32)}` as const;
@@ -16,9 +11,10 @@ const imageName = "registry.example.com/fleet:t";
 const pushed = {
   imageName,
   dockerfile: `.imgmatch/${dockerfileName("12.8.1_9.0", inputs)}`,
-  repoDigest: `r@${published}`,
+  pushed: true,
   path: null,
-  loginServer: null,
+  login: null,
+  secrets: [],
 };
 const part = (views: Partial<Parameters<typeof partOf>[0]>) =>
   partOf({ planned, imageName, published: null, known: null, push: true, ...views });
@@ -44,12 +40,8 @@ describe("What becomes of a cell", () => {
       },
       "keep",
     ],
-    ["is pushed when it was built without", { known: { ...pushed, repoDigest: published } }, "register"],
-    [
-      "stays when nothing is to be pushed",
-      { known: { ...pushed, repoDigest: published }, push: false },
-      "keep",
-    ],
+    ["is pushed when it was built without", { known: { ...pushed, pushed: false } }, "register"],
+    ["stays when nothing is to be pushed", { known: { ...pushed, pushed: false }, push: false }, "keep"],
     ["is built under another tag", { known: { ...pushed, imageName: `${imageName}2` } }, "register"],
   ] as const)("%s", (_, views, expected) => expect(part(views)).toBe(expected));
 });
@@ -74,17 +66,42 @@ describe("The stack's images", () => {
       imageName,
       dockerfile: "d",
       repoDigest: "r",
-      __inputs: { registry: { server: "h" }, build: { dockerfile: "c/d" } },
+      __inputs: { registry: { server: "h", username: "u" }, build: { dockerfile: "c/d" } },
     };
-    expect([...stackImages({ [urn]: outputs })]).toEqual([
-      ["fleet-a::b", { imageName, dockerfile: "d", repoDigest: "r", path: "c/d", loginServer: "h" }],
+    const login = { server: "h", username: "u" };
+    expect([...stackImages({ [urn]: outputs }, "docker")]).toEqual([
+      ["fleet-a::b", { imageName, dockerfile: "d", path: "c/d", pushed: false, login, secrets: [] }],
+    ]);
+    expect(
+      stackImages({ [urn]: { ...outputs, repoDigest: "r@sha256:1" } }, "docker").get("fleet-a::b"),
+    ).toMatchObject({ pushed: true });
+  });
+
+  it("are those of one provider", () => {
+    const urn = "urn:pulumi:dev::platform::imgmatch:index:ImageFleet$docker-build:index:Image::fleet-a";
+    const outputs = {
+      tags: [imageName],
+      dockerfile: { location: "c/d" },
+      digest: published,
+      push: true,
+      registries: [{ address: "h", username: "u", password: "p" }],
+      secrets: { token: "t" },
+    };
+    expect(stackImages({ [urn]: outputs }, "docker").size).toBe(0);
+    const image = { imageName, dockerfile: "c/d", path: "c/d", pushed: true, secrets: ["token"] };
+    expect([...stackImages({ [urn]: outputs }, "docker-build")]).toEqual([
+      ["fleet-a", { ...image, login: { server: "h", username: "u" } }],
+    ]);
+    // What `load` has is in the engine alone.
+    expect([...stackImages({ [urn]: { ...outputs, push: false } }, "docker-build").values()]).toMatchObject([
+      { pushed: false },
     ]);
   });
 
   it("are nothing else that a stack holds, and none that was never finished", () => {
     const other = "urn:pulumi:dev::platform::docker:index/remoteImage:RemoteImage::x";
     const unfinished = "urn:pulumi:dev::platform::docker:index/image:Image::x";
-    expect(stackImages({ [other]: { imageName }, [unfinished]: undefined }).size).toBe(0);
+    expect(stackImages({ [other]: { imageName }, [unfinished]: undefined }, "docker").size).toBe(0);
   });
 });
 

@@ -23,7 +23,7 @@ async function stage(contextDir: string, folder: string) {
     stageBuild(
       { contextDir, contextFiles: context.entries, contextDigest: context.digest, dockerfile },
       "a.Dockerfile",
-      openStaging(folder).of(0),
+      openStaging(folder, false).of(0),
     );
 }
 const contexts = (folder: string) =>

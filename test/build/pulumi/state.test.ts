@@ -23,7 +23,10 @@ function stackOf(resources: readonly object[], pending: readonly object[] = []) 
 it("a stack's images are those that are not about to be deleted", async () => {
   const { stack, imported } = stackOf([image, { ...image, delete: true, outputs: { imageName: "old" } }]);
   const { images, urns } = await readState(stack);
-  expect([...images]).toEqual([["fleet-a", { ...image.outputs, path: null, loginServer: null }]]);
+  const { imageName, dockerfile } = image.outputs;
+  expect([...images]).toEqual([
+    ["fleet-a", { imageName, dockerfile, path: null, pushed: true, login: null, secrets: [] }],
+  ]);
   expect(urns.get("fleet-a")).toBe(image.urn);
   expect(imported).toEqual([]);
 });

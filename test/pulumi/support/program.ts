@@ -8,7 +8,12 @@ import { expect, vi } from "vitest";
 import { ImageFleet, type ImageFleetArgs } from "../../../src/pulumi.ts";
 import type { ServedRegistry } from "./served-registry.ts";
 
-export const imageType = "docker:index/image:Image";
+export type ProviderName = NonNullable<ImageFleetArgs["provider"]>;
+
+export const imageTypes: Readonly<Record<ProviderName, string>> = {
+  docker: "docker:index/image:Image",
+  "docker-build": "docker-build:index:Image",
+};
 // biome-ignore lint/suspicious/noExplicitAny: the mocks' own type
 export type Inputs = Record<string, any>;
 
@@ -16,6 +21,19 @@ export interface Made {
   readonly name: string;
   readonly inputs: Inputs;
   readonly provider: string | undefined;
+  /** What both providers have, by other names. */
+  readonly imageName: string;
+  readonly context: string;
+  readonly dockerfile: string;
+}
+
+function madeOf(kind: ProviderName, name: string, inputs: Inputs, provider: string | undefined): Made {
+  const { imageName, build, tags, context, dockerfile } = inputs;
+  const common =
+    kind === "docker"
+      ? { imageName, context: build?.context, dockerfile: build?.dockerfile }
+      : { imageName: tags?.[0] ?? tags, context: context?.location, dockerfile: dockerfile?.location };
+  return { name, inputs, provider, ...common };
 }
 
 export interface Program {
@@ -69,7 +87,12 @@ const split = (name: string): [string, string] => [
 ];
 
 /** `pulumi` runs it, so that the plug-in is in this folder too, unless `inline`: then Automation does. */
-export async function openProgram(registry: ServedRegistry, inline = false): Promise<Program> {
+export async function openProgram(
+  registry: ServedRegistry,
+  inline = false,
+  kind: ProviderName = "docker",
+): Promise<Program> {
+  const imageType = imageTypes[kind];
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-pulumi-"));
   vi.stubEnv("XDG_CACHE_HOME", join(folder, "cache"));
   vi.stubEnv("PULUMI_NODEJS_MONITOR", inline ? "" : "127.0.0.1:1");
@@ -91,16 +114,20 @@ export async function openProgram(registry: ServedRegistry, inline = false): Pro
     ...more,
   });
   const newImage = (name: string, inputs: Inputs, provider: string | undefined) => {
-    created.push({ name, inputs, provider });
-    const { imageName, skipPush, build } = inputs;
+    const made = madeOf(kind, name, inputs, provider);
+    created.push(made);
     // Unknown inputs of a preview.
-    if (typeof build?.dockerfile !== "string") return { id: undefined, state: inputs };
-    const text = readFileSync(resolve(build.dockerfile), "utf8");
-    const [repository, tag] = split(imageName);
-    const label = /^LABEL dev\.imgmatch\.inputs="(.*)"$/m.exec(text)?.[1] ?? "";
+    if (typeof made.dockerfile !== "string") return { id: undefined, state: inputs };
+    const text = readFileSync(resolve(made.dockerfile), "utf8");
+    const [repository, tag] = split(made.imageName);
+    const label =
+      kind === "docker"
+        ? (/^LABEL dev\.imgmatch\.inputs="(.*)"$/m.exec(text)?.[1] ?? "")
+        : inputs.labels["dev.imgmatch.inputs"];
     const digest = registry.tags.get(tag) ?? registry.pushImage(tag, { "dev.imgmatch.inputs": label }, name);
-    const repoDigest = skipPush ? `sha256:${"0".repeat(64)}` : `${repository}@${digest}`;
-    return { id: imageName, state: { ...inputs, repoDigest } };
+    const id = inputs.skipPush || inputs.push === false ? `sha256:${"0".repeat(64)}` : digest;
+    const repoDigest = id === digest ? `${repository}@${digest}` : id;
+    return { id: made.imageName, state: { ...inputs, repoDigest, digest: id } };
   };
   const mocks: pulumi.runtime.Mocks = {
     newResource: async ({ type, name, inputs, provider }) => {
@@ -114,16 +141,18 @@ export async function openProgram(registry: ServedRegistry, inline = false): Pro
   };
   /** What the next update finds. */
   const remember = (images: readonly Made[], lock: unknown) => {
-    for (const { name, inputs } of images) {
-      const [repository, tag] = split(inputs.imageName);
+    for (const { name, inputs, imageName, context, dockerfile } of images) {
+      const [repository, tag] = split(imageName);
+      const digest = registry.tags.get(tag);
       program.before[`urn:pulumi:dev::platform::imgmatch:index:ImageFleet$${imageType}::${name}`] = {
         type: imageType,
-        outputs: {
-          imageName: inputs.imageName,
-          dockerfile: relative(inputs.build.context, inputs.build.dockerfile),
-          repoDigest: `${repository}@${registry.tags.get(tag)}`,
-          __inputs: inputs,
-        },
+        outputs:
+          kind === "docker"
+            ? {
+                ...{ imageName, dockerfile: relative(context, dockerfile) },
+                ...{ repoDigest: `${repository}@${digest}`, __inputs: inputs },
+              }
+            : { ...inputs, digest },
       };
     }
     program.before["urn:pulumi:dev::platform::imgmatch:index:ImageFleet::fleet"] = {
@@ -156,7 +185,7 @@ export async function openProgram(registry: ServedRegistry, inline = false): Pro
       };
       return new ImageFleet(
         "fleet",
-        { matrix: join(folder, "matrix.yaml"), ...args },
+        { matrix: join(folder, "matrix.yaml"), provider: kind, ...args },
         // Transforms are the engine's, which is not there.
         { ...more, transformations: [transformation] },
       );

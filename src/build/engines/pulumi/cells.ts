@@ -1,25 +1,8 @@
 /** What becomes of each cell in a stack, from three views of it: the plan, the registry and the stack's own state. Pure. */
 
-import { fieldsOf } from "../../../input/json.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import type { ReadyCell } from "../../jobs.ts";
-
-/** Type of the resources in the state. */
-export const imageType = "docker:index/image:Image";
-
-/** What the stack's state says of one image. */
-export interface StackImage {
-  /** `repository:tag` */
-  readonly imageName: string;
-  /** The Dockerfile's path in the context, which names the input digest: see {@link dockerfileName}. */
-  readonly dockerfile: string;
-  /** Its path as the program gave it, which the provider reads again; null where the state does not tell. */
-  readonly path: string | null;
-  /** `repository@sha256:…` when it was pushed, else the engine's own id. */
-  readonly repoDigest: string;
-  /** Host of the login that it was pushed with; null where that was not the program's. */
-  readonly loginServer: string | null;
-}
+import type { StackImage } from "./stack-images.ts";
 
 /**
  * - `register`: the provider builds it.
@@ -50,7 +33,7 @@ export function partOf({ planned, imageName, published, known, push }: CellViews
   if (!same) return "register";
   if (!push || published === undefined) return "keep";
   // Built before without a push: the provider pushes it now by itself.
-  return known.repoDigest.includes("@") ? "lost" : "register";
+  return known.pushed ? "lost" : "register";
 }
 
 /**
@@ -73,26 +56,4 @@ export function timesBuilt(dockerfile: string, cell: string, inputDigest: Digest
 /** Stable: neither other cells nor their order change it. */
 export function resourceName(fleet: string, cell: string): string {
   return `${fleet}-${cell}`;
-}
-
-/** By resource name: the images below a component of this name, from a map of URN → outputs. */
-export function stackImages(outputs: Readonly<Record<string, unknown>>): ReadonlyMap<string, StackImage> {
-  const images = new Map<string, StackImage>();
-  for (const [urn, value] of Object.entries(outputs)) {
-    const [, type = "", ...name] = urn.split("::").slice(1);
-    if (type !== imageType && !type.endsWith(`$${imageType}`)) continue;
-    const { imageName, dockerfile, repoDigest, __inputs: inputs } = fieldsOf(value);
-    const { build, registry } = fieldsOf(inputs);
-    const { server } = fieldsOf(registry);
-    const { dockerfile: path } = fieldsOf(build);
-    if (typeof imageName !== "string") continue;
-    images.set(name.join("::"), {
-      imageName,
-      dockerfile: typeof dockerfile === "string" ? dockerfile : "",
-      repoDigest: typeof repoDigest === "string" ? repoDigest : "",
-      path: typeof path === "string" ? path : null,
-      loginServer: typeof server === "string" ? server : null,
-    });
-  }
-  return images;
 }

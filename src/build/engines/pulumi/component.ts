@@ -1,8 +1,7 @@
-/** A fleet in a Pulumi stack: one `docker.Image` for each cell that has to be built. */
+/** A fleet in a Pulumi stack: one image resource for each cell that has to be built. */
 
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import type { Image, types } from "@pulumi/docker";
 import type {
   ComponentResourceOptions,
   CustomResourceOptions,
@@ -15,12 +14,16 @@ import { parseImageReference } from "../../../oci/reference.ts";
 import { parseDockerfile } from "../../../render/instructions.ts";
 import { endOfTarget } from "../../../render/target-stage.ts";
 import { jobOf, lockedImageOf, lockOf, type ReadyCell } from "../../jobs.ts";
-import { type CellPart, dockerfileName, partOf, resourceName, type StackImage, timesBuilt } from "./cells.ts";
+import { type CellPart, dockerfileName, partOf, resourceName, timesBuilt } from "./cells.ts";
+import { type FleetMeans, meansOf } from "./means.ts";
 import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
-import { docker, pulumi } from "./packages.ts";
+import { pulumi } from "./packages.ts";
 import type { CellsAlone, PreparedFleet } from "./prepare.ts";
+import type { GivenNow, ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
+import { imageProviders } from "./providers/providers.ts";
 import { digestIn, readBack } from "./read-back.ts";
 import { withoutStack } from "./run-error.ts";
+import type { ProviderName, StackImage } from "./stack-images.ts";
 import { fleetType } from "./stack-view.ts";
 import { type OpenStaging, openStaging, stageBuild, stagedTime } from "./stage.ts";
 
@@ -40,11 +43,10 @@ interface FleetData {
 
 export interface FleetImagesArgs {
   readonly prepare: () => Promise<PreparedFleet | CellsAlone>;
+  readonly provider: ProviderName;
   readonly registry?: Input<RegistryLogin> | undefined;
+  readonly means?: FleetMeans;
 }
-
-/** For the lock: what built the images. */
-const stackBuilder = { described: "pulumi docker.Image", keeper: null } as const;
 
 export class FleetImages extends pulumi.ComponentResource<FleetData> {
   /** Cell id → `repository@sha256:…` of every image in the registry. */
@@ -73,7 +75,9 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
       // The base class calls this in its constructor, before the fields above are set.
       await Promise.resolve();
       const prepared = await this.#args.prepare();
-      const data = "unknown" in prepared ? this.#announce(prepared) : await this.#register(prepared);
+      const provider = imageProviders[this.#args.provider]();
+      const data =
+        "unknown" in prepared ? this.#announce(prepared, provider) : await this.#register(prepared, provider);
       return prepared.secret
         ? { references: pulumi.secret(data.references), lock: pulumi.secret(data.lock) }
         : data;
@@ -85,25 +89,24 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
   }
 
   /** In a preview: that there will be images, and nothing of them. */
-  #announce({ cells, push, resources, unknown }: CellsAlone): FleetData {
+  #announce({ cells, push, resources, unknown }: CellsAlone, provider: ImageProvider): FleetData {
     const later = <T>() => unknown.apply((value) => value as T);
+    const options = this.#optionsFor(resources);
     for (const id of cells) {
-      const build = later<types.input.DockerBuild>();
-      new docker.Image(
-        resourceName(this.#name, id),
-        { imageName: later<string>(), build, skipPush: !push },
-        this.#imageOptions(resources),
-      );
+      const own = { ...options, ...provider.options(null, nothingGiven) };
+      provider.announce(resourceName(this.#name, id), push, later, own);
     }
     return { references: later(), lock: later() };
   }
 
-  async #register(prepared: PreparedFleet): Promise<FleetData> {
+  async #register(prepared: PreparedFleet, provider: ImageProvider): Promise<FleetData> {
     const { plan, cells, published, push, known } = prepared;
     const opened = imageOpener(prepared, (text) => pulumi.log.warn(text, this));
-    const staging = openStaging(prepared.workDir);
+    const staging = openStaging(prepared.workDir, provider.ignoreFiles);
+    const means = meansOf(this.#args.means ?? {});
     const images: Record<string, Output<MadeImage>> = {};
     const lost: string[] = [];
+    let building = 0;
     for (const planned of cells) {
       const { id } = planned.cell;
       const imageName = `${plan.matrix.repository}:${planned.tag}`;
@@ -112,11 +115,12 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
       const asked = published === null ? undefined : (found?.digest ?? null);
       const part = partOf({ planned, imageName, published: asked, known: own, push });
       if (part === "lost") lost.push(imageName);
-      const image =
-        part === "adopt" ? null : await this.#image(planned, prepared, staging, { imageName, part, own });
-      if (found !== null && (image === null || push)) images[id] = pulumi.output(opened(planned, found));
-      else if (image !== null)
-        images[id] = image.repoDigest.apply((digest) => settled(planned, digest, prepared, opened));
+      const isBuilt = part === "register" || part === "lost";
+      const image = { imageName, part, own, means: means(id, isBuilt && building++ === 0) };
+      const digest =
+        part === "adopt" ? null : await this.#image(planned, prepared, { provider, staging, image });
+      if (found !== null && (digest === null || push)) images[id] = pulumi.output(opened(planned, found));
+      else if (digest !== null) images[id] = digest.apply((made) => settled(planned, made, prepared, opened));
     }
     if (lost.length > 0) pulumi.log.warn(lostText(lost), this);
     const all = made(images).apply((known) => {
@@ -125,21 +129,22 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     });
     return {
       references: all.apply((known) => referencesOf(known, plan.matrix.repository)),
-      lock: all.apply((known) => lockOfImages(known, prepared)),
+      lock: all.apply((known) => lockOfImages(known, prepared, provider.builder)),
     };
   }
 
-  /** null for one that the stack has from another machine, and the registry too: what it was built from is not here. */
+  /** The digest; null for one that the stack has from another machine, and the registry too: what it was built from is not here. */
   async #image(
     planned: ReadyCell,
     prepared: PreparedFleet,
-    staging: OpenStaging,
-    { imageName, part, own }: RegisteredImage,
-  ): Promise<Image | null> {
+    { provider, staging, image: { imageName, part, own, means } }: Registration,
+  ): Promise<Output<string> | null> {
     const { plan, fleet, revision, epoch, push, baseDir, resources } = prepared;
     const { cell, inputDigest } = planned;
     const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push });
-    const dockerfile = withLabels(request.dockerfile, request.labels, prepared);
+    const dockerfile = provider.labels
+      ? request.dockerfile
+      : withLabels(request.dockerfile, request.labels, prepared);
     const built = own === null ? null : timesBuilt(own.dockerfile, cell.id, inputDigest);
     const again = (built ?? 0) + (part === "lost" ? 1 : 0);
     // What is kept is compared by paths of before: the provider reads them again.
@@ -153,36 +158,28 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
       (baseDir === null ? absolute : relative(baseDir, absolute)).replaceAll("\\", "/");
     const isHere = own !== null && (own.path === null || existsSync(resolve(baseDir ?? "", own.path)));
     if (part === "keep" && !isHere && prepared.published?.has(cell.id)) return null;
-    const login = push ? registryOf(this.#args.registry, plan.matrix.repository) : null;
-    return new docker.Image(
+    const { labels, platform, target, args } = request;
+    const context = { context: path(files.context), dockerfile: path(files.dockerfile) };
+    const epochArg = epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) };
+    const login = registryOf(this.#args.registry, plan.matrix.repository);
+    return provider.make(
       resourceName(this.#name, cell.id),
       {
-        imageName,
-        build: {
-          context: path(files.context),
-          dockerfile: path(files.dockerfile),
-          args: { ...(epoch === null ? {} : { SOURCE_DATE_EPOCH: String(epoch) }), ...request.args },
-          platform: request.platform,
-          builderVersion: "BuilderBuildKit",
-          ...(request.target === null ? {} : { target: request.target }),
-        },
-        ...(login === null ? {} : { registry: login }),
-        skipPush: !push,
+        ...{ imageName, labels, platform, target, push, login, means },
+        ...context,
+        args: { ...epochArg, ...args },
       },
-      this.#imageOptions(resources, part === "keep" && isHere ? own : null),
+      {
+        ...this.#optionsFor(resources),
+        ...provider.options(part === "keep" && isHere ? own : null, prepared.given),
+      },
     );
   }
 
-  #imageOptions(resources: readonly Resource[], kept: StackImage | null = null): CustomResourceOptions {
+  #optionsFor(resources: readonly Resource[]): CustomResourceOptions {
     const { dependsOn = [] } = this.#options;
-    // The provider takes a new password of the same host as no change: it comes into the state, and builds nothing.
-    const login =
-      kept?.loginServer == null || this.#args.registry === undefined ? ["registry"] : ["registry.server"];
     return {
       parent: this,
-      // An image is never changed: other inputs are another image.
-      replaceOnChanges: ["build", "imageName"],
-      ...(kept === null ? {} : { ignoreChanges: ["build", "skipPush", ...login] }),
       dependsOn:
         resources.length === 0
           ? dependsOn
@@ -191,19 +188,25 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
   }
 }
 
-interface RegisteredImage {
-  readonly imageName: string;
-  readonly part: CellPart;
-  readonly own: StackImage | null;
+interface Registration {
+  readonly provider: ImageProvider;
+  readonly staging: OpenStaging;
+  readonly image: {
+    readonly imageName: string;
+    readonly part: CellPart;
+    readonly own: StackImage | null;
+    readonly means: ImageMeans;
+  };
 }
 
-function registryOf(login: Input<RegistryLogin> | undefined, repository: string) {
+const nothingGiven: GivenNow = { login: null, secrets: null };
+
+function registryOf(login: Input<RegistryLogin> | undefined, repository: string): Output<ServerLogin> | null {
   if (login === undefined) return null;
   const host = parseImageReference(repository).registry;
-  return pulumi.output(login).apply(({ server = host, username, password }) => ({
-    ...{ server, username },
-    password: pulumi.secret(password),
-  }));
+  return pulumi
+    .secret(login)
+    .apply(({ server = host, username, password }) => ({ server, username, password }));
 }
 
 /**
@@ -263,7 +266,11 @@ function referencesOf(images: Readonly<Record<string, MadeImage>>, repository: s
   );
 }
 
-function lockOfImages(made: Readonly<Record<string, MadeImage>>, { plan, cells }: PreparedFleet): Lock {
+function lockOfImages(
+  made: Readonly<Record<string, MadeImage>>,
+  { plan, cells }: PreparedFleet,
+  builder: string,
+): Lock {
   const { matrix } = plan;
   const images = cells.map((planned): [string, LockedImage] => {
     const image = made[planned.cell.id] ?? nothing;
@@ -271,7 +278,12 @@ function lockOfImages(made: Readonly<Record<string, MadeImage>>, { plan, cells }
     return [
       planned.cell.id,
       {
-        ...lockedImageOf(planned, { ...image, image: null, buildMs: null }, stackBuilder, ""),
+        ...lockedImageOf(
+          planned,
+          { ...image, image: null, buildMs: null },
+          { described: builder, keeper: null },
+          "",
+        ),
         created: null,
       },
     ];

@@ -1,7 +1,7 @@
 /** Events of Pulumi's engine, as far as they tell of images: by resource name, in plain text. Pure. */
 
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
-import { imageType } from "./cells.ts";
+import { imageType } from "./stack-images.ts";
 
 export type ImageEvent =
   | { readonly type: "start"; readonly name: string }

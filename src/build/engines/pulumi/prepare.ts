@@ -11,7 +11,8 @@ import type { FleetSources } from "../../fleet-builder.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../../jobs.ts";
 import type { Examiner } from "../../examiner.ts";
 import type { Publisher } from "../../publisher.ts";
-import type { StackImage } from "./cells.ts";
+import type { GivenNow } from "./providers/provider.ts";
+import type { StackImage } from "./stack-images.ts";
 
 /** An image in the registry. */
 export interface PublishedImage {
@@ -42,6 +43,7 @@ export interface PreparedFleet {
   readonly workDir: string;
   /** What the stack has, by resource name. */
   readonly known: ReadonlyMap<string, StackImage>;
+  readonly given: GivenNow;
   /** Whether anything of it is a secret of the program. */
   readonly secret: boolean;
   /** What the program has made for the fleet, as its registry: it stays as long as the images do. */

@@ -158,7 +158,7 @@ async function prepareShards(
       examiner: null,
       revision,
       epoch: sourceDateEpoch(run.env),
-      ...{ secret: false, resources: [] },
+      ...{ given: { login: null, secrets: null }, secret: false, resources: [] },
     };
     const where = { baseDir: workspace.workDir, workDir: resolve(fleet.root, ".imgmatch", "pulumi") };
     shards.push(await told(name, () => openShard(name, cells, { ...common, ...where }, workspace)));
@@ -177,7 +177,7 @@ async function openShard(
   const stack = await workspace.open(name, async () => {
     if (prepared === null) return {};
     const fleet: PreparedFleet = prepared;
-    const { references } = new FleetImages(matrix.name, { prepare: async () => fleet });
+    const { references } = new FleetImages(matrix.name, { prepare: async () => fleet, provider: "docker" });
     return { references };
   });
   const { images, urns } = await withStackLock(stack, () => readState(stack));

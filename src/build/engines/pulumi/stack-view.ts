@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ComponentResourceOptions, Output, Resource } from "@pulumi/pulumi";
-import { type StackImage, stackImages } from "./cells.ts";
+import { type ProviderName, type StackImage, stackImages } from "./stack-images.ts";
 import { pulumi } from "./packages.ts";
 
 export interface StackView {
@@ -32,6 +32,7 @@ type StackOutput = Output<unknown> & {
 
 /** Waits until all that is named is there, with what is below it. */
 export async function readStack(
+  provider: ProviderName,
   dependsOn: ComponentResourceOptions["dependsOn"],
   resources: readonly Resource[],
 ): Promise<StackView> {
@@ -53,7 +54,7 @@ export async function readStack(
     Object.entries(outputs).map(([urn, resource]) => [urn, resource?.outputs]),
   );
   return {
-    images: stackImages(plain),
+    images: stackImages(plain, provider),
     lockOf: (fleet) => lockIn(plain, fleet),
     unknown: known ? null : there,
   };

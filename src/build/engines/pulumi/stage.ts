@@ -30,6 +30,8 @@ export interface StagedBuild {
 }
 
 export interface Staging {
+  /** Whether whoever reads the context heeds a Dockerfile's own .dockerignore. */
+  readonly ignoreFiles: boolean;
   /** For everything that is staged. */
   readonly folder: string;
   /** Of every file, in seconds since 1970. */
@@ -47,10 +49,10 @@ export interface OpenStaging {
   readonly end: () => void;
 }
 
-export function openStaging(folder: string): OpenStaging {
+export function openStaging(folder: string, ignoreFiles: boolean): OpenStaging {
   const [staged, ends]: [Staging["staged"], Staging["ends"]] = [new Map(), []];
   return {
-    of: (mtime) => ({ folder, mtime, staged, ends }),
+    of: (mtime) => ({ folder, mtime, staged, ends, ignoreFiles }),
     end: () => {
       for (const end of ends.splice(0)) end();
     },
@@ -66,20 +68,23 @@ type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest
 export async function stageBuild(
   request: Context & Pick<BuildRequest, "dockerfile">,
   name: string,
-  { folder, mtime, staged, ends }: Staging,
+  { folder, mtime, staged, ends, ignoreFiles }: Staging,
 ): Promise<StagedBuild> {
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
   try {
     const context = await remember(staged, `${digest} ${mtime}`, () =>
       stageContext({ folder, mtime, ends }, digest, request),
     );
-    const text = withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
+    const text = ignoreFiles
+      ? request.dockerfile
+      : withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
     const takesAll = text !== request.dockerfile;
     if (takesAll)
       await remember(staged, `${digest} ${mtime} alone`, () =>
         stageFilesAlone(context, mtime, request.contextFiles),
       );
-    const dockerfile = join(context, dockerfiles, name);
+    // Another provider's may be of the same inputs.
+    const dockerfile = join(context, dockerfiles, ...(ignoreFiles ? ["plain"] : []), name);
     await writeOnce(dockerfile, text);
     // Goes before the context's own .dockerignore, which has done its work when the files were chosen.
     const hidden = takesAll ? `${dockerfiles}/*\n!${filesAlone}\n` : `${dockerfiles}\n`;
@@ -103,7 +108,7 @@ async function writeOnce(path: string, text: string): Promise<void> {
 }
 
 async function stageContext(
-  { folder, mtime, ends }: Omit<Staging, "staged">,
+  { folder, mtime, ends }: Omit<Staging, "staged" | "ignoreFiles">,
   digest: Digest,
   { contextDir, contextFiles }: Context,
 ): Promise<string> {

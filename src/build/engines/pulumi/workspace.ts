@@ -13,7 +13,7 @@ import { ignoring } from "../../../io/files.ts";
 import { isAlive } from "../../../io/owner.ts";
 import { makeProjectFolder } from "../../../io/project-folder.ts";
 import { digestOf } from "../../../oci/digest-of.ts";
-import { imageType, type StackImage, stackImages } from "./cells.ts";
+import { imageType, type StackImage, stackImages } from "./stack-images.ts";
 
 export interface WorkspaceOptions {
   /** Folder of the matrix. */
@@ -121,7 +121,7 @@ export async function readState(stack: automation.Stack): Promise<StackState> {
     await stack.importStack({ ...exported, deployment: { ...state, pending_operations: [] } });
   }
   return {
-    images: stackImages(Object.fromEntries(images.map(({ urn, outputs }) => [urn, outputs]))),
+    images: stackImages(Object.fromEntries(images.map(({ urn, outputs }) => [urn, outputs])), "docker"),
     urns: new Map(images.map(({ urn }) => [urn.split("::").slice(3).join("::"), urn])),
   };
 }
