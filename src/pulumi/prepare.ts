@@ -36,6 +36,7 @@ import { dockerCredentials } from "../registry/credentials.ts";
 import { isLoopback } from "../registry/endpoint.ts";
 import { proxyFromEnv } from "../registry/proxy.ts";
 import { type AwaitedArgs, awaitArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
+import { checkMeans } from "./check-means.ts";
 import { aboutLogin, inProgramWords } from "./program-words.ts";
 import { pinsIn } from "./stack-pins.ts";
 
@@ -50,8 +51,9 @@ export async function prepareFleet(
 ): Promise<PreparedFleet | CellsAlone> {
   try {
     const awaited = await awaitArgs(given);
+    const secrets = await checkMeans(given);
     const stack = await readStack(given.provider ?? "docker", dependsOn, awaited.resources);
-    return await prepareAwaited(name, given, awaited, stack);
+    return await prepareAwaited(name, given, { ...awaited, secrets }, stack);
   } catch (error) {
     throw inProgramWords(error);
   }
@@ -60,11 +62,11 @@ export async function prepareFleet(
 async function prepareAwaited(
   name: string,
   given: ImageFleetArgs,
-  awaited: AwaitedArgs,
+  awaited: AwaitedArgs & Pick<GivenNow, "secrets">,
   stack: StackView,
 ): Promise<PreparedFleet | CellsAlone> {
   const { env } = process;
-  const { args, secret, resources } = awaited;
+  const { args, secret, resources, secrets } = awaited;
   const push = given.push ?? true;
   const [fleet, root] = await open(given, args);
   requireAttestable(fleet.matrix, { attests: "nobody" }, fleet);
@@ -119,7 +121,7 @@ async function prepareAwaited(
     resources,
     published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
     examiner: registry === null ? null : await examinerFor(plan, fleet, registry),
-    given: { login: login.given, secrets: await namesOf(given.secrets) },
+    given: { login: login.given, secrets },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
     baseDir: providerFolder(env),
@@ -203,11 +205,6 @@ interface KnownLogin {
   readonly server?: string;
   readonly username: string;
   readonly password: string;
-}
-
-async function namesOf(secrets: ImageFleetArgs["secrets"]): Promise<GivenNow["secrets"]> {
-  const { isKnown, value } = await awaitValue<Readonly<Record<string, string>>>(secrets ?? {});
-  return isKnown ? Object.keys(value) : null;
 }
 
 interface LookupOptions {

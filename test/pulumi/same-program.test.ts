@@ -262,6 +262,23 @@ describe.each(["docker", "docker-build"] as const)("By %s", (provider) => {
       expect(Object.values(moved.lock.images).map(({ bases }) => bases[0]?.digest)).toEqual([second, second]);
     });
 
+    it("stay pinned where the lock is a secret", async () => {
+      const first = registry.pushImage("1", {}, "a base");
+      program.matrix(["x86-64-v2"], { base: base() });
+      await program.update();
+      const [urn = ""] = Object.keys(program.before).filter((each) => each.endsWith("ImageFleet::fleet"));
+      const lock = program.before[urn]?.outputs.lock;
+      const mark = "4dabf18193072939515e22adb298388d";
+      program.before[urn] = {
+        type: "imgmatch:index:ImageFleet",
+        outputs: { lock: { [mark]: "1b47061264138c4ac30d75fd1eb44270", value: lock } },
+      };
+      registry.tags.delete("1");
+      registry.pushImage("1", {}, "a newer base");
+      const { bases = [] } = (await program.update()).lock.images["x86-64-v2"] ?? {};
+      expect(bases[0]?.digest).toBe(first);
+    });
+
     it("are those of the lock beside the matrix where there is one", async () => {
       const first = registry.pushImage("1", {}, "a base");
       program.matrix(["x86-64-v2"], { base: base() });

@@ -1,14 +1,43 @@
-/** The pulumi program and its docker plug-in, where they are, and stacks of an inline program with a state in a project's folder. */
+/** The pulumi programs and plug-ins that are there, and stacks of an inline program with a state in a project's folder. */
 
+import { execFileSync } from "node:child_process";
+import { delimiter, dirname } from "node:path";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { findParts } from "../../../src/build/engines/pulumi/missing-parts.ts";
 import { ImgmatchError } from "../../../src/errors.ts";
+import { findProgram } from "../../../src/io/find-program.ts";
+import { whyNoBuildkitd, whyNoBuildx } from "./buildkitd.ts";
 
 /** null where all of it is there. */
 export const whyNoPulumi = await findParts(process.env).then(
   () => null,
   (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
 );
+
+/** null where a fleet can be built by `provider: "docker-build"`: its plug-in, and a BuildKit of the tests' own. */
+export function whyNoDockerBuild(env: Readonly<Record<string, string>>): string | null {
+  const plugin =
+    findProgram("pulumi-resource-docker-build", process.env) === null
+      ? "no pulumi-resource-docker-build in PATH (pulumi plugin install resource docker-build)"
+      : null;
+  return whyNoPulumi ?? plugin ?? whyNoBuildkitd() ?? whyNoBuildx(env);
+}
+
+/** The pulumi in PATH, and others: their states, events and messages are not the same. */
+export const pulumiPrograms: readonly string[] = [
+  ...(findProgram("pulumi", process.env) === null ? [] : ["pulumi"]),
+  ...(process.env.IMGMATCH_PULUMI_PROGRAMS ?? "").split(delimiter).filter((path) => path !== ""),
+];
+
+/** `pulumi 3.230.0` */
+export function describePulumi(program: string): string {
+  return `pulumi ${execFileSync(program, ["version"], { encoding: "utf8" }).trim().replace(/^v/, "")}`;
+}
+
+/** PATH with this program before others of its name. */
+export function pathWith(program: string, path = process.env.PATH ?? ""): string {
+  return program === "pulumi" ? path : `${dirname(program)}${delimiter}${path}`;
+}
 
 /** A stack whose provider runs in a folder that the Automation API makes: not that of the program. */
 export function inlineStack(

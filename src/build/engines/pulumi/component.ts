@@ -103,7 +103,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     const { plan, cells, published, push, known } = prepared;
     const opened = imageOpener(prepared, (text) => pulumi.log.warn(text, this));
     const staging = openStaging(prepared.workDir, provider.ignoreFiles);
-    const means = meansOf(this.#args.means ?? {});
+    const means = meansOf(this.#args.means ?? {}, prepared.given.secrets);
     const images: Record<string, Output<MadeImage>> = {};
     const lost: string[] = [];
     let building = 0;

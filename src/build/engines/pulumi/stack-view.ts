@@ -51,13 +51,24 @@ export async function readStack(
     : await whenWritten(() => pulumi.runtime.invoke(token, { stackName }));
   const { outputs = {} } = read as { readonly outputs?: Outputs };
   const plain = Object.fromEntries(
-    Object.entries(outputs).map(([urn, resource]) => [urn, resource?.outputs]),
+    Object.entries(outputs).map(([urn, resource]) => [urn, openSecrets(resource?.outputs)]),
   );
   return {
     images: stackImages(plain, provider),
     lockOf: (fleet) => lockIn(plain, fleet),
     unknown: known ? null : there,
   };
+}
+
+/** How the engine answers a secret: an object with this key and value, and the secret as its `value` (sdk/nodejs/runtime/rpc.ts). */
+const [secretKey, secretMark] = ["4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"];
+
+function openSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(openSecrets);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (fields[secretKey] === secretMark) return openSecrets(fields.value);
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, openSecrets(field)]));
 }
 
 /** The engine writes the state at the same time: a back end of files then shows an empty one, or the beginning of one. */

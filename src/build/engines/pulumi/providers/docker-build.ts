@@ -1,9 +1,8 @@
 /** `Image` of `@pulumi/docker-build`: builds by a builder of buildx, whose BuildKit gets the context as a folder and pushes. */
 
-import type { Image, ImageArgs, Platform, types } from "@pulumi/docker-build";
-import type { Output } from "@pulumi/pulumi";
+import type { ImageArgs, Platform, types } from "@pulumi/docker-build";
 import { inlineCache } from "../../cache.ts";
-import { loadDockerBuild, pulumi } from "../packages.ts";
+import { loadDockerBuild } from "../packages.ts";
 import type { StackImage } from "../stack-images.ts";
 import type { GivenNow, ImageBuild, ImageMeans, ImageProvider } from "./provider.ts";
 
@@ -19,11 +18,12 @@ export function dockerBuildProvider(): ImageProvider {
     builder: "pulumi docker-build.Image",
     labels: true,
     ignoreFiles: true,
-    make: (name, build, options) => digestOf(new dockerBuild.Image(name, argsOf(build), options)),
-    announce: (name, push, later, options) => {
+    make: (name, build, options) => new dockerBuild.Image(name, argsOf(build), options).digest,
+    announce: (name, _push, later, options) => {
       const context = later<types.input.BuildContextArgs>();
-      const tags = later<string[]>();
-      new dockerBuild.Image(name, { tags, context, push, load: !push, buildOnPreview: false }, options);
+      // It refuses a push that is known of a name that is not.
+      const args = { tags: later<string[]>(), context, push: later<boolean>(), buildOnPreview: false };
+      new dockerBuild.Image(name, args, options);
     },
     options: (kept, given) => ({
       replaceOnChanges: [...inputs],
@@ -55,8 +55,8 @@ function argsOf(build: ImageBuild): ImageArgs {
     ...(secrets === null
       ? {}
       : {
-          secrets: secrets.apply((values) => ({ ...values })),
-          ignoreSecretsInDiffCalculation: secrets.apply((values) => Object.keys(values)),
+          secrets: secrets.values,
+          ...(secrets.names === null ? {} : { ignoreSecretsInDiffCalculation: [...secrets.names] }),
         }),
     ...(ssh.length === 0 ? {} : { ssh: ssh.map(({ id, paths }) => ({ id, paths: [...paths] })) }),
     ...(builder === null ? {} : { builder: { name: builder } }),
@@ -77,11 +77,6 @@ function cachesOf({ cacheFrom, cacheTo }: ImageMeans): Pick<ImageArgs, "cacheFro
       to.map((ref) => (ref === inlineCache ? { inline: {} } : { registry: { ref, mode: "max" } })),
     ) as ImageArgs["cacheTo"] & object,
   };
-}
-
-/** Empty in a preview, and not unknown. */
-function digestOf({ digest }: Image): Output<string> {
-  return digest;
 }
 
 /**

@@ -34,11 +34,18 @@ export interface ImageMeans {
   readonly cacheFrom: Output<readonly string[]>;
   /** References, or `inline`. */
   readonly cacheTo: Output<readonly string[]>;
-  /** Name → value, all secret; null for none. */
-  readonly secrets: Output<Readonly<Record<string, string>>> | null;
+  /** null for none. */
+  readonly secrets: ImageSecrets | null;
   readonly ssh: readonly SshAgent[];
   /** Builder of buildx; null for the one that the provider chooses. */
   readonly builder: string | null;
+}
+
+export interface ImageSecrets {
+  /** null where a preview does not know them. */
+  readonly names: readonly string[] | null;
+  /** By name, secret. */
+  readonly values: Output<Readonly<Record<string, string>>>;
 }
 
 export interface SshAgent {
