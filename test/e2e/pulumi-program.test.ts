@@ -194,6 +194,25 @@ describe.each(machines)(
         expect(images?.[marches[1] ?? ""]?.digest ?? null).toBeNull();
       });
 
+      it("has no outputs where one image fails and the update ends, and builds nothing twice that was pushed", async () => {
+        const made = project("program-ended");
+        await addBusybox(join(made.folder, "templates"));
+        const template = (step: string) =>
+          made.write(
+            "templates/app.Dockerfile.hbs",
+            `FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\n{{#if (eq march.name "${marches[1]}")}}\n${step}\n{{/if}}\n`,
+          );
+        template("RUN busybox sleep 3 && busybox false");
+        const stack = await stackOf(made);
+        await expect(stack.up()).rejects.toThrow(/busybox false/);
+        // Pulumi ends the program before it gives any: see docs/pulumi.md.
+        expect(await stack.outputs()).toEqual({});
+        template("RUN busybox true");
+        const { outputs, summary } = await stack.up();
+        expect(summary.resourceChanges).toEqual({ create: 1, same: 3 });
+        expect(Object.keys(outputs.references?.value ?? {})).toEqual(marches);
+      });
+
       it("pushes to a registry with a login, from a base that only this login may read", async () => {
         // htpasswd -nbBC 5 builder open-sesame
         const htpasswd = "builder:$2b$05$KHl6yQErIvdYKXbhAvK.nOrySt45thXFEimscpX3CKQBTadQY1nru\n";
