@@ -3,6 +3,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
@@ -67,6 +68,8 @@ describe("A fleet by docker-build", needs(reason), () => {
     });
   const referencesIn = (outputs: { readonly [name: string]: { readonly value: unknown } }) =>
     Object.values(outputs.references?.value as Record<string, string>);
+  const lockIn = ({ lock }: { readonly [name: string]: { readonly value: unknown } }) =>
+    parseLock(JSON.stringify(lock?.value), "lock");
   const manifestOf = async (reference: string) => client.findManifest(parseImageReference(reference));
 
   it("is one manifest for each cell, of its own platform, which no update and no destroy takes out of the registry", async () => {
@@ -86,9 +89,7 @@ describe("A fleet by docker-build", needs(reason), () => {
     }
     const { outputs } = await program.up();
     const references = referencesIn(outputs);
-    const platforms = Object.values(
-      (outputs.lock?.value as { images: Record<string, { platform: string }> }).images,
-    ).map(({ platform }) => platform);
+    const platforms = Object.values(lockIn(outputs).images).map(({ platform }) => platform);
     expect(platforms.sort()).toEqual(["linux/amd64", "linux/arm64"]);
     // An attestation would make an index of it.
     for (const reference of references)

@@ -36,295 +36,292 @@ const providers = {
   docker: { imageType: "docker:index/image:Image", reason },
   "docker-build": { imageType: "docker-build:index:Image", reason: reason ?? whyNoDockerBuild(engineEnv) },
 } as const;
-/** Every provider with the first pulumi, and every other one with both. */
+/** Each pulumi with both providers. */
 const machines = (pulumiPrograms.length === 0 ? ["pulumi"] : pulumiPrograms).flatMap((program) =>
   (["docker", "docker-build"] as const).map((provider) => ({ program, provider, ...providers[provider] })),
 );
 
-describe.each(machines)(
-  "ImageFleet in a program, by $provider with $program",
-  ({ program, provider, imageType, reason: missing }) => {
-    describe("on real parts", needs(missing), () => {
-      const registry = parts.available ? parts.registry : "";
-      let builder: RunningBuilder | null = null;
-      const path = process.env.PATH;
-      const client = createRegistryClient();
-      const projects: Project[] = [];
-      const registries: RunningRegistry[] = [];
+for (const { program, provider, imageType, reason: missing } of machines) {
+  describe(`ImageFleet in a program, by ${provider} with ${program}`, needs(missing), () => {
+    // What another provider or pulumi has pushed of the same inputs would be adopted.
+    const registry = parts.available
+      ? `${parts.registry}/${provider}-${pulumiPrograms.indexOf(program)}`
+      : "";
+    let builder: RunningBuilder | null = null;
+    const path = process.env.PATH;
+    const client = createRegistryClient();
+    const projects: Project[] = [];
+    const registries: RunningRegistry[] = [];
 
-      const means = (): Pick<ImageFleetArgs, "provider" | "builder"> => ({
-        provider,
-        ...(builder === null ? {} : { builder: builder.name }),
+    const means = (): Pick<ImageFleetArgs, "provider" | "builder"> => ({
+      provider,
+      ...(builder === null ? {} : { builder: builder.name }),
+    });
+    function project(name: string, rest = `base: scratch\naxes:\n  march: [${marches.join(", ")}]`): Project {
+      const made = createProject({ registry, name, env: process.env });
+      projects.push(made);
+      made.matrix(rest);
+      made.write("state/.keep", "");
+      return made;
+    }
+    /** A stack with one fleet, whose arguments may change from update to update. */
+    const stackOf = (made: Project, args: () => Partial<ImageFleetArgs> = () => ({})) =>
+      inlineStack(made.folder, "dev", async () => {
+        const fleet = new ImageFleet("fleet", {
+          ...means(),
+          matrix: join(made.folder, "matrix.yaml"),
+          ...args(),
+        });
+        return { references: fleet.references, lock: fleet.lock };
       });
-      function project(
-        name: string,
-        rest = `base: scratch\naxes:\n  march: [${marches.join(", ")}]`,
-      ): Project {
-        const made = createProject({ registry, name, env: process.env });
-        projects.push(made);
-        made.matrix(rest);
-        made.write("state/.keep", "");
-        return made;
+    const dropFromRegistry = async (reference: string) => {
+      const [name = "", digest] = reference.split("@");
+      const { status } = await fetch(`http://${name.replace("/", "/v2/")}/manifests/${digest}`, {
+        method: "DELETE",
+      });
+      expect(status).toBe(202);
+    };
+
+    beforeAll(async () => {
+      Object.assign(process.env, engineEnv);
+      process.env.PATH = pathWith(program);
+      console.log(`${provider}: ${describePulumi(program)}`);
+      if (provider === "docker-build") builder = await startBuilder(engineEnv);
+      for (const name of Object.keys(process.env))
+        if (/^PULUMI_(BACKEND|CONFIG|STACK|ACCESS)/.test(name)) delete process.env[name];
+    });
+    afterAll(async () => {
+      for (const made of projects) made.remove();
+      await Promise.all([...registries, ...(builder === null ? [] : [builder])].map(({ stop }) => stop()));
+      process.env.PATH = path;
+    });
+
+    it("builds in a folder that the Automation API makes, is not seen by git, and has its outputs in the state", async () => {
+      const made = project("program-default");
+      execFileSync("git", ["init", "-q"], { cwd: made.folder });
+      const stack = await stackOf(made);
+      const first = await stack.up();
+      expect(first.summary.resourceChanges).toEqual({ create: 4 });
+      expect((await stack.up()).summary.resourceChanges).toEqual({ same: 4 });
+      const seen = execFileSync("git", ["status", "--porcelain", "-uall"], {
+        cwd: made.folder,
+        encoding: "utf8",
+      });
+      expect(seen).not.toContain("contexts");
+      const component = (await resourcesOf(stack)).find(({ type }) => type === "imgmatch:index:ImageFleet");
+      expect(component?.outputs.references).toEqual(first.outputs.references?.value);
+      expect(component?.outputs.lock).toEqual(first.outputs.lock?.value);
+      // What a StackReference gives another program is a lock.
+      const lock = parseLock(JSON.stringify(first.outputs.lock?.value), "lock");
+      expect(Object.keys(lock.images)).toEqual(marches);
+    });
+
+    it("publishes to a registry that another resource of the program makes, which a preview does not know yet", async () => {
+      const made = project("program-same");
+      const stack = await inlineStack(made.folder, "dev", async () => {
+        // Stands for whatever makes a registry: its address is known when it is there.
+        const volume = new docker.Volume("registry-data");
+        const publishTo = volume.mountpoint.apply(async () => {
+          if (registries.length === 0) registries.push(await startRegistry());
+          return `${registries[0]?.host}/team`;
+        });
+        const fleet = new ImageFleet(
+          "fleet",
+          { ...means(), matrix: join(made.folder, "matrix.yaml"), publishTo },
+          { dependsOn: [volume] },
+        );
+        return { references: fleet.references };
+      });
+      const { changeSummary } = await stack.preview();
+      expect(changeSummary).toEqual({ create: 5 });
+      expect(registries).toEqual([]);
+      const { outputs, summary } = await stack.up();
+      expect(summary.resourceChanges).toEqual({ create: 5 });
+      const references = Object.values(outputs.references?.value as Record<string, string>);
+      expect(references).toHaveLength(2);
+      for (const reference of references) {
+        expect(reference).toContain(`${registries[0]?.host}/team/program-same@sha256:`);
+        expect(await client.findManifest(parseImageReference(reference))).not.toBeNull();
       }
-      /** A stack with one fleet, whose arguments may change from update to update. */
-      const stackOf = (made: Project, args: () => Partial<ImageFleetArgs> = () => ({})) =>
-        inlineStack(made.folder, "dev", async () => {
-          const fleet = new ImageFleet("fleet", {
-            ...means(),
-            matrix: join(made.folder, "matrix.yaml"),
-            ...args(),
-          });
-          return { references: fleet.references, lock: fleet.lock };
-        });
-      const dropFromRegistry = async (reference: string) => {
-        const [name = "", digest] = reference.split("@");
-        const { status } = await fetch(`http://${name.replace("/", "/v2/")}/manifests/${digest}`, {
-          method: "DELETE",
-        });
-        expect(status).toBe(202);
-      };
+      expect((await stack.up()).summary.resourceChanges).toEqual({ same: 5 });
+      expect((await stack.destroy()).summary.result).toBe("succeeded");
+    });
 
-      beforeAll(async () => {
-        Object.assign(process.env, engineEnv);
-        process.env.PATH = pathWith(program);
-        console.log(`${provider}: ${describePulumi(program)}`);
-        if (provider === "docker-build") builder = await startBuilder(engineEnv);
-        for (const name of Object.keys(process.env))
-          if (/^PULUMI_(BACKEND|CONFIG|STACK|ACCESS)/.test(name)) delete process.env[name];
-      });
-      afterAll(async () => {
-        for (const made of projects) made.remove();
-        await Promise.all([...registries, ...(builder === null ? [] : [builder])].map(({ stop }) => stop()));
-        process.env.PATH = path;
-      });
+    it("builds all images again that the registry has lost, as the preview says", async () => {
+      const made = project("program-lost");
+      const stack = await stackOf(made);
+      const first = (await stack.up()).outputs;
+      for (const reference of Object.values(first.references?.value as Record<string, string>))
+        await dropFromRegistry(reference);
+      expect((await stack.preview()).changeSummary).toEqual({ replace: 2, same: 2 });
+      const { outputs, summary, stdout } = await stack.up();
+      expect(stdout).toContain("does not have 2 images any more that this stack has pushed");
+      expect(summary.resourceChanges).toEqual({ replace: 2, same: 2 });
+      for (const reference of Object.values(outputs.references?.value as Record<string, string>))
+        expect(await client.findManifest(parseImageReference(reference))).not.toBeNull();
+      expect((await stack.up()).summary.resourceChanges).toEqual({ same: 4 });
+    });
 
-      it("builds in a folder that the Automation API makes, is not seen by git, and has its outputs in the state", async () => {
-        const made = project("program-default");
-        execFileSync("git", ["init", "-q"], { cwd: made.folder });
-        const stack = await stackOf(made);
-        const first = await stack.up();
-        expect(first.summary.resourceChanges).toEqual({ create: 4 });
-        expect((await stack.up()).summary.resourceChanges).toEqual({ same: 4 });
-        const seen = execFileSync("git", ["status", "--porcelain", "-uall"], {
-          cwd: made.folder,
-          encoding: "utf8",
-        });
-        expect(seen).not.toContain("contexts");
-        const component = (await resourcesOf(stack)).find(({ type }) => type === "imgmatch:index:ImageFleet");
-        expect(component?.outputs.references).toEqual(first.outputs.references?.value);
-        expect(component?.outputs.lock).toEqual(first.outputs.lock?.value);
-        // What a StackReference gives another program is a lock.
-        const lock = parseLock(JSON.stringify(first.outputs.lock?.value), "lock");
-        expect(Object.keys(lock.images)).toEqual(marches);
-      });
+    it("takes a new password into the state of unchanged images, and builds nothing", async () => {
+      const made = project("program-password");
+      let password = "the old one";
+      const stack = await stackOf(made, () => ({ registry: { username: "ci", password } }));
+      await stack.up();
+      password = "the new one";
+      expect((await stack.up()).summary.resourceChanges).toEqual({ same: 4 });
+      // An export of the Automation API shows secrets.
+      const images = (await resourcesOf(stack)).filter(({ type }) => type === imageType);
+      expect(images).toHaveLength(2);
+      for (const { inputs } of images) expect(JSON.stringify(inputs)).toContain("the new one");
+      expect(made.read("state/.pulumi/stacks/platform/dev.json")).not.toMatch(/the (old|new) one/);
+    });
 
-      it("publishes to a registry that another resource of the program makes, which a preview does not know yet", async () => {
-        const made = project("program-same");
-        const stack = await inlineStack(made.folder, "dev", async () => {
-          // Stands for whatever makes a registry: its address is known when it is there.
-          const volume = new docker.Volume("registry-data");
-          const publishTo = volume.mountpoint.apply(async () => {
-            if (registries.length === 0) registries.push(await startRegistry());
-            return `${registries[0]?.host}/team`;
-          });
-          const fleet = new ImageFleet(
-            "fleet",
-            { ...means(), matrix: join(made.folder, "matrix.yaml"), publishTo },
-            { dependsOn: [volume] },
-          );
-          return { references: fleet.references };
-        });
-        const { changeSummary } = await stack.preview();
-        expect(changeSummary).toEqual({ create: 5 });
-        expect(registries).toEqual([]);
-        const { outputs, summary } = await stack.up();
-        expect(summary.resourceChanges).toEqual({ create: 5 });
-        const references = Object.values(outputs.references?.value as Record<string, string>);
-        expect(references).toHaveLength(2);
-        for (const reference of references) {
-          expect(reference).toContain(`${registries[0]?.host}/team/program-same@sha256:`);
-          expect(await client.findManifest(parseImageReference(reference))).not.toBeNull();
-        }
-        expect((await stack.up()).summary.resourceChanges).toEqual({ same: 5 });
-        expect((await stack.destroy()).summary.result).toBe("succeeded");
-      });
+    it("has references and lock of the others where one image fails and the update goes on", async () => {
+      const made = project("program-failing");
+      await addBusybox(join(made.folder, "templates"));
+      made.write(
+        "templates/app.Dockerfile.hbs",
+        `FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\n{{#if (eq march.name "${marches[1]}")}}\nRUN busybox false\n{{/if}}\n`,
+      );
+      const stack = await stackOf(made);
+      await expect(stack.up({ continueOnError: true })).rejects.toThrow(/busybox false/);
+      const outputs = await stack.outputs();
+      expect(Object.keys(outputs.references?.value ?? {})).toEqual([marches[0]]);
+      const images = (outputs.lock?.value as Lock | undefined)?.images;
+      expect(images?.[marches[0] ?? ""]?.digest).toMatch(/^sha256:/);
+      expect(images?.[marches[1] ?? ""]?.digest ?? null).toBeNull();
+    });
 
-      it("builds all images again that the registry has lost, as the preview says", async () => {
-        const made = project("program-lost");
-        const stack = await stackOf(made);
-        const first = (await stack.up()).outputs;
-        for (const reference of Object.values(first.references?.value as Record<string, string>))
-          await dropFromRegistry(reference);
-        expect((await stack.preview()).changeSummary).toEqual({ replace: 2, same: 2 });
-        const { outputs, summary, stdout } = await stack.up();
-        expect(stdout).toContain("does not have 2 images any more that this stack has pushed");
-        expect(summary.resourceChanges).toEqual({ replace: 2, same: 2 });
-        for (const reference of Object.values(outputs.references?.value as Record<string, string>))
-          expect(await client.findManifest(parseImageReference(reference))).not.toBeNull();
-        expect((await stack.up()).summary.resourceChanges).toEqual({ same: 4 });
-      });
-
-      it("takes a new password into the state of unchanged images, and builds nothing", async () => {
-        const made = project("program-password");
-        let password = "the old one";
-        const stack = await stackOf(made, () => ({ registry: { username: "ci", password } }));
-        await stack.up();
-        password = "the new one";
-        expect((await stack.up()).summary.resourceChanges).toEqual({ same: 4 });
-        // An export of the Automation API shows secrets.
-        const images = (await resourcesOf(stack)).filter(({ type }) => type === imageType);
-        expect(images).toHaveLength(2);
-        for (const { inputs } of images) expect(JSON.stringify(inputs)).toContain("the new one");
-        expect(made.read("state/.pulumi/stacks/platform/dev.json")).not.toMatch(/the (old|new) one/);
-      });
-
-      it("has references and lock of the others where one image fails and the update goes on", async () => {
-        const made = project("program-failing");
-        await addBusybox(join(made.folder, "templates"));
+    it("has no outputs where one image fails and the update ends, and builds nothing twice that was pushed", async () => {
+      const made = project("program-ended");
+      await addBusybox(join(made.folder, "templates"));
+      const template = (step: string) =>
         made.write(
           "templates/app.Dockerfile.hbs",
-          `FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\n{{#if (eq march.name "${marches[1]}")}}\nRUN busybox false\n{{/if}}\n`,
+          `FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\n{{#if (eq march.name "${marches[1]}")}}\n${step}\n{{/if}}\n`,
         );
-        const stack = await stackOf(made);
-        await expect(stack.up({ continueOnError: true })).rejects.toThrow(/busybox false/);
-        const outputs = await stack.outputs();
-        expect(Object.keys(outputs.references?.value ?? {})).toEqual([marches[0]]);
-        const images = (outputs.lock?.value as Lock | undefined)?.images;
-        expect(images?.[marches[0] ?? ""]?.digest).toMatch(/^sha256:/);
-        expect(images?.[marches[1] ?? ""]?.digest ?? null).toBeNull();
+      template("RUN busybox sleep 3 && busybox false");
+      const stack = await stackOf(made);
+      await expect(stack.up()).rejects.toThrow(/busybox false/);
+      // Pulumi ends the program before it gives any: see docs/pulumi.md.
+      expect(await stack.outputs()).toEqual({});
+      template("RUN busybox true");
+      const { outputs, summary } = await stack.up();
+      expect(summary.resourceChanges).toEqual({ create: 1, same: 3 });
+      expect(Object.keys(outputs.references?.value ?? {})).toEqual(marches);
+    });
+
+    it("pushes to a registry with a login, from a base that only this login may read", async () => {
+      // htpasswd -nbBC 5 builder open-sesame
+      const htpasswd = "builder:$2b$05$KHl6yQErIvdYKXbhAvK.nOrySt45thXFEimscpX3CKQBTadQY1nru\n";
+      const closed = await startRegistry({ htpasswd });
+      registries.push(closed);
+      const login = { username: "builder", password: "open-sesame" };
+      const base = project("program-base", `base: scratch\naxes:\n  march: [${marches[0]}]`);
+      const bases = await stackOf(base, () => ({ publishTo: closed.host, registry: login }));
+      const [reference = ""] = Object.values(
+        (await bases.up()).outputs.references?.value as Record<string, string>,
+      );
+      const made = project(
+        "program-login",
+        `base: ${reference.split("@")[0]}:base\naxes:\n  march: [${marches.join(", ")}]`,
+      );
+      await tagAs(closed.host, reference, "base", login);
+      const stack = await stackOf(made, () => ({ publishTo: closed.host, registry: login }));
+      const { outputs, summary } = await stack.up();
+      expect(summary.resourceChanges).toEqual({ create: 4 });
+      expect(Object.values(outputs.references?.value as object)).toHaveLength(2);
+    });
+
+    /** Another tag for what a registry holds. */
+    async function tagAs(
+      host: string,
+      reference: string,
+      tag: string,
+      login: { username: string; password: string },
+    ) {
+      const authorization = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}`;
+      const [name = "", digest = ""] = reference.slice(host.length + 1).split("@");
+      const url = (end: string) => `http://${host}/v2/${name}/manifests/${end}`;
+      const accept =
+        "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json";
+      const found = await fetch(url(digest), { headers: { authorization, accept } });
+      const type = found.headers.get("content-type") ?? "";
+      const put = {
+        method: "PUT",
+        headers: { authorization, "content-type": type },
+        body: await found.arrayBuffer(),
+      };
+      expect((await fetch(url(tag), put)).status).toBe(201);
+    }
+
+    describe("that `pulumi up` runs in a project of its own", needs(whyNoLanguageHost()), () => {
+      let folder: string;
+      let made: Project;
+      const root = join(import.meta.dirname, "../..");
+
+      beforeAll(() => {
+        made = project("program-outside");
+        folder = mkdtempSync(join(tmpdir(), "imgmatch-outside-"));
+        mkdirSync(join(folder, "node_modules"));
+        mkdirSync(join(folder, "state"));
+        symlinkSync(root, join(folder, "node_modules/imgmatch"));
+        symlinkSync(join(root, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
+        writeFileSync(
+          join(folder, "package.json"),
+          '{ "name": "outside", "type": "module", "main": "index.js" }\n',
+        );
+        writeFileSync(
+          join(folder, "Pulumi.yaml"),
+          `name: outside\nruntime: { name: nodejs, options: { typescript: false } }\nbackend: { url: "file://${folder}/state" }\n`,
+        );
+        writeFileSync(
+          join(folder, "index.js"),
+          `import { ImageFleet } from "imgmatch/pulumi";\nconst fleet = new ImageFleet("fleet", { matrix: ${JSON.stringify(join(made.folder, "matrix.yaml"))}, ...${JSON.stringify(means())} });\nexport const { references, lock } = fleet;\n`,
+        );
+      });
+      afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+      const run = (...args: string[]) => {
+        const start = performance.now();
+        const { status, stdout, stderr } = spawnSync("pulumi", [...args, "--non-interactive"], {
+          cwd: folder,
+          env: { ...process.env, PULUMI_CONFIG_PASSPHRASE: "test", PULUMI_SKIP_UPDATE_CHECK: "true" },
+          encoding: "utf8",
+        });
+        return { status, text: stdout + stderr, seconds: (performance.now() - start) / 1000 };
+      };
+
+      it("makes its images with paths that any checkout has, keeps them, and destroys them", () => {
+        expect(run("stack", "init", "dev").status).toBe(0);
+        const first = run("up", "--yes", "--json");
+        expect(first.status, first.text).toBe(0);
+        const references = JSON.parse(run("stack", "output", "references", "--json").text);
+        expect(Object.keys(references)).toEqual(marches);
+        const state = JSON.parse(run("stack", "export").text).deployment.resources;
+        for (const { inputs } of state.filter(({ type }: { type: string }) => type === imageType))
+          expect((inputs.build?.dockerfile ?? inputs.dockerfile.location) as string).toMatch(/^\.\.\//);
+        expect(run("up", "--yes").text).toMatch(/4 unchanged/);
       });
 
-      it("has no outputs where one image fails and the update ends, and builds nothing twice that was pushed", async () => {
-        const made = project("program-ended");
-        await addBusybox(join(made.folder, "templates"));
-        const template = (step: string) =>
-          made.write(
-            "templates/app.Dockerfile.hbs",
-            `FROM {{base}}\nCOPY bin /bin\nENV MARCH={{march.name}}\n{{#if (eq march.name "${marches[1]}")}}\n${step}\n{{/if}}\n`,
-          );
-        template("RUN busybox sleep 3 && busybox false");
-        const stack = await stackOf(made);
-        await expect(stack.up()).rejects.toThrow(/busybox false/);
-        // Pulumi ends the program before it gives any: see docs/pulumi.md.
-        expect(await stack.outputs()).toEqual({});
-        template("RUN busybox true");
-        const { outputs, summary } = await stack.up();
-        expect(summary.resourceChanges).toEqual({ create: 1, same: 3 });
-        expect(Object.keys(outputs.references?.value ?? {})).toEqual(marches);
+      it("says at once what is wrong", () => {
+        const good = made.read("matrix.yaml");
+        made.matrix("base: scratch\naxes:\n  march: [no-such-cpu]");
+        const { status, text, seconds } = run("preview");
+        made.write("matrix.yaml", good);
+        expect(status).not.toBe(0);
+        expect(text).toContain("MATRIX_VALUE_UNKNOWN");
+        expect(text).not.toContain("    at ");
+        // Half a minute of CPU on a machine with nothing else to do, before the error told Node what is to be seen of it.
+        expect(seconds).toBeLessThan(25);
       });
 
-      it("pushes to a registry with a login, from a base that only this login may read", async () => {
-        // htpasswd -nbBC 5 builder open-sesame
-        const htpasswd = "builder:$2b$05$KHl6yQErIvdYKXbhAvK.nOrySt45thXFEimscpX3CKQBTadQY1nru\n";
-        const closed = await startRegistry({ htpasswd });
-        registries.push(closed);
-        const login = { username: "builder", password: "open-sesame" };
-        const base = project("program-base", `base: scratch\naxes:\n  march: [${marches[0]}]`);
-        const bases = await stackOf(base, () => ({ publishTo: closed.host, registry: login }));
-        const [reference = ""] = Object.values(
-          (await bases.up()).outputs.references?.value as Record<string, string>,
-        );
-        const made = project(
-          "program-login",
-          `base: ${reference.split("@")[0]}:base\naxes:\n  march: [${marches.join(", ")}]`,
-        );
-        await tagAs(closed.host, reference, "base", login);
-        const stack = await stackOf(made, () => ({ publishTo: closed.host, registry: login }));
-        const { outputs, summary } = await stack.up();
-        expect(summary.resourceChanges).toEqual({ create: 4 });
-        expect(Object.values(outputs.references?.value as object)).toHaveLength(2);
-      });
-
-      /** Another tag for what a registry holds. */
-      async function tagAs(
-        host: string,
-        reference: string,
-        tag: string,
-        login: { username: string; password: string },
-      ) {
-        const authorization = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString("base64")}`;
-        const [name = "", digest = ""] = reference.slice(host.length + 1).split("@");
-        const url = (end: string) => `http://${host}/v2/${name}/manifests/${end}`;
-        const accept =
-          "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json";
-        const found = await fetch(url(digest), { headers: { authorization, accept } });
-        const type = found.headers.get("content-type") ?? "";
-        const put = {
-          method: "PUT",
-          headers: { authorization, "content-type": type },
-          body: await found.arrayBuffer(),
-        };
-        expect((await fetch(url(tag), put)).status).toBe(201);
-      }
-
-      describe("that `pulumi up` runs in a project of its own", needs(whyNoLanguageHost()), () => {
-        let folder: string;
-        let made: Project;
-        const root = join(import.meta.dirname, "../..");
-
-        beforeAll(() => {
-          made = project("program-outside");
-          folder = mkdtempSync(join(tmpdir(), "imgmatch-outside-"));
-          mkdirSync(join(folder, "node_modules"));
-          mkdirSync(join(folder, "state"));
-          symlinkSync(root, join(folder, "node_modules/imgmatch"));
-          symlinkSync(join(root, "node_modules/@pulumi"), join(folder, "node_modules/@pulumi"));
-          writeFileSync(
-            join(folder, "package.json"),
-            '{ "name": "outside", "type": "module", "main": "index.js" }\n',
-          );
-          writeFileSync(
-            join(folder, "Pulumi.yaml"),
-            `name: outside\nruntime: { name: nodejs, options: { typescript: false } }\nbackend: { url: "file://${folder}/state" }\n`,
-          );
-          writeFileSync(
-            join(folder, "index.js"),
-            `import { ImageFleet } from "imgmatch/pulumi";\nconst fleet = new ImageFleet("fleet", { matrix: ${JSON.stringify(join(made.folder, "matrix.yaml"))}, ...${JSON.stringify(means())} });\nexport const { references, lock } = fleet;\n`,
-          );
-        });
-        afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-        const run = (...args: string[]) => {
-          const start = performance.now();
-          const { status, stdout, stderr } = spawnSync("pulumi", [...args, "--non-interactive"], {
-            cwd: folder,
-            env: { ...process.env, PULUMI_CONFIG_PASSPHRASE: "test", PULUMI_SKIP_UPDATE_CHECK: "true" },
-            encoding: "utf8",
-          });
-          return { status, text: stdout + stderr, seconds: (performance.now() - start) / 1000 };
-        };
-
-        it("makes its images with paths that any checkout has, keeps them, and destroys them", () => {
-          expect(run("stack", "init", "dev").status).toBe(0);
-          const first = run("up", "--yes", "--json");
-          expect(first.status, first.text).toBe(0);
-          const references = JSON.parse(run("stack", "output", "references", "--json").text);
-          expect(Object.keys(references)).toEqual(marches);
-          const state = JSON.parse(run("stack", "export").text).deployment.resources;
-          for (const { inputs } of state.filter(({ type }: { type: string }) => type === imageType))
-            expect((inputs.build?.dockerfile ?? inputs.dockerfile.location) as string).toMatch(/^\.\.\//);
-          expect(run("up", "--yes").text).toMatch(/4 unchanged/);
-        });
-
-        it("says at once what is wrong", () => {
-          const good = made.read("matrix.yaml");
-          made.matrix("base: scratch\naxes:\n  march: [no-such-cpu]");
-          const { status, text, seconds } = run("preview");
-          made.write("matrix.yaml", good);
-          expect(status).not.toBe(0);
-          expect(text).toContain("MATRIX_VALUE_UNKNOWN");
-          expect(text).not.toContain("    at ");
-          // Half a minute of CPU on a machine with nothing else to do, before the error told Node what is to be seen of it.
-          expect(seconds).toBeLessThan(25);
-        });
-
-        it("destroys its stack", () => {
-          expect(run("destroy", "--yes").status).toBe(0);
-        });
+      it("destroys its stack", () => {
+        expect(run("destroy", "--yes").status).toBe(0);
       });
     });
-  },
-);
+  });
+}
 
 function whyNoLanguageHost(): string | null {
   if (findProgram("pulumi-language-nodejs", process.env) !== null) return null;
