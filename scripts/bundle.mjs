@@ -4,7 +4,13 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { rolldown } from "rolldown";
-import { commanderAsModules, lettersEscaped, pageAsText, tablesAsText } from "./bundle-plugins.mjs";
+import {
+  commanderAsModules,
+  fetchWithoutCache,
+  lettersEscaped,
+  pageAsText,
+  tablesAsText,
+} from "./bundle-plugins.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);
@@ -22,6 +28,8 @@ const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export/sh"].map
 const withoutOtherCommands = {
   name: "without-other-commands",
   async resolveId(source, importer, { kind }) {
+    // Nor the way to the public sigstore, which is as long as all the rest: a node gets its trusted root as a file.
+    if (source === "./public-root.ts") return resolve("src/trust/no-public-root.ts");
     if (kind !== "dynamic-import" || dirname(importer) !== resolve("src/commands/definitions")) return null;
     const found = await this.resolve(source, importer);
     return ofNode.includes(found.id) ? found : resolve("src/commands/not-included.ts");
@@ -38,7 +46,7 @@ const workerPlace = {
     ),
 };
 const options = {
-  plugins: [commanderAsModules, tablesAsText, pageAsText, workerPlace, lettersEscaped],
+  plugins: [commanderAsModules, fetchWithoutCache, tablesAsText, pageAsText, workerPlace, lettersEscaped],
   platform: "node",
   // Of Handlebars only the parser is used; its own main file brings compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },

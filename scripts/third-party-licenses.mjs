@@ -13,8 +13,13 @@ export async function packagesOf(modules) {
     if (folder !== undefined) folders.add(folder);
   }
   const packages = await Promise.all([...folders].map(readPackage));
-  return packages.sort((a, b) => (a.title < b.title ? -1 : 1));
+  // One version may lie in several folders.
+  const byTitle = new Map(packages.map((each) => [each.title, each]));
+  return [...byTitle.values()].sort((a, b) => (a.title < b.title ? -1 : 1));
 }
+
+/** Packages that name their licence and bring no copy of it, and another one of the same authors under the same licence that does. */
+const copies = { "@npmcli/agent": "@npmcli/fs", "@sigstore/verify": "@sigstore/sign" };
 
 /** One text, with each licence under the package's name; throws for a package that brings none. */
 export function thirdPartyLicenses(packages) {
@@ -28,7 +33,21 @@ export function thirdPartyLicenses(packages) {
 
 async function readPackage(folder) {
   const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-  const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
-  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+  const own = await textsIn(folder);
+  const copy = copies[name];
+  const texts = own.length > 0 || copy === undefined ? own : await textsIn(await folderOf(copy, license));
   return { title: `${name} ${version}`, license: license ?? "see below", texts };
+}
+
+async function textsIn(folder) {
+  const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
+  return Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+}
+
+async function folderOf(name, wanted) {
+  const folder = join("node_modules", name);
+  const { license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  if (license !== wanted)
+    throw new Error(`${name} is under ${license}, and ${wanted} was to be copied from it`);
+  return folder;
 }

@@ -9,10 +9,11 @@ import { fetchLock } from "../registry/fetch-lock.ts";
 import { tellIndex } from "./build/tell-index.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
+import { openSigner, type SignFlags, voucher } from "./flags/sign.ts";
 import { type TrustFlags, trustFor } from "./flags/trust.ts";
 import { tell } from "./print.ts";
 
-export interface PromoteFlags extends RegistryFlags, TrustFlags {
+export interface PromoteFlags extends RegistryFlags, TrustFlags, SignFlags {
   /** A version of the lock's repository, or a reference. */
   readonly from: string;
   readonly to: string;
@@ -25,6 +26,7 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
   const { to, replaceIndex: replace = false } = flags;
   if (to.includes("/") || to.includes("@"))
     throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
+  const signer = await openSigner(flags, context);
   // Not ended by an interruption: what is announced must be taken back.
   const registry = await registryFor(flags, { env: context.env });
   const fleet = await fetchLock(await referenceOf(flags), {
@@ -35,11 +37,15 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
     tell: (line) => tell([line], context),
   });
   context.takeSignals("finish");
-  return tellIndex(
-    await promoteFleet(fleet, to, { registry, replace, signal: context.signal }),
-    flags,
-    context,
-  );
+  const vouching = voucher(signer, fleet.repository, registry, flags, context);
+  const index = await promoteFleet(fleet, to, {
+    registry,
+    replace,
+    vouch: vouching.vouch,
+    signal: context.signal,
+  });
+  vouching.tell();
+  return tellIndex(index, flags, context);
 }
 
 async function referenceOf({ from, lock }: PromoteFlags): Promise<ImageReference> {

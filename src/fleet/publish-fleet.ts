@@ -6,7 +6,7 @@ import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { planIndexConflicts } from "../publish/index-conflicts.ts";
-import { type PlanIndex, publishPlanIndex } from "../publish/publish-plan-index.ts";
+import { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "../publish/publish-plan-index.ts";
 import type { RegistryClient } from "../registry/client.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";
@@ -19,6 +19,7 @@ export interface PublishFleetOptions extends PublishedPlanOptions {
   readonly push: (plan: Plan) => Promise<BuildSummary>;
   /** Called right before the index is written: what interrupts from here on must be heard by `signal`. */
   readonly onIndex?: () => void;
+  readonly vouch?: PlanIndexOptions["vouch"];
   readonly signal?: AbortSignal;
 }
 
@@ -31,7 +32,7 @@ export interface FleetPublication {
 
 /** Throws `INDEX_CONFLICT` before anything is pushed for an index that would be refused, and as `publishPlanIndex`. */
 export async function publishFleet(fleet: Fleet, options: PublishFleetOptions): Promise<FleetPublication> {
-  const { registry, replace = false, push, onIndex = () => {}, signal } = options;
+  const { registry, replace = false, push, onIndex = () => {}, signal, vouch } = options;
   const before = await planPublished(fleet, options);
   if (!replace) throwProblems(await planIndexConflicts(before, registry));
   const waiting = before.cells.filter(isUnpushed);
@@ -42,7 +43,7 @@ export async function publishFleet(fleet: Fleet, options: PublishFleetOptions): 
   // Where nothing could be pushed, why is what to tell, and not that there is nothing.
   if (hasFailed && !plan.cells.some(({ action }) => action === "keep")) return { pushed, index: null };
   onIndex();
-  const index = await publishPlanIndex(plan, { registry, replace, ...(signal && { signal }) });
+  const index = await publishPlanIndex(plan, { registry, replace, vouch, ...(signal && { signal }) });
   return { pushed, index };
 }
 

@@ -20,9 +20,16 @@ export interface IndexRequest extends DescribeRequest, Pace {
   readonly prefer?: readonly string[];
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
+  readonly vouch?: Vouch | undefined;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
 }
+
+/**
+ * Signs, or says otherwise that it stands behind these digests: the images and, last, the index, which the registry has by digest and no
+ * tag names yet. So whoever asks for the tag and for a signature never finds the one without the other. May be called again.
+ */
+export type Vouch = (digests: readonly Digest[]) => Promise<void>;
 
 export interface PublishedIndex {
   /** What the version's tag holds. */
@@ -57,7 +64,8 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = nativeImages(wanted);
-  if (before !== null && isDone(before, wanted, mine, request))
+  if (before !== null && isDone(before, wanted, mine, request)) {
+    await request.vouch?.(digestsOf(before.digest, before.index));
     return {
       digest: before.digest,
       how: "unchanged",
@@ -66,6 +74,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
       reformatted: false,
       plain,
     };
+  }
 
   const { signal, sleep } = request;
   const own = silent("index", reference);
@@ -73,6 +82,8 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
     await announce(registry, own, { signal, sleep });
     const settled = await settle(request, mine, own);
     const { digest, index } = settled;
+    // It may be another publisher's, with ours in it.
+    await request.vouch?.(digestsOf(digest, index));
     return {
       digest,
       how: replace && before !== null ? "replaced" : "written",
@@ -126,19 +137,27 @@ function isDone(
 }
 
 async function settle(request: IndexRequest, mine: FleetIndex, own: Announcement): Promise<CurrentIndex> {
-  const { reference, replace = false } = request;
+  const { reference, replace = false, vouch } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
     if (now !== null && isDone(now, target, mine, request)) return null;
     const { top, parts } = formatFleetIndex(target, request);
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
-    return { manifest: top, parts };
+    if (vouch === undefined) return { manifest: top, parts };
+    const before = () => vouch(digestsOf(top.digest, target));
+    return { manifest: top, parts: [...parts, top], before };
   };
   const look = () => readCurrentIndex(request);
   const settled = await settleTag({ ...request, look, next, legacy: null }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
   return settled;
+}
+
+/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. */
+function digestsOf(digest: Digest, { entries }: FleetIndex): readonly Digest[] {
+  const images = [...entries.values()].flatMap(({ image, descriptor }) => [image.digest, descriptor.digest]);
+  return [...new Set(images), digest];
 }
 
 function replaced(reference: ImageReference, theirs: Digest, ours: Digest): ImgmatchError {

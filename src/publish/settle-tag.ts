@@ -37,6 +37,8 @@ export interface TagWriter<Held extends { readonly digest: Digest }> extends Pac
 export interface Writing {
   readonly manifest: Manifest;
   readonly parts?: readonly Manifest[];
+  /** What has to be done when the parts are there and the tag does not name them yet. */
+  readonly before?: (() => Promise<void>) | undefined;
 }
 
 const pollMs = 100;
@@ -107,12 +109,13 @@ function tagWrite<Held extends { readonly digest: Digest }>(
 
   /** Whether the registry has accepted it. Throws what is no use trying again. */
   async function write(
-    { manifest, parts = [] }: Writing,
+    { manifest, parts = [], before }: Writing,
     held: Held | null,
     lookedAt: number,
   ): Promise<boolean> {
     for (const part of parts)
       await registry.writeManifest({ ...reference, tag: null, digest: part.digest }, part);
+    await before?.();
     if (!(await isStill(held?.digest ?? null, lookedAt))) return false;
     try {
       await registry.writeManifest({ ...reference, digest: null }, manifest);

@@ -19,10 +19,16 @@ const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-licences-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The packages whose code is in a bundle, by its source map. */
+/** The packages whose code is in a bundle, by its source map, each with its version. */
 function packagesIn(map: string): string[] {
   const { sources } = JSON.parse(readFileSync(map, "utf8")) as { readonly sources: readonly string[] };
-  return sources.flatMap((source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []);
+  const folders = sources.flatMap(
+    (source) => /.*?(node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? [],
+  );
+  return [...new Set(folders)].map((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
+    return `${name} ${version}`;
+  });
 }
 
 describe("THIRD-PARTY-LICENSES", () => {
@@ -41,13 +47,9 @@ describe("THIRD-PARTY-LICENSES", () => {
     );
     expect(maps.length).toBeGreaterThan(2);
     const names = maps.flatMap((map) => packagesIn(join(folder, map)));
-    expect(names).toContain("commander");
+    expect(names.some((name) => name.startsWith("commander "))).toBe(true);
     const titles = [...text.matchAll(/^(\S+) (\S+) \(([^)]+)\)$/gm)];
-    expect(titles.map(([, name]) => name)).toEqual([...new Set(names)].sort());
-    for (const [, name = "", version] of titles)
-      expect(JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")).version).toBe(
-        version,
-      );
+    expect(titles.map(([, name, version]) => `${name} ${version}`)).toEqual([...new Set(names)].sort());
   });
 
   it("resolve loads no package but the argument parser", () => {
@@ -65,7 +67,9 @@ describe("THIRD-PARTY-LICENSES", () => {
     expect(ran.status, ran.stderr).toBe(0);
     const files = (JSON.parse(readFileSync(loaded, "utf8")) as string[]).filter((file) => file !== hook);
     expect(files).toContain(join(realpathSync(folder), "cli.cjs"));
-    expect([...new Set(files.flatMap((file) => packagesIn(`${file}.map`)))]).toEqual(["commander"]);
+    expect([...new Set(files.flatMap((file) => packagesIn(`${file}.map`)))]).toEqual([
+      expect.stringMatching(/^commander /),
+    ]);
   });
 
   it("holds each licence as its package brings it", () => {

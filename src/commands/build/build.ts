@@ -22,16 +22,20 @@ import { fleetBuilderFor, requirePush } from "../flags/engine.ts";
 import { lockFileOf, parseReplacements } from "../flags/fleet.ts";
 import { planFor } from "../flags/plan.ts";
 import { registryFor } from "../flags/registry.ts";
+import { openSigner, voucher } from "../flags/sign.ts";
 import { overFleets } from "../over-fleets.ts";
 import { print } from "../print.ts";
 import { tellProblem } from "../tell-problem.ts";
 import { type BuildFlags, checkProgress, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
 import { tellIndex } from "./tell-index.ts";
+import type { ImageSigner } from "../../trust/sign/image-signer.ts";
+import { publishedDigests } from "../../plan/published-digests.ts";
 
 export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   checkIndexFlags(flags);
   checkProgress(flags);
   if (!flags.dryRun) requirePush(flags, flags.push ?? false);
+  const signer = await openSigner(flags, context);
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => {
     problems.push(problem);
@@ -60,12 +64,12 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     const kept = plan.cells.filter(({ action }) => action === "keep").length;
     if (flags.json) reporterFor(flags, plan, context).end({ results: [], kept, interrupted: false });
     else if (flags.progress !== "quiet") context.err(`${describeNothing(kept)}\n`);
-    return flags.index ? withIndex(exitCodes.ok, fleet, only, flags, context) : exitCodes.ok;
+    return afterPush(exitCodes.ok, { fleet, only, signer }, flags, context);
   }
   if (!flags.json && flags.progress !== "quiet") context.err(`${summarise(plan)}\n`);
   const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
-  if (!flags.index || exitCode === exitCodes.interrupted) return exitCode;
-  return withIndex(exitCode, fleet, only, flags, context);
+  if (exitCode === exitCodes.interrupted) return exitCode;
+  return afterPush(exitCode, { fleet, only, signer }, flags, context);
 }
 
 export const buildFleets = overFleets(build, ({ dryRun }) => (dryRun ? "whole" : "lines"));
@@ -81,7 +85,9 @@ async function foundConflicts(
   return planIndexConflicts(plan, await registryFor(flags, context));
 }
 
-function checkIndexFlags({ push, index, replaceIndex }: BuildFlags): void {
+function checkIndexFlags({ push, index, replaceIndex, sign }: BuildFlags): void {
+  if (sign && !push)
+    throw usageError("--sign signs what the registry has, and without --push nothing is there", "add --push");
   if (index && !push) {
     throw usageError("--index names images in the registry, and without --push there are none", "add --push");
   }
@@ -117,14 +123,20 @@ function describePreview({ stack, changes }: StackPreview): string {
   return `stack ${stack}: ${parts.join(", ") || "nothing"}\n`;
 }
 
-/** Writes the index of what is published now, also where some cells failed. The first failure is the one to tell. */
-async function withIndex(
+interface Built {
+  readonly fleet: Fleet;
+  readonly only: readonly Selection[];
+  readonly signer: ImageSigner | null;
+}
+
+/** Signs, and writes the index of, what is published now, also where some cells failed. The first failure is the one to tell. */
+async function afterPush(
   exitCode: ExitCode,
-  fleet: Fleet,
-  only: readonly Selection[],
+  { fleet, only, signer }: Built,
   flags: BuildFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
+  if (!flags.index && signer === null) return exitCode;
   context.takeSignals("finish");
   const [{ planPublished }, { publishPlanIndex }, registry] = await Promise.all([
     import("../../fleet/publish-fleet.ts"),
@@ -138,8 +150,15 @@ async function withIndex(
     only,
     replaceBases: parseReplacements(flags.replaceBase),
   });
+  const { vouch, tell } = voucher(signer, fleet.matrix.repository, registry, flags, context);
+  if (!flags.index) {
+    await vouch?.(publishedDigests(plan));
+    tell();
+    return exitCode;
+  }
   const replace = flags.replaceIndex ?? false;
-  const index = await publishPlanIndex(plan, { registry, replace, signal: context.signal });
+  const index = await publishPlanIndex(plan, { registry, replace, vouch, signal: context.signal });
+  tell();
   const written = tellIndex(index, flags, context);
   return exitCode === exitCodes.ok ? written : exitCode;
 }

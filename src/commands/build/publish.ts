@@ -7,36 +7,46 @@ import type { CommandContext } from "../context.ts";
 import { lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
 import { tellIndex } from "./tell-index.ts";
 import { registryFor } from "../flags/registry.ts";
+import { openSigner, voucher } from "../flags/sign.ts";
 import { type BuildFlags, checkProgress, exitCodeOf, runBuild } from "./run-builder.ts";
 import { overFleets } from "../over-fleets.ts";
 
 export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   checkProgress(flags);
+  const signer = await openSigner(flags, context);
   const lock = await readLockIfPresent(lockFileOf(flags));
   if (lock !== null && isAdopted(lock)) {
     const { publishAdopted } = await import("../../publish/publish-plan-index.ts");
     const registry = await registryFor(flags, { env: context.env });
     context.takeSignals("finish");
     const { replaceIndex: replace = false } = flags;
-    return tellIndex(
-      await publishAdopted(lock, { registry, replace, signal: context.signal }),
-      flags,
-      context,
-    );
+    const vouching = voucher(signer, lock.repository, registry, flags, context);
+    const index = await publishAdopted(lock, {
+      registry,
+      replace,
+      vouch: vouching.vouch,
+      signal: context.signal,
+    });
+    vouching.tell();
+    return tellIndex(index, flags, context);
   }
   const { fleet, only } = await openFleetFor(flags, context);
   const { publishFleet } = await import("../../fleet/publish-fleet.ts");
+  // Not ended by an interruption: what is announced must be taken back.
+  const registry = await registryFor(flags, { env: context.env });
+  const vouching = voucher(signer, fleet.matrix.repository, registry, flags, context);
   const { pushed, index } = await publishFleet(fleet, {
     lockFile: lockFileOf(flags),
     only,
     replaceBases: parseReplacements(flags.replaceBase),
-    // Not ended by an interruption: what is announced must be taken back.
-    registry: await registryFor(flags, { env: context.env }),
+    registry,
+    vouch: vouching.vouch,
     replace: flags.replaceIndex ?? false,
     push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context),
     onIndex: () => context.takeSignals("finish"),
     signal: context.signal,
   });
+  vouching.tell();
   const failure = pushed === null ? exitCodes.ok : exitCodeOf(pushed);
   const done = index === null ? failure : tellIndex(index, flags, context);
   return failure === exitCodes.ok ? done : failure;

@@ -22,9 +22,10 @@ import { type EngineFlags, fleetBuilderFor } from "../flags/engine.ts";
 import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
 import { registryFor } from "../flags/registry.ts";
 import { version } from "../../version.ts";
+import type { SignFlags } from "../flags/sign.ts";
 import { tellProblem } from "../tell-problem.ts";
 
-export interface BuildFlags extends FleetFlags, EngineFlags {
+export interface BuildFlags extends FleetFlags, EngineFlags, SignFlags {
   readonly push?: boolean;
   readonly concurrency: number;
   readonly dryRun?: boolean;

@@ -12,6 +12,7 @@ import {
   withWorkspace,
 } from "../flags/fleet-options.ts";
 import { collect, withJson } from "../flags/options.ts";
+import { withSigning } from "../flags/sign-options.ts";
 import type { Define } from "./define.ts";
 
 export const init: Define = (command, run) =>
@@ -57,7 +58,9 @@ export const render: Define = (command, run) =>
     .action(run(async () => (await import("../render.ts")).render));
 
 export const build: Define = (command, run) =>
-  withWorkspace(withProgress(withEngine(withRebuild(withLocalBases(withBases(withFleet(command)))))))
+  withSigning(
+    withWorkspace(withProgress(withEngine(withRebuild(withLocalBases(withBases(withFleet(command))))))),
+  )
     .description("build what the lock does not have, and write the lock")
     .option("--push", "push every image, never over another one")
     .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
@@ -67,7 +70,7 @@ export const build: Define = (command, run) =>
     .action(run(async () => (await import("../build/build.ts")).buildFleets));
 
 export const publish: Define = (command, run) =>
-  withWorkspace(withProgress(withEngine(withBases(withFleet(command)))))
+  withSigning(withWorkspace(withProgress(withEngine(withBases(withFleet(command))))))
     .description("push what was built and not pushed, and write one image index for the version")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
     .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)

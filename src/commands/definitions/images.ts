@@ -2,10 +2,11 @@
 
 import { withFleet } from "../flags/fleet-options.ts";
 import { collect, withHost, withJson, withRegistries, withTrust } from "../flags/options.ts";
+import { withSigning } from "../flags/sign-options.ts";
 import type { Define } from "./define.ts";
 
 export const promote: Define = (command, run) =>
-  withTrust(withRegistries(withJson(command)))
+  withSigning(withTrust(withRegistries(withJson(command))))
     .description("write the images of one version under another: nothing is built, every digest stays")
     .option("--lock <file>", "the lock, where a version alone is named", "images/imgmatch.lock.json")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")

@@ -1,0 +1,120 @@
+/** What the flags about signing mean to the library. */
+
+import { usageError } from "../../errors.ts";
+import type { InputLimit } from "../../input/limits.ts";
+import { readTextFile } from "../../io/files.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import type { Vouch } from "../../publish/publish-index.ts";
+import type { FullRegistryClient } from "../../registry/create-client.ts";
+import { count } from "../../report/table.ts";
+import type { ImageSigner } from "../../trust/sign/image-signer.ts";
+import type { SignatureFormat } from "../../trust/sign/sign-images.ts";
+import type { CommandContext } from "../context.ts";
+
+export interface SignFlags {
+  readonly sign?: boolean;
+  /** A file, `env://NAME`, or an address that cosign understands. */
+  readonly signKey?: string;
+  readonly signFormat?: SignatureFormat;
+  /** A file with a token of OpenID Connect. */
+  readonly identityToken?: string;
+  readonly fulcioUrl?: string;
+  readonly rekorUrl?: string;
+  readonly timestampUrl?: string;
+  /** A file: `trusted_root.json`. */
+  readonly signRoot?: string;
+}
+
+const trustedRootFile: InputLimit = {
+  what: "the trusted root",
+  bytes: 4 * 1024 * 1024,
+  fix: "write it with cosign trusted-root create",
+};
+
+/** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
+export async function openSigner(flags: SignFlags, { env }: CommandContext): Promise<ImageSigner | null> {
+  const { sign, signKey, identityToken, signRoot, ...urls } = flags;
+  const { fulcioUrl = env.COSIGN_FULCIO_URL, rekorUrl = env.COSIGN_REKOR_URL } = urls;
+  const { timestampUrl = env.COSIGN_TIMESTAMP_SERVER_URL } = urls;
+  if (!sign) return refuseWithoutSign(flags);
+  for (const url of [fulcioUrl, rekorUrl, timestampUrl]) if (url !== undefined) checkUrl(url);
+  if (signKey !== undefined) {
+    if (identityToken !== undefined || flags.fulcioUrl !== undefined)
+      throw usageError(
+        "--sign-key signs with a key, and needs neither token nor Fulcio",
+        "leave one of them out",
+      );
+    const [{ openSigningKey }, { keySigner }] = await Promise.all([
+      import("../../trust/sign/signing-key.ts"),
+      import("../../trust/sign/image-signer.ts"),
+    ]);
+    return keySigner(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
+  }
+  const [{ identityTokenSource }, { identitySigner }] = await Promise.all([
+    import("../../trust/sign/identity-token.ts"),
+    import("../../trust/sign/identity-signer.ts"),
+  ]);
+  const token = identityTokenSource(identityToken, env);
+  if (token === null)
+    throw usageError(
+      "--sign has nobody to sign as",
+      "name a key with --sign-key, or give an OIDC token: id-token: write in GitHub Actions, SIGSTORE_ID_TOKEN elsewhere",
+    );
+  const root = signRoot === undefined ? null : await readTextFile(signRoot, trustedRootFile);
+  return identitySigner({ token, fulcioUrl, rekorUrl, timestampUrl, trustedRoot: root });
+}
+
+function refuseWithoutSign(flags: SignFlags): null {
+  const { signKey, identityToken, fulcioUrl, rekorUrl, timestampUrl, signRoot } = flags;
+  const given = { "--sign-key": signKey, "--identity-token": identityToken, "--fulcio-url": fulcioUrl };
+  const more = { "--rekor-url": rekorUrl, "--timestamp-url": timestampUrl, "--sign-root": signRoot };
+  const [name] = Object.entries({ ...given, ...more }).find(([, value]) => value !== undefined) ?? [];
+  if (name !== undefined) throw usageError(`${name} is about signing, and --sign is not there`, "add --sign");
+  return null;
+}
+
+function checkUrl(url: string): void {
+  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isHttp) throw usageError(`${url} is no address of http`, "write it as https://host");
+}
+
+export interface Voucher {
+  /** undefined where nothing is to be signed. */
+  readonly vouch: Vouch | undefined;
+  /** Says on standard error, or as a line of JSON, what was signed. */
+  readonly tell: () => void;
+}
+
+/** Signs what it is given, each digest once. */
+export function voucher(
+  signer: ImageSigner | null,
+  repository: string,
+  registry: FullRegistryClient,
+  { signFormat: format = "both", json }: SignFlags & { readonly json?: boolean },
+  context: CommandContext,
+): Voucher {
+  if (signer === null) return { vouch: undefined, tell: () => {} };
+  const signed = new Set<Digest>();
+  const kept = new Set<Digest>();
+  return {
+    async vouch(digests) {
+      const { signImages } = await import("../../trust/sign/sign-images.ts");
+      const open = digests.filter((digest) => !signed.has(digest) && !kept.has(digest));
+      const done = await signImages(parseImageReference(repository), open, {
+        registry,
+        signer,
+        format,
+        signal: context.signal,
+      });
+      for (const digest of done.signed) signed.add(digest);
+      for (const digest of done.kept) kept.add(digest);
+    },
+    tell() {
+      if (signed.size + kept.size === 0) return;
+      const answer = { schemaVersion: 1, type: "signatures", signed: [...signed], kept: [...kept] };
+      if (json) context.out(`${JSON.stringify(answer)}\n`);
+      else context.err(`signed ${count(signed.size, "manifest")}, ${kept.size} had this signature already\n`);
+    },
+  };
+}
