@@ -1,6 +1,7 @@
 /** The compilers of the machine that runs the tests. */
 
 import { spawnSync } from "node:child_process";
+import { remember } from "../../../src/oci/remember.ts";
 
 export interface Compiler {
   /** For example `gcc 12.2.0`. */
@@ -20,18 +21,23 @@ export function findCompiler(
   const asked = spawnSync(command, ["-dumpfullversion", "-dumpversion"], { encoding: "utf8" });
   if (asked.status !== 0) return null;
   const version = asked.stdout.trim().split("\n")[0] ?? "";
+  const known = new Map<string, ReadonlySet<string> | null>();
   return {
     title: `${command} ${version}${always.length === 0 ? "" : ` ${always.join(" ")}`}`,
     kind,
     version,
     macros(options) {
-      const run = spawnSync(command, [...always, ...options, "-dM", "-E", "-x", "c", "-"], {
-        encoding: "utf8",
-        input: "",
-        maxBuffer: 64 * 1024 * 1024,
-      });
-      if (run.status !== 0) return null;
-      return new Set(Array.from(run.stdout.matchAll(/^#define (\w+)/gm), (match) => match[1] ?? ""));
+      return remember(known, options.join(" "), () => asMacros(options));
     },
   };
+
+  function asMacros(options: readonly string[]): ReadonlySet<string> | null {
+    const run = spawnSync(command, [...always, ...options, "-dM", "-E", "-x", "c", "-"], {
+      encoding: "utf8",
+      input: "",
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    if (run.status !== 0) return null;
+    return new Set(Array.from(run.stdout.matchAll(/^#define (\w+)/gm), (match) => match[1] ?? ""));
+  }
 }

@@ -43,11 +43,6 @@ describe("nvcc", needs(whyNoCuda), () => {
   const folder = () => makeFolder({ "k.cu": program });
 
   it.each([
-    ["as it comes", []],
-    ["--compress-mode=size", ["--compress-mode=size"]],
-    ["--compress-mode=speed", ["--compress-mode=speed"]],
-    ["--compress-mode=none", ["--compress-mode=none"]],
-    ["--concat", ["--concat"]],
     ["--concat of everything", ["--concat", "--compress-mode=size"]],
     ["debug", ["-G"]],
   ])("writes what cuobjdump and we read alike: %s", (_name, options) => {
@@ -151,13 +146,7 @@ const listed = (path: string) => {
 };
 
 describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
-  const modes = [
-    [],
-    ["--compress-mode=size"],
-    ["--compress-mode=speed"],
-    ["--compress-mode=none"],
-    ["--concat"],
-  ];
+  const modes = [["--compress-mode=size"], ["--compress-mode=speed"], ["--compress-mode=none"], ["--concat"]];
   const kinds = {
     "an object": ["-c", "-o", "k.o"],
     "a program": ["-o", "k"],
@@ -170,22 +159,26 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
     "a static library linked for the device later": ["-rdc=true", "-lib", "-o", "k.a"],
   } as const;
 
-  describe.each(modes.map((mode) => [mode.join() || "as it comes", mode] as const))(
-    "%s",
-    (_mode, options) => {
-      it.each(Object.entries(kinds))("%s", (_kind, flags) => {
-        const cwd = makeFolder({ "k.cu": program });
-        cudaTool("nvcc", [...options, ...targets, ...flags, "k.cu"], cwd);
-        const path = join(cwd, flags.at(-1) ?? "");
-        listed(path);
-        const found = code(path);
-        expect(found?.unknown).toEqual([]);
-        expect(found?.damage).toEqual([]);
-        const any = [...(found?.targets ?? []), ...(found?.relocatable ?? [])].map(({ target }) => target);
-        expect([...new Set(any)].sort()).toEqual([...all].sort());
-      });
-    },
+  // How code is packed is one program's work (fatbinary), and where it goes others': each with the other's simplest, and where it is
+  // packed twice. All pairs with IMGMATCH_LONG.
+  const packed = ["an object", "a program linked for the device"];
+  const rows = [[], ...modes].flatMap((options) =>
+    Object.entries(kinds)
+      .filter(([kind]) => options.length === 0 || packed.includes(kind) || process.env.IMGMATCH_LONG)
+      .map(([kind, flags]) => [kind, options.join() || "as it comes", options, flags] as const),
   );
+  it.each(rows)("%s, %s", (kind, _mode, options, flags) => {
+    const cwd = makeFolder({ "k.cu": program });
+    cudaTool("nvcc", [...options, ...targets, ...flags, "k.cu"], cwd);
+    const path = join(cwd, flags.at(-1) ?? "");
+    listed(path);
+    const found = code(path);
+    expect(found?.unknown).toEqual([]);
+    expect(found?.damage).toEqual([]);
+    const any = [...(found?.targets ?? []), ...(found?.relocatable ?? [])].map(({ target }) => target);
+    if (kind === "an object") expect(any).toEqual(all);
+    else expect([...new Set(any)].sort()).toEqual([...all].sort());
+  });
 
   // One file cannot hold sm_100 and sm_100f.
   it.each([
