@@ -62,10 +62,8 @@ const pingTimeoutMs = 15_000;
  */
 export async function connectDocker(env: Environment): Promise<DockerApi> {
   const endpoint = await findEndpoint(env);
-  const target = await requestTarget(endpoint);
-  const answer = await send(endpoint, target, "GET", "/_ping", {
-    signal: AbortSignal.timeout(pingTimeoutMs),
-  });
+  const target = requestTarget(endpoint);
+  const answer = await send(target, "GET", "/_ping", { signal: AbortSignal.timeout(pingTimeoutMs) });
   const text = await readText(endpoint, answer);
   if (answer.statusCode !== 200) throw refused(endpoint, "GET", "/_ping", answer.statusCode ?? 0, text);
   // The engine's own version is never too old for it and never too new: 29 refuses below 1.44, 20.10 above 1.41.
@@ -74,7 +72,7 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
 
   /** An answer that says yes. */
   async function open(method: Method, path: string, call: ApiCall): Promise<http.IncomingMessage> {
-    const response = await send(endpoint, target, method, `/v${version}${path}`, call);
+    const response = await send(target, method, `/v${version}${path}`, call);
     const status = response.statusCode ?? 0;
     if (status >= 200 && status <= 299) return response;
     throw refused(endpoint, method, path, status, await readText(endpoint, response));
@@ -120,20 +118,25 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
         response.destroy();
       }
     },
-    upgrade: (path, headers) => upgrade(endpoint, target, `/v${version}${path}`, headers),
+    upgrade: (path, headers) => upgrade(target, `/v${version}${path}`, headers),
   };
 }
 
-type Target = http.RequestOptions & { readonly secure: boolean };
+interface Target {
+  readonly endpoint: Endpoint;
+  readonly secure: boolean;
+  readonly options: https.RequestOptions;
+}
 
-async function requestTarget(endpoint: Endpoint): Promise<Target> {
-  if (endpoint.kind === "socket") return { secure: false, socketPath: endpoint.path };
+function requestTarget(endpoint: Endpoint): Target {
+  if (endpoint.kind === "socket") return { endpoint, secure: false, options: { socketPath: endpoint.path } };
   const { host, port, tls } = endpoint;
-  if (tls === null) return { secure: false, host, port };
+  if (tls === null) return { endpoint, secure: false, options: { host, port } };
   const options: https.RequestOptions = { host, port, rejectUnauthorized: tls.verify };
-  if (tls.folder === "") return { secure: true, ...options };
+  if (tls.folder === "") return { endpoint, secure: true, options };
   const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readPem(join(tls.folder, name)));
-  return { secure: true, ...options, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return { endpoint, secure: true, options: { ...options, ...files } };
 }
 
 /** undefined where it cannot be read: the engine says what it misses. Throws `INPUT_TOO_LARGE`. */
@@ -147,15 +150,14 @@ function readPem(path: string): Buffer | undefined {
 }
 
 function requestOf(
-  endpoint: Endpoint,
-  { secure, ...target }: Target,
+  { endpoint, secure, options: own }: Target,
   method: Method,
   path: string,
   headers: UpgradeHeaders,
   signal?: AbortSignal,
 ): http.ClientRequest {
   const options: http.RequestOptions = {
-    ...target,
+    ...own,
     // Its own connection for each request: ending one build must not end another.
     agent: false,
     method,
@@ -170,19 +172,18 @@ function requestOf(
 }
 
 function send(
-  endpoint: Endpoint,
   target: Target,
   method: Method,
   path: string,
   { query = {}, headers = {}, body, signal }: ApiCall,
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = requestOf(endpoint, target, method, path + queryText(query), headers, signal);
+    const request = requestOf(target, method, path + queryText(query), headers, signal);
     request.on("response", resolve);
     request.on("error", (error) => {
       if (body?.errored) reject(body.errored);
       else if (signal?.aborted && signal.reason?.name !== "TimeoutError") reject(signal.reason);
-      else reject(unreachable(endpoint, error));
+      else reject(unreachable(target.endpoint, error));
     });
     if (body === undefined) {
       request.end();
@@ -193,14 +194,9 @@ function send(
   });
 }
 
-function upgrade(
-  endpoint: Endpoint,
-  target: Target,
-  path: string,
-  headers: UpgradeHeaders,
-): Promise<Duplex | null> {
+function upgrade(target: Target, path: string, headers: UpgradeHeaders): Promise<Duplex | null> {
   return new Promise((resolve, reject) => {
-    const request = requestOf(endpoint, target, "POST", path, { ...headers, connection: "Upgrade" });
+    const request = requestOf(target, "POST", path, { ...headers, connection: "Upgrade" });
     request.once("upgrade", (_response, socket, head) => {
       if (head.length > 0) socket.unshift(head);
       resolve(socket);
@@ -209,7 +205,7 @@ function upgrade(
       response.resume();
       resolve(null);
     });
-    request.once("error", (error) => reject(unreachable(endpoint, error)));
+    request.once("error", (error) => reject(unreachable(target.endpoint, error)));
     request.end();
   });
 }
