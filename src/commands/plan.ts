@@ -1,6 +1,5 @@
 /** `imgmatch plan`: what would happen to each cell. Changes nothing. */
 
-import type { EngineName } from "../build/engines/engine-traits.ts";
 import { type ExitCode, exitCodes, type Problem, problemCodes, usageError } from "../errors.ts";
 import { changedContext } from "../fleet/changed-context.ts";
 import type { Fleet } from "../fleet/open-fleet.ts";
@@ -12,17 +11,13 @@ import { findPlanned, openActions, type Plan } from "../plan/planned-cell.ts";
 import { reportPlan } from "../report/plan.ts";
 import type { CommandContext } from "./context.ts";
 import type { FleetFlags } from "./flags/fleet.ts";
-import { planFor } from "./flags/plan.ts";
+import { type LocalBaseFlags, planFor } from "./flags/plan.ts";
 import { registryFor } from "./flags/registry.ts";
 import { overFleets } from "./over-fleets.ts";
 import { print } from "./print.ts";
 import { tellProblem } from "./tell-problem.ts";
 
-export interface PlanFlags extends FleetFlags {
-  /** A base that no registry has may be the engine's. */
-  readonly localBases?: boolean;
-  readonly engine?: EngineName;
-  readonly builder?: string;
+export interface PlanFlags extends FleetFlags, LocalBaseFlags {
   readonly push?: boolean;
   /** Ask registries what is published already, and which bases have moved. */
   readonly remote?: boolean;

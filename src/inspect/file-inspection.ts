@@ -2,6 +2,7 @@
 
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
+import type { ElfDynamic } from "./elf/dynamic.ts";
 import type { GpuCode } from "./gpu/gpu-code.ts";
 
 export interface FileInspection {
@@ -15,12 +16,9 @@ export interface FileInspection {
   readonly unopened: readonly string[];
 }
 
-export interface ProgramFacts {
+export interface ProgramFacts extends ElfDynamic {
   /** `x86_64`, `aarch64`, …, or `machine 243`. */
   readonly machine: string;
-  readonly needed: readonly string[];
-  readonly soname: string | null;
-  readonly interpreter: string | null;
   /** psABI level that the loader enforces. */
   readonly neededLevel: string | null;
   readonly kernel: string | null;

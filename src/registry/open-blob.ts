@@ -1,6 +1,6 @@
 /** A blob passed on as it comes: nothing of it is kept, and no more is taken than the reader reads. */
 
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
@@ -8,7 +8,7 @@ import { type AgentOptions, createAgents } from "./agents.ts";
 import { registryUrl } from "./endpoint.ts";
 import { unreachable } from "./failure.ts";
 import { withRedirects } from "./redirect.ts";
-import type { HttpRequest } from "./transport.ts";
+import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { TransportError, transportError } from "./transport-error.ts";
 
 export interface OpenBlobOptions extends AgentOptions {
@@ -28,11 +28,7 @@ export interface BlobRequest {
   readonly authorization: string | null;
 }
 
-export interface OpenedBlob {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  /** Where the answer came from, after redirects. */
-  readonly url: URL;
+export interface OpenedBlob extends Pick<HttpResponse, "status" | "headers" | "url"> {
   /** Whoever does not read it to its end destroys it. Empty for what is no success. */
   readonly body: IncomingMessage;
 }

@@ -18,20 +18,18 @@ import { findPlanned, type Plan } from "../../plan/planned-cell.ts";
 import type { Selection } from "../../plan/select.ts";
 import type { CommandContext } from "../context.ts";
 import { tell } from "../print.ts";
+import type { EngineFlags } from "./engine.ts";
 import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet.ts";
 
-export interface ExportFlags extends FleetFlags {
+export interface ExportFlags extends FleetFlags, Pick<EngineFlags, "secret" | "ssh" | "network"> {
   readonly kind: string;
   /** Only for `github-matrix`. */
   readonly shards?: number;
-  /** Only for `bake`. */
-  readonly secret?: readonly string[];
-  readonly ssh?: readonly string[];
-  readonly network?: string;
 }
 
 /** Only of commands that can build on what an engine alone has. */
-interface LocalBaseFlags {
+export interface LocalBaseFlags {
+  /** A base that no registry has may be the engine's. */
   readonly localBases?: boolean;
   readonly engine?: EngineName;
   readonly builder?: string;

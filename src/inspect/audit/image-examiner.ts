@@ -5,33 +5,22 @@ import type { BuildWatch } from "../../build/engine.ts";
 import type { ExaminedImage, Examination, Examiner } from "../../build/examiner.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
-import type { Requirement } from "../../hardware/requirement.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import type { RegistryClient } from "../../registry/client.ts";
-import type { LayerCache } from "../image/layer-cache.ts";
 import { openFromRegistry } from "../image/from-registry.ts";
 import type { OpenedImage } from "../image/opened-image.ts";
-import { auditImage, type ImageAudit } from "./audit-image.ts";
+import { type AuditRequest, auditImage, type ImageAudit } from "./audit-image.ts";
 import { createBaseReader, isLocal } from "./base-reader.ts";
-import { builtImageOpener, type ImageHolder } from "./open-built.ts";
+import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
 
 /** What was declared of a cell's image. */
-export interface DeclaredImage {
-  readonly requires: Requirement;
-  /** CPU features that its base is declared to need. */
-  readonly floor: readonly string[];
-  readonly platform: string;
+export interface DeclaredImage extends Omit<AuditRequest, "base"> {
   /** What it is built on, by digest or by an engine's id; null for `scratch`. */
   readonly base: ImageReference | LockedLocal | null;
 }
 
-export interface ExaminerOptions {
+export interface ExaminerOptions extends BuiltOpenerOptions {
   /** By cell id; null where nobody knows what it was built on. */
   readonly declared: (cell: string) => DeclaredImage | null;
-  readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
-  /** Of the images that were built. */
-  readonly holder: ImageHolder;
-  readonly cache: LayerCache;
 }
 
 /** Opens one image after the other: of images on one base, the first opens it for all. */

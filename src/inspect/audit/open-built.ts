@@ -24,6 +24,7 @@ export interface ImageHolder {
 
 export interface BuiltOpenerOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
+  /** Of the images that were built. */
   readonly holder: ImageHolder;
   readonly cache: LayerCache;
 }

@@ -32,13 +32,7 @@ export interface ElfSection {
   readonly link: number;
 }
 
-export interface ElfSegment {
-  readonly type: number;
-  readonly flags: number;
-  readonly address: number;
-  readonly offset: number;
-  readonly size: number;
-}
+export type ElfSegment = Omit<ElfSection, "name" | "link">;
 
 export const elfMachine = { x86: 3, arm: 40, x86_64: 62, aarch64: 183, cuda: 190, riscv: 243 } as const;
 export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;

@@ -1,19 +1,13 @@
 /** rpm's database until 2020, `Packages`: a hash table of Berkeley DB. Source: rpm, `lib/backend/bdb_ro.cc`. */
 
 import { u16, u32 } from "../../little-endian.ts";
-import { DamagedDatabase, eachPageOnce } from "./damaged-database.ts";
+import { DamagedDatabase, eachPageOnce, type PagedDatabase } from "./damaged-database.ts";
 
 const hashMagic = 0x00061561;
 const hashPages: readonly number[] = [2, 13];
 const overflowPage = 7;
 const item = { here: 1, elsewhere: 3 } as const;
 const pageHead = 26;
-
-interface Database {
-  readonly bytes: Uint8Array;
-  readonly pageSize: number;
-  readonly visit: (page: number) => void;
-}
 
 /** Throws `DamagedDatabase`. */
 export function* bdbHeaders(bytes: Uint8Array): Generator<Uint8Array> {
@@ -30,7 +24,7 @@ export function* bdbHeaders(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /** Keys and values in turn, from the end of the page on. */
-function* values(database: Database, page: Uint8Array): Generator<Uint8Array> {
+function* values(database: PagedDatabase, page: Uint8Array): Generator<Uint8Array> {
   const count = Math.min(u16(page, 20), Math.floor((page.length - pageHead) / 2));
   const place = (index: number) => u16(page, pageHead + 2 * index);
   for (let index = 1; index < count; index += 2) {
@@ -41,7 +35,7 @@ function* values(database: Database, page: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-function overflow({ bytes, pageSize, visit }: Database, first: number, size: number): Uint8Array {
+function overflow({ bytes, pageSize, visit }: PagedDatabase, first: number, size: number): Uint8Array {
   if (size > bytes.length) throw new DamagedDatabase(`a value of ${size} bytes`);
   const pieces: Uint8Array[] = [];
   let next = first;

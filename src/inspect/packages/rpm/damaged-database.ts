@@ -4,6 +4,12 @@ export class DamagedDatabase extends Error {
   override readonly name = "DamagedDatabase";
 }
 
+export interface PagedDatabase {
+  readonly bytes: Uint8Array;
+  readonly pageSize: number;
+  readonly visit: (page: number) => void;
+}
+
 /** Pages that one thing alone may lead to: whoever comes to one again goes in circles. */
 export function eachPageOnce(count: number): (page: number) => void {
   const seen = new Set<number>();

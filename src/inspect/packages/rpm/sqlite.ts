@@ -4,18 +4,15 @@
  */
 
 import { u16be, u32be } from "../../big-endian.ts";
-import { DamagedDatabase, eachPageOnce } from "./damaged-database.ts";
+import { DamagedDatabase, eachPageOnce, type PagedDatabase } from "./damaged-database.ts";
 
 const interior = 0x05;
 const leaf = 0x0d;
 const fileHeader = 100;
 
-interface Database {
-  readonly bytes: Uint8Array;
-  readonly pageSize: number;
+interface Database extends PagedDatabase {
   /** Bytes of a page that hold anything. */
   readonly usable: number;
-  readonly visit: (page: number) => void;
 }
 
 /** Throws `DamagedDatabase`. */
