@@ -1,5 +1,6 @@
 /** `imgmatch cover --markdown`: for a pull request, or `$GITHUB_STEP_SUMMARY`. */
 
+import type { Violation } from "../cover/policies.ts";
 import type { CoverReport } from "../cover/report.ts";
 import { printable } from "../input/printable.ts";
 import * as words from "./cover-rows.ts";
@@ -16,21 +17,7 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
     `${escaped(words.summary(report))}. ${escaped(words.costWords(report.cost))}.`,
     "",
     ...table(words.classHeads, report.classes.map(words.classRow)),
-    ...(whatIf === undefined
-      ? []
-      : [
-          "",
-          `### What if ${escaped(whatIf.changes.join(", "))}`,
-          "",
-          `${escaped(words.summary(whatIf.after))}. ${escaped(words.costWords(whatIf.after.cost))}.`,
-          "",
-          ...(whatIf.diff.length === 0
-            ? ["No host gets another image."]
-            : table(
-                ["class", "hosts", "", "image"],
-                whatIf.diff.map((each) => [each.id, String(each.hosts), each.kind, words.changeWords(each)]),
-              )),
-        ]),
+    ...(whatIf === undefined ? [] : whatIfLines(whatIf)),
     ...(suggestion === undefined
       ? []
       : [
@@ -41,21 +28,7 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
           "",
           ...table(["cell", "hosts", "classes", ""], suggestion.cells.map(words.suggestionRow)),
         ]),
-    ...(violations === undefined
-      ? []
-      : [
-          "",
-          violations.length === 0 ? "Every policy holds." : `### ${violations.length} against the policies`,
-          ...(violations.length === 0
-            ? []
-            : [
-                "",
-                ...table(
-                  ["policy", "of", "hosts", "why"],
-                  violations.map(({ policy, of, hosts, message }) => [policy, of, String(hosts), message]),
-                ),
-              ]),
-        ]),
+    ...(violations === undefined ? [] : violationLines(violations)),
     ...(sources.length === 0
       ? []
       : details("Where CPU features are known from", table(["class", "from"], sources))),
@@ -70,6 +43,25 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
           ),
         )),
   ];
+}
+
+function whatIfLines({ changes, diff, after }: NonNullable<CoverReport["whatIf"]>): readonly string[] {
+  const rows = diff.map((each) => [each.id, String(each.hosts), each.kind, words.changeWords(each)]);
+  return [
+    "",
+    `### What if ${escaped(changes.join(", "))}`,
+    "",
+    `${escaped(words.summary(after))}. ${escaped(words.costWords(after.cost))}.`,
+    "",
+    ...(rows.length === 0 ? ["No host gets another image."] : table(["class", "hosts", "", "image"], rows)),
+  ];
+}
+
+function violationLines(violations: readonly Violation[]): readonly string[] {
+  if (violations.length === 0) return ["", "Every policy holds."];
+  const rows = violations.map(({ policy, of, hosts, message }) => [policy, of, String(hosts), message]);
+  const head = `### ${violations.length} against the policies`;
+  return ["", head, "", ...table(["policy", "of", "hosts", "why"], rows)];
 }
 
 function lackItems(report: CoverReport): readonly string[] {
