@@ -25,9 +25,11 @@ export function findBestSet(
   limit = mostNodes,
 ): BestSet {
   const total = demands.reduce((sum, { weight }) => sum + weight, 0);
-  const at = demands.map(({ ranked }) => new Map(ranked.map((image, place) => [image, place])));
+  const placed = demands.map((demand): Placed => {
+    return { ...demand, at: new Map(demand.ranked.map((image, place) => [image, place])) };
+  });
   const order = Array.from({ length: images }, (_, image) => image)
-    .map((image) => ({ image, gain: gainOf(image, demands, at, null, total) }))
+    .map((image) => ({ image, gain: gainOf(image, placed, null, total) }))
     .filter(({ gain }) => gain > 0)
     .sort((a, b) => b.gain - a.gain || a.image - b.image)
     .map(({ image }) => image);
@@ -36,13 +38,13 @@ export function findBestSet(
   let nodes = 0;
   const walk = (chosen: readonly number[], next: number): void => {
     nodes++;
-    const state = stateOf(demands, at, chosen);
-    const value = { good: sum(demands, state, "good"), served: sum(demands, state, "served") };
+    const state = stateOf(placed, chosen);
+    const value = valueOf(placed, state);
     if (worth(value) > worth(best)) best = { ...best, ...value, chosen };
     if (chosen.length >= most || nodes >= limit) return;
     const rest = order.slice(next);
     const gains = rest
-      .map((image) => gainOf(image, demands, at, state, total))
+      .map((image) => gainOf(image, placed, state, total))
       .sort((a, b) => b - a)
       .slice(0, most - chosen.length);
     if (worth(value) + gains.reduce((all, gain) => all + gain, 0) <= worth(best)) return;
@@ -52,48 +54,43 @@ export function findBestSet(
   /** Without images that change nothing. */
   const trimmed = (chosen: readonly number[]): readonly number[] => {
     const without = chosen.map((image) => chosen.filter((other) => other !== image));
-    const same = without.find((set) => {
-      const state = stateOf(demands, at, set);
-      return (
-        worth({ good: sum(demands, state, "good"), served: sum(demands, state, "served") }) >= worth(best)
-      );
-    });
+    const same = without.find((set) => worth(valueOf(placed, stateOf(placed, set))) >= worth(best));
     return same === undefined ? chosen : trimmed(same);
   };
   return { ...best, chosen: [...trimmed(best.chosen)].sort((a, b) => a - b), proved: nodes < limit, nodes };
 }
 
+interface Placed extends Demand {
+  /** The place of each image in its order. */
+  readonly at: ReadonlyMap<number, number>;
+}
+
 type ClassState = "good" | "served" | "none";
 
-function stateOf(
-  demands: readonly Demand[],
-  at: readonly ReadonlyMap<number, number>[],
-  chosen: readonly number[],
-): readonly ClassState[] {
-  return demands.map(({ ranked, good }, index) => {
-    const first = Math.min(...chosen.map((image) => at[index]?.get(image) ?? ranked.length), ranked.length);
+function stateOf(demands: readonly Placed[], chosen: readonly number[]): readonly ClassState[] {
+  return demands.map(({ ranked, good, at }) => {
+    const first = Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
     const gets = ranked[first];
     return gets === undefined ? "none" : good.has(gets) ? "good" : "served";
   });
 }
 
-function sum(demands: readonly Demand[], state: readonly ClassState[], least: "good" | "served"): number {
-  return demands.reduce((all, { weight }, index) => {
-    const is = state[index];
-    return all + (is === "good" || (is === "served" && least === "served") ? weight : 0);
-  }, 0);
+function valueOf(demands: readonly Demand[], state: readonly ClassState[]): Pick<BestSet, "good" | "served"> {
+  const hostsOf = (which: ClassState) =>
+    demands.reduce((all, { weight }, index) => all + (state[index] === which ? weight : 0), 0);
+  const good = hostsOf("good");
+  return { good, served: good + hostsOf("served") };
 }
 
 /** What an image could add at most. */
 function gainOf(
   image: number,
-  demands: readonly Demand[],
-  at: readonly ReadonlyMap<number, number>[],
+  demands: readonly Placed[],
   state: readonly ClassState[] | null,
   total: number,
 ): number {
-  return demands.reduce((gain, { weight, good }, index) => {
-    if (!at[index]?.has(image)) return gain;
+  return demands.reduce((gain, { weight, good, at }, index) => {
+    if (!at.has(image)) return gain;
     const is = state?.[index] ?? "none";
     const more = good.has(image) && is !== "good" ? weight * (total + 1) : 0;
     return gain + more + (is === "none" ? weight : 0);
