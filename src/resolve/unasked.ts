@@ -17,6 +17,13 @@ export interface RankedImages {
   readonly order: readonly OrderStep[];
 }
 
+interface Asked {
+  readonly lock: Lock;
+  readonly host: HostFacts;
+  readonly ranking: RankedImages;
+  readonly options: ResolveOptions;
+}
+
 /** The optional fields of a resolution: each is there only where it has something to say. */
 export function findUnasked(
   lock: Lock,
@@ -24,7 +31,7 @@ export function findUnasked(
   ranking: RankedImages,
   options: ResolveOptions = {},
 ): Pick<Resolution, "unusedGpus" | "openAxes"> {
-  const unusedGpus = findUnusedGpus(lock, host, ranking, options);
+  const unusedGpus = findUnusedGpus({ lock, host, ranking, options });
   const openAxes = findOpenAxes(lock, ranking, options);
   return {
     ...(unusedGpus === null ? {} : { unusedGpus }),
@@ -33,36 +40,26 @@ export function findUnasked(
 }
 
 /** A host with GPUs under a driver, and an image without GPU code that nobody asked for. */
-function findUnusedGpus(
-  lock: Lock,
-  host: HostFacts,
-  ranking: RankedImages,
-  options: ResolveOptions,
-): UnusedGpus | null {
-  const [winner] = ranking.ranked;
-  const { nvidia } = viewHost(host);
+function findUnusedGpus(asked: Asked): UnusedGpus | null {
+  const [winner] = asked.ranking.ranked;
+  const { nvidia } = viewHost(asked.host);
   if (winner === undefined || winner.image.requires.cuda !== null) return null;
   if (nvidia === null || nvidia.driverText === null || nvidia.gpus.length === 0) return null;
-  if (wantsCpu(options)) return null;
+  if (wantsCpu(asked.options)) return null;
   const gpus = nvidia.gpus.map(({ label }) => label);
   let nearest: UnusedGpus["nearest"] | undefined;
   return {
     gpus,
     // Every reason of every image is asked for it: it waits for somebody to read it.
     get nearest() {
-      if (nearest === undefined) nearest = nearestWithGpuCode(lock, host, ranking, winner, options);
+      if (nearest === undefined) nearest = nearestWithGpuCode(asked, winner);
       return nearest;
     },
   };
 }
 
-function nearestWithGpuCode(
-  lock: Lock,
-  host: HostFacts,
-  ranking: RankedImages,
-  winner: Candidate,
-  options: ResolveOptions,
-): UnusedGpus["nearest"] {
+function nearestWithGpuCode(asked: Asked, winner: Candidate): UnusedGpus["nearest"] {
+  const { lock, host, ranking, options } = asked;
   const later = ranking.ranked.find(({ image }) => image.requires.cuda !== null);
   if (later !== undefined) {
     const message = `fits, and comes later: ${explainOrder(ranking.order, winner, later)}`;
