@@ -45,6 +45,11 @@ export function compareCudaVersions(a: CudaVersion, b: CudaVersion): number {
   return compareVersions(a.parts, b.parts);
 }
 
+/** `12.8` of `12.8.1`. */
+export function minorOf(version: string): string {
+  return version.split(".").slice(0, 2).join(".");
+}
+
 /** Up to four numbers of up to nine digits, so that a part is always exact as a number. */
 export function parseVersion(text: string): VersionParts | null {
   return /^\d{1,9}(\.\d{1,9}){0,3}$/.test(text) ? text.split(".").map(Number) : null;

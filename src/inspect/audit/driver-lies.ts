@@ -15,29 +15,28 @@ export function driverLies(
 ): readonly Problem[] {
   const { bundled, compat } = inspection.driver;
   const isWhole = inspection.unopened.length === 0;
+  const below = (version: string, declared: string) =>
+    floor !== null && (compare(version, floor.minimum) ?? 0) < 0 ? [tooOld(floor, declared, toolkit)] : [];
   switch (driver.mode) {
     case "host":
       return [
         ...(bundled.length > 0 ? [unasked(bundled)] : []),
-        ...(floor !== null && isOlder(driver.minimum, floor.minimum)
-          ? [tooOld(floor, `driver ${driver.minimum} is declared to be enough`, toolkit)]
-          : []),
+        ...below(driver.minimum, `driver ${driver.minimum} is declared to be enough`),
       ];
     case "bundled":
       return [
         ...other(driver.version, bundled, isWhole, "the user-space driver"),
-        ...(floor !== null && isOlder(driver.version, floor.minimum)
-          ? [tooOld(floor, `the image brings driver ${driver.version}`, toolkit)]
-          : []),
+        ...below(driver.version, `the image brings driver ${driver.version}`),
       ];
     case "compat":
       return other(driver.package, compat, isWhole, "the forward-compatibility package");
   }
 }
 
-function isOlder(version: string, than: string): boolean {
-  const [a, b] = [parseDriverVersion(version), parseDriverVersion(than)];
-  return a !== null && b !== null && compareDriverVersions(a, b) < 0;
+/** null where one of both is no version. */
+function compare(a: string, b: string): number | null {
+  const [left, right] = [parseDriverVersion(a), parseDriverVersion(b)];
+  return left === null || right === null ? null : compareDriverVersions(left, right);
 }
 
 function unasked(found: readonly LibraryFile[]): Problem {
@@ -55,7 +54,7 @@ function other(
   isWhole: boolean,
   what: string,
 ): readonly Problem[] {
-  if (found.some(({ version }) => isSame(version, declared))) return [];
+  if (found.some(({ version }) => compare(version, declared) === 0)) return [];
   if (found.length === 0 && !isWhole) return [];
   const instead =
     found.length === 0 ? "is in no file of the image" : `is ${versionsOf(found)}: ${found[0]?.path}`;
@@ -66,11 +65,6 @@ function other(
       fix: "install the version of the matrix in the template (driver of its view), or declare the one that is there",
     },
   ];
-}
-
-function isSame(a: string, b: string): boolean {
-  const [left, right] = [parseDriverVersion(a), parseDriverVersion(b)];
-  return left !== null && right !== null && compareDriverVersions(left, right) === 0;
 }
 
 function versionsOf(found: readonly LibraryFile[]): string {

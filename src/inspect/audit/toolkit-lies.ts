@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CudaRequirement } from "../../hardware/requirement.ts";
+import { minorOf } from "../../hardware/version.ts";
 import type { InspectedFile } from "../inspection.ts";
 import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
@@ -45,8 +46,4 @@ function exactToolkits({ gpu }: InspectedFile): readonly string[] {
 
 function isPackaged({ path }: InspectedFile): boolean {
   return /\/(?:site|dist)-packages\/|!\//.test(path);
-}
-
-function minorOf(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
 }

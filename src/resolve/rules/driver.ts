@@ -8,6 +8,7 @@ import {
   compareVersions,
   type DriverVersion,
   driverBranch,
+  minorOf,
   parseCudaVersion,
   parseDriverVersion,
 } from "../../hardware/version.ts";
@@ -57,12 +58,8 @@ export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
   const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver)];
   const offered = drivers.map(cudaOfDriver).filter((cuda) => cuda !== null);
   const cudas = [toolkit, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
+  // Toolkits differ from drivers in major and minor alone, see compareMinor.
   return { drivers, cudas: cudas.map(minorOf), after: driver.mode === "bundled" };
-}
-
-/** Toolkits differ from drivers in major and minor alone, see {@link compareMinor}. */
-function minorOf(cuda: string): string {
-  return cuda.split(".").slice(0, 2).join(".");
 }
 
 function comparedDrivers(driver: DriverRequirement): readonly string[] {

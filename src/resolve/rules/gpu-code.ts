@@ -3,6 +3,7 @@
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
+import { minorOf } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../oci/text-order.ts";
 import type { GpuView } from "../host-view.ts";
@@ -126,7 +127,7 @@ function tooNew(
     "PTX_TOO_NEW",
     `${label}, compute capability ${number}, would run ${best.target} of CUDA ${toolkit}, this host's driver understands PTX up to CUDA ${offered}`,
     [
-      ...(someDriverOffers(majorMinor(toolkit), gpus) ? [driverOffering(toolkit, offered)] : []),
+      ...(someDriverOffers(minorOf(toolkit), gpus) ? [driverOffering(toolkit, offered)] : []),
       ...(compute === null
         ? []
         : [
@@ -140,11 +141,7 @@ function tooNew(
 }
 
 function driverOffering(toolkit: string, offered: string): Cure {
-  const text = `update the driver to one that offers CUDA: ${offered} → >= ${majorMinor(toolkit)}`;
+  const text = `update the driver to one that offers CUDA: ${offered} → >= ${minorOf(toolkit)}`;
   const version = findToolkit(toolkit)?.minimumDriver ?? null;
   return { text, remedy: version === null ? null : { kind: "driver", version, atLeast: true } };
-}
-
-function majorMinor(toolkit: string): string {
-  return toolkit.split(".").slice(0, 2).join(".");
 }
