@@ -30,8 +30,8 @@ export async function requestToken(
   const parameters = new URLSearchParams();
   if (challenge.service !== null) parameters.set("service", challenge.service);
   const login = isOtherLocalServer(request.url, url) ? null : credential;
-  const ask = login?.kind === "identity" ? oauthRequest : tokenRequest;
-  const asked = ask(url, parameters, scopesOf(request, challenge), login);
+  const wanted = { url, parameters, scopes: scopesOf(request, challenge) };
+  const asked = login?.kind === "identity" ? oauthRequest(wanted, login.token) : tokenRequest(wanted, login);
   const response = await send(asked);
   if (response.status === 400 || response.status === 401 || response.status === 403) {
     const who = login === null ? "without a login" : "with the stored login";
@@ -45,12 +45,13 @@ export async function requestToken(
   return token;
 }
 
-function tokenRequest(
-  url: URL,
-  parameters: URLSearchParams,
-  scopes: string[],
-  credential: Credential | null,
-): HttpRequest {
+interface Wanted {
+  readonly url: URL;
+  readonly parameters: URLSearchParams;
+  readonly scopes: readonly string[];
+}
+
+function tokenRequest({ url, parameters, scopes }: Wanted, credential: Credential | null): HttpRequest {
   for (const scope of scopes) parameters.append("scope", scope);
   const headers: Record<string, string> = { accept: "application/json" };
   if (credential?.kind === "password") {
@@ -62,16 +63,10 @@ function tokenRequest(
   return { method: "GET", url: asked, headers, maxBytes: registryLimits.tokenBytes };
 }
 
-function oauthRequest(
-  url: URL,
-  parameters: URLSearchParams,
-  scopes: string[],
-  credential: Credential | null,
-): HttpRequest {
-  if (credential?.kind !== "identity") return tokenRequest(url, parameters, scopes, credential);
+function oauthRequest({ url, parameters, scopes }: Wanted, token: string): HttpRequest {
   parameters.set("grant_type", "refresh_token");
   parameters.set("client_id", "imgmatch");
-  parameters.set("refresh_token", credential.token);
+  parameters.set("refresh_token", token);
   parameters.set("scope", scopes.join(" "));
   return {
     method: "POST",

@@ -8,7 +8,6 @@ import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ContextItem, contextItems } from "../../docker/context-items.ts";
-import type { ContextEntry } from "../../io/context.ts";
 import { isLeft, ownedName } from "../../io/owner.ts";
 import type { BuildRequest } from "../engine.ts";
 import { remember } from "../../oci/remember.ts";
@@ -19,9 +18,8 @@ import { remember } from "../../oci/remember.ts";
  */
 export const nothingMore = "# Nothing more than what is left out already.\n";
 
-export type StageContext = (
-  request: Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">,
-) => Promise<string>;
+type Staged = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+export type StageContext = (request: Staged) => Promise<string>;
 
 // One listener for all: Node warns of more than ten.
 const roots = new Set<string>();
@@ -32,10 +30,10 @@ process.once("exit", () => {
 /** One copy for all cells with the same context; removed when the process ends. */
 export function createStaging(mtime: number): StageContext {
   const staged = new Map<string, Promise<string>>();
-  return ({ contextDir, contextFiles, contextDigest }) => {
-    const key = contextDigest ?? JSON.stringify([contextDir, contextFiles]);
+  return (request) => {
+    const key = request.contextDigest ?? JSON.stringify([request.contextDir, request.contextFiles]);
     return remember(staged, key, () => {
-      const made = stage(contextDir, contextFiles, mtime);
+      const made = stage(request, mtime);
       made.catch(() => staged.delete(key));
       return made;
     });
@@ -59,11 +57,7 @@ async function removeLeft(): Promise<void> {
   }
 }
 
-async function stage(
-  contextDir: string,
-  contextFiles: readonly ContextEntry[],
-  mtime: number,
-): Promise<string> {
+async function stage({ contextDir, contextFiles }: Staged, mtime: number): Promise<string> {
   await removeLeft();
   const root = join(tmpdir(), prefix + ownedName());
   await mkdir(root, { mode: 0o700 });
