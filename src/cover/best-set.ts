@@ -39,7 +39,7 @@ export function findBestSet(
   const walk = (chosen: readonly number[], next: number): void => {
     nodes++;
     const state = stateOf(placed, chosen);
-    const value = valueOf(placed, state);
+    const value = servedBy(placed, state);
     if (worth(value) > worth(best)) best = { ...best, ...value, chosen };
     if (chosen.length >= most || nodes >= limit) return;
     const rest = order.slice(next);
@@ -54,7 +54,7 @@ export function findBestSet(
   /** Without images that change nothing. */
   const trimmed = (chosen: readonly number[]): readonly number[] => {
     const without = chosen.map((image) => chosen.filter((other) => other !== image));
-    const same = without.find((set) => worth(valueOf(placed, stateOf(placed, set))) >= worth(best));
+    const same = without.find((set) => worth(servedBy(placed, stateOf(placed, set))) >= worth(best));
     return same === undefined ? chosen : trimmed(same);
   };
   return { ...best, chosen: [...trimmed(best.chosen)].sort((a, b) => a - b), proved: nodes < limit, nodes };
@@ -75,7 +75,10 @@ function stateOf(demands: readonly Placed[], chosen: readonly number[]): readonl
   });
 }
 
-function valueOf(demands: readonly Demand[], state: readonly ClassState[]): Pick<BestSet, "good" | "served"> {
+function servedBy(
+  demands: readonly Demand[],
+  state: readonly ClassState[],
+): Pick<BestSet, "good" | "served"> {
   const hostsOf = (which: ClassState) =>
     demands.reduce((all, { weight }, index) => all + (state[index] === which ? weight : 0), 0);
   const good = hostsOf("good");
