@@ -1,6 +1,6 @@
 /**
  * What a page says of faults and attacks is as true as the test that it names: every such test is there, by file and title,
- * and docs/reliability.md and SECURITY.md have no row without one.
+ * and docs/reliability.md, docs/threats.md and SECURITY.md have no row without one.
  */
 
 import { existsSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { readPages, root } from "./support/markdown.ts";
 import { holds, testTitles } from "./support/test-titles.ts";
 
 const pages = readPages();
-const allRowsName = ["docs/reliability.md", "SECURITY.md"];
+const allRowsName = ["docs/reliability.md", "docs/threats.md", "SECURITY.md"];
 
 describe.each(pages.filter(({ text }) => claimsOf(text).length > 0))("$path", ({ text }) => {
   it.each([...new Map(claimsOf(text).map((claim) => [`${claim.file}${claim.title}`, claim])).values()])(
