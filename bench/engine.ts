@@ -11,7 +11,8 @@ import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
 import { registryAvailable, startRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
-import { openedBuilds } from "./opened-builds.ts";
+import { median, openedBuilds } from "./opened-builds.ts";
+import { pulumiBuilds } from "./pulumi-builds.ts";
 import { line, seconds } from "./report.ts";
 import { writeFiles } from "./write-files.ts";
 
@@ -34,6 +35,7 @@ export async function builds(): Promise<void> {
     await coldBuild({ folder, env, api, registry: registry.host });
     await noOp({ folder, env, api, registry: registry.host });
     await openedBuilds({ folder, env, registry: registry.host, platform, march });
+    await pulumiBuilds({ folder, env, registry: registry.host, platform, march });
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await engine.stop();
@@ -161,10 +163,4 @@ async function buildPlainly({ api }: Bench, root: string): Promise<number> {
     ),
   );
   return performance.now() - started;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  const at = (index: number) => sorted[index] ?? Number.NaN;
-  return (at((sorted.length - 1) >> 1) + at(sorted.length >> 1)) / 2;
 }

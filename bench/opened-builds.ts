@@ -84,6 +84,6 @@ async function project(
   return root;
 }
 
-function median(times: readonly number[]): number {
+export function median(times: readonly number[]): number {
   return [...times].sort((one, other) => one - other)[times.length >> 1] ?? Number.NaN;
 }

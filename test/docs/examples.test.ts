@@ -9,6 +9,13 @@ import { sampleLock } from "./support/sample-lock.ts";
 
 const examples = join(root, "docs/examples");
 
+/** The package itself where a folder has it installed: it is too large to be one of this repository's. */
+function cloud(name: string): string {
+  const packages = process.env.IMGMATCH_PULUMI_PACKAGES;
+  if (packages === undefined) return join(root, `test/docs/support/clouds/${name}.ts`);
+  return join(packages, `node_modules/@pulumi/${name}/index.d.ts`);
+}
+
 describe("programs", () => {
   for (const page of readPages()) {
     for (const block of blocksOf(page).filter(({ notes }) => notes.has("file"))) {
@@ -48,6 +55,8 @@ describe("programs", () => {
           paths: {
             imgmatch: [join(root, "src/index.ts")],
             "imgmatch/pulumi": [join(root, "src/pulumi.ts")],
+            "@pulumi/aws": [cloud("aws")],
+            "@pulumi/kubernetes": [cloud("kubernetes")],
           },
           // Programs of Pulumi are CommonJS, written as modules.
           verbatimModuleSyntax: false,

@@ -14,6 +14,7 @@ import { ImageFleet, type ImageFleetArgs } from "../../src/pulumi.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
+import { isLong } from "./support/long.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { type RunningBuilder, startBuilder } from "./support/buildkitd.ts";
 import {
@@ -28,16 +29,20 @@ import {
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 
 const parts = inject("stack");
+const whyNotLong = "two minutes more (IMGMATCH_LONG=1)";
 const engineEnv = parts.available ? parts.engineEnv : {};
 const reason = parts.available ? (whyNoPulumi ?? whyNoBusybox) : parts.reason;
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 
 const providers = {
   docker: { imageType: "docker:index/image:Image", reason },
-  "docker-build": { imageType: "docker-build:index:Image", reason: reason ?? whyNoDockerBuild(engineEnv) },
+  "docker-build": {
+    imageType: "docker-build:index:Image",
+    reason: isLong ? (reason ?? whyNoDockerBuild(engineEnv)) : whyNotLong,
+  },
 } as const;
 /** Each pulumi with both providers. */
-const machines = (pulumiPrograms.length === 0 ? ["pulumi"] : pulumiPrograms).flatMap((program) =>
+const machines = pulumiPrograms.flatMap((program) =>
   (["docker", "docker-build"] as const).map((provider) => ({ program, provider, ...providers[provider] })),
 );
 

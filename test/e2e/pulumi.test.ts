@@ -18,7 +18,7 @@ import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
-import { whyNoPulumi } from "./support/pulumi.ts";
+import { describePulumi, pathWith, pulumiPrograms, whyNoPulumi } from "./support/pulumi.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
@@ -41,9 +41,15 @@ function compileBeyond(folder: string): void {
   execFileSync("gcc", options, { input: source });
 }
 
-describe("Pulumi", needs(reason), () => {
-  const registry = stack.available ? stack.registry : "";
-  const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
+describe.each(pulumiPrograms)("Pulumi, by %s", needs(reason), (program) => {
+  // What another pulumi has pushed of the same inputs would be adopted.
+  const registry = stack.available ? `${stack.registry}/pulumi-${pulumiPrograms.indexOf(program)}` : "";
+  const path = process.env.PATH;
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    ...(stack.available ? stack.engineEnv : {}),
+    PATH: pathWith(program),
+  };
   // The user's own must not be touched, nor decide anything here.
   for (const name of Object.keys(env))
     if (/^PULUMI_(BACKEND|CONFIG|STACK|ACCESS)/.test(name)) delete env[name];
@@ -66,7 +72,12 @@ describe("Pulumi", needs(reason), () => {
   const served = async (repository: string, tag: string) =>
     (await client.findManifest(parseImageReference(`${repository}:${tag}`)))?.digest ?? null;
 
+  beforeAll(() => {
+    process.env.PATH = pathWith(program);
+    console.log(describePulumi(program));
+  });
   afterAll(() => {
+    process.env.PATH = path;
     for (const made of projects) made.remove();
   });
 

@@ -14,18 +14,18 @@ export const whyNoPulumi = await findParts(process.env).then(
   (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
 );
 
-/** null where a fleet can be built by `provider: "docker-build"`: its plug-in, and a BuildKit of the tests' own. */
+/** null where a fleet can be built by `provider: "docker-build"`: pulumi, this plug-in, and a BuildKit of the tests' own. */
 export function whyNoDockerBuild(env: Readonly<Record<string, string>>): string | null {
-  const plugin =
-    findProgram("pulumi-resource-docker-build", process.env) === null
-      ? "no pulumi-resource-docker-build in PATH (pulumi plugin install resource docker-build)"
-      : null;
-  return whyNoPulumi ?? plugin ?? whyNoBuildkitd() ?? whyNoBuildx(env);
+  const isMissing = (name: string) => findProgram(name, process.env) === null;
+  if (isMissing("pulumi")) return "no pulumi (curl -fsSL https://get.pulumi.com | sh)";
+  if (isMissing("pulumi-resource-docker-build"))
+    return "no pulumi-resource-docker-build in PATH (pulumi plugin install resource docker-build)";
+  return whyNoBuildkitd() ?? whyNoBuildx(env);
 }
 
-/** The pulumi in PATH, and others: their states, events and messages are not the same. */
+/** The pulumi of PATH, and those of other generations beside it: their states, events and messages are not the same. */
 export const pulumiPrograms: readonly string[] = [
-  ...(findProgram("pulumi", process.env) === null ? [] : ["pulumi"]),
+  "pulumi",
   ...(process.env.IMGMATCH_PULUMI_PROGRAMS ?? "").split(delimiter).filter((path) => path !== ""),
 ];
 

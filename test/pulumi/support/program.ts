@@ -50,6 +50,8 @@ export interface Program {
   readonly matrix: (marches: readonly string[], more?: Readonly<Record<string, unknown>>) => void;
   /** What is no image: its outputs. */
   newResource: (name: string, inputs: Inputs) => Promise<{ id: string | undefined; state: Inputs }>;
+  /** What a function of a provider answers. */
+  call: (token: string, inputs: Inputs) => Promise<Inputs>;
   /** What follows is a preview, or an update. */
   readonly start: (kind: "preview" | "update") => Promise<void>;
   readonly fleet: (args?: Partial<ImageFleetArgs>, more?: pulumi.ComponentResourceOptions) => ImageFleet;
@@ -137,7 +139,7 @@ export async function openProgram(
     call: ({ token, inputs }) =>
       token === "pulumi:pulumi:readStackResourceOutputs"
         ? program.readStack().then(() => ({ name: inputs.stackName, outputs: program.before }))
-        : Promise.reject(new Error(token)),
+        : program.call(token, inputs),
   };
   /** What the next update finds. */
   const remember = (images: readonly Made[], lock: unknown) => {
@@ -173,6 +175,7 @@ export async function openProgram(
     matrix: (marches, more) =>
       writeFileSync(join(folder, "matrix.yaml"), JSON.stringify(matrixOf(marches, more))),
     newResource: async (name, inputs) => ({ id: name, state: inputs }),
+    call: (token) => Promise.reject(new Error(token)),
     start: async (kind) => {
       await settled();
       await pulumi.runtime.setMocks(mocks, "platform", "dev", kind === "preview", "organization");
