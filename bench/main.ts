@@ -18,6 +18,7 @@ import { publishedFleet } from "./published.ts";
 import { nodeScript } from "./node-script.ts";
 import { line, seconds } from "./report.ts";
 import { noOpOfManyCells } from "./scale.ts";
+import { trustedFleet } from "./trusted.ts";
 import { writeFiles } from "./write-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
@@ -32,6 +33,7 @@ try {
   await nodeScript(join(folder, "script"));
   await planAndRender(10_000);
   await publishedFleet(join(folder, "published"), 10_000);
+  await trustedFleet(join(folder, "trusted"));
   await openedImages(folder);
   await builds();
 } finally {
