@@ -15,7 +15,7 @@ import { checkImage } from "../resolve/check-image.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
-import { asksTrust, type TrustFlags, trustFor } from "./flags/trust.ts";
+import { asksTrust, signaturesFor, type TrustFlags } from "./flags/trust.ts";
 import { print, tell } from "./print.ts";
 import { exitCodeOf } from "./why-not.ts";
 
@@ -60,7 +60,7 @@ async function vouch(
   context: CommandContext,
 ): Promise<SignedBy | null> {
   if (source === "engine" && !asksTrust(flags)) return null;
-  const trust = await trustFor(flags, context);
+  const trust = await signaturesFor(flags, context);
   if (trust === null) return null;
   if (!isDigest(digest))
     throw new ImgmatchError({

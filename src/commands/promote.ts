@@ -10,7 +10,7 @@ import { tellIndex } from "./build/tell-index.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
 import { openSigner, type SignFlags, voucher } from "./flags/sign.ts";
-import { type TrustFlags, trustFor } from "./flags/trust.ts";
+import { signaturesFor, type TrustFlags } from "./flags/trust.ts";
 import { tell } from "./print.ts";
 
 export interface PromoteFlags extends RegistryFlags, TrustFlags, SignFlags {
@@ -32,7 +32,7 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
   const fleet = await fetchLock(await referenceOf(flags), {
     connect: async () => registry,
     cache: null,
-    trust: await trustFor(flags, context),
+    trust: await signaturesFor(flags, context),
     now: () => new Date(),
     tell: (line) => tell([line], context),
   });

@@ -16,7 +16,7 @@ import { sweepLines, verificationLines } from "../report/verification.ts";
 import type { ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
 import type { CommandContext } from "./context.ts";
 import { type RegistryFlags, registryFor } from "./flags/registry.ts";
-import { type TrustFlags, trustFor } from "./flags/trust.ts";
+import { signaturesFor, signersFor, type TrustFlags } from "./flags/trust.ts";
 import { print } from "./print.ts";
 
 export interface VerifyFlags extends RegistryFlags, TrustFlags {
@@ -34,12 +34,12 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   const { verifyLock } = await import("../publish/verify-lock.ts");
   const registry = await registryFor(flags, context);
   // Before anything is changed: what nobody has signed is not healed.
-  const trust = await trustFor(flags, context);
+  const trust = await signaturesFor(flags, context);
   const signed = trust === null ? null : await verifySignatures(lock, registry, trust);
   // First, so that what is told is what is there afterwards.
   const swept = flags.sweep ? await sweepTags(lock, registry) : null;
   const verification = await verifyLock(lock, { registry, heal: flags.heal ?? false });
-  const provenance = flags.provenance ? await provenanceOf(lock, registry) : null;
+  const provenance = flags.provenance ? await provenanceOf(lock, registry, flags, context) : null;
   const answer = {
     ...verification,
     ...(swept && { swept }),
@@ -60,9 +60,15 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   return isDrifted || codes.length > 0 ? exitCodes.failed : exitCodes.ok;
 }
 
-async function provenanceOf(lock: Lock, registry: FullRegistryClient): Promise<ProvenanceVerification> {
+async function provenanceOf(
+  lock: Lock,
+  registry: FullRegistryClient,
+  flags: VerifyFlags,
+  context: CommandContext,
+): Promise<ProvenanceVerification> {
   const { verifyProvenance } = await import("../trust/provenance/verify-provenance.ts");
-  return verifyProvenance(lock, { registry });
+  const signers = await signersFor(parseImageReference(lock.repository), flags, context);
+  return verifyProvenance(lock, { registry, signers });
 }
 
 async function verifySignatures(

@@ -34,8 +34,8 @@ interface Demand {
   readonly signers: readonly Signer[];
   /** null where another demand has said it. */
   readonly asked: Asked | null;
-  /** Folder of what was seen; null where going back is allowed. */
-  readonly memory: string | null;
+  /** Folder of what was seen; null where going back is allowed. Throws `USAGE` where there is none to remember in. */
+  readonly memory: () => string | null;
 }
 
 /**
@@ -45,9 +45,18 @@ interface Demand {
 export function trustBy(options: TrustOptions): FindTrust {
   return async (reference) => {
     const demands = await demandsOn(reference, options);
-    if (demands.every(({ signers, memory }) => signers.length === 0 && memory === null)) return null;
+    if (demands.every(({ signers, memory }) => signers.length === 0 && memory() === null)) return null;
     return trustOf(reference, demands, options);
   };
+}
+
+/** Who may have signed what is said of this repository: the first list that is asked for, a policy's before that of flags; empty for nobody. */
+export async function signersOf(
+  reference: ImageReference,
+  options: TrustOptions,
+): Promise<readonly Signer[]> {
+  const demands = await demandsOn(reference, options);
+  return demands.find(({ signers }) => signers.length > 0)?.signers ?? [];
 }
 
 async function demandsOn(reference: ImageReference, options: TrustOptions): Promise<readonly Demand[]> {
@@ -63,13 +72,13 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
           ? []
           : await Promise.all(rule.signers.map((signer) => readSigner(signer, policy, env))),
       asked: rule,
-      memory: rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null,
+      memory: () => (rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null),
     }),
   );
   // A policy has said what the fleet is called; without one, its name and version are those of the reference.
   const isSaid = rules.some(({ rule }) => rule.signers !== "unsigned");
   const asked = isSaid ? null : { name: null, moving: [] };
-  return [...(await Promise.all(said)), { signers, asked, memory: refuseDowngrade }];
+  return [...(await Promise.all(said)), { signers, asked, memory: () => refuseDowngrade }];
 }
 
 function trustOf(
@@ -78,7 +87,7 @@ function trustOf(
   { publicRoot }: Pick<TrustOptions, "publicRoot">,
 ): IndexTrust {
   const signed = demands.filter(({ signers }) => signers.length > 0);
-  const memories = new Set(demands.flatMap(({ memory }) => memory ?? []));
+  const memories = new Set(demands.flatMap(({ memory }) => memory() ?? []));
   async function vouch(digest: Digest, kept: readonly unknown[]): Promise<SignedBy | null> {
     const reading = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
     const evidence = reading.ok ? reading.value : [];

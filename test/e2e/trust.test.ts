@@ -1,6 +1,6 @@
 /** What a node believes: real signatures in a real registry, the bundled program, and a registry that says something else. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from "vitest";
@@ -11,6 +11,7 @@ import { formatLock } from "../../src/lock/format-lock.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
+import { runInProcess } from "../support/run-cli.ts";
 import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
 import { startServe } from "./support/mirror.ts";
 import { imgmatch, type Ran } from "./support/program.ts";
@@ -31,9 +32,9 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     if (!stack.available) return;
     proxy = await startFaultProxy(stack.registry);
     folder = mkdtempSync(join(tmpdir(), "imgmatch-trust-"));
-    writeFileSync(join(folder, "cosign.pub"), key.pem);
-    writeFileSync(join(folder, "other.pub"), other.pem);
-    writeFileSync(join(folder, "host.json"), formatHostFacts(cpuHost()));
+    writeFileSync(file("cosign.pub"), key.pem);
+    writeFileSync(file("other.pub"), other.pem);
+    writeFileSync(file("host.json"), formatHostFacts(cpuHost()));
   });
   afterAll(async () => {
     await proxy?.stop();
@@ -42,16 +43,30 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
   beforeEach(() => {
     repository = `${proxy.host}/trust${count++}/app`;
     proxy.fault = null;
-    rmSync(join(folder, "cache"), { recursive: true, force: true });
+    rmSync(file("cache"), { recursive: true, force: true });
   });
 
-  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> =>
-    imgmatch(args, { cwd: folder, env: { ...process.env, ...env } });
+  const file = (path: string): string => join(folder, path);
+  /** In this process, which is sooner; the first test runs the program. */
+  const run = async (
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    machinePolicy = "/nonexistent/trust.yaml",
+  ): Promise<Ran> => {
+    const { exit, out, err } = await runInProcess(args, { cwd: folder, env, machinePolicy });
+    return { status: exit, stdout: out, stderr: err };
+  };
   /** The line that is printed, or the exit code and the problem's code. */
   async function resolve(reference: string, ...more: string[]): Promise<string> {
     const flags =
-      more.includes("--trust") || more.includes("--key") ? more : ["--key", "cosign.pub", ...more];
-    const { status, stdout, stderr } = await run(["resolve", reference, "--host", "host.json", ...flags]);
+      more.includes("--trust") || more.includes("--key") ? more : ["--key", file("cosign.pub"), ...more];
+    const { status, stdout, stderr } = await run([
+      "resolve",
+      reference,
+      "--host",
+      file("host.json"),
+      ...flags,
+    ]);
     if (status === 0) return stdout.trim();
     expect(stdout).toBe("");
     return `${status} ${/^(?:[^ ]*: )?([A-Z_]+): /m.exec(stderr)?.[1]}`;
@@ -76,18 +91,20 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     expect.stringMatching(`^${at}:${version}-[a-z]@sha256:`);
 
   it("answers what the key has signed, in either form of cosign, and says who has", async () => {
+    const bundled = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+      imgmatch(args, { cwd: folder, env: { ...process.env, ...env } });
     for (const format of ["bundle", "tag"] as const) {
       const version = format === "bundle" ? "1.0.0" : "1.1.0";
       const { index } = await publishFleet(repository, version, ["a"]);
       expect(await resolve(`${repository}:${version}`)).toBe("6 SIGNATURE_MISSING");
       await key.sign(repository, index, format);
       expect(await resolve(`${repository}:${version}`)).toEqual(answered(version));
-      const { stdout } = await run(
+      const { stdout } = await bundled(
         ["resolve", `${repository}:${version}`, "--host", "host.json", "--json", "--key", "env://KEY"],
         { KEY: key.pem },
       );
       expect(JSON.parse(stdout).signed).toEqual({ key: "env://KEY", identity: null, digest: index });
-      const { stderr } = await run([
+      const { stderr } = await bundled([
         "resolve",
         `${repository}:${version}`,
         "--host",
@@ -102,10 +119,10 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
 
   it("refuses the wrong key, a signature that was stripped, and one of something else", async () => {
     const index = await signed("1.0.0");
-    expect(await resolve(`${repository}:1.0.0`, "--key", "other.pub")).toBe("6 SIGNATURE_WRONG_SIGNER");
-    expect(await resolve(`${repository}:1.0.0`, "--key", "other.pub", "--key", "cosign.pub")).toEqual(
-      answered("1.0.0"),
-    );
+    expect(await resolve(`${repository}:1.0.0`, "--key", file("other.pub"))).toBe("6 SIGNATURE_WRONG_SIGNER");
+    expect(
+      await resolve(`${repository}:1.0.0`, "--key", file("other.pub"), "--key", file("cosign.pub")),
+    ).toEqual(answered("1.0.0"));
     await strip(index);
     expect(await resolve(`${repository}:1.0.0`)).toBe("6 SIGNATURE_MISSING");
     const { index: evil } = await publishFleet(repository, "6.6.6", ["a"]);
@@ -129,7 +146,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
   });
 
   it("with --no-downgrade does not go back to what was signed before", async () => {
-    const forward = ["--cache", "cache", "--no-downgrade"];
+    const forward = ["--cache", file("cache"), "--no-downgrade"];
     await signed("1.0.0");
     await signed("1.1.0", ["b"]);
     await moveTag(`${repository}:stable`, `${repository}:1.0.0`);
@@ -153,17 +170,19 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     proxy.fault = () => ({ kind: "reset" });
     expect(await resolve(name)).toBe("5 REGISTRY_UNREACHABLE");
     proxy.fault = null;
-    expect(await resolve(name, "--cache", "cache")).toEqual(answered("1.0.0"));
+    expect(await resolve(name, "--cache", file("cache"))).toEqual(answered("1.0.0"));
     proxy.fault = () => ({ kind: "reset" });
-    expect(await resolve(name, "--cache", "cache")).toEqual(answered("1.0.0"));
-    expect(await resolve(name, "--cache", "cache", "--key", "other.pub")).toBe("6 SIGNATURE_WRONG_SIGNER");
-    rmSync(join(folder, "cache"), { recursive: true });
+    expect(await resolve(name, "--cache", file("cache"))).toEqual(answered("1.0.0"));
+    expect(await resolve(name, "--cache", file("cache"), "--key", file("other.pub"))).toBe(
+      "6 SIGNATURE_WRONG_SIGNER",
+    );
+    rmSync(file("cache"), { recursive: true });
     proxy.fault = null;
-    await run(["resolve", name, "--host", "host.json", "--cache", "cache"]);
+    await run(["resolve", name, "--host", file("host.json"), "--cache", file("cache")]);
     proxy.fault = () => ({ kind: "reset" });
-    expect(await resolve(name, "--cache", "cache")).toBe("5 REGISTRY_UNREACHABLE");
+    expect(await resolve(name, "--cache", file("cache"))).toBe("5 REGISTRY_UNREACHABLE");
     // A signature that cannot be read is not one that is not there.
-    rmSync(join(folder, "cache"), { recursive: true });
+    rmSync(file("cache"), { recursive: true });
     proxy.fault = ({ path }) => (/referrers|sha256-/.test(path) ? { kind: "status", status: 403 } : null);
     expect(await resolve(name)).toBe("5 REGISTRY_AUTH");
   });
@@ -171,51 +190,83 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
   it("obeys a policy: by a flag, by the environment, by the folder", async () => {
     await signed("1.0.0");
     const name = `${repository}:1.0.0`;
-    const policy = (file: string, rule: string): void =>
-      writeFileSync(join(folder, file), `repositories: {"${repository}": ${rule}}\n`);
+    const policy = (where: string, rule: string): void =>
+      writeFileSync(file(where), `repositories: {"${repository}": ${rule}}\n`);
     policy("good.yaml", "{signers: [{key: cosign.pub}]}");
     policy("bad.yaml", "{signers: [{key: other.pub}]}");
     writeFileSync(
       join(folder, "unknown.yaml"),
       "repositories: {registry.example.com/x: {signers: [{key: cosign.pub}]}}\n",
     );
-    expect(await resolve(name, "--trust", "good.yaml")).toEqual(answered("1.0.0"));
-    expect(await resolve(name, "--trust", "bad.yaml")).toBe("6 SIGNATURE_WRONG_SIGNER");
-    expect(await resolve(name, "--trust", "unknown.yaml")).toBe("6 TRUST_NO_RULE");
-    expect(await resolve(name, "--trust", "nowhere.yaml")).toBe("2 FILE_NOT_FOUND");
-    const plain = (env: NodeJS.ProcessEnv = {}) => run(["resolve", name, "--host", "host.json"], env);
+    expect(await resolve(name, "--trust", file("good.yaml"))).toEqual(answered("1.0.0"));
+    expect(await resolve(name, "--trust", file("bad.yaml"))).toBe("6 SIGNATURE_WRONG_SIGNER");
+    expect(await resolve(name, "--trust", file("unknown.yaml"))).toBe("6 TRUST_NO_RULE");
+    expect(await resolve(name, "--trust", file("nowhere.yaml"))).toBe("2 FILE_NOT_FOUND");
+    const plain = (env: NodeJS.ProcessEnv = {}) => run(["resolve", name, "--host", file("host.json")], env);
     expect(await plain()).toMatchObject({ status: 0 });
-    expect(await plain({ IMGMATCH_TRUST: "bad.yaml" })).toMatchObject({ status: 6, stdout: "" });
+    expect(await plain({ IMGMATCH_TRUST: file("bad.yaml") })).toMatchObject({ status: 6, stdout: "" });
     policy("imgmatch.trust.yaml", "{signers: [{key: other.pub}]}");
-    onTestFinished(() => rmSync(join(folder, "imgmatch.trust.yaml")));
+    onTestFinished(() => rmSync(file("imgmatch.trust.yaml")));
     expect(await plain()).toMatchObject({ status: 6, stdout: "" });
-    expect(await plain({ IMGMATCH_TRUST: "good.yaml" })).toMatchObject({ status: 0 });
-    writeFileSync(join(folder, "imgmatch.trust.yaml"), "repositories: [\n");
+    expect(await plain({ IMGMATCH_TRUST: file("good.yaml") })).toMatchObject({ status: 0 });
+    writeFileSync(file("imgmatch.trust.yaml"), "repositories: [\n");
     const broken = await plain();
     expect(broken).toMatchObject({ status: 2, stdout: "" });
     expect(broken.stderr).toMatch(/imgmatch\.trust\.yaml:\d+:\d+: TRUST_POLICY: /);
   });
 
+  it("obeys the machine's policy, of which no flag, variable or checkout takes anything away", async () => {
+    await signed("1.0.0");
+    const name = `${repository}:1.0.0`;
+    const policy = (where: string, rule: string): void =>
+      writeFileSync(file(where), `repositories: {"${repository}": ${rule}}\n`);
+    policy("machine.yaml", "{signers: [{key: other.pub}]}");
+    policy("lax.yaml", "{unsigned: allowed}");
+    policy("imgmatch.trust.yaml", "{unsigned: allowed}");
+    onTestFinished(() => rmSync(file("imgmatch.trust.yaml")));
+    const ask = (flags: readonly string[], env: NodeJS.ProcessEnv = {}, machine = file("machine.yaml")) =>
+      run(["resolve", name, "--host", file("host.json"), ...flags], env, machine);
+    expect(await ask([], {}, "/nonexistent/trust.yaml")).toMatchObject({ status: 0 });
+    for (const flags of [[], ["--trust", file("lax.yaml")], ["--key", file("cosign.pub")]])
+      expect(await ask(flags), flags.join(" ")).toMatchObject({ status: 6, stdout: "" });
+    expect(await ask([], { IMGMATCH_TRUST: file("lax.yaml") })).toMatchObject({ status: 6, stdout: "" });
+    expect(await ask([], { IMGMATCH_TRUST: "" })).toMatchObject({ status: 6, stdout: "" });
+    policy("machine.yaml", "{signers: [{key: cosign.pub}]}");
+    expect(await ask([])).toMatchObject({ status: 0 });
+    expect(await ask(["--key", file("other.pub")])).toMatchObject({ status: 6, stdout: "" });
+    // What cannot be read asks for everything: a link to nothing, a folder in its place.
+    rmSync(file("machine.yaml"));
+    symlinkSync("nowhere", file("machine.yaml"));
+    expect(await ask([])).toMatchObject({ status: 2, stdout: "" });
+    expect(await ask([], {}, folder)).toMatchObject({ status: 2, stdout: "" });
+    // Who only looks is not asked where to remember.
+    rmSync(file("machine.yaml"));
+    policy("machine.yaml", "{signers: [{key: cosign.pub}], downgrade: refuse}");
+    expect(await ask([])).toMatchObject({ status: 2, stdout: "" });
+    expect(await ask(["--cache", file("cache")])).toMatchObject({ status: 0 });
+    expect(await run(["promote", name, "1.0.1"], {}, file("machine.yaml"))).toMatchObject({ status: 0 });
+  });
+
   it("is the same for every command that reads a fleet", async () => {
     await publishFleet(repository, "1.0.0", ["a"]);
     const name = `${repository}:1.0.0`;
-    const host = ["--host", "host.json"];
-    writeFileSync(join(folder, "hosts.jsonl"), JSON.stringify(cpuHost()));
+    const host = ["--host", file("host.json")];
+    writeFileSync(file("hosts.jsonl"), JSON.stringify(cpuHost()));
     const commands = [
-      ["resolve", name, "--hosts", "hosts.jsonl"],
+      ["resolve", name, "--hosts", file("hosts.jsonl")],
       ["run", name, ...host, "--dry-run"],
       ["pull", name],
       ["launch", "docker", "--from", name, ...host],
       ["launch", "kubernetes", "--from", name, "--fleet"],
       ["labels", "--from", name, ...host],
       ["why-not", "a", "--from", name, ...host],
-      ["cover", "--from", name, "host.json"],
+      ["cover", "--from", name, file("host.json")],
       ["export", "sh", "--from", name],
       ["promote", name, "2.0.0"],
       ["check", `${name}-a`, ...host],
     ];
     for (const command of commands) {
-      const ran = await run([...command, "--key", "cosign.pub"]);
+      const ran = await run([...command, "--key", file("cosign.pub")]);
       expect(ran, command.join(" ")).toMatchObject({ status: 6, stdout: "" });
       expect(ran.stderr).toContain("SIGNATURE_MISSING");
     }
@@ -224,9 +275,9 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
       ["resolve"],
       ["why-not", "a"],
       ["labels"],
-      ["cover", "host.json", "--matrix", "matrix.yaml"],
+      ["cover", file("host.json"), "--matrix", "matrix.yaml"],
     ]) {
-      const ran = await run([...command, "--key", "cosign.pub"]);
+      const ran = await run([...command, "--key", file("cosign.pub")]);
       expect(ran.status, command.join(" ")).toBe(2);
     }
   });
@@ -240,9 +291,9 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     );
     const lock = { ...locked, name: "app", version: "1.0.0", repository, images: tagged };
     const write = (more: object = {}): void =>
-      writeFileSync(join(folder, "lock.json"), formatLock({ ...lock, images: { ...lock.images, ...more } }));
+      writeFileSync(file("lock.json"), formatLock({ ...lock, images: { ...lock.images, ...more } }));
     write();
-    const verify = () => run(["verify", "--lock", "lock.json", "--key", "cosign.pub", "--json"]);
+    const verify = () => run(["verify", "--lock", file("lock.json"), "--key", file("cosign.pub"), "--json"]);
     expect(await verify()).toMatchObject({ status: 6 });
     await key.sign(repository, index);
     expect(JSON.parse((await verify()).stdout)).toMatchObject({
@@ -261,11 +312,11 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     });
 
     const check = (name: string) =>
-      run(["check", name, "--host", "host.json", "--key", "cosign.pub", "--json"]);
+      run(["check", name, "--host", file("host.json"), "--key", file("cosign.pub"), "--json"]);
     expect(await check(`${repository}:1.0.0-a`)).toMatchObject({ status: 6 });
     await key.sign(repository, a);
     expect(JSON.parse((await check(`${repository}:1.0.0-a`)).stdout).signed).toEqual({
-      key: "cosign.pub",
+      key: file("cosign.pub"),
       identity: null,
       digest: a,
     });
@@ -274,11 +325,11 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
   it("has a mirror that refuses, and says why", async () => {
     await signed("1.0.0");
     const serve = (...flags: string[]) =>
-      startServe(["--host", "host.json", "--cache", "cache", ...flags, repository], {
+      startServe(["--host", file("host.json"), "--cache", file("cache"), ...flags, repository], {
         cwd: folder,
         env: process.env,
       });
-    const mirror = await serve("--key", "cosign.pub", "--fail-closed");
+    const mirror = await serve("--key", file("cosign.pub"), "--fail-closed");
     onTestFinished(async () => void (await mirror.stop()));
     const path = new URL(`http://${proxy.host}/`).host;
     const name = repository.slice(path.length + 1);
@@ -295,15 +346,15 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     expect((await ask("3.0.0")).status).toBe(403);
     expect((await ask("4.0.0")).status).toBe(404);
     // What was taken before does not stand in for what is refused.
-    const again = await serve("--key", "cosign.pub", "--fail-closed");
+    const again = await serve("--key", file("cosign.pub"), "--fail-closed");
     onTestFinished(async () => void (await again.stop()));
     expect((await ask("1.0.0", again.address)).status).toBe(200);
-    const third = await serve("--key", "other.pub", "--fail-closed");
+    const third = await serve("--key", file("other.pub"), "--fail-closed");
     onTestFinished(async () => void (await third.stop()));
     expect((await ask("1.0.0", third.address)).status).toBe(403);
     // Without the registry the cache answers, judged by who is asked for.
     proxy.fault = () => ({ kind: "reset" });
-    const offline = await serve("--key", "cosign.pub", "--fail-closed");
+    const offline = await serve("--key", file("cosign.pub"), "--fail-closed");
     onTestFinished(async () => void (await offline.stop()));
     const head = await fetch(`http://${offline.address}/v2/${name}/manifests/1.0.0?ns=${path}`, {
       method: "HEAD",
@@ -311,7 +362,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     expect(head.status).toBe(200);
     expect((await ask("1.0.0", third.address)).status).toBe(403);
     // Open, it says what that means.
-    const open = await serve("--key", "cosign.pub");
+    const open = await serve("--key", file("cosign.pub"));
     onTestFinished(async () => void (await open.stop()));
     expect(open.log[0]).toMatchObject({
       level: "warning",

@@ -4,8 +4,11 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { usageError } from "../../errors.ts";
 import { isErrno, unreadable } from "../../io/files.ts";
+import type { ImageReference } from "../../oci/reference.ts";
 import type { FindTrust } from "../../registry/index-trust.ts";
+import type { TrustOptions } from "../../trust/find-trust.ts";
 import type { TrustPolicy } from "../../trust/policy/policy.ts";
+import type { Signer } from "../../trust/signer.ts";
 import type { CommandContext } from "../context.ts";
 
 export interface TrustFlags {
@@ -29,6 +32,32 @@ export const policyName = "imgmatch.trust.yaml";
  * always counts, so that a checkout's or a user's own weakens nothing.
  */
 export async function trustFor(flags: TrustFlags, context: CommandContext): Promise<FindTrust | null> {
+  const options = await trustOptions(flags, context);
+  return options === null ? null : (await import("../../trust/find-trust.ts")).trustBy(options);
+}
+
+/** The same for who starts nothing: what was seen before is no matter of theirs. */
+export async function signaturesFor(flags: TrustFlags, context: CommandContext): Promise<FindTrust | null> {
+  const options = await trustOptions(flags, context);
+  if (options === null) return null;
+  const policies = options.policies.map((policy) => ({
+    ...policy,
+    rules: policy.rules.map((rule) => ({ ...rule, downgrade: "allow" as const })),
+  }));
+  return (await import("../../trust/find-trust.ts")).trustBy({ ...options, policies });
+}
+
+/** Of statements about the images of a repository: whose count; empty where anybody's do. */
+export async function signersFor(
+  reference: ImageReference,
+  flags: TrustFlags,
+  context: CommandContext,
+): Promise<readonly Signer[]> {
+  const options = await trustOptions(flags, context);
+  return options === null ? [] : (await import("../../trust/find-trust.ts")).signersOf(reference, options);
+}
+
+async function trustOptions(flags: TrustFlags, context: CommandContext): Promise<TrustOptions | null> {
   const { key = [], identity, issuer, trustedRoot, trust, cache, downgrade = true } = flags;
   const asksSigner =
     key.length > 0 || identity !== undefined || issuer !== undefined || trustedRoot !== undefined;
@@ -42,17 +71,14 @@ export async function trustFor(flags: TrustFlags, context: CommandContext): Prom
   const own = asksSigner ? [] : ownPolicy(trust, context);
   const files = [...(isThere(context.machinePolicy) ? [context.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
-  const [{ trustBy }, { namedSigners }] = await Promise.all([
-    import("../../trust/find-trust.ts"),
-    import("../../trust/named-signers.ts"),
-  ]);
-  return trustBy({
+  const { namedSigners } = await import("../../trust/named-signers.ts");
+  return {
     policies: files.length === 0 ? [] : await readPolicies(files),
     signers: await namedSigners({ keys: key, identity, issuer, trustedRoot }, context.env),
     refuseDowngrade: downgrade ? null : (cache ?? null),
     cache: cache ?? null,
     env: context.env,
-  });
+  };
 }
 
 /** The reader of YAML is loaded where there is YAML. */
