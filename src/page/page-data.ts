@@ -91,9 +91,15 @@ function pageFleet(lock: Lock, classes: readonly HostClass[]): PageFleet {
   };
 }
 
-/** How it was built says nothing of where it runs. */
-function askedOf({ nextBases: _, inputs: __, manifest: ___, ...image }: LockedImage): LockedImage {
-  return { ...image, bases: [], builder: "", created: null };
+/** How it was built, and what it takes, says nothing of where it runs. */
+function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }: LockedImage): LockedImage {
+  const { measured, adopted } = more;
+  return {
+    ...{ axes, platform, tag, inputDigest, digest, requires },
+    ...(measured === undefined ? {} : { measured }),
+    ...(adopted === undefined ? {} : { adopted }),
+    ...{ bases: [], builder: "", created: null, size: null },
+  };
 }
 
 function plain(facts: HostFacts): HostFacts {

@@ -11,6 +11,7 @@ import { needs } from "../support/needs.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { servedBlobs } from "./support/served-blobs.ts";
 
 const stack = inject("stack");
 const engineEnv = stack.available ? stack.engineEnv : {};
@@ -93,8 +94,10 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
   });
 
   it("has images that are indexes, with provenance and SBOM that other tools read", async () => {
-    for (const { digest, manifest, attested } of Object.values(project.lock().images)) {
+    for (const { digest, manifest, attested, blobs, buildSeconds } of Object.values(project.lock().images)) {
       expect(isIndexType(manifest?.mediaType ?? "")).toBe(true);
+      expect(blobs).toEqual(await servedBlobs(project.repository, digest ?? ""));
+      expect(buildSeconds).toBeGreaterThan(0);
       expect(attested).toMatchObject({ matrix: expect.any(String), revision: "0".repeat(40) });
       const read = (what: string) =>
         execFileSync(

@@ -4,7 +4,7 @@ import type { Cover } from "../../../src/cover/cover.ts";
 import { type CoverReport, coverReport } from "../../../src/cover/report.ts";
 import { statusOf, statusWords } from "../../../src/page/class-status.ts";
 import { coverPage } from "../../../src/page/cover-page.ts";
-import { cpuWords, gpuWords, idleWords } from "../../../src/report/cover-rows.ts";
+import { costWords, cpuWords, gpuWords, idleWords } from "../../../src/report/cover-rows.ts";
 import { listSome } from "../../../src/resolve/misfit.ts";
 import { whyNot } from "../../../src/resolve/why-not.ts";
 import { launchChromium, whyNoChromium } from "../support/chromium.ts";
@@ -145,8 +145,9 @@ describe("the page in a browser", needs(whyNoChromium), () => {
 
 async function expectShown(
   page: Opened["page"],
-  cover: Pick<Cover, "counts" | "classes" | "images">,
+  cover: Pick<Cover, "cost" | "counts" | "classes" | "images">,
 ): Promise<void> {
+  await expect(page.locator("#map .head .count").innerText()).resolves.toBe(costWords(cover.cost));
   const rows = await rowsOf(page, "Host classes", cover.classes.length);
   expect(rows.map((row) => row.slice(0, 7).map((text) => text.replace(/\s+/g, " ")))).toEqual(
     cover.classes.map((each) => {

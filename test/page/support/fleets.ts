@@ -68,7 +68,15 @@ function imageOf(
             },
     },
     ...{ bases: [], builder: "test", created: null, size: null },
+    ...figuresOf(cell, axes),
   };
+}
+
+/** Images of one toolkit share its layers. */
+function figuresOf(cell: string, { cuda }: { readonly cuda: string }) {
+  const layers = { [cuda]: cuda === "none" ? 31_000_000 : 1_240_000_000, [cell]: 46_000_000 };
+  const blobs = Object.entries(layers).map(([of, bytes]) => [digestOf(of).slice(7, 23), bytes]);
+  return { blobs: Object.fromEntries(blobs) as LockedImage["blobs"] & object, buildSeconds: 260 };
 }
 
 /** Some digest, the same for the same text. */
