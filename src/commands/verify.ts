@@ -63,12 +63,12 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
 async function provenanceOf(
   lock: Lock,
   registry: FullRegistryClient,
-  flags: VerifyFlags,
+  flags: TrustFlags,
   context: CommandContext,
 ): Promise<ProvenanceVerification> {
   const { verifyProvenance } = await import("../trust/provenance/verify-provenance.ts");
-  const signers = await signersFor(parseImageReference(lock.repository), flags, context);
-  return verifyProvenance(lock, { registry, signers });
+  const demands = await signersFor(parseImageReference(lock.repository), flags, context);
+  return verifyProvenance(lock, { registry, demands });
 }
 
 async function verifySignatures(

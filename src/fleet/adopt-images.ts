@@ -18,11 +18,11 @@ import {
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
-import type { BlobCopier, RegistryClient } from "../registry/client.ts";
+import type { BlobCopier, ReferrersReader, RegistryClient } from "../registry/client.ts";
 import { findImageConfig } from "../registry/platform-image.ts";
 
 export interface AdoptOptions extends OpenOptions {
-  readonly registry: RegistryClient & Partial<BlobCopier>;
+  readonly registry: RegistryClient & Partial<BlobCopier & ReferrersReader>;
   readonly lockFile: string;
   /** Repository of the lock: images of others are copied there, under their tags. Default: none is, and all must be of one. */
   readonly publishTo?: string;
@@ -95,12 +95,16 @@ async function bring(
   { registry, signal, onCopy = () => {} }: AdoptOptions,
 ): Promise<void> {
   if (from === undefined || digest === null || repositoryName(from) === repositoryName(repository)) return;
-  const { copyBlob } = registry;
-  if (copyBlob === undefined) throw new TypeError("this client copies no blobs");
+  const { copyBlob, readReferrers } = registry;
+  if (copyBlob === undefined || readReferrers === undefined)
+    throw new TypeError("this client copies no blobs");
   const { copyImage } = await import("../publish/copy-image.ts");
   const to = withTag(repository, tag);
   onCopy(formatImageReference(from), formatImageReference(to));
-  await copyImage(withDigest(from, digest), to, { registry: { ...registry, copyBlob }, signal });
+  await copyImage(withDigest(from, digest), to, {
+    registry: { ...registry, copyBlob, readReferrers },
+    signal,
+  });
 }
 
 /** Throws `USAGE` for what has a tag or a digest. */

@@ -1,4 +1,4 @@
-/** An image from one repository into another, byte for byte: every platform of it, each under its digest, and the tag last. */
+/** An image from one repository into another, byte for byte: every platform of it, what is attached to it, and the tag last. */
 
 import pLimit from "p-limit";
 import { ImgmatchError } from "../errors.ts";
@@ -6,13 +6,20 @@ import { isRecord, parseJson, text } from "../input/json.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
-import type { BlobCopier, Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
+import type {
+  BlobCopier,
+  Manifest,
+  ManifestDescriptor,
+  ReferrersReader,
+  RegistryClient,
+} from "../registry/client.ts";
 import { tryAgain } from "../registry/try-again.ts";
 import { silent, withdraw } from "./announcement.ts";
+import { copyAttachments } from "./copy-attachments.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 export interface CopyImageOptions extends Pace {
-  readonly registry: RegistryClient & BlobCopier;
+  readonly registry: RegistryClient & BlobCopier & ReferrersReader;
 }
 
 /** Each holds two pieces of 16 MiB. */
@@ -26,7 +33,7 @@ interface Blob {
 }
 
 /**
- * What the other repository has already does not travel, so a copy that was interrupted goes on where it was, by blob. Blobs are mounted where
+ * With it goes what is attached to it. What the other repository has already does not travel, so a copy that was interrupted goes on where it was, by blob. Blobs are mounted where
  * both repositories are of one registry that can, and sent in pieces else; layers that live elsewhere (`urls`) are left there.
  *
  * @param from by digest
@@ -43,22 +50,29 @@ export async function copyImage(
   const look = () => registry.findManifest(to);
   const before = await look();
   if (before !== null && before.digest !== wanted) throw conflict(to, before.digest, from);
-  if (before !== null) return;
   const [top, ...parts] = await manifestsOf(registry, from);
   if (top === undefined) throw gone(from);
-  const blobs = new Map(
-    [top, ...parts].flatMap((manifest) => blobsOf(manifest, from)).map((blob) => [blob.digest, blob]),
-  );
-  const limit = pLimit(atOnce);
-  const repository = withDigest(to, top.digest);
-  await Promise.all(
-    [...blobs.values()].map((blob) =>
-      limit(() => tryAgain(() => registry.copyBlob(from, repository, blob), pace)),
-    ),
-  ).finally(() => limit.clearQueue());
-  // What an index names has to be there before it.
-  for (const part of parts.toReversed())
-    await registry.writeManifest(withDigest({ ...to, tag: null }, part.digest), part);
+  const copyBlobs = async (manifests: readonly Manifest[]) => {
+    const found = manifests.flatMap((manifest) => blobsOf(manifest, from));
+    const blobs = new Map(found.map((blob) => [blob.digest, blob]));
+    const limit = pLimit(atOnce);
+    const repository = withDigest(to, top.digest);
+    await Promise.all(
+      [...blobs.values()].map((blob) =>
+        limit(() => tryAgain(() => registry.copyBlob(from, repository, blob), pace)),
+      ),
+    ).finally(() => limit.clearQueue());
+  };
+  if (before === null) {
+    await copyBlobs([top, ...parts]);
+    // What an index names has to be there before it.
+    for (const part of parts.toReversed())
+      await registry.writeManifest(withDigest({ ...to, tag: null }, part.digest), part);
+  }
+  const copyParts = (manifest: Manifest) => copyBlobs([manifest]);
+  const all = [top, ...parts].map(({ digest }) => digest);
+  await copyAttachments(from, to, all, { registry, copyParts, ...pace });
+  if (before !== null) return;
   const own = silent("copy", to);
   const next = (held: ManifestDescriptor | null) => {
     if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);

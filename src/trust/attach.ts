@@ -10,12 +10,13 @@ import type {
   BlobWriter,
   Manifest,
   ManifestDescriptor,
+  Referrer,
   ReferrersReader,
   RegistryClient,
 } from "../registry/client.ts";
 import { parseReferrers, referrersTag } from "../registry/referrers.ts";
 import { RegistryError } from "../registry/registry-error.ts";
-import { mostRetries, type TryOptions, tryAgain, waitAfter, waitFor } from "../registry/try-again.ts";
+import { mostRetries, type TryOptions, waitAfter, waitFor } from "../registry/try-again.ts";
 import { layerAnnotations, signatureTag, type SimpleSigning, simpleSigningType } from "./evidence.ts";
 import type { Subject } from "./find-evidence.ts";
 
@@ -62,16 +63,29 @@ export async function attach(
     subject: descriptorOf(about),
     annotations,
   });
-  await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
-  if ((await registry.readReferrers(reference, digest)) !== null) return manifest.digest;
   const entry = { ...descriptorOf(manifest), artifactType, annotations };
-  await joinTag(
-    registry,
-    withTag(reference, referrersTag(digest)),
-    (held) => withReferrer(held, entry),
-    options,
-  );
+  await attachManifest(registry, subject, { manifest, entry }, options);
   return manifest.digest;
+}
+
+export interface AttachedManifest {
+  /** Names the subject; what it names itself is in the repository. */
+  readonly manifest: Manifest;
+  /** As a list of referrers has it. */
+  readonly entry: Referrer;
+}
+
+/** The same of a manifest that is there already, as of another repository. */
+export async function attachManifest(
+  registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
+  { reference, digest }: Subject,
+  { manifest, entry }: AttachedManifest,
+  options: TryOptions = {},
+): Promise<void> {
+  await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
+  if ((await registry.readReferrers(reference, digest)) !== null) return;
+  const name = withTag(reference, referrersTag(digest));
+  await joinTag(registry, name, (held) => withReferrer(held, entry), options);
 }
 
 /** Adds a signature to those under `sha256-<hex>.sig`, where cosign 1 and 2, podman and CRI-O look. */
@@ -102,7 +116,7 @@ export async function attachSimpleSigning(
 
 /** Reads, joins, writes, and reads again until the tag has it. */
 async function joinTag(
-  registry: AttachmentRegistry,
+  registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest">,
   name: ImageReference,
   join: (held: Manifest | null) => Manifest | null,
   options: TryOptions,
@@ -117,7 +131,7 @@ async function joinTag(
 
 /** A failure that may pass is no failure yet: what the tag holds is looked at again, and decides. */
 async function writeOnce(
-  registry: AttachmentRegistry,
+  registry: Pick<AttachmentRegistry, "writeManifest">,
   name: ImageReference,
   manifest: Manifest,
   tries: number,
@@ -134,7 +148,7 @@ async function writeOnce(
 }
 
 /** null where it is listed already. */
-function withReferrer(held: Manifest | null, entry: ManifestDescriptor): Manifest | null {
+function withReferrer(held: Manifest | null, entry: Referrer): Manifest | null {
   const json = held === null ? null : parseJson(held.bytes);
   const listed = held === null ? [] : parseReferrers(held.bytes);
   if (listed?.some(({ digest }) => digest === entry.digest)) return null;

@@ -29,6 +29,15 @@ export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Of each demand on a reference, the signers of whom one has to have signed; empty where nobody has to. Throws as {@link trustBy}'s. */
+export async function demandedSigners(
+  reference: ImageReference,
+  options: TrustOptions,
+): Promise<readonly (readonly Signer[])[]> {
+  const demands = await demandsOn(reference, options);
+  return demands.flatMap(({ signers }) => (signers.length === 0 ? [] : [signers]));
+}
+
 interface Demand {
   /** Empty for none. */
   readonly signers: readonly Signer[];
@@ -48,15 +57,6 @@ export function trustBy(options: TrustOptions): FindTrust {
     if (demands.every(({ signers, memory }) => signers.length === 0 && memory() === null)) return null;
     return trustOf(reference, demands, options);
   };
-}
-
-/** Who may have signed what is said of this repository: the first list that is asked for, a policy's before that of flags; empty for nobody. */
-export async function signersOf(
-  reference: ImageReference,
-  options: TrustOptions,
-): Promise<readonly Signer[]> {
-  const demands = await demandsOn(reference, options);
-  return demands.find(({ signers }) => signers.length > 0)?.signers ?? [];
 }
 
 async function demandsOn(reference: ImageReference, options: TrustOptions): Promise<readonly Demand[]> {

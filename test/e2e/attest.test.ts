@@ -5,11 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { isIndexType } from "../../src/oci/media-types.ts";
+import { acceptedTypes, isIndexType } from "../../src/oci/media-types.ts";
 
 import { needs } from "../support/needs.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
+import { startServe } from "./support/mirror.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
 
@@ -48,6 +49,13 @@ async function pushWith(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** As other tools read it. */
+function imagetools(name: string, what: "Provenance" | "SBOM") {
+  const format = ["--format", `{{json .${what}}}`];
+  const words = ["buildx", "imagetools", "inspect", ...format, name];
+  return JSON.parse(execFileSync("docker", words, { env, encoding: "utf8" }));
 }
 
 describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
@@ -99,21 +107,9 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
       expect(blobs).toEqual(await servedBlobs(project.repository, digest ?? ""));
       expect(buildSeconds).toBeGreaterThan(0);
       expect(attested).toMatchObject({ matrix: expect.any(String), revision: "0".repeat(40) });
-      const read = (what: string) =>
-        execFileSync(
-          "docker",
-          [
-            "buildx",
-            "imagetools",
-            "inspect",
-            "--format",
-            `{{json .${what}}}`,
-            `${project.repository}@${digest}`,
-          ],
-          { env, encoding: "utf8" },
-        );
-      expect(JSON.parse(read("Provenance")).SLSA.buildType).toBe("https://mobyproject.org/buildkit@v1");
-      expect(JSON.parse(read("SBOM")).SPDX.packages[0].name).toMatch(/^content of /);
+      const name = `${project.repository}@${digest}`;
+      expect(imagetools(name, "Provenance").SLSA.buildType).toBe("https://mobyproject.org/buildkit@v1");
+      expect(imagetools(name, "SBOM").SPDX.packages[0].name).toMatch(/^content of /);
     }
   });
 
@@ -122,12 +118,197 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
     expect(provenance.images).toHaveLength(2);
     for (const image of provenance.images)
       expect(image).toMatchObject({
-        by: "buildkit",
-        signature: "unsigned",
-        problems: [],
-        differences: [],
+        ...{ by: "buildkit", signature: "unsigned", problems: [], differences: [] },
         unstated: ["fleet", "axes", "engine"],
       });
     expect(await run("verify", "--provenance")).toContain("unsigned: whoever may write to the repository");
+  });
+
+  it("is found out where the lock says otherwise: the base, the inputs, the image itself", async () => {
+    const { images, ...head } = project.lock();
+    const [[v2, one] = [], [, other] = []] = Object.entries(images);
+    if (v2 === undefined || one === undefined || other === undefined) throw new Error("two images");
+    const [locked] = one.bases;
+    if (locked === undefined) throw new Error("it has a base");
+    const lies: readonly [string, object, readonly string[]][] = [
+      [
+        `base ${base}`,
+        { bases: [{ ...locked, digest: other.digest }] },
+        [locked.digest, String(other.digest)],
+      ],
+      ["inputs", { inputDigest: other.inputDigest }, [one.inputDigest, other.inputDigest]],
+      ["cell", { digest: other.digest, inputDigest: other.inputDigest }, [v2, "x86-64-v3"]],
+    ];
+    for (const [claim, lie, values] of lies) {
+      project.write("lie.json", JSON.stringify({ ...head, images: { ...images, [v2]: { ...one, ...lie } } }));
+      const told = await project.run("verify", "--provenance", "--lock", "lie.json");
+      expect(told.status, claim).toBe(6);
+      expect(told.stdout).toContain("PROVENANCE_MISMATCH");
+      for (const value of values) expect(told.stdout, claim).toContain(value);
+    }
+  });
+
+  it("has one answer: by lock, by index, under another version, from a mirror, and by docker pull", async () => {
+    const { images } = project.lock();
+    const digests = Object.values(images).map(({ digest }) => digest);
+    const answer = await run("resolve");
+    const named = answer.trim().split("@")[1];
+    expect(digests).toContain(named);
+    expect(await run("resolve", `${project.repository}:1.0.0`)).toBe(answer);
+    await run("promote", "1.0.0", "2.0.0");
+    expect(await run("resolve", `${project.repository}:2.0.0`)).toBe(answer);
+    expect(await run("inspect", answer.trim())).toContain("linux/amd64");
+    await run("audit", "--remote");
+    expect(await run("check", answer.trim())).toContain("fits");
+    await run("pull", "--from", `${project.repository}:1.0.0`);
+    const held = ["image", "inspect", "--format", "{{json .RepoDigests}}", `${project.repository}:1.0.0`];
+    expect(execFileSync("docker", held, { env, encoding: "utf8" })).toContain(named);
+    const mirror = await startServe([`${project.repository}:1.0.0`, "--blobs", "proxy"], {
+      cwd: project.folder,
+      env,
+    });
+    try {
+      const [, path] = project.repository.split(/\/(.*)/);
+      const ask = (name: string) =>
+        fetch(`http://${mirror.address}/v2/${path}/manifests/${name}?ns=${registry}`, {
+          headers: { accept: acceptedTypes },
+        });
+      const answered = await ask("1.0.0");
+      expect(answered.headers.get("docker-content-digest")).toBe(named);
+      const { manifests } = (await answered.json()) as { manifests: readonly { digest: string }[] };
+      for (const { digest } of manifests) expect((await ask(digest)).status).toBe(200);
+    } finally {
+      await mirror.stop();
+    }
+  });
+
+  it("goes whole to another repository, and is adopted there", async () => {
+    const [image] = Object.values(project.lock().images);
+    const there = `${registry}/attest/adopted`;
+    const source = `${project.repository}:${image?.tag}`;
+    await run("adopt", source, "--publish-to", there, "--lock", "adopted.json");
+    const { stdout } = await project.run("verify", "--provenance", "--lock", "adopted.json");
+    expect(stdout).toContain("1 image as the lock says by provenance of buildkit");
+    expect(imagetools(`${there}@${image?.digest}`, "SBOM").SPDX.name).toBe("tests");
+  });
+
+  it("is built by bake too, and what bake pushed is adopted as it is", async () => {
+    const matrix = project.read("matrix.yaml");
+    project.write("matrix.yaml", matrix.replace('version: "1.0.0"', 'version: "1.1.0"'));
+    project.write("bake.json", await run("export", "bake"));
+    const flags = ["--builder", builder.name, "--file", "bake.json", "--push"];
+    execFileSync("docker", ["buildx", "bake", ...flags], { env, cwd: project.folder, stdio: "pipe" });
+    const built = await withBuilder("build", "--push");
+    expect(built.stderr).toContain("2 adopted");
+    for (const { manifest } of Object.values(project.lock().images))
+      expect(isIndexType(manifest?.mediaType ?? "")).toBe(true);
+    const { provenance } = JSON.parse(await run("verify", "--provenance", "--json"));
+    for (const image of provenance.images) expect(image).toMatchObject({ by: "buildkit", problems: [] });
+    // What somebody else has pushed without attestations is adopted, and said to have none.
+    project.write(
+      "matrix.yaml",
+      matrix.replace('version: "1.0.0"', 'version: "1.2.0"').replace(/attest:.*\n/, ""),
+    );
+    expect((await withBuilder("build", "--push")).stderr).toContain("2 built");
+    project.write("matrix.yaml", matrix.replace('version: "1.0.0"', 'version: "1.2.0"'));
+    expect((await withBuilder("build", "--push")).stderr).toMatch(/PROVENANCE_MISSING: 2 images/);
+    const missing = await project.run("verify", "--provenance");
+    expect([missing.status, missing.stdout]).toEqual([1, expect.stringContaining("PROVENANCE_MISSING")]);
+  });
+
+  it("fails, and tags nothing, where the scanner writes no SBOM", async () => {
+    const silent = `${registry}/attest/silent:1`;
+    await pushWith(builder, silent, 'FROM scratch\nCOPY bin /bin\nENTRYPOINT ["/bin/busybox", "true"]\n');
+    const matrix = project.read("matrix.yaml");
+    project.write(
+      "matrix.yaml",
+      matrix.replace(/version: .*/, 'version: "1.3.0"').replace(generator, silent),
+    );
+    const built = await withBuilder("build", "--push", "--only", "march=x86-64-v2");
+    expect([built.status, built.stderr]).toEqual([5, expect.stringContaining("without an SBOM")]);
+    const tags = await fetch(`http://${registry}/v2/attest/buildkit/tags/list`).then((got) => got.text());
+    expect(tags).not.toContain('"1.3.0');
+  });
+});
+
+describe("A fleet that imgmatch attests", needs(unavailable), () => {
+  let project: Project;
+  const run = async (...args: string[]) => {
+    const ran = await project.run(...args);
+    expect(ran, ran.stderr).toMatchObject({ status: 0 });
+    return ran.stdout;
+  };
+  const commit = "1".repeat(40);
+
+  beforeAll(async () => {
+    const said = {
+      ...{ IMGMATCH_REVISION: commit, GITHUB_ACTIONS: "true", GITHUB_SERVER_URL: "https://git.example.com" },
+      ...{ GITHUB_WORKFLOW_REF: "team/app/.github/workflows/ci.yml@refs/heads/main" },
+    };
+    project = createProject({ registry: `${registry}/attest`, name: "beside", env: { ...env, ...said } });
+    project.matrix(`base: scratch\nattest: { provenance: max }\n${marches}`);
+    await project.publish();
+  });
+  afterAll(() => project?.remove());
+
+  it("has provenance beside each image, which says what the lock says", async () => {
+    for (const { manifest, attested } of Object.values(project.lock().images)) {
+      expect(isIndexType(manifest?.mediaType ?? "")).toBe(false);
+      expect(attested).toMatchObject({ revision: commit });
+    }
+    const { provenance } = JSON.parse(await run("verify", "--provenance", "--json"));
+    expect(provenance.images).toHaveLength(2);
+    for (const image of provenance.images)
+      expect(image).toMatchObject({
+        ...{ by: "imgmatch", signature: "unsigned", problems: [], unstated: [] },
+        builder: "https://git.example.com/team/app/.github/workflows/ci.yml@refs/heads/main",
+      });
+  });
+
+  it("has no other tags than before, and each kept build changes nothing", async () => {
+    const list = async () =>
+      (
+        (await fetch(`http://${registry}/v2/attest/beside/tags/list`).then((got) => got.json())) as {
+          tags: string[];
+        }
+      ).tags;
+    const before = await list();
+    // The registry of the tests has no referrers API.
+    expect(before.filter((tag) => tag.startsWith("sha256-"))).toHaveLength(2);
+    expect((await project.run("build", "--push")).stderr).toMatch(/^nothing to build/);
+    expect(await list()).toEqual(before);
+  });
+
+  it("takes its provenance along to another repository", async () => {
+    const [image] = Object.values(project.lock().images);
+    const there = `${registry}/attest/beside-adopted`;
+    await run(
+      "adopt",
+      `${project.repository}:${image?.tag}`,
+      "--publish-to",
+      there,
+      "--lock",
+      "adopted.json",
+    );
+    expect(await run("verify", "--provenance", "--lock", "adopted.json")).toContain(
+      "by provenance of imgmatch",
+    );
+  });
+
+  it("is refused, before anything is built, for an SBOM that nobody here makes", async () => {
+    project.matrix(`base: scratch\nattest: { provenance: max, sbom: true }\n${marches}`, {
+      version: "2.0.0",
+    });
+    for (const engine of [
+      [],
+      ...(whyNoBuildx(engineEnv) === null ? [["--engine", "buildx", "--builder", "default"]] : []),
+    ]) {
+      const { status, stderr } = await project.run("build", "--push", ...engine);
+      expect([status, stderr]).toEqual([
+        2,
+        expect.stringMatching(/matrix\.yaml:7:1: ATTEST_UNSUPPORTED: attest\.sbom/),
+      ]);
+    }
+    expect(Object.values(project.lock().images).every(({ tag }) => tag.startsWith("1.0.0"))).toBe(true);
   });
 });

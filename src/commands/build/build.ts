@@ -11,6 +11,7 @@ import {
   usageError,
 } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
+import { unattestedImages } from "../../fleet/unattested.ts";
 import { readRevision } from "../../io/revision.ts";
 import { planToJson } from "../../plan/plan-json.ts";
 import type { Plan } from "../../plan/planned-cell.ts";
@@ -64,10 +65,12 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     const kept = plan.cells.filter(({ action }) => action === "keep").length;
     if (flags.json) reporterFor(flags, plan, context).end({ results: [], kept, interrupted: false });
     else if (flags.progress !== "quiet") context.err(`${describeNothing(kept)}\n`);
+    if (flags.push)
+      for (const problem of unattestedImages(plan, { results: [] })) tellProblem(problem, context);
     return afterPush(exitCodes.ok, { fleet, only, signer }, flags, context);
   }
   if (!flags.json && flags.progress !== "quiet") context.err(`${summarise(plan)}\n`);
-  const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context));
+  const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context, signer));
   if (exitCode === exitCodes.interrupted) return exitCode;
   return afterPush(exitCode, { fleet, only, signer }, flags, context);
 }

@@ -42,7 +42,7 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
     registry,
     vouch: vouching.vouch,
     replace: flags.replaceIndex ?? false,
-    push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context),
+    push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context, signer),
     onIndex: () => context.takeSignals("finish"),
     signal: context.signal,
   });

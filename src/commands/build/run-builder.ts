@@ -6,6 +6,7 @@ import { sourceDateEpoch } from "../../build/source-date-epoch.ts";
 import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
 import type { RunBuilderOptions } from "../../fleet/build-plan.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
+import { unattestedImages } from "../../fleet/unattested.ts";
 import { readRevision } from "../../io/revision.ts";
 import { publishedOnLocal } from "../../plan/local-bases.ts";
 import type { Plan } from "../../plan/planned-cell.ts";
@@ -21,6 +22,7 @@ import type { CommandContext } from "../context.ts";
 import { type EngineFlags, fleetBuilderFor } from "../flags/engine.ts";
 import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
 import { registryFor } from "../flags/registry.ts";
+import type { StatementSigner } from "../../trust/provenance/attach-provenance.ts";
 import { version } from "../../version.ts";
 import type { SignFlags } from "../flags/sign.ts";
 import { tellProblem } from "../tell-problem.ts";
@@ -46,6 +48,7 @@ export async function runBuild(
   fleet: Fleet,
   flags: BuildFlags,
   context: CommandContext,
+  signer: StatementSigner | null,
 ): Promise<BuildSummary> {
   context.takeSignals("finish");
   const [builder, { runBuilder }, { cacheFolder, folderCache }] = await Promise.all([
@@ -64,12 +67,13 @@ export async function runBuild(
     logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),
     concurrency: flags.concurrency,
     revision: await readRevision(fleet.root, context.env),
-    ...(plan.matrix.attest === null ? {} : { origin: await originOf(fleet, context) }),
+    ...(plan.matrix.attest === null ? {} : { origin: await originOf(fleet, context), signer }),
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
     onEvent: reporter.onEvent,
     drain: context.signal,
   });
   reporter.end(summary);
+  if (flags.push) for (const problem of unattestedImages(plan, summary)) tellProblem(problem, context);
   return summary;
 }
 

@@ -47,14 +47,15 @@ export async function signaturesFor(flags: TrustFlags, context: CommandContext):
   return (await import("../../trust/find-trust.ts")).trustBy({ ...options, policies });
 }
 
-/** Of statements about the images of a repository: whose count; empty where anybody's do. */
+/** Whose statements about images of this repository count: one of each list has to have signed; empty where nobody is named. */
 export async function signersFor(
   reference: ImageReference,
   flags: TrustFlags,
   context: CommandContext,
-): Promise<readonly Signer[]> {
+): Promise<readonly (readonly Signer[])[]> {
   const options = await trustOptions(flags, context);
-  return options === null ? [] : (await import("../../trust/find-trust.ts")).signersOf(reference, options);
+  if (options === null) return [];
+  return (await import("../../trust/find-trust.ts")).demandedSigners(reference, options);
 }
 
 async function trustOptions(flags: TrustFlags, context: CommandContext): Promise<TrustOptions | null> {

@@ -11,8 +11,8 @@ import { provenanceTypes } from "./predicate.ts";
 
 export interface CountOptions extends Pick<VerifyOptions, "publicRoot"> {
   readonly registry: EvidenceReader;
-  /** Whose statements count; empty: anybody's who may write to the repository, and no signature is looked at. */
-  readonly signers?: readonly Signer[];
+  /** Who has to have signed: one of each list. Empty: nobody, and what anybody has written who may write to the repository counts. */
+  readonly demands?: readonly (readonly Signer[])[];
 }
 
 export interface CountedStatement {
@@ -55,16 +55,18 @@ async function signatureOf(
   { held, evidence, about }: Omit<FoundProvenance, "build">,
   { image }: ProvenanceFindings,
   subject: Subject,
-  { registry, signers = [], ...options }: CountOptions,
+  { registry, demands = [], ...options }: CountOptions,
 ): Promise<CountedStatement["signature"]> {
-  if (signers.length === 0) return held === "signed" ? "signed" : "unsigned";
-  if (evidence !== null) {
-    const wanted = { ...subject, digest: about === image ? image : subject.digest };
-    await verifyEvidence([evidence], wanted, signers, { ...options, predicateType: provenanceTypes.v1 });
-  } else if (held === "index") {
-    // The digest of the index covers what is attested in it.
-    await verifyEvidence(await findEvidence(registry, subject), subject, signers, options);
-  } else throw unsigned(subject, signers);
+  if (demands.length === 0) return held === "signed" ? "signed" : "unsigned";
+  for (const signers of demands) {
+    if (evidence !== null) {
+      const wanted = { ...subject, digest: about === image ? image : subject.digest };
+      await verifyEvidence([evidence], wanted, signers, { ...options, predicateType: provenanceTypes.v1 });
+    } else if (held === "index") {
+      // The digest of the index covers what is attested in it.
+      await verifyEvidence(await findEvidence(registry, subject), subject, signers, options);
+    } else throw unsigned(subject, signers);
+  }
   return "verified";
 }
 

@@ -50,7 +50,7 @@ export async function verifyProvenance(
   const images = published.map(([cell, image]) => limit(verifyImage, lock, cell, image, options));
   return {
     repository: lock.repository,
-    signed: (options.signers ?? []).length > 0,
+    signed: (options.demands ?? []).length > 0,
     images: await Promise.all(images),
   };
 }

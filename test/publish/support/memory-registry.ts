@@ -1,11 +1,12 @@
 /** A registry in memory, for what a real one does too rarely to be tested: races, refusals, lost tags. */
 
-import type { Manifest, ReferrersReader, RegistryClient } from "../../../src/registry/client.ts";
+import type { BlobWriter, Manifest, ReferrersReader, RegistryClient } from "../../../src/registry/client.ts";
+import { parseReferrers } from "../../../src/registry/referrers.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import type { ImageReference } from "../../../src/oci/reference.ts";
 
-export interface MemoryRegistry extends RegistryClient, ReferrersReader {
+export interface MemoryRegistry extends RegistryClient, BlobWriter, ReferrersReader {
   readonly tags: Map<string, Digest>;
   readonly manifests: Map<Digest, Manifest>;
   /** Puts a blob there, and answers its digest. */
@@ -13,19 +14,27 @@ export interface MemoryRegistry extends RegistryClient, ReferrersReader {
   /** Puts an image there as `docker push` does, and answers its manifest's digest. */
   pushImage(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
   /** The same with an attestation, as BuildKit pushes it: answers the digest of the index around both. */
-  pushAttested(tag: string, labels: Readonly<Record<string, string>>, content: string): Digest;
+  pushAttested(
+    tag: string,
+    labels: Readonly<Record<string, string>>,
+    content: string,
+    predicate?: { readonly type: string; readonly content: unknown },
+  ): Digest;
   /** What lies in a manifest or an index, by the digests that it names. */
   partsOf(digest: Digest): readonly Digest[];
 }
 
 export interface MemoryRegistryOptions {
   readonly removesTags?: boolean;
+  /** Whether it has the referrers API. */
+  readonly listsReferrers?: boolean;
   /** Waits before each operation takes effect, so that publishers interleave. */
   readonly delay?: (operation: string) => Promise<void>;
 }
 
 export function createMemoryRegistry({
   removesTags = true,
+  listsReferrers = false,
   delay = async () => {},
 }: MemoryRegistryOptions = {}): MemoryRegistry {
   const tags = new Map<string, Digest>();
@@ -65,13 +74,22 @@ export function createMemoryRegistry({
       tags.set(tag, digest);
       return digest;
     },
-    pushAttested(tag, labels, content) {
+    pushAttested(tag, labels, content, predicate = { type: "https://spdx.dev/Document", content: {} }) {
       const image = imageOf(labels, content);
-      const statement = keep({ subject: [{ digest: { sha256: image.digest.slice(7) } }] });
+      const statement = keep({
+        _type: "https://in-toto.io/Statement/v0.1",
+        predicateType: predicate.type,
+        subject: [{ name: "", digest: { sha256: image.digest.slice("sha256:".length) } }],
+        predicate: predicate.content,
+      });
+      const layer = {
+        mediaType: "application/vnd.in-toto+json",
+        digest: statement,
+        size: blobs.get(statement)?.byteLength,
+        annotations: { "in-toto.io/predicate-type": predicate.type },
+      };
       const attestation = put(
-        Buffer.from(
-          JSON.stringify({ schemaVersion: 2, config: { digest: keep({}) }, layers: [{ digest: statement }] }),
-        ),
+        Buffer.from(JSON.stringify({ schemaVersion: 2, config: { digest: keep({}) }, layers: [layer] })),
       );
       const index = put(
         Buffer.from(JSON.stringify(attestedIndex(image, attestation))),
@@ -100,9 +118,21 @@ export function createMemoryRegistry({
       if (tag !== null) tags.set(tag, digest);
       return digest;
     },
-    async readReferrers() {
-      // As registries before the API.
-      return null;
+    async writeBlob(_, bytes) {
+      const digest = digestOf(bytes);
+      blobs.set(digest, bytes);
+      return digest;
+    },
+    async readReferrers(_, subject) {
+      if (!listsReferrers) return null;
+      const found = [...manifests.values()].flatMap(({ digest, mediaType, size, bytes }) => {
+        const json = JSON.parse(Buffer.from(bytes).toString());
+        const { artifactType, annotations } = json;
+        return json.subject?.digest === subject
+          ? [{ digest, mediaType, size, artifactType, annotations }]
+          : [];
+      });
+      return parseReferrers(Buffer.from(JSON.stringify({ manifests: found }))) ?? [];
     },
     async removeTag({ tag }) {
       await delay("remove");
