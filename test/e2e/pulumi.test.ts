@@ -246,8 +246,10 @@ describe.each(pulumiPrograms)("Pulumi, by %s", needs(reason), (program) => {
       expect(status, stderr).toBe(0);
       return (fleet.read(`.imgmatch/logs/${march}.log`).match(/seen \/.*/g) ?? []).sort();
     };
-    const own = await listed("1.0.0", "--engine", "pulumi");
-    expect(own).toEqual(await listed("2.0.0"));
+    // Of other versions than those that another pulumi has built before.
+    const minor = pulumiPrograms.indexOf(program);
+    const own = await listed(`1.${minor}.0`, "--engine", "pulumi");
+    expect(own).toEqual(await listed(`2.${minor}.0`));
     for (const folder of ["all", "list", "mounted"]) {
       expect(own).toContain(`seen /${folder}/lib/deep/file regular file 755 0`);
       expect(own).toContain(`seen /${folder}/link symbolic link 777 0`);
@@ -286,7 +288,7 @@ describe.each(pulumiPrograms)("Pulumi, by %s", needs(reason), (program) => {
       expect(await changes({})).toEqual({ same: 4 });
       const wrong = await run({ PULUMI_CONFIG_PASSPHRASE: "wrong" }, ...again.slice(0, -1));
       expect(wrong.stderr).toMatch(
-        /^ENGINE_FAILED: .*prod:\n\s+error: .*incorrect passphrase\n\s+fix: set PULUMI_CONFIG_PASSPHRASE/,
+        /^ENGINE_FAILED: .*prod:\n\s+error: .*incorrect passphrase.*\n\s+fix: set PULUMI_CONFIG_PASSPHRASE/,
       );
       expect(wrong.status).toBe(problemCodes.ENGINE_FAILED);
     } finally {
@@ -526,7 +528,8 @@ describe.each(pulumiPrograms)("Pulumi, by %s", needs(reason), (program) => {
     it("keeps the password out of the state in plain text", async () => {
       // On disk: an export shows secrets.
       const state = fleet.read("state/.pulumi/stacks/platform/dev.json");
-      expect(state).toContain('"username": "ci"');
+      // Newer ones write it without spaces.
+      expect(state).toMatch(/"username": ?"ci"/);
       expect(state).toContain('"ciphertext"');
       expect(state).not.toContain("correct horse");
     });

@@ -204,9 +204,10 @@ const nothingGiven: GivenNow = { login: null, secrets: null };
 function registryOf(login: Input<RegistryLogin> | undefined, repository: string): Output<ServerLogin> | null {
   if (login === undefined) return null;
   const host = parseImageReference(repository).registry;
-  return pulumi
-    .secret(login)
-    .apply(({ server = host, username, password }) => ({ server, username, password }));
+  return pulumi.output(login).apply(({ server = host, username, password }) => ({
+    ...{ server, username },
+    password: pulumi.secret(password),
+  }));
 }
 
 /**

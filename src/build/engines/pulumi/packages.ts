@@ -2,18 +2,15 @@
 
 import { createRequire } from "node:module";
 import { ImgmatchError } from "../../../errors.ts";
-import { installDockerBuild, installPackages } from "./install-packages.ts";
+import { installPackages } from "./install-packages.ts";
 
 const load = createRequire(import.meta.url);
 
 // Required and not imported: where one is missing, an import would end the program before imgmatch can say how to install it.
 export const pulumi = packageOf<typeof import("@pulumi/pulumi")>("@pulumi/pulumi", installPackages);
-// Of the providers only the one that a fleet is built by.
-export const loadDocker = () => packageOf<typeof import("@pulumi/docker")>("@pulumi/docker", installPackages);
-export const loadDockerBuild = () =>
-  packageOf<typeof import("@pulumi/docker-build")>("@pulumi/docker-build", installDockerBuild);
 
-function packageOf<Package>(name: string, fix: string): Package {
+/** Throws `ENGINE_NOT_FOUND` where it is not installed, with `fix` as what installs it. */
+export function packageOf<Package>(name: string, fix: string): Package {
   try {
     return load(name) as Package;
   } catch (error) {

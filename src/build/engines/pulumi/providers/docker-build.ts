@@ -2,7 +2,8 @@
 
 import type { ImageArgs, Platform, types } from "@pulumi/docker-build";
 import { inlineCache } from "../../cache.ts";
-import { loadDockerBuild } from "../packages.ts";
+import { installDockerBuild } from "../install-packages.ts";
+import { packageOf } from "../packages.ts";
 import type { StackImage } from "../stack-images.ts";
 import type { GivenNow, ImageBuild, ImageMeans, ImageProvider } from "./provider.ts";
 
@@ -13,7 +14,10 @@ const inputs = [
 ] as const satisfies readonly (keyof ImageArgs)[];
 
 export function dockerBuildProvider(): ImageProvider {
-  const dockerBuild = loadDockerBuild();
+  const dockerBuild = packageOf<typeof import("@pulumi/docker-build")>(
+    "@pulumi/docker-build",
+    installDockerBuild,
+  );
   return {
     builder: "pulumi docker-build.Image",
     labels: true,
@@ -27,7 +31,7 @@ export function dockerBuildProvider(): ImageProvider {
     },
     options: (kept, given) => ({
       replaceOnChanges: [...inputs],
-      // Its deletion takes the image out of the registry, where it is whoever pulls it's.
+      // Its deletion takes the image out of the registry, where others pull it.
       retainOnDelete: true,
       additionalSecretOutputs: ["registries"],
       ...(kept === null ? {} : { ignoreChanges: [...inputs, ...notSame(kept, given)] }),
@@ -74,8 +78,8 @@ function cachesOf({ cacheFrom, cacheTo }: ImageMeans): Pick<ImageArgs, "cacheFro
   return {
     cacheFrom: cacheFrom.apply((from) => from.map((ref) => ({ registry: { ref } }))),
     cacheTo: cacheTo.apply((to) =>
-      to.map((ref) => (ref === inlineCache ? { inline: {} } : { registry: { ref, mode: "max" } })),
-    ) as ImageArgs["cacheTo"] & object,
+      to.map((ref) => (ref === inlineCache ? { inline: {} } : { registry: { ref, mode: "max" as const } })),
+    ),
   };
 }
 

@@ -1,11 +1,12 @@
 /** `docker.Image` of `@pulumi/docker`: builds by the Docker Engine, whose BuildKit gets the context as an archive. */
 
 import type { types } from "@pulumi/docker";
-import { loadDocker } from "../packages.ts";
+import { installPackages } from "../install-packages.ts";
+import { packageOf } from "../packages.ts";
 import type { ImageProvider } from "./provider.ts";
 
 export function dockerProvider(): ImageProvider {
-  const docker = loadDocker();
+  const docker = packageOf<typeof import("@pulumi/docker")>("@pulumi/docker", installPackages);
   return {
     builder: "pulumi docker.Image",
     labels: false,

@@ -16,7 +16,7 @@ export interface ImageBuild {
   readonly platform: string;
   readonly target: string | null;
   readonly push: boolean;
-  /** Secret; null for that of `docker login`. */
+  /** null for that of `docker login`. */
   readonly login: Output<ServerLogin> | null;
   /** What not every provider takes. */
   readonly means: ImageMeans;
@@ -25,7 +25,8 @@ export interface ImageBuild {
 export interface ServerLogin {
   readonly server: string;
   readonly username: string;
-  readonly password: string;
+  /** A secret. */
+  readonly password: Output<string>;
 }
 
 /** Of one image. */
