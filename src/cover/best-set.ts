@@ -34,7 +34,7 @@ export function findBestSet(
     .sort((a, b) => b.gain - a.gain || a.image - b.image)
     .map(({ image }) => image);
   let best: BestSet = { chosen: [], good: 0, served: 0, proved: true, nodes: 0 };
-  const worth = ({ good, served }: Pick<BestSet, "good" | "served">) => good * (total + 1) + served;
+  const worth = ({ good, served }: Served) => good * (total + 1) + served;
   let nodes = 0;
   const walk = (chosen: readonly number[], next: number): void => {
     nodes++;
@@ -75,10 +75,9 @@ function stateOf(demands: readonly Placed[], chosen: readonly number[]): readonl
   });
 }
 
-function servedBy(
-  demands: readonly Demand[],
-  state: readonly ClassState[],
-): Pick<BestSet, "good" | "served"> {
+type Served = Pick<BestSet, "good" | "served">;
+
+function servedBy(demands: readonly Demand[], state: readonly ClassState[]): Served {
   const hostsOf = (which: ClassState) =>
     demands.reduce((all, { weight }, index) => all + (state[index] === which ? weight : 0), 0);
   const good = hostsOf("good");
