@@ -34,15 +34,19 @@ interface Ran {
   readonly output: string;
 }
 
+interface Job {
+  readonly uses?: string;
+  readonly needs?: string | readonly string[];
+  readonly steps?: readonly { readonly name?: string; readonly run?: string }[];
+}
+
+function workflow(): { readonly jobs: Readonly<Record<string, Job>> } {
+  return parse(readFileSync(".github/workflows/release.yml", "utf8"));
+}
+
 /** A step of the workflow, in the copy, as GitHub's shell runs it. */
 function step(job: string, name: string, more: NodeJS.ProcessEnv = {}): Promise<Ran> {
-  const { jobs } = parse(readFileSync(".github/workflows/release.yml", "utf8")) as {
-    readonly jobs: Record<
-      string,
-      { readonly steps: readonly { readonly name?: string; readonly run?: string }[] }
-    >;
-  };
-  const script = jobs[job]?.steps.find((each) => each.name === name)?.run;
+  const script = workflow().jobs[job]?.steps?.find((each) => each.name === name)?.run;
   if (script === undefined) throw new Error(`no step ${name} of ${job}`);
   const github = {
     GITHUB_REF_NAME: `v${version}`,
@@ -76,6 +80,18 @@ beforeAll(async () => {
       error ? fail(error) : done(),
     ),
   );
+});
+
+test("begins where the whole check has passed, on what was packed, and ends with what npm has taken", () => {
+  const { jobs } = workflow();
+  expect(jobs.check?.uses).toBe("./.github/workflows/ci.yml");
+  const order = Object.entries(jobs).map(([name, { needs }]) => [name, [needs ?? []].flat()]);
+  expect(Object.fromEntries(order)).toEqual({
+    check: [],
+    pack: [],
+    npm: ["check", "pack"],
+    release: ["npm"],
+  });
 });
 
 test("refuses a tag that is not package.json's version, and a version that the changelog does not have", async () => {
