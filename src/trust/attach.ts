@@ -17,7 +17,13 @@ import type {
 import { parseReferrers, referrersTag } from "../registry/referrers.ts";
 import { RegistryError } from "../registry/registry-error.ts";
 import { mostRetries, type TryOptions, waitAfter, waitFor } from "../registry/try-again.ts";
-import { layerAnnotations, signatureTag, type SimpleSigning, simpleSigningType } from "./evidence.ts";
+import {
+  emptyType,
+  layerAnnotations,
+  signatureTag,
+  type SimpleSigning,
+  simpleSigningType,
+} from "./evidence.ts";
 import type { Subject } from "./find-evidence.ts";
 
 export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
@@ -31,7 +37,6 @@ export interface Artifact {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-const emptyType = "application/vnd.oci.empty.v1+json";
 /** Somebody else writes the same tag at the same time: as often as it may take until all have been heard. */
 const mostWrites = 20;
 

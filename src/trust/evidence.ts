@@ -67,6 +67,9 @@ export const simpleSigningType = "application/vnd.dev.cosign.simplesigning.v1+js
 /** Type of the artifact, of its layer, and of the JSON in it. */
 export const bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
+/** Of a configuration that says nothing (OCI image-spec, manifest.md, "Guidance for an Empty Descriptor"). */
+export const emptyType = "application/vnd.oci.empty.v1+json";
+
 /** `…bundle.v0.3+json`, and `…bundle+json;version=0.1` of before. */
 export function isBundleType(mediaType: string | null): boolean {
   return /^application\/vnd\.dev\.sigstore\.bundle(?:\.v0\.\d+\+json|\+json;\s?version=0\.\d+)$/.test(

@@ -9,6 +9,7 @@ import { parseReferrers, referrersTag } from "../registry/referrers.ts";
 import { invalidSignature } from "./failures.ts";
 import {
   bundleAnnotations,
+  emptyType,
   type Evidence,
   isBundleType,
   layerAnnotations,
@@ -62,13 +63,18 @@ async function findBundles(
 ): Promise<readonly Evidence[]> {
   const bundles = (await findReferrers(registry, subject)).filter(({ artifactType, annotations }) => {
     const told = annotations[bundleAnnotations.predicateType];
-    return isBundleType(artifactType) && (told === undefined || told === predicateType);
+    return mayBeBundle(artifactType) && (told === undefined || told === predicateType);
   });
   requireFew(bundles.length, subject);
   const found = await Promise.all(
     bundles.map(({ digest }) => readBundle(registry, subject, digest, predicateType)),
   );
   return found.flatMap((each) => each ?? []);
+}
+
+/** Some registries list what the manifest's configuration is, which is nothing, in place of what the manifest is: that one decides. */
+function mayBeBundle(artifactType: string | null): boolean {
+  return artifactType === null || artifactType === emptyType || isBundleType(artifactType);
 }
 
 /** null for one of another kind, which only its manifest tells, and for one that was removed meanwhile. */

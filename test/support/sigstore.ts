@@ -47,8 +47,12 @@ export async function startSigstore({ issuedAt }: SigstoreOptions = {}): Promise
     const handler = handlers.find(({ path }) => path === request.url && request.method === "POST");
     if (handler === undefined) return void response.writeHead(404).end();
     if (handler === handlers[0]) issued++;
-    const answer = await handler.fn(Buffer.concat(chunks).toString());
-    response.writeHead(answer.statusCode, { "content-type": answer.contentType ?? "text/plain" });
+    const body = Buffer.concat(chunks).toString();
+    const { authorization } = request.headers;
+    const answer = await handler.fn(authorization === undefined ? body : withToken(body, authorization));
+    // Fulcio's gateway says 200, and cosign takes nothing else.
+    const status = handler === handlers[0] && answer.statusCode === 201 ? 200 : answer.statusCode;
+    response.writeHead(status, { "content-type": answer.contentType ?? "text/plain" });
     response.end(answer.response);
   });
   const authority = (...certificates: ArrayBufferView[]) => ({
@@ -84,6 +88,12 @@ export function tokenOf(subject: string, issuer = "https://issuer.example.com"):
   const now = Math.floor(Date.now() / 1000);
   const claims = { sub: subject, iss: issuer, aud: "sigstore", iat: now, exp: now + 600 };
   return `${part({ alg: "RS256", typ: "JWT" })}.${part(claims)}.${part({})}`;
+}
+
+/** cosign 3 sends the token as Fulcio's gateway takes it too, in a header. */
+function withToken(body: string, authorization: string): string {
+  const oidcIdentityToken = authorization.replace(/^Bearer /, "");
+  return JSON.stringify({ ...JSON.parse(body), credentials: { oidcIdentityToken } });
 }
 
 /** Rekor keeps hashes of an envelope and not the envelope (sigstore/rekor, pkg/types/dsse/v0.0.1/entry.go); its stand-in keeps all. */

@@ -1,0 +1,390 @@
+/** Signatures of imgmatch for both cosigns, and theirs for imgmatch: the real programs, registries with and without the referrers API. */
+
+import { generateKeyPairSync } from "node:crypto";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { ImgmatchError } from "../../src/errors.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { manifestTypes } from "../../src/oci/media-types.ts";
+import { parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
+import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { referrersTag } from "../../src/registry/referrers.ts";
+import { signatureTag } from "../../src/trust/evidence.ts";
+import { findEvidence, findReferrers, type Subject } from "../../src/trust/find-evidence.ts";
+import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
+import { keySigner } from "../../src/trust/sign/image-signer.ts";
+import { type SignatureFormat, signImages } from "../../src/trust/sign/sign-images.ts";
+import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
+import type { Signer } from "../../src/trust/signer.ts";
+import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
+import { manifestOf } from "../registry/support/manifests.ts";
+import { needs } from "../support/needs.ts";
+import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
+import {
+  cosign2,
+  cosign3,
+  cosignWorkbench,
+  password,
+  startReferrersRegistry,
+  whyNoCosign,
+  whyNoReferrersRegistry,
+  type Workbench,
+} from "./support/cosign.ts";
+import { isLong } from "./support/long.ts";
+import { cli } from "./support/program.ts";
+import { createProject, type Project } from "./support/project.ts";
+import type { RunningRegistry } from "./support/registry.ts";
+
+const stack = inject("stack");
+const registry = createRegistryClient();
+const folder = mkdtempSync(join(tmpdir(), "imgmatch-signatures-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let bench: Workbench;
+beforeAll(() => {
+  if (whyNoCosign === null) bench = cosignWorkbench(folder);
+});
+
+const keyKinds = {
+  "P-256": () => generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  "P-384": () => generateKeyPairSync("ec", { namedCurve: "P-384" }),
+  ...(isLong && {
+    "P-521": () => generateKeyPairSync("ec", { namedCurve: "P-521" }),
+    Ed25519: () => generateKeyPairSync("ed25519"),
+    RSA: () => generateKeyPairSync("rsa", { modulusLength: 3072 }),
+  }),
+};
+
+let images = 0;
+/** An image that nothing else is like. */
+async function pushImage(repository: string): Promise<Subject> {
+  const reference = parseImageReference(repository);
+  const config = Buffer.from(JSON.stringify({ architecture: "amd64", os: "linux", image: images++ }));
+  const mediaType = "application/vnd.oci.image.config.v1+json";
+  const digest = await registry.writeBlob(reference, config);
+  const manifest = manifestOf({
+    schemaVersion: 2,
+    mediaType: manifestTypes.oci,
+    config: { mediaType, digest, size: config.byteLength },
+    layers: [],
+  });
+  await registry.writeManifest(withTag(reference, "1"), manifest);
+  return { reference, digest: manifest.digest };
+}
+
+const nameOf = ({ reference: { registry: host, repository }, digest }: Subject) =>
+  `${host}/${repository}@${digest}`;
+
+async function signWith(
+  { reference, digest }: Subject,
+  key: string,
+  format: SignatureFormat,
+): Promise<readonly Digest[]> {
+  const signer = keySigner(await openSigningKey(key, bench.env));
+  return (await signImages(reference, [digest], { registry, signer, format })).signed;
+}
+
+const keyOf = (file: string): Signer => ({
+  kind: "key",
+  name: file,
+  pem: readFileSync(join(folder, file), "utf8"),
+});
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => "verified",
+    (error) => (error instanceof ImgmatchError ? `${error.code} ${error.exitCode}` : String(error)),
+  );
+const judge = async (subject: Subject, ...signers: Signer[]) =>
+  codeOf(verifyEvidence(await findEvidence(registry, subject), subject, signers));
+
+/** Without a transparency log, which keys have none of; cosign 2 takes a bundle for what it is only with a root at hand. */
+function verifyFlags(program: string, format: SignatureFormat): readonly string[] {
+  const flags = ["verify", "--insecure-ignore-tlog"];
+  return program === cosign2 && format !== "tag"
+    ? [...flags, "--new-bundle-format", "--trusted-root", "root.json"]
+    : flags;
+}
+const cosigns = [
+  { program: cosign3, version: 3 },
+  { program: cosign2, version: 2 },
+] as const;
+
+const kinds = [
+  {
+    kind: "a registry without the referrers API",
+    start: async () =>
+      stack.available ? { host: stack.registry, stop: async () => {} } : Promise.reject(stack.reason),
+    missing: stack.available ? null : stack.reason,
+  },
+  {
+    kind: "a registry with the referrers API",
+    start: startReferrersRegistry,
+    missing: whyNoReferrersRegistry,
+  },
+];
+
+describe.each(kinds)("in $kind", ({ kind, start, missing }) => {
+  describe("cosign and imgmatch", needs(whyNoCosign, missing), () => {
+    const hasApi = kind.includes("with the");
+    let server: RunningRegistry;
+    beforeAll(async () => {
+      if (whyNoCosign !== null || missing !== null) return;
+      server = await start();
+    });
+    afterAll(() => server?.stop());
+    const push = (name: string) => pushImage(`${server.host}/signatures/${name}`);
+
+    it.each(Object.keys(keyKinds))("cosign 2 and 3 verify what a key of %s signed", async (name) => {
+      const make = keyKinds[name as keyof typeof keyKinds] ?? keyKinds["P-256"];
+      const { privateKey, publicKey } = make();
+      writeFileSync(join(folder, `${name}.key`), privateKey.export({ type: "pkcs8", format: "pem" }));
+      writeFileSync(join(folder, `${name}.pub`), publicKey.export({ type: "spki", format: "pem" }));
+      for (const format of ["bundle", "tag"] as const) {
+        const subject = await push(`${name.toLowerCase()}-${format}`);
+        await signWith(subject, join(folder, `${name}.key`), format);
+        for (const { program, version } of cosigns) {
+          const flags = [...verifyFlags(program, format), "--key", `${name}.pub`];
+          const { status, said } = await bench.run(program, ...flags, nameOf(subject));
+          expect(status, `cosign ${version}, ${format}: ${said}`).toBe(0);
+        }
+      }
+    });
+
+    it("imgmatch verifies what cosign 2 and 3 signed, beside its own, and nobody's is lost", async () => {
+      const subject = await push("together");
+      const signed = await signWith(subject, join(folder, "P-256.key"), "both");
+      expect(signed).toEqual([subject.digest]);
+      const three = ["sign", "--key", "cosign.key", "--signing-config", "services.json", "--yes"];
+      const two = ["sign", "--key", "cosign.key", "--tlog-upload=false", "--yes"];
+      for (const [program, args] of [
+        [cosign3, three],
+        [cosign2, two],
+      ] as const) {
+        const { status, said } = await bench.run(program, ...args, nameOf(subject));
+        expect(status, said).toBe(0);
+      }
+      await signWith(subject, join(folder, "P-384.key"), "both");
+      for (const file of ["P-256.pub", "cosign.pub", "P-384.pub"])
+        for (const format of ["bundle", "simple-signing"]) {
+          const evidence = (await findEvidence(registry, subject)).filter((each) => each.format === format);
+          expect(evidence).toHaveLength(3);
+          expect(await codeOf(verifyEvidence(evidence, subject, [keyOf(file)])), `${file} ${format}`).toBe(
+            "verified",
+          );
+        }
+      expect(await registry.readReferrers(subject.reference, subject.digest)).toEqual(
+        hasApi ? expect.arrayContaining([]) : null,
+      );
+    });
+
+    it("what is signed already is not signed again", async () => {
+      const subject = await push("again");
+      const key = join(folder, "P-256.key");
+      expect(await signWith(subject, key, "bundle")).toEqual([subject.digest]);
+      expect(await signWith(subject, key, "bundle")).toEqual([]);
+      expect(await signWith(subject, key, "both")).toEqual([subject.digest]);
+      expect(await signWith(subject, key, "both")).toEqual([]);
+      expect(await findEvidence(registry, subject)).toHaveLength(2);
+    });
+
+    it("many who sign one image at one moment are all there", async () => {
+      const subject = await push("crowd");
+      const keys = await Promise.all(
+        [1, 2, 3, 4].map(async (number) => {
+          const { privateKey, publicKey } = keyKinds["P-256"]();
+          writeFileSync(join(folder, `${number}.key`), privateKey.export({ type: "pkcs8", format: "pem" }));
+          writeFileSync(join(folder, `${number}.pub`), publicKey.export({ type: "spki", format: "pem" }));
+          await signWith(subject, join(folder, `${number}.key`), "both");
+          return `${number}.pub`;
+        }),
+      );
+      for (const key of keys) expect(await judge(subject, keyOf(key)), key).toBe("verified");
+      expect(await findEvidence(registry, subject)).toHaveLength(8);
+    });
+
+    it("a wrong key, no signature, and another image's signature are each their own code", async () => {
+      const [subject, bare] = [await push("mine"), await push("mine")];
+      await signWith(subject, join(folder, "P-256.key"), "both");
+      expect(await judge(subject, keyOf("P-384.pub"))).toBe("SIGNATURE_WRONG_SIGNER 6");
+      expect(await judge(subject, keyOf("P-384.pub"), keyOf("P-256.pub"))).toBe("verified");
+      expect(await judge(bare, keyOf("P-256.pub"))).toBe("SIGNATURE_MISSING 6");
+      await moveSignatures(subject, bare);
+      expect(await judge(bare, keyOf("P-256.pub"))).toBe("SIGNATURE_OTHER_DIGEST 6");
+    });
+  });
+});
+
+/** What somebody who may write the repository can do: the same signatures under the other image. */
+async function moveSignatures(from: Subject, to: Subject): Promise<void> {
+  const simple = await registry.readManifest(withTag(from.reference, signatureTag(from.digest)));
+  if (simple === null) throw new Error("no signature under the tag");
+  await registry.writeManifest(withTag(to.reference, signatureTag(to.digest)), simple);
+  const [referrer] = await findReferrers(registry, from);
+  const bundle =
+    referrer && (await registry.readManifest(withDigest({ ...from.reference, tag: null }, referrer.digest)));
+  if (!bundle || !referrer) throw new Error("no bundle");
+  const found = await registry.findManifest(withDigest({ ...to.reference, tag: null }, to.digest));
+  const moved = manifestOf({ ...JSON.parse(Buffer.from(bundle.bytes).toString()), subject: found });
+  await registry.writeManifest(withDigest({ ...to.reference, tag: null }, moved.digest), moved);
+  const { digest, mediaType, size } = moved;
+  const index = manifestOf(
+    {
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.index.v1+json",
+      manifests: [{ digest, mediaType, size, artifactType: referrer.artifactType }],
+    },
+    "application/vnd.oci.image.index.v1+json",
+  );
+  await registry.writeManifest(withTag(to.reference, referrersTag(to.digest)), index);
+}
+
+describe("as an identity", needs(whyNoCosign, stack.available ? null : stack.reason), () => {
+  const name = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main";
+  const issuer = "https://issuer.example.com";
+  let sigstore: LocalSigstore;
+  beforeAll(async () => {
+    sigstore = await startSigstore();
+    writeFileSync(join(folder, "trusted_root.json"), sigstore.trustedRoot);
+    writeFileSync(join(folder, "token"), tokenOf(name));
+  });
+  afterAll(() => sigstore?.stop());
+
+  it("cosign 2 and 3 verify what imgmatch signed", async () => {
+    if (!stack.available) return;
+    for (const format of ["bundle", "tag"] as const) {
+      const subject = await pushImage(`${stack.registry}/identity/${format}`);
+      const signer = identitySigner({
+        token: async () => tokenOf(name),
+        fulcioUrl: sigstore.url,
+        rekorUrl: sigstore.url,
+        trustedRoot: sigstore.trustedRoot,
+      });
+      const { reference, digest } = subject;
+      await signImages(reference, [digest], { registry, signer, format });
+      expect((await signImages(reference, [digest], { registry, signer, format })).kept).toEqual([digest]);
+      for (const { program, version } of cosigns) {
+        const bundle = program === cosign2 && format === "bundle" ? ["--new-bundle-format"] : [];
+        const whose = ["--certificate-identity", name, "--certificate-oidc-issuer", issuer];
+        const root = ["--trusted-root", "trusted_root.json"];
+        const { status, said } = await bench.run(
+          program,
+          ...["verify", ...bundle, ...whose, ...root, nameOf(subject)],
+        );
+        expect(status, `cosign ${version}, ${format}: ${said}`).toBe(0);
+      }
+    }
+  });
+
+  it("imgmatch verifies what cosign 3 signed", async () => {
+    if (!stack.available) return;
+    const subject = await pushImage(`${stack.registry}/identity/theirs`);
+    const service = (majorApiVersion: number) => ({
+      url: sigstore.url,
+      majorApiVersion,
+      validFor: { start: "2020-01-01T00:00:00Z" },
+      operator: "imgmatch",
+    });
+    const services = {
+      mediaType: "application/vnd.dev.sigstore.signingconfig.v0.2+json",
+      caUrls: [service(1)],
+      rekorTlogUrls: [service(1)],
+      rekorTlogConfig: { selector: "ANY" },
+    };
+    writeFileSync(join(folder, "own.json"), JSON.stringify(services));
+    const token = ["--identity-token", "token", "--signing-config", "own.json"];
+    const root = ["--trusted-root", "trusted_root.json", "--yes"];
+    const { status, said } = await bench.run(cosign3, "sign", ...token, ...root, nameOf(subject));
+    expect(status, said).toBe(0);
+    const wanted = { kind: "identity", identity: name, issuer, trustedRoot: sigstore.trustedRoot } as const;
+    expect(await judge(subject, wanted)).toBe("verified");
+    expect(await judge(subject, { ...wanted, identity: `${name}x` })).toBe("SIGNATURE_WRONG_SIGNER 6");
+  });
+});
+
+describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.reason), () => {
+  let project: Project;
+  beforeAll(async () => {
+    if (!stack.available || whyNoCosign !== null) return;
+    const env = { ...process.env, ...stack.engineEnv, COSIGN_PASSWORD: password };
+    project = createProject({ registry: `${stack.registry}/signed`, name: "app", env });
+    project.matrix("base: scratch\naxes:\n  march: [x86-64]\n  flavour: [plain, spicy]");
+    for (const file of ["cosign.key", "cosign.pub"])
+      writeFileSync(join(project.folder, file), readFileSync(join(folder, file)));
+  });
+  afterAll(() => project?.remove());
+
+  const verify = async (reference: string) => {
+    for (const { program, version } of cosigns) {
+      const flags = [...verifyFlags(program, "both"), "--key", "cosign.pub"];
+      const { status, said } = await bench.run(program, ...flags, reference);
+      expect(status, `cosign ${version}: ${said}`).toBe(0);
+    }
+  };
+
+  it("build --push --sign signs every image, and --index the index, once", async () => {
+    const built = await project.run("build", "--push", "--sign", "--sign-key", "cosign.key");
+    expect(built, built.stderr).toMatchObject({ status: 0 });
+    expect(built.stderr).toContain("signed 2 manifests, 0 had this signature already");
+    const [first] = Object.values(project.lock().images);
+    await verify(`${project.repository}@${first?.digest}`);
+
+    const indexed = await project.run("publish", "--sign", "--sign-key", "cosign.key");
+    expect(indexed, indexed.stderr).toMatchObject({ status: 0 });
+    expect(indexed.stderr).toContain("signed 1 manifest, 2 had this signature already");
+    await verify(indexed.stdout.trim().replace(/:1\.0\.0@/, "@"));
+    const resolved = await project.run(
+      "resolve",
+      `${project.repository}:1.0.0`,
+      "--key",
+      "cosign.pub",
+      "--pin",
+      "flavour=plain",
+    );
+    expect(resolved, resolved.stderr).toMatchObject({ status: 0 });
+
+    const again = await project.run("publish", "--sign", "--sign-key", "cosign.key", "--json");
+    expect(JSON.parse(again.stdout.split("\n")[0] ?? "")).toMatchObject({ type: "signatures", signed: [] });
+  });
+
+  it("promote --sign signs the version that it becomes", async () => {
+    const promoted = await project.run("promote", "1.0.0", "2.0.0", "--sign", "--sign-key", "cosign.key");
+    expect(promoted, promoted.stderr).toMatchObject({ status: 0 });
+    await verify(promoted.stdout.trim().replace(/:2\.0\.0@/, "@"));
+  });
+
+  it("a key from the environment signs, and each mistake is told before anything is built", async () => {
+    const { env } = process;
+    const run = (more: NodeJS.ProcessEnv, ...args: string[]) =>
+      bench.run(process.execPath, cli, "build", "--push", ...args).then((ran) => ({ ...ran, more }));
+    expect(await run(env, "--sign")).toMatchObject({ status: 2 });
+    const given = { ...bench.env, OWN_KEY: readFileSync(join(folder, "cosign.key"), "utf8") };
+    await expect(openSigningKey("env://OWN_KEY", given)).resolves.toMatchObject({ name: "env://OWN_KEY" });
+    const codes: readonly (readonly [string, NodeJS.ProcessEnv, string])[] = [
+      [join(folder, "cosign.key"), { ...bench.env, COSIGN_PASSWORD: "wrong" }, "KEY_INVALID"],
+      [join(folder, "cosign.key"), { PATH: "" }, "KEY_INVALID"],
+      [join(folder, "cosign.pub"), bench.env, "KEY_INVALID"],
+      [join(folder, "none.key"), bench.env, "FILE_NOT_FOUND"],
+      ["env://NOT_SET", bench.env, "KEY_INVALID"],
+      ["awskms:///alias/fleet", { PATH: "" }, "COSIGN_NOT_FOUND"],
+    ];
+    for (const [key, environment, code] of codes)
+      expect(await codeOf(openSigningKey(key, environment)), key).toMatch(new RegExp(`^${code} [25]$`));
+  });
+
+  it.each(cosigns)("an address of a key service signs through cosign $version", async ({ program }) => {
+    if (!stack.available) return;
+    // The service is a stand-in, a file; the program is the real one, with every flag as it is given.
+    const bin = mkdtempSync(join(folder, "bin-"));
+    const script = `#!/bin/sh\nfor a; do shift; [ "$a" = awskms:///alias/fleet ] && a=${join(folder, "cosign.key")}; set -- "$@" "$a"; done\nexec ${program} "$@"\n`;
+    writeFileSync(join(bin, "cosign"), script);
+    chmodSync(join(bin, "cosign"), 0o755);
+    const env = { ...bench.env, PATH: `${bin}:${process.env.PATH}` };
+    const subject = await pushImage(`${stack.registry}/signed/service`);
+    const signer = keySigner(await openSigningKey("awskms:///alias/fleet", env));
+    await signImages(subject.reference, [subject.digest], { registry, signer, format: "both" });
+    await verify(nameOf(subject));
+  });
+});
