@@ -52,7 +52,15 @@ export async function startSigstore({ issuedAt }: SigstoreOptions = {}): Promise
     const answer = await handler.fn(authorization === undefined ? body : withToken(body, authorization));
     // Fulcio's gateway says 200, and cosign takes nothing else.
     const status = handler === handlers[0] && answer.statusCode === 201 ? 200 : answer.statusCode;
-    response.writeHead(status, { "content-type": answer.contentType ?? "text/plain" });
+    // Rekor names the entry in a header, where cosign reads it.
+    const entry =
+      handler === handlers[1] && status === 201
+        ? Object.keys(JSON.parse(String(answer.response)))[0]
+        : undefined;
+    response.writeHead(status, {
+      ...(entry === undefined ? {} : { etag: entry, location: `/api/v1/log/entries/${entry}` }),
+      "content-type": answer.contentType ?? "text/plain",
+    });
     response.end(answer.response);
   });
   const authority = (...certificates: ArrayBufferView[]) => ({
