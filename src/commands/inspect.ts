@@ -35,7 +35,6 @@ export async function inspect(flags: InspectFlags, context: CommandContext): Pro
     ...(flags.from === undefined ? {} : { from: flags.from }),
   }).finally(progress.clear);
   const shown = { ...inspection, image: flags.image };
-  const allFiles = flags.files === true;
-  print(context, flags, shown, (style) => inspectionLines(shown, { allFiles, style }));
+  print(context, flags, shown, (style) => inspectionLines(shown, { allFiles: flags.files === true, style }));
   return exitCodes.ok;
 }

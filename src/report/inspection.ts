@@ -134,7 +134,7 @@ function needLines(inspection: ImageInspection): readonly string[] {
       ? []
       : [
           ["toolkit", cuda.toolkit ?? "unknown"],
-          ["driver", driverText(cuda.driver) + because(cuda.raisedBy)],
+          ["driver", `${driverText(cuda.driver)}${cuda.raisedBy === null ? "" : ` (${cuda.raisedBy})`}`],
         ]),
     ...requires.undecided.map((text) => ["not decided", text]),
   ]);
@@ -146,8 +146,4 @@ function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["dr
   if (driver.mode === "compat")
     return `${driver.minimum === null ? "" : `at least ${driver.minimum}, or `}older with the forward-compatibility package ${driver.package}`;
   return `at least ${driver.minimum}`;
-}
-
-function because(reason: string | null): string {
-  return reason === null ? "" : ` (${reason})`;
 }
