@@ -47,24 +47,12 @@ export function coverReport(
   const { classes, after } = openCover(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);
   const suggestion =
-    suggest === undefined
-      ? {}
-      : {
-          suggestion: suggestCells(suggest, plannedOf(fleet), classes),
-        };
+    suggest === undefined ? {} : { suggestion: suggestCells(suggest, plannedOf(fleet), classes) };
   if (after === null) return { ...now, ...suggestion, ...violationsOf(now, check) };
   const then = coverClasses(after.fleet, after.classes, options);
-  const { counts, cost, classes: covered, images } = then;
-  return {
-    ...now,
-    whatIf: {
-      changes: texts,
-      diff: compareCovers(now, then),
-      after: { counts, cost, classes: covered, images },
-    },
-    ...suggestion,
-    ...violationsOf(then, check),
-  };
+  const { schemaVersion: _, fleet: __, ...whole } = then;
+  const whatIf = { changes: texts, diff: compareCovers(now, then), after: whole };
+  return { ...now, whatIf, ...suggestion, ...violationsOf(then, check) };
 }
 
 function plannedOf({ lock, figures = lock.images }: CoverFleet): Parameters<typeof suggestCells>[1] {
