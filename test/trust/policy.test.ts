@@ -1,6 +1,6 @@
 /** What a policy may say, what it may not, and which rule of it counts. */
 
-import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
@@ -59,6 +59,18 @@ repositories:
         name: "vision",
       },
       { signers: "unsigned", downgrade: "allow", moving: [], name: null },
+    ]);
+  });
+
+  it("on the page is one, and the file beside it is the same", () => {
+    const file = readFileSync("docs/node/trust.yaml", "utf8");
+    const page = readFileSync("docs/trust.md", "utf8");
+    expect(page).toContain(`<!-- file: docs/node/trust.yaml -->\n\`\`\`yaml\n${file}\`\`\`\n`);
+    const { rules } = parse(file);
+    expect(rules.map(({ pattern }) => pattern.text)).toEqual([
+      "registry.example.com/team/*",
+      "registry.example.com/team/vision",
+      "registry.example.com/lab/*",
     ]);
   });
 
