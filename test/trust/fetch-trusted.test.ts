@@ -1,14 +1,26 @@
 /** A fleet from a registry, with somebody who has to vouch for it: by the registry, by a cache, and against what a registry can do. */
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/publish/publish-index.ts";
 import { type FetchOptions, fetchFleet } from "../../src/registry/fetch-lock.ts";
 import { type TrustOptions, trustBy } from "../../src/trust/find-trust.ts";
 import { parseTrustPolicy } from "../../src/trust/policy/parse-policy.ts";
+import { takeForward } from "../../src/trust/seen-indexes.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -122,6 +134,9 @@ describe("who is asked for", () => {
     expect(await fetched(app("1.0"), by([allows], []))).toBe("a");
     for (const policies of [[asks], [asks, allows], [allows, asks]])
       expect(await fetched(app("1.0"), by(policies))).toBe("SIGNATURE_WRONG_SIGNER 6");
+    const mine = policyOf(`repositories: {"*/*": {signers: [{key: env://KEY}]}}`);
+    expect(await fetched(app("1.0"), by([mine], [otherKey.signer]))).toBe("SIGNATURE_WRONG_SIGNER 6");
+    expect(await fetched(app("1.0"), by([mine, asks], []))).toBe("SIGNATURE_WRONG_SIGNER 6");
     expect(await fetched(app("1.0"), by([names, allows]))).toBe("TRUST_NO_RULE 6");
   });
 
@@ -386,6 +401,43 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
         if (isOlder) expect(await fetched(app("stable"), forward({ cache: null }))).toBe("INDEX_DOWNGRADE 6");
       }
     }
+  });
+
+  it("takes nothing away that another process has seen meanwhile", async () => {
+    const locks: Lock[] = [];
+    for (const version of ["1.0", "2.0", "3.0"]) {
+      await publishSigned(version, ["a"]);
+      locks.push((await fetchFleet(app(version), options({ cache: null }))).lock);
+    }
+    const [one, two, three] = locks as [Lock, Lock, Lock];
+    const elsewhere = makeFolder({});
+    await takeForward(cache, app("stable"), one);
+    await takeForward(elsewhere, app("stable"), three);
+    const [place, name] = [seenFolder(), seenFiles()[0] ?? ""];
+    const first = readFileSync(join(place, name));
+    const other = join(elsewhere, "seen", readdirSync(join(elsewhere, "seen"))[0] ?? "");
+    const newest = readdirSync(other)[0] ?? "";
+    // The process has listed what is there, and waits for what stands in it.
+    rmSync(join(place, name));
+    execFileSync("mkfifo", ["-m", "644", join(place, name)]);
+    writeFileSync(join(cache, "two.json"), JSON.stringify(two));
+    const script = `
+      import { readFileSync } from "node:fs";
+      import { parseImageReference } from "${process.cwd()}/src/oci/reference.ts";
+      import { takeForward } from "${process.cwd()}/src/trust/seen-indexes.ts";
+      const index = JSON.parse(readFileSync("${join(cache, "two.json")}", "utf8"));
+      await takeForward("${cache}", parseImageReference("registry.example.com/team/app:stable"), index);`;
+    const child = spawn("npx", ["tsx", "--input-type=module", "--eval", script], { stdio: "ignore" });
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    const pipe = await open(join(place, name), "w");
+    copyFileSync(join(other, newest), join(place, newest));
+    await pipe.writeFile(first);
+    await pipe.close();
+    expect(await ended).toBe(0);
+    expect(seenFiles()).toContain(newest);
+    await expect(takeForward(cache, app("stable"), two)).rejects.toMatchObject({ code: "INDEX_DOWNGRADE" });
+    await takeForward(cache, app("stable"), three);
+    expect(seenFiles()).toEqual([newest]);
   });
 
   it("believes no memory that is damaged, of another tag, or that others may write", async () => {
