@@ -362,47 +362,6 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
     expect(await fetched(app("stable"), { by, isAway: true })).toBe("INDEX_DOWNGRADE 6");
   });
 
-  it("loses nothing that processes have seen at one time", async () => {
-    const digests = new Map<string, string>();
-    for (const version of ["1.0", "2.0", "3.0", "4.0", "5.0"])
-      digests.set(version, await publishSigned(version, ["a"]));
-    const trust = trustBy(trustOptions({ refuseDowngrade: cache }));
-    for (let round = 0; round < 20; round++) {
-      rmSync(join(cache, "seen"), { recursive: true, force: true });
-      const versions = [...digests.keys()].sort(() => Math.random() - 0.5);
-      const answers = await Promise.all(
-        versions.map(async (version) => {
-          // Each sees the tag at another moment.
-          const digest = digests.get(version) as never;
-          const own = {
-            ...registry,
-            readManifest: (to: never) =>
-              registry.readManifest({
-                ...(to as object),
-                ...((to as { tag: string }).tag === "stable" ? { digest } : {}),
-              } as never),
-          };
-          return fetchFleet(
-            app("stable"),
-            options({ trust, cache: null, connect: async () => own as never }),
-          ).then(
-            () => version,
-            () => null,
-          );
-        }),
-      );
-      const newest = answers
-        .filter((each) => each !== null)
-        .sort()
-        .at(-1);
-      for (const version of digests.keys()) {
-        registry.tags.set("stable", digests.get(version) as never);
-        const isOlder = version < (newest ?? "");
-        if (isOlder) expect(await fetched(app("stable"), forward({ cache: null }))).toBe("INDEX_DOWNGRADE 6");
-      }
-    }
-  });
-
   it("takes nothing away that another process has seen meanwhile", async () => {
     const locks: Lock[] = [];
     for (const version of ["1.0", "2.0", "3.0"]) {
