@@ -112,6 +112,32 @@ describe("buildFleet", () => {
     );
   });
 
+  it("attests what it has pushed before it has its tag, and nothing that was there already", async () => {
+    const { registry, run } = fleet();
+    const locked = { matrix: digestOf("matrix") };
+    const attested: string[] = [];
+    const attester: BuildFleetOptions["attester"] = {
+      now: () => new Date(),
+      attest: async ({ cell, pushed, startedAt, finishedAt }) => {
+        expect(registry.tags.has(cell)).toBe(false);
+        expect(pushed.digest).not.toBeNull();
+        expect(finishedAt.getTime()).toBeGreaterThanOrEqual(startedAt.getTime());
+        attested.push(cell);
+        if (cell === "b") throw new ImgmatchError({ code: "ENGINE_FAILED", message: "no provenance" });
+        return locked;
+      },
+    };
+    const { cells } = await run([job("a", true), job("b", true), job("c")], { attester });
+    expect(statuses(cells)).toEqual(["a built", "b failed", "c built"]);
+    expect([...registry.tags.keys()]).toEqual(["a"]);
+    expect(attested.sort()).toEqual(["a", "b"]);
+    expect(cells[0]).toMatchObject({ how: "pushed", attested: locked });
+    const again = await run([job("a", true)], { attester });
+    expect(again.cells[0]).toMatchObject({ how: "adopted" });
+    expect(again.cells[0]).not.toHaveProperty("attested");
+    expect(attested).toEqual(["a", "b"]);
+  });
+
   it("goes on when a cell fails, and says which, why and where its log is", async () => {
     const { run, events } = fleet({
       build: async (cell, { onLog }) => {

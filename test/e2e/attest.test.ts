@@ -1,10 +1,12 @@
 /** Fleets whose images are attested: by a real BuildKit with its push, or by imgmatch beside the image. */
 
 import { execFileSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { isProgram } from "../../src/io/find-program.ts";
 import { acceptedTypes, isIndexType } from "../../src/oci/media-types.ts";
 
 import { needs } from "../support/needs.ts";
@@ -49,6 +51,33 @@ async function pushWith(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+const whyNoCosign =
+  isProgram(process.env.IMGMATCH_COSIGN3_PROGRAM ?? "") &&
+  isProgram(process.env.IMGMATCH_COSIGN2_PROGRAM ?? "")
+    ? null
+    : "no cosign 3 and 2 (.ci/provide builds it; IMGMATCH_COSIGN3_PROGRAM, IMGMATCH_COSIGN2_PROGRAM)";
+const cosigns = [
+  { name: "cosign 3", program: process.env.IMGMATCH_COSIGN3_PROGRAM ?? "", args: [] },
+  // It takes a bundle for what it is only with a root at hand, though a key needs none.
+  {
+    name: "cosign 2",
+    program: process.env.IMGMATCH_COSIGN2_PROGRAM ?? "",
+    args: ["--new-bundle-format", "--trusted-root", "root.json"],
+  },
+];
+
+/** Version 3.0.0, built, pushed and signed; the keys are in the project's folder. */
+async function signedFleet(project: Project, rest: string, engine: readonly string[]): Promise<void> {
+  for (const name of ["signer", "other"]) {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    project.write(`${name}.pem`, privateKey.export({ type: "pkcs8", format: "pem" }) as string);
+    project.write(`${name}.pub`, publicKey.export({ type: "spki", format: "pem" }) as string);
+  }
+  project.matrix(rest, { version: "3.0.0" });
+  const built = await project.run("build", "--push", "--sign", "--sign-key", "signer.pem", ...engine);
+  expect(built, built.stderr).toMatchObject({ status: 0 });
 }
 
 /** As other tools read it. */
@@ -216,14 +245,22 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
     expect([missing.status, missing.stdout]).toEqual([1, expect.stringContaining("PROVENANCE_MISSING")]);
   });
 
+  it("is signed by --sign: the signature of the index covers what is attested in it", async () => {
+    await signedFleet(project, `base: ${base}\nattest: { provenance: max }\n${marches}`, [
+      ...["--engine", "buildx", "--builder", builder.name],
+    ]);
+    const { provenance } = JSON.parse(await run("verify", "--provenance", "--key", "signer.pub", "--json"));
+    for (const image of provenance.images)
+      expect(image).toMatchObject({ by: "buildkit", signature: "verified", problems: [] });
+    expect((await project.run("verify", "--provenance", "--key", "other.pub")).status).toBe(6);
+  });
+
   it("fails, and tags nothing, where the scanner writes no SBOM", async () => {
     const silent = `${registry}/attest/silent:1`;
     await pushWith(builder, silent, 'FROM scratch\nCOPY bin /bin\nENTRYPOINT ["/bin/busybox", "true"]\n');
-    const matrix = project.read("matrix.yaml");
-    project.write(
-      "matrix.yaml",
-      matrix.replace(/version: .*/, 'version: "1.3.0"').replace(generator, silent),
-    );
+    project.matrix(`base: ${base}\nattest: { sbom: { generator: "${silent}" } }\n${marches}`, {
+      version: "1.3.0",
+    });
     const built = await withBuilder("build", "--push", "--only", "march=x86-64-v2");
     expect([built.status, built.stderr]).toEqual([5, expect.stringContaining("without an SBOM")]);
     const tags = await fetch(`http://${registry}/v2/attest/buildkit/tags/list`).then((got) => got.text());
@@ -295,9 +332,41 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
     );
   });
 
+  it("is signed by --sign, and then believed of whoever was asked for alone", async () => {
+    await signedFleet(project, `base: scratch\nattest: { provenance: min }\n${marches}`, []);
+    const { provenance } = JSON.parse(await run("verify", "--provenance", "--key", "signer.pub", "--json"));
+    for (const image of provenance.images)
+      expect(image).toMatchObject({ by: "imgmatch", signature: "verified", problems: [] });
+    const other = await project.run("verify", "--provenance", "--key", "other.pub");
+    expect([other.status, other.stderr]).toEqual([6, expect.stringContaining("SIGNATURE_WRONG_SIGNER")]);
+    expect(await run("verify", "--provenance")).toContain("signed, and by whom was not asked");
+  });
+
+  describe("with cosign", needs(whyNoCosign), () => {
+    it.each(cosigns)("is verified by $name", ({ program, args }) => {
+      project.write("root.json", '{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}');
+      for (const { digest } of Object.values(project.lock().images)) {
+        const verify = (key: string) =>
+          execFileSync(
+            program,
+            [
+              ...["verify-attestation", "--type", "slsaprovenance1", "--insecure-ignore-tlog", ...args],
+              ...["--key", key, `${project.repository}@${digest}`],
+            ],
+            { cwd: project.folder, env: { ...env, HOME: project.folder }, encoding: "utf8", stdio: "pipe" },
+          );
+        const { payload } = JSON.parse(verify("signer.pub").split("\n")[0] ?? "");
+        const { subject, predicate } = JSON.parse(Buffer.from(payload, "base64").toString());
+        expect(`sha256:${subject[0].digest.sha256}`).toBe(digest);
+        expect(predicate.buildDefinition.buildType).toBe("https://imgmatch.dev/provenance/build/v1");
+        expect(() => verify("other.pub")).toThrow(/Command failed/);
+      }
+    });
+  });
+
   it("is refused, before anything is built, for an SBOM that nobody here makes", async () => {
     project.matrix(`base: scratch\nattest: { provenance: max, sbom: true }\n${marches}`, {
-      version: "2.0.0",
+      version: "4.0.0",
     });
     for (const engine of [
       [],
@@ -309,6 +378,6 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
         expect.stringMatching(/matrix\.yaml:7:1: ATTEST_UNSUPPORTED: attest\.sbom/),
       ]);
     }
-    expect(Object.values(project.lock().images).every(({ tag }) => tag.startsWith("1.0.0"))).toBe(true);
+    expect(Object.values(project.lock().images).every(({ tag }) => tag.startsWith("3.0.0"))).toBe(true);
   });
 });
