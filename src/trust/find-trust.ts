@@ -12,9 +12,10 @@ import { findEvidence } from "./find-evidence.ts";
 import { findRule } from "./policy/find-rule.ts";
 import type { TrustPolicy, TrustRule } from "./policy/policy.ts";
 import { readSigner } from "./policy/read-signer.ts";
+import { rememberedRoot } from "./remembered-root.ts";
 import { takeForward } from "./seen-indexes.ts";
 import type { Signer } from "./signer.ts";
-import { type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
+import { fetchPublicRoot, type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
 
 export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {
   /** Each has to agree, so that none weakens another. */
@@ -51,7 +52,9 @@ interface Demand {
  * Trust by keys, identities and policies, for {@link FetchOptions.trust}. Asked of a reference that no rule of a policy names, it
  * throws `TRUST_NO_RULE`.
  */
-export function trustBy(options: TrustOptions): FindTrust {
+export function trustBy(given: TrustOptions): FindTrust {
+  const { publicRoot = fetchPublicRoot } = given;
+  const options = { ...given, publicRoot: rememberedRoot(publicRoot) };
   return async (reference) => {
     const demands = await demandsOn(reference, options);
     if (demands.every(({ signers, memory }) => signers.length === 0 && memory() === null)) return null;
@@ -84,17 +87,18 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
 function trustOf(
   reference: ImageReference,
   demands: readonly Demand[],
-  { publicRoot }: Pick<TrustOptions, "publicRoot">,
+  { publicRoot }: Required<Pick<TrustOptions, "publicRoot">>,
 ): IndexTrust {
-  const signed = demands.filter(({ signers }) => signers.length > 0);
+  const signed = demands.flatMap(({ signers, asked }) =>
+    signers.length === 0 ? [] : [{ signers: keysFirst(signers), asked }],
+  );
   const memories = new Set(demands.flatMap(({ memory }) => memory() ?? []));
   async function vouch(digest: Digest, kept: readonly unknown[]): Promise<SignedBy | null> {
     const reading = checked(kept, list(evidenceCheck, registryLimits.referrers * 2), "the evidence");
     const evidence = reading.ok ? reading.value : [];
-    const options = publicRoot === undefined ? {} : { publicRoot };
     const found: Verified[] = [];
     for (const { signers } of signed)
-      found.push(await verifyEvidence(evidence, { reference, digest }, signers, options));
+      found.push(await verifyEvidence(evidence, { reference, digest }, signers, { publicRoot }));
     const [first] = found;
     return first === undefined ? null : signedBy(first, digest);
   }
@@ -110,6 +114,13 @@ function trustOf(
       return by;
     },
   };
+}
+
+/** A key needs nobody: where it has signed, the root that identities need is not asked for. */
+function keysFirst(signers: readonly Signer[]): readonly Signer[] {
+  return [...signers].sort(
+    (one, other) => Number(one.kind === "identity") - Number(other.kind === "identity"),
+  );
 }
 
 function signedBy({ signer, identity }: Verified, digest: Digest): SignedBy {

@@ -81,7 +81,8 @@ function keyJudge(signer: KeySigner, predicateType: string): Judge {
   };
 }
 
-async function fetchPublicRoot(): Promise<string> {
+/** Of the public sigstore, by TUF. Throws `TRUSTED_ROOT_INVALID`. */
+export async function fetchPublicRoot(): Promise<string> {
   const { publicRoot } = await import("./public-root.ts");
   return publicRoot();
 }

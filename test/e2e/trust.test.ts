@@ -8,10 +8,13 @@ import { formatHostFacts } from "../../src/host/format-facts.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
+import { signImages } from "../../src/trust/sign/sign-images.ts";
+import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
+import { startSigstore, tokenOf } from "../support/sigstore.ts";
 import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
 import { startServe } from "./support/mirror.ts";
 import { imgmatch, type Ran } from "./support/program.ts";
@@ -115,6 +118,71 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
       ]);
       expect(stderr).toContain(`${index} is signed by cosign.pub`);
     }
+  });
+
+  it("answers what an identity has signed, by its name or a pattern of it, and nobody else's", async () => {
+    const sigstore = await startSigstore();
+    onTestFinished(sigstore.stop);
+    const workflow = "https://github.com/team/fleets/.github/workflows/publish.yml@refs/tags/v1";
+    const { index } = await publishFleet(repository, "1.0.0", ["a"]);
+    const signer = identitySigner({
+      token: async () => tokenOf(workflow),
+      fulcioUrl: sigstore.url,
+      rekorUrl: sigstore.url,
+      trustedRoot: sigstore.trustedRoot,
+    });
+    await signImages(parseImageReference(repository), [index], { registry, signer, format: "both" });
+    writeFileSync(file("trusted_root.json"), sigstore.trustedRoot);
+    const [name, issuer] = [`${repository}:1.0.0`, "https://issuer.example.com"];
+    const ask = async (
+      identity: string,
+      by = issuer,
+      root: readonly string[] = ["--trusted-root", file("trusted_root.json")],
+    ) => {
+      const host = ["--host", file("host.json"), "--cache", file("cache")];
+      const ran = await run([
+        "resolve",
+        name,
+        ...host,
+        "--json",
+        "--identity",
+        identity,
+        "--issuer",
+        by,
+        ...root,
+      ]);
+      return ran.status === 0 ? JSON.parse(ran.stdout).signed : ran.status;
+    };
+    const signed = { key: null, identity: { name: workflow, issuer }, digest: index };
+    expect(await ask(workflow)).toEqual(signed);
+    expect(await ask("https://github.com/team/*/publish.yml@refs/tags/*")).toEqual(signed);
+    expect(await ask("https://github.com/team/*", "https://issuer.*.com")).toEqual(signed);
+    for (const identity of [
+      "https://github.com/team",
+      "https://github.com/other/*",
+      "*/publish.yml",
+      ".*",
+      `${workflow}x`,
+    ])
+      expect(await ask(identity), identity).toBe(6);
+    expect(await ask(workflow, "https://other.example.com")).toBe(6);
+    // From the cache with nobody to ask, and by a policy.
+    proxy.fault = () => ({ kind: "reset" });
+    expect(await ask(workflow)).toEqual(signed);
+    expect(await ask("https://github.com/other/*")).toBe(6);
+    proxy.fault = null;
+    const rule = `{signers: [{identity: "${workflow}", issuer: "${issuer}", trusted-root: trusted_root.json}]}`;
+    writeFileSync(file("identity.yaml"), `repositories: {"${repository}": ${rule}}\n`);
+    expect(await resolve(name, "--trust", file("identity.yaml"))).toEqual(answered("1.0.0"));
+    for (const half of [
+      ["--identity", "x"],
+      ["--issuer", "x"],
+      ["--trusted-root", file("trusted_root.json")],
+    ])
+      expect(await run(["resolve", name, "--host", file("host.json"), ...half])).toMatchObject({
+        status: 2,
+        stdout: "",
+      });
   });
 
   it("refuses the wrong key, a signature that was stripped, and one of something else", async () => {

@@ -122,6 +122,23 @@ describe("who is asked for", () => {
     expect(await fetched(app("1.0"), { by: both })).toBe("a");
   });
 
+  it("may be a key beside an identity whose root cannot be had", async () => {
+    await publishSigned("1.0", ["a"]);
+    const identity = {
+      kind: "identity",
+      identity: "a@example.com",
+      issuer: "https://issuer.example.com",
+      trustedRoot: null,
+    } as const;
+    const publicRoot = async () => {
+      throw new ImgmatchError({ code: "TRUSTED_ROOT_INVALID", message: "nobody is there" });
+    };
+    expect(await fetched(app("1.0"), { by: { signers: [identity, key.signer], publicRoot } })).toBe("a");
+    expect(await fetched(app("1.0"), { by: { signers: [identity], publicRoot } })).toBe(
+      "TRUSTED_ROOT_INVALID 2",
+    );
+  });
+
   it("in every policy and flag: none of them takes anything away from another", async () => {
     await publishSigned("1.0", ["a"]);
     const asks = policyOf(`repositories: {"*/*": {signers: [{key: env://OTHER}]}}`);
