@@ -65,6 +65,12 @@ export {
   verifyLock,
   type VerifyOptions,
 } from "./publish/verify-lock.ts";
+export {
+  type ImageProvenance,
+  type ProvenanceOptions,
+  type ProvenanceVerification,
+  verifyProvenance,
+} from "./trust/provenance/verify-provenance.ts";
 export type { Drift } from "./render/drift.ts";
 export type { RenderedFile } from "./render/render.ts";
 

@@ -85,6 +85,17 @@ describe("verifyLock", () => {
     expect((await verifyLock(lost, { registry: gone })).drift).toHaveLength(1);
   });
 
+  it("knows and heals images with attestations: their digest is that of an index", async () => {
+    const registry = createMemoryRegistry();
+    const digest = registry.pushAttested("a", {}, "a");
+    const lock = lockOf({ a: image({ digest, tag: "a" }) });
+    expect(await verifyLock(lock, { registry })).toMatchObject({ intact: 1, drift: [] });
+    registry.tags.delete("a");
+    const { drift } = await verifyLock(lock, { registry, heal: true });
+    expect(drift).toMatchObject([{ finding: "vanished", healed: true }]);
+    expect(registry.tags.get("a")).toBe(digest);
+  });
+
   it("does not take a registry that fails for one that has lost everything", async () => {
     const { registry, lock } = setUp();
     const failing = { ...registry, findManifest: () => Promise.reject(new Error("503")) };
