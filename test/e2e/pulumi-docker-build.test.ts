@@ -1,6 +1,6 @@
 /** What a fleet by `provider: "docker-build"` has and one by docker has not, on real parts: a BuildKit, its caches, secrets, agents. */
 
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { parseLock } from "../../src/lock/parse-lock.ts";
@@ -72,22 +72,22 @@ describe("A fleet by docker-build", needs(reason), () => {
     parseLock(JSON.stringify(lock?.value), "lock");
   const manifestOf = async (reference: string) => client.findManifest(parseImageReference(reference));
 
-  it("is one manifest for each cell, of its own platform, which no update and no destroy takes out of the registry", async () => {
+  it("is, without an engine, one manifest for each cell, of its own platform, which no update and no destroy takes out of the registry", async () => {
     const marches = ["x86-64-v2", "armv8-a"];
     const made = createProject({ registry, name: "docker-build-platforms", env: process.env });
     projects.push(made);
     made.matrix(`base: scratch\naxes:\n  march: [${marches.join(", ")}]`);
     made.write("state/.keep", "");
     const program = await stackOf(made);
-    // Nothing builds in a preview, so that it needs neither engine nor builder.
-    const builders = process.env.DOCKER_HOST;
+    // A builder pushes by itself, and nothing builds in a preview.
+    const engine = process.env.DOCKER_HOST;
     process.env.DOCKER_HOST = "unix:///nowhere/docker.sock";
-    try {
+    const { outputs } = await (async () => {
       expect((await program.preview()).changeSummary).toEqual({ create: 4 });
-    } finally {
-      process.env.DOCKER_HOST = builders;
-    }
-    const { outputs } = await program.up();
+      return program.up();
+    })().finally(() => {
+      process.env.DOCKER_HOST = engine;
+    });
     const references = referencesIn(outputs);
     const platforms = Object.values(lockIn(outputs).images).map(({ platform }) => platform);
     expect(platforms.sort()).toEqual(["linux/amd64", "linux/arm64"]);
@@ -144,8 +144,10 @@ describe("A fleet by docker-build", needs(reason), () => {
   it("copies a whole context without the Dockerfile in it, and stays in the engine without a push", async () => {
     const made = await projectOf(
       "docker-build-whole",
-      'COPY . /all\nRUN busybox test "$(busybox ls -A /all)" = "$(busybox printf "bin\\ncontent")"',
+      'COPY . /all\nRUN busybox test "$(busybox ls -A /all)" = "$(busybox printf "bin\\ncontent\\nlink")"',
     );
+    // To where nothing is, but perhaps in the image.
+    symlinkSync("/opt/nowhere", join(made.folder, "templates/link"));
     const { outputs } = await (await stackOf(made, () => ({ push: false }))).up();
     expect(referencesIn(outputs)).toEqual([]);
     expect(readdirSync(join(made.folder, ".imgmatch/pulumi/contexts"))).toHaveLength(1);

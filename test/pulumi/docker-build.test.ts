@@ -62,8 +62,11 @@ describe("The images of docker-build", () => {
 
   it("stay in the engine without a push", async () => {
     program.matrix(["x86-64-v2"], { measure: false });
-    const { images, references } = await update({ push: false });
+    const login = { username: "ci", password: "p" };
+    const { images, references } = await update({ push: false, registry: login });
     expect(images[0]?.inputs).toMatchObject({ push: false, load: true });
+    // For bases of the same host.
+    expect(images[0]?.inputs.registries).toEqual(secret([{ address: registry.host, ...login }]));
     expect(references).toEqual({});
   });
 
