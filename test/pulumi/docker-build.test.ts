@@ -70,6 +70,24 @@ describe("The images of docker-build", () => {
     expect(references).toEqual({});
   });
 
+  it("are not built again where another engine's address makes Pulumi replace the provider", async () => {
+    vi.stubEnv("DOCKER_HOST", "unix:///a.sock");
+    const urn = "urn:pulumi:dev::platform::pulumi:providers:docker-build::default_0_0_22";
+    const first = await update();
+    program.before[urn] = {
+      type: "pulumi:providers:docker-build",
+      outputs: { host: "unix:///a.sock", version: "0.0.22" },
+    };
+    expect((await update()).images).toHaveLength(2);
+    vi.stubEnv("DOCKER_HOST", "unix:///b.sock");
+    const elsewhere = await update();
+    expect(elsewhere.images).toEqual([]);
+    expect(elsewhere.references).toEqual(first.references);
+    pulumi.runtime.setAllConfig({ "docker-build:host": "unix:///a.sock" });
+    expect((await update()).images).toHaveLength(2);
+    pulumi.runtime.setAllConfig({});
+  });
+
   it("know nothing of the other provider's", async () => {
     await update();
     program.before = Object.fromEntries(

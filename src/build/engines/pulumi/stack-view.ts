@@ -54,10 +54,24 @@ export async function readStack(
     Object.entries(outputs).map(([urn, resource]) => [urn, openSecrets(resource?.outputs)]),
   );
   return {
-    images: stackImages(plain, provider),
+    // A provider that is replaced takes its resources with it: they would be built again, and pushed over what is there.
+    images: isReplaced(plain, provider) ? new Map() : stackImages(plain, provider),
     lockOf: (fleet) => lockIn(plain, fleet),
     unknown: known ? null : there,
   };
+}
+
+/**
+ * Whether Pulumi is about to replace the provider that it makes by itself: docker-build's has the engine's address among its
+ * inputs, from the configuration or the environment of this update, and calls another one another provider.
+ */
+function isReplaced(outputs: Readonly<Record<string, unknown>>, provider: ProviderName): boolean {
+  if (provider !== "docker-build") return false;
+  const hosts = Object.entries(outputs)
+    .filter(([urn]) => /::pulumi:providers:docker-build::default/.test(urn))
+    .map(([, value]) => (value as { readonly host?: unknown } | undefined)?.host ?? "");
+  const now = new pulumi.Config("docker-build").get("host") || process.env.DOCKER_HOST || "";
+  return hosts.length > 0 && !hosts.includes(now);
 }
 
 /** How the engine answers a secret: an object with this key and value, and the secret as its `value` (sdk/nodejs/runtime/rpc.ts). */
