@@ -50,9 +50,25 @@ const mostWrites = 20;
 export async function attach(
   registry: AttachmentRegistry,
   subject: Subject,
-  { artifactType, content, annotations }: Artifact,
+  artifact: Artifact,
   options: TryOptions = {},
 ): Promise<Digest> {
+  return (await attachListed(registry, subject, artifact, options)).digest;
+}
+
+export interface Attached {
+  readonly digest: Digest;
+  /** Looks whether the image's list still has it, and puts it back where it has not. Answers whether it had to be put back. */
+  readonly lookAgain: () => Promise<boolean>;
+}
+
+/** The same for who wants to look again later: a list in a registry without conditional writes can lose what was in it. */
+export async function attachListed(
+  registry: AttachmentRegistry,
+  subject: Subject,
+  { artifactType, content, annotations }: Artifact,
+  options: TryOptions = {},
+): Promise<Attached> {
   const { reference, digest } = subject;
   const empty = Buffer.from("{}");
   const [about, emptyDigest, layerDigest] = await Promise.all([
@@ -69,8 +85,9 @@ export async function attach(
     annotations,
   });
   const entry = { ...descriptorOf(manifest), artifactType, annotations };
-  await attachManifest(registry, subject, { manifest, entry }, options);
-  return manifest.digest;
+  const look = () => attachManifest(registry, subject, { manifest, entry }, options);
+  await look();
+  return { digest: manifest.digest, lookAgain: look };
 }
 
 export interface AttachedManifest {
@@ -80,26 +97,29 @@ export interface AttachedManifest {
   readonly entry: Referrer;
 }
 
-/** The same of a manifest that is there already, as of another repository. */
+/** The same of a manifest that is there already, as of another repository. Answers whether a list had to be written. */
 export async function attachManifest(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
   { reference, digest }: Subject,
   { manifest, entry }: AttachedManifest,
   options: TryOptions = {},
-): Promise<void> {
+): Promise<boolean> {
   await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
-  if ((await registry.readReferrers(reference, digest)) !== null) return;
+  if ((await registry.readReferrers(reference, digest)) !== null) return false;
   const name = withTag(reference, referrersTag(digest));
-  await joinTag(registry, name, (held) => withReferrer(held, entry), options);
+  return joinTag(registry, name, (held) => withReferrer(held, entry), options);
 }
 
-/** Adds a signature to those under `sha256-<hex>.sig`, where cosign 1 and 2, podman and CRI-O look. */
+/**
+ * Adds a signature to those under `sha256-<hex>.sig`, where cosign 1 and 2, podman and CRI-O look. Answers whether it was not there; the
+ * same again is the look at whether it still is.
+ */
 export async function attachSimpleSigning(
   registry: AttachmentRegistry,
   { reference, digest }: Subject,
   signature: SimpleSigning,
   options: TryOptions = {},
-): Promise<void> {
+): Promise<boolean> {
   const payload = Buffer.from(signature.payload, "base64");
   const layer = {
     mediaType: simpleSigningType,
@@ -112,23 +132,23 @@ export async function attachSimpleSigning(
     // The configuration lists the layers: it has to be there before the manifest that names it.
     const held = await registry.readManifest(name);
     const wanted = withLayer(held, layer);
-    if (wanted === null) return;
+    if (wanted === null) return tries > 0;
     if (tries === mostWrites) throw unkept(name);
     await registry.writeBlob(reference, wanted.config);
     await writeOnce(registry, name, wanted.manifest, tries, options);
   }
 }
 
-/** Reads, joins, writes, and reads again until the tag has it. */
+/** Reads, joins, writes, and reads again until the tag has it. Answers whether anything was to be written. */
 async function joinTag(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest">,
   name: ImageReference,
   join: (held: Manifest | null) => Manifest | null,
   options: TryOptions,
-): Promise<void> {
+): Promise<boolean> {
   for (let tries = 0; ; tries++) {
     const wanted = join(await registry.readManifest(name));
-    if (wanted === null) return;
+    if (wanted === null) return tries > 0;
     if (tries === mostWrites) throw unkept(name);
     await writeOnce(registry, name, wanted, tries, options);
   }

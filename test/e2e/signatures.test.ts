@@ -81,9 +81,10 @@ async function signWith(
   { reference, digest }: Subject,
   key: string,
   format: SignatureFormat,
+  settleMs = 0,
 ): Promise<readonly Digest[]> {
   const signer = keySigner(await openSigningKey(key, bench.env));
-  return (await signImages(reference, [digest], { registry, signer, format })).signed;
+  return (await signImages(reference, [digest], { registry, signer, format, settleMs })).signed;
 }
 
 const keyOf = (file: string): Signer => ({
@@ -197,7 +198,7 @@ describe.each(kinds)("in $kind", ({ kind, start, missing }) => {
           const { privateKey, publicKey } = keyKinds["P-256"]();
           writeFileSync(join(folder, `${number}.key`), privateKey.export({ type: "pkcs8", format: "pem" }));
           writeFileSync(join(folder, `${number}.pub`), publicKey.export({ type: "spki", format: "pem" }));
-          await signWith(subject, join(folder, `${number}.key`), "both");
+          await signWith(subject, join(folder, `${number}.key`), "both", 500);
           return `${number}.pub`;
         }),
       );
@@ -263,7 +264,7 @@ describe("as an identity", needs(whyNoCosign, stack.available ? null : stack.rea
         trustedRoot: sigstore.trustedRoot,
       });
       const { reference, digest } = subject;
-      await signImages(reference, [digest], { registry, signer, format });
+      await signImages(reference, [digest], { registry, signer, format, settleMs: 0 });
       expect((await signImages(reference, [digest], { registry, signer, format })).kept).toEqual([digest]);
       for (const { program, version } of cosigns) {
         const bundle = program === cosign2 && format === "bundle" ? ["--new-bundle-format"] : [];
@@ -355,6 +356,42 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
     await verify(promoted.stdout.trim().replace(/:2\.0\.0@/, "@"));
   });
 
+  it("signs as the identity of a token, with a sigstore of one's own, and knows it again", async () => {
+    const sigstore = await startSigstore();
+    const name = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main";
+    project.write("token", tokenOf(name));
+    project.write("trusted_root.json", sigstore.trustedRoot);
+    const own = ["--identity-token", "token", "--fulcio-url", sigstore.url, "--rekor-url", sigstore.url];
+    const sign = () =>
+      project.run(
+        "publish",
+        "--sign",
+        ...own,
+        "--timestamp-url",
+        sigstore.url,
+        "--sign-root",
+        "trusted_root.json",
+      );
+    const signed = await sign();
+    expect(signed, signed.stderr).toMatchObject({ status: 0 });
+    expect(signed.stderr).toContain("signed 3 manifests, 0 had this signature already");
+    expect((await sign()).stderr).toContain("signed 0 manifests, 3 had this signature already");
+    const whose = [
+      "--identity",
+      name,
+      "--issuer",
+      "https://issuer.example.com",
+      "--trusted-root",
+      "trusted_root.json",
+    ];
+    const asked = ["resolve", `${project.repository}:1.0.0`, "--pin", "flavour=plain"];
+    const resolved = await project.run(...asked, ...whose);
+    expect(resolved, resolved.stderr).toMatchObject({ status: 0 });
+    const other = await project.run(...asked, ...whose.with(1, "somebody@example.com"));
+    expect(other, other.stderr).toMatchObject({ status: 6 });
+    await sigstore.stop();
+  });
+
   it("a key from the environment signs, and each mistake is told before anything is built", async () => {
     const { env } = process;
     const run = (more: NodeJS.ProcessEnv, ...args: string[]) =>
@@ -384,7 +421,7 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
     const env = { ...bench.env, PATH: `${bin}:${process.env.PATH}` };
     const subject = await pushImage(`${stack.registry}/signed/service`);
     const signer = keySigner(await openSigningKey("awskms:///alias/fleet", env));
-    await signImages(subject.reference, [subject.digest], { registry, signer, format: "both" });
+    await signImages(subject.reference, [subject.digest], { registry, signer, format: "both", settleMs: 0 });
     await verify(nameOf(subject));
   });
 });

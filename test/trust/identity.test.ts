@@ -128,6 +128,21 @@ it("a certificate that had expired when it signed is CERTIFICATE_EXPIRED", async
   await late.stop();
 });
 
+it("a timestamp is as good as a log where the root names no log, and nothing is not", async () => {
+  const { url } = sigstore;
+  const root = JSON.stringify({ ...JSON.parse(sigstore.trustedRoot), tlogs: [] });
+  const stamped = signerAt(sigstore, { rekorUrl: undefined, timestampUrl: url });
+  for (const each of await evidenceOf(stamped)) {
+    expect(await codeOf([each], wanted({ trustedRoot: root })), each.format).toBe("verified");
+    expect(await codeOf([each], wanted())).toBe("SIGNATURE_INVALID");
+    if (each.format !== "simple-signing") continue;
+    expect(await codeOf([{ ...each, timestamp: null }], wanted({ trustedRoot: root }))).toBe(
+      "SIGNATURE_INVALID",
+    );
+  }
+  expect(() => identitySigner({ token: async () => "", fulcioUrl: url })).toThrow(/--rekor-url/);
+});
+
 it("one certificate is for all images of a run", async () => {
   const before = sigstore.issued();
   const signer = signerAt(sigstore);

@@ -4,8 +4,8 @@ import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import type { TryOptions } from "../../registry/try-again.ts";
-import { attach, attachSimpleSigning, type AttachmentRegistry } from "../attach.ts";
+import { type TryOptions, waitFor } from "../../registry/try-again.ts";
+import { attachListed, attachSimpleSigning, type AttachmentRegistry } from "../attach.ts";
 import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../evidence.ts";
 import { type EvidenceReader, findEvidence, type Subject } from "../find-evidence.ts";
 import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
@@ -24,6 +24,8 @@ export interface SignOptions extends TryOptions {
   readonly signer: ImageSigner;
   readonly format: SignatureFormat;
   readonly verify?: VerifyOptions;
+  /** How long another signer's write may take from its look to its effect, in milliseconds. Default: 2,000. */
+  readonly settleMs?: number;
   /** Images at one time. Default: 8. */
   readonly concurrency?: number;
 }
@@ -35,9 +37,9 @@ export interface SignedImages {
 }
 
 /**
- * Signs each digest in the reference's repository. Registries have no conditional write: when all are signed, each is looked at again,
- * and a signature that somebody else's write of the same moment has dropped is attached again.
- * Throws `SIGNING_FAILED`, `REGISTRY_…`.
+ * Signs each digest in the reference's repository. Registries have no conditional write: when all are signed, each list is looked at
+ * again, after as long as another signer's write may take, until nothing is missing: who has read a list before we wrote to it drops
+ * what we wrote. Throws `SIGNING_FAILED`, `REGISTRY_…`.
  */
 export async function signImages(
   reference: ImageReference,
@@ -49,72 +51,57 @@ export async function signImages(
   const done = await Promise.all(subjects.map((subject) => limit(signImage, subject, options))).finally(() =>
     limit.clearQueue(),
   );
-  const signed = done.filter(({ attachments }) => attachments.length > 0);
-  await Promise.all(
-    signed.map(({ attachments }) =>
-      limit(async () => {
-        for (const again of attachments) await again();
-      }),
-    ),
-  );
+  const looks = done.flatMap((each) => each.looks);
+  const { settleMs = 2000, sleep = waitFor, signal } = options;
+  for (let rounds = 0; looks.length > 0 && rounds < mostRounds; rounds++) {
+    await sleep(settleMs, signal);
+    const putBack = await Promise.all(looks.map((look) => limit(look)));
+    if (!putBack.includes(true)) break;
+  }
   const digestsOf = (some: typeof done) => some.map(({ subject }) => subject.digest);
   return {
-    signed: digestsOf(signed),
-    kept: digestsOf(done.filter(({ attachments }) => attachments.length === 0)),
+    signed: digestsOf(done.filter((each) => each.looks.length > 0)),
+    kept: digestsOf(done.filter((each) => each.looks.length === 0)),
   };
 }
 
-/** What was attached, as what attaches it again where it is gone. */
-async function signImage(subject: Subject, options: SignOptions) {
-  const { registry, signer, format } = options;
+/** As often as others may come in between. */
+const mostRounds = 10;
+
+type Look = () => Promise<boolean>;
+
+/** For each signature that was made, how to look at it again. */
+async function signImage(
+  subject: Subject,
+  options: SignOptions,
+): Promise<{ readonly subject: Subject; readonly looks: readonly Look[] }> {
   options.signal?.throwIfAborted();
   const there = await ownFormats(subject, options);
-  const attachments: (() => Promise<unknown>)[] = [];
-  for (const each of signatureFormats[format]) {
-    if (there.has(each)) continue;
-    const again =
-      each === "bundle"
-        ? await bundleOf(subject, signer, registry, options)
-        : await simpleSigningOf(subject, signer, registry, options);
-    await again();
-    attachments.push(again);
-  }
-  return { subject, attachments };
+  const looks: Look[] = [];
+  for (const each of signatureFormats[options.format])
+    if (!there.has(each)) looks.push(await (each === "bundle" ? signBundle : signSimply)(subject, options));
+  return { subject, looks };
 }
 
-async function bundleOf(
-  subject: Subject,
-  signer: ImageSigner,
-  registry: AttachmentRegistry,
-  options: TryOptions,
-) {
+/** As cosign 3 does. */
+async function signBundle(subject: Subject, options: SignOptions): Promise<Look> {
+  const { signer, registry } = options;
   const content = Buffer.from(await signer.signStatement(signatureStatement(subject.digest)));
-  return () => attachBundle(registry, subject, content, signPredicate, options);
-}
-
-async function simpleSigningOf(
-  subject: Subject,
-  signer: ImageSigner,
-  registry: AttachmentRegistry,
-  options: TryOptions,
-) {
-  const signature = await signer.signPayload(signaturePayload(subject));
-  return () => attachSimpleSigning(registry, subject, signature, options);
-}
-
-/** Attaches a bundle, as `signStatement` makes it, as cosign 3 does. `predicateType` is that of the statement in it. */
-export function attachBundle(
-  registry: AttachmentRegistry,
-  subject: Subject,
-  bundle: Uint8Array,
-  predicateType: string,
-  options: TryOptions = {},
-): Promise<Digest> {
   const annotations = {
     [bundleAnnotations.content]: "dsse-envelope",
-    [bundleAnnotations.predicateType]: predicateType,
+    [bundleAnnotations.predicateType]: signPredicate,
   };
-  return attach(registry, subject, { artifactType: bundleType, content: bundle, annotations }, options);
+  const artifact = { artifactType: bundleType, content, annotations };
+  return (await attachListed(registry, subject, artifact, options)).lookAgain;
+}
+
+/** As cosign 2 does. */
+async function signSimply(subject: Subject, options: SignOptions): Promise<Look> {
+  const { signer, registry } = options;
+  const signature = await signer.signPayload(signaturePayload(subject));
+  const look = () => attachSimpleSigning(registry, subject, signature, options);
+  await look();
+  return look;
 }
 
 /** The formats in which this signer has signed it already. */

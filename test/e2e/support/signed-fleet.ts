@@ -29,7 +29,7 @@ export function createSigningKey(): SigningTestKey {
   return {
     pem,
     sign: async (reference, digest, format = "both") => {
-      await signImages(parseImageReference(reference), [digest], { registry, signer, format });
+      await signImages(parseImageReference(reference), [digest], { registry, signer, format, settleMs: 0 });
     },
   };
 }

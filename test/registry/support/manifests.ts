@@ -1,7 +1,11 @@
 /** Manifests in their true format, and a client for tests that never really waits. */
 
-import type { Manifest, RegistryClient } from "../../../src/registry/client.ts";
-import { createRegistryClient, type RegistryOptions } from "../../../src/registry/create-client.ts";
+import type { Manifest } from "../../../src/registry/client.ts";
+import {
+  createRegistryClient,
+  type FullRegistryClient,
+  type RegistryOptions,
+} from "../../../src/registry/create-client.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../../src/oci/media-types.ts";
 import type { Answer } from "./fault-server.ts";
@@ -35,7 +39,9 @@ export function serveManifest(manifest: Manifest, headers: Record<string, string
 }
 
 /** Waits are recorded instead of waited; jitter is at its most. */
-export function quickClient(options: RegistryOptions = {}): RegistryClient & { readonly waits: number[] } {
+export function quickClient(
+  options: RegistryOptions = {},
+): FullRegistryClient & { readonly waits: number[] } {
   const waits: number[] = [];
   const sleep = async (ms: number): Promise<void> => void waits.push(ms);
   return { ...createRegistryClient({ sleep, random: () => 1, ...options }), waits };
