@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { isProgram } from "../../src/io/find-program.ts";
 import { acceptedTypes, isIndexType } from "../../src/oci/media-types.ts";
@@ -13,6 +13,9 @@ import { needs } from "../support/needs.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { startServe } from "./support/mirror.ts";
+import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { startEngine } from "./support/engine.ts";
+import { isLong } from "./support/long.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
 
@@ -302,7 +305,7 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
       });
   });
 
-  it("has no other tags than before, and each kept build changes nothing", async () => {
+  it("has no other tags than before, and neither a build that keeps nor a sweep changes anything", async () => {
     const list = async () =>
       (
         (await fetch(`http://${registry}/v2/attest/beside/tags/list`).then((got) => got.json())) as {
@@ -314,6 +317,12 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
     expect(before.filter((tag) => tag.startsWith("sha256-"))).toHaveLength(2);
     expect((await project.run("build", "--push")).stderr).toMatch(/^nothing to build/);
     expect(await list()).toEqual(before);
+    expect(await run("verify", "--sweep", "--provenance")).toContain(
+      "2 images as the lock says by provenance",
+    );
+    expect((await list()).filter((tag) => !tag.startsWith("imgmatch-"))).toEqual(
+      before.filter((tag) => !tag.startsWith("imgmatch-")),
+    );
   });
 
   it("takes its provenance along to another repository", async () => {
@@ -379,5 +388,74 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
       ]);
     }
     expect(Object.values(project.lock().images).every(({ tag }) => tag.startsWith("3.0.0"))).toBe(true);
+  });
+});
+
+const whyNoPodman = isLong ? whyNoProgram("podman") : "IMGMATCH_LONG=1 asks Podman too";
+
+describe("A fleet that Podman builds", needs(unavailable ?? whyNoPodman), () => {
+  it("is attested by imgmatch, as one of any engine that attests nothing", async () => {
+    const store = await isolateStore("podman", env);
+    const storeEnv = { ...store.env, PATH: `${store.env.PATH}:${dirname(process.execPath)}` };
+    const project = createProject({ registry: `${registry}/attest`, name: "podman", env: storeEnv });
+    try {
+      project.matrix(`base: scratch\nattest: { provenance: max }\n${marches}`);
+      const built = await project.run("build", "--push", "--engine", "podman");
+      expect(built, built.stderr).toMatchObject({ status: 0 });
+      const { status, stdout } = await project.run("verify", "--provenance", "--json");
+      expect(status).toBe(0);
+      for (const image of JSON.parse(stdout).provenance.images)
+        expect(image).toMatchObject({ by: "imgmatch", problems: [], unstated: [] });
+    } finally {
+      project.remove();
+      await store.remove();
+    }
+  });
+});
+
+const dockerd29 = process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "";
+const whyNoStore = !isLong
+  ? "IMGMATCH_LONG=1 asks an engine with a content store too"
+  : (whyNoBuildx(engineEnv) ?? (isProgram(dockerd29) ? null : "no Docker 29 (IMGMATCH_DOCKERD29_PROGRAM)"));
+
+describe("A fleet of buildx inside an engine with a content store", needs(unavailable ?? whyNoStore), () => {
+  it("is attested by the engine's own BuildKit, and can be a local base", async () => {
+    const engine = await startEngine([], dockerd29);
+    const inside = { ...process.env, ...engine.env };
+    const project = createProject({ registry: `${registry}/attest`, name: "store", env: inside });
+    try {
+      project.matrix(`base: scratch\nattest: { provenance: max }\n${marches}`);
+      const built = await project.run("build", "--push", "--engine", "buildx", "--builder", "default");
+      expect(built, built.stderr).toMatchObject({ status: 0 });
+      const { status, stdout } = await project.run("verify", "--provenance", "--json");
+      expect(status, stdout).toBe(0);
+      for (const image of JSON.parse(stdout).provenance.images)
+        expect(image).toMatchObject({ by: "buildkit", problems: [] });
+      // An attested image that only this engine has: its id there is that of an index.
+      project.write("base/Dockerfile", "FROM scratch\nCOPY Dockerfile /base\n");
+      const words = [
+        "buildx",
+        "build",
+        "--builder",
+        "default",
+        "--attest",
+        "type=provenance,mode=max",
+        "--load",
+      ];
+      execFileSync("docker", [...words, "--tag", "own/base:1", join(project.folder, "base")], {
+        env: inside,
+        stdio: "pipe",
+      });
+      project.matrix(`base: own/base:1\nattest: { provenance: max }\n${marches}`, { version: "2.0.0" });
+      const onIt = await project.run("build", "--push", "--local-bases");
+      expect(onIt, onIt.stderr).toMatchObject({ status: 0 });
+      const verified = await project.run("verify", "--provenance", "--json");
+      expect(verified.status, verified.stdout).toBe(0);
+      for (const image of JSON.parse(verified.stdout).provenance.images)
+        expect(image).toMatchObject({ by: "imgmatch", problems: [], unstated: [] });
+    } finally {
+      project.remove();
+      await engine.stop();
+    }
   });
 });

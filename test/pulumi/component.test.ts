@@ -221,6 +221,15 @@ describe("What the program gets", () => {
     await failuresOf(/LOCK_ADOPTED/, { lock: file });
   });
 
+  it("is nothing when its images are to be attested, which no stack does", async () => {
+    matrix(["x86-64-v2"], { attest: { provenance: "max" } });
+    try {
+      await failuresOf(/ATTEST_UNSUPPORTED/);
+    } finally {
+      matrix(["x86-64-v2", "x86-64-v3"]);
+    }
+  });
+
   it("is the same lock every time", async () => {
     const once = await update();
     const twice = await update();
