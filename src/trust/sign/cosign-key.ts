@@ -32,7 +32,7 @@ export function needsCosign(name: string): boolean {
 
 /** Throws `COSIGN_NOT_FOUND`, and `SIGNING_FAILED` with the program's own words. */
 export async function cosignKey(name: string, env: Env): Promise<SigningKey> {
-  const program = env.IMGMATCH_COSIGN || findProgram("cosign", env);
+  const program = findProgram("cosign", env);
   if (program === null) throw notFound(name);
   const run = async (...args: string[]): Promise<string> => {
     const ended = await runProgram(program, args, { env, timeoutMs: longestMs, maxBytes: 1024 * 1024 });
