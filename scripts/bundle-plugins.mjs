@@ -1,6 +1,8 @@
 // What the bundler does to make the program start sooner: the argument parser as modules, tables as text.
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { compileFunction } from "node:vm";
+import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
 
 /**
@@ -87,6 +89,69 @@ export const fetchWithoutCache = {
     return id.startsWith("\0without ") ? "module.exports = {};" : null;
   },
 };
+
+/** What shares classes stands together. */
+const rarelyAsked = [
+  ["yaml"],
+  ["@noble/curves/ed25519.js"],
+  ["@sigstore/bundle", "@sigstore/protobuf-specs", "@sigstore/verify"],
+];
+
+/**
+ * In a program of one file, libraries that few answers need are compressed: Node reads and looks through all of a program before it starts
+ * it. Unpacked where they are asked for first.
+ */
+export const compressedLibraries = {
+  name: "compressed-libraries",
+  async resolveId(source) {
+    if (source.startsWith("\0libraries ")) return source;
+    return rarelyAsked.some((group) => group.includes(source)) ? `\0library ${source}` : null;
+  },
+  async load(id) {
+    const [kind, name] = id.split(" ");
+    if (kind === "\0libraries") return librariesProgram(rarelyAsked[Number(name)]);
+    if (kind !== "\0library") return null;
+    const group = rarelyAsked.findIndex((each) => each.includes(name));
+    const text = await librariesText(rarelyAsked[group]);
+    const names = Object.keys(programOf(text)[name]).filter((each) => each !== "default");
+    return `import { libraries } from "\0libraries ${group}";\nexport const { ${names.join(", ")} } = libraries[${JSON.stringify(name)}];`;
+  },
+};
+
+async function librariesProgram(group) {
+  const packed = brotliCompressSync(await librariesText(group)).toString("base64");
+  return `import { compileFunction } from "node:vm";
+import { brotliDecompressSync } from "node:zlib";
+const programOf = ${programOf};
+export const libraries = programOf(brotliDecompressSync(Buffer.from("${packed}", "base64")).toString());`;
+}
+
+function programOf(text) {
+  const module = { exports: {} };
+  compileFunction(text, ["module", "exports", "require"])(module, module.exports, process.getBuiltinModule);
+  return module.exports;
+}
+
+/** A CommonJS program whose exports are the libraries, by name. */
+async function librariesText(group) {
+  const input = "\0group";
+  const entry = group.map((name, index) => `export * as library${index} from ${JSON.stringify(name)};`);
+  const bundle = await rolldown({
+    input,
+    platform: "node",
+    plugins: [
+      {
+        name: "group",
+        resolveId: (source) => (source === input ? input : null),
+        load: (id) => (id === input ? entry.join("\n") : null),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ format: "cjs", minify: true });
+  await bundle.close();
+  const named = group.map((name, index) => `${JSON.stringify(name)}: exports.library${index}`);
+  return `${output[0].code}\nmodule.exports = { ${named.join(", ")} };`;
+}
 
 async function valuesOf(input) {
   const table = await rolldown({ input, platform: "node" });

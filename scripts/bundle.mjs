@@ -8,6 +8,7 @@ import {
   commanderAsModules,
   fetchWithoutCache,
   lettersEscaped,
+  compressedLibraries,
   pageAsText,
   tablesAsText,
 } from "./bundle-plugins.mjs";
@@ -67,7 +68,7 @@ await write({ imgmatch: "src/bin.ts" }, "imgmatch", {
   format: "cjs",
   ending: "cjs",
   codeSplitting: false,
-  plugins: [...options.plugins, withoutOtherCommands],
+  plugins: [...options.plugins, compressedLibraries, withoutOtherCommands],
 });
 // The library and its Pulumi component share their chunks, so that both throw the same class of error.
 await write({ index: "src/index.ts", pulumi: "src/pulumi.ts" }, "index", {

@@ -108,7 +108,11 @@ function certificateOf({ verificationMaterial: { content } }: Bundle): X509Certi
 function bundleOf(evidence: Evidence): Bundle | string {
   const json = evidence.format === "bundle" ? parseJson(evidence.content) : simpleBundle(evidence);
   if (typeof json === "string") return json;
-  return attempt(() => bundleFromJSON(json), null) ?? "it is no bundle of sigstore";
+  const bundle = attempt(() => bundleFromJSON(json), null);
+  if (bundle === null) return "it is no bundle of sigstore";
+  // Else the signature of a file would be verified, and an envelope beside it read.
+  const isEnvelope = bundle.content.$case === "dsseEnvelope";
+  return isEnvelope === (evidence.format === "bundle") ? bundle : "it signs no statement";
 }
 
 const logEntry = fields({

@@ -1,10 +1,19 @@
 /** The program in one file, copied to where nothing else of the package is. */
 
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { copyFileSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { ed25519ph } from "@noble/curves/ed25519.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formatImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
+import { publishIndex } from "../../src/publish/publish-index.ts";
+import { writeCachedIndex } from "../../src/registry/index-cache.ts";
+import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
+import { createMemoryRegistry } from "../publish/support/memory-registry.ts";
+import { image } from "../resolve/support/locks.ts";
+import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const built = mkdtempSync(join(tmpdir(), "imgmatch-bundle-"));
@@ -21,6 +30,18 @@ function run(program: string, args: readonly string[]) {
     encoding: "utf8",
   });
   return { status, stdout, stderr };
+}
+
+const unsigned = { format: "simple-signing", certificate: null, chain: null, log: null, timestamp: null };
+
+/** What simple signing signs. */
+function payloadOf(digest: string): Buffer {
+  const critical = {
+    identity: { "docker-reference": "registry.example.com/team/app" },
+    image: { "docker-manifest-digest": digest },
+    type: "cosign container image signature",
+  };
+  return Buffer.from(JSON.stringify({ critical, optional: null }));
 }
 
 describe("imgmatch.cjs alone", () => {
@@ -74,8 +95,87 @@ describe("imgmatch.cjs alone", () => {
     });
   });
 
+  describe("with the libraries that it has compressed", () => {
+    const app = parseImageReference("registry.example.com/team/app:1.0");
+    const workflow = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main";
+    const cache = join(alone, "cache");
+    let pinned: string;
+    let sigstore: LocalSigstore;
+
+    /** A cache with what a key and an identity have signed. */
+    beforeAll(async () => {
+      sigstore = await startSigstore();
+      const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+      writeFileSync(join(alone, "cosign.pub"), publicKey.export({ type: "spki", format: "pem" }));
+      writeFileSync(join(alone, "trusted_root.json"), sigstore.trustedRoot);
+      writeFileSync(
+        join(alone, "trust.yaml"),
+        "repositories: { '*/team/*': { signers: [{ key: cosign.pub }] } }\n",
+      );
+      const registry = createMemoryRegistry();
+      const { axes, platform, inputDigest, requires } = image();
+      const digest = registry.pushImage("1.0-a", {}, "a");
+      const images = new Map([["a", { axes, platform, inputDigest, requires, tag: "1.0-a", digest }]]);
+      await publishIndex({ registry, reference: app, name: "app", version: "1.0", images });
+      const top = await registry.readManifest(app);
+      if (top === null) throw new Error("no index");
+      const seed = privateKey.export({ type: "pkcs8", format: "der" }).subarray(-32);
+      const fulcio = identitySigner({
+        token: async () => tokenOf(workflow),
+        fulcioUrl: sigstore.url,
+        rekorUrl: sigstore.url,
+      });
+      const payload = payloadOf(top.digest);
+      const evidence = [
+        {
+          ...unsigned,
+          payload: payload.toString("base64"),
+          signature: Buffer.from(ed25519ph.sign(payload, seed)).toString("base64"),
+        },
+        await fulcio.signPayload(payload),
+      ];
+      const reference = withDigest(app, top.digest);
+      pinned = formatImageReference(reference);
+      await writeCachedIndex(cache, reference, { stored: { top, parts: [] }, evidence });
+    });
+    afterAll(() => sigstore.stop());
+
+    it.each<[name: string, status: number, args: readonly string[]]>([
+      ["a policy, and a key of Ed25519", 0, ["--trust", "../trust.yaml"]],
+      [
+        "an identity",
+        0,
+        [
+          "--identity",
+          workflow,
+          "--issuer",
+          "https://issuer.example.com",
+          "--trusted-root",
+          "../trusted_root.json",
+        ],
+      ],
+      [
+        "another identity",
+        6,
+        [
+          "--identity",
+          "nobody",
+          "--issuer",
+          "https://issuer.example.com",
+          "--trusted-root",
+          "../trusted_root.json",
+        ],
+      ],
+    ])("answers as the whole program does: %s", (_, status, flags) => {
+      const args = ["resolve", pinned, "--host", "hosts/h100.json", "--cpu", "--cache", cache, ...flags];
+      const answer = run(program, args);
+      expect(answer).toEqual(run(join(built, "cli.cjs"), args));
+      expect(answer).toMatchObject({ status });
+    });
+  });
+
   it("is as large as docs/node.md says", () => {
-    expect(statSync(program).size).toBeGreaterThan(400_000);
-    expect(statSync(program).size).toBeLessThan(560_000);
+    expect(statSync(program).size).toBeGreaterThan(650_000);
+    expect(statSync(program).size).toBeLessThan(750_000);
   });
 });

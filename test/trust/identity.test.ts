@@ -1,5 +1,6 @@
 /** Signing and verifying as an identity, against a sigstore on loopback: certificate, log, timestamp, and what is wrong with each. */
 
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
@@ -105,6 +106,22 @@ describe("what an identity signed", () => {
     json.verificationMaterial.tlogEntries = [];
     expect(await codeOf([{ ...bundle, content: JSON.stringify(json) }], wanted())).toBe("SIGNATURE_INVALID");
     expect(await codeOf([{ ...simple, log: null }], wanted())).toBe("SIGNATURE_INVALID");
+  });
+
+  it("does not count for an envelope beside what was signed", async () => {
+    const [bundle, simple] = evidence;
+    if (bundle.format !== "bundle" || simple.format !== "simple-signing") throw new Error("order");
+    const json = JSON.parse(bundle.content);
+    const signed = Buffer.from(simple.payload, "base64");
+    json.messageSignature = {
+      messageDigest: {
+        algorithm: "SHA2_256",
+        digest: createHash("sha256").update(signed).digest("base64"),
+      },
+      signature: simple.signature,
+    };
+    const both: Evidence = { ...bundle, content: JSON.stringify(json) };
+    await expect(verifyEvidence([both], subject, [wanted()])).rejects.toThrow("it signs no statement");
   });
 
   it("does not verify with another one's certificate, nor with a log entry of another signature", async () => {
