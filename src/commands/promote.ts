@@ -41,10 +41,10 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
   const index = await promoteFleet(fleet, to, {
     registry,
     replace,
-    vouch: vouching.vouch,
+    vouch: vouching?.vouch,
     signal: context.signal,
   });
-  vouching.tell();
+  vouching?.tell();
   return tellIndex(index, flags, context);
 }
 

@@ -23,6 +23,7 @@ import { type BuildOrigin, unknownOrigin } from "../trust/provenance/build-recor
 import { attesterOf } from "./attester.ts";
 import { declaredImages } from "./declared-image.ts";
 import { requireAttestable } from "./require-attestable.ts";
+import { type Signing, signedPublisher } from "./signed-publisher.ts";
 
 interface Push {
   /** Needed for `push`, and to open what is built: without it nothing is measured. */
@@ -40,6 +41,8 @@ export interface RunBuilderOptions
   readonly origin?: Omit<BuildOrigin, "revision"> | undefined;
   /** Signs the provenance that imgmatch writes itself. */
   readonly signer?: StatementSigner | null;
+  /** Of images, before they have their names. Default: nobody signs them. */
+  readonly signing?: Signing | null;
 }
 
 export interface BuildPlanOptions extends RunBuilderOptions {
@@ -115,8 +118,13 @@ function attesterFor(
   return attesterOf(plan, { registry: client, attests, engine: describe, origin: known, signer });
 }
 
-function publisherOf({ push, registry }: Push): Publisher | null {
+function publisherOf({
+  push,
+  registry,
+  signing = null,
+}: Push & Pick<RunBuilderOptions, "signing">): Publisher | null {
   if (!push) return null;
   if (registry === null) throw new TypeError("a push needs a registry");
-  return registryPublisher(registry);
+  const publisher = registryPublisher(registry);
+  return signing === null ? publisher : signedPublisher(publisher, signing);
 }

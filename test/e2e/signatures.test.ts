@@ -1,7 +1,7 @@
 /** Signatures of imgmatch for both cosigns, and theirs for imgmatch: the real programs, registries with and without the referrers API. */
 
 import { generateKeyPairSync } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -34,7 +34,7 @@ import {
 } from "./support/cosign.ts";
 import { isLong } from "./support/long.ts";
 import { cli } from "./support/program.ts";
-import { createProject, type Project } from "./support/project.ts";
+import { createProject, lockFile, type Project } from "./support/project.ts";
 import type { RunningRegistry } from "./support/registry.ts";
 
 const stack = inject("stack");
@@ -348,6 +348,47 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
 
     const again = await project.run("publish", "--sign", "--sign-key", "cosign.key", "--json");
     expect(JSON.parse(again.stdout.split("\n")[0] ?? "")).toMatchObject({ type: "signatures", signed: [] });
+  });
+
+  it("build --sign takes over what is under a tag already where it is known who signed it, and nothing of a stranger's", async () => {
+    if (!stack.available) return;
+    const env = { ...process.env, ...stack.engineEnv, COSIGN_PASSWORD: password };
+    const planted = createProject({ registry: `${stack.registry}/planted`, name: "app", env });
+    planted.matrix("base: scratch\naxes:\n  march: [x86-64]");
+    for (const file of ["cosign.key", "cosign.pub"])
+      writeFileSync(join(planted.folder, file), readFileSync(join(folder, file)));
+    /** On a machine that knows nothing but the registry. */
+    const build = async (...flags: string[]) => {
+      rmSync(join(planted.folder, lockFile), { force: true });
+      return planted.run("build", "--push", ...flags);
+    };
+    const signing = ["--sign", "--sign-key", "cosign.key"];
+    const stranger = await build();
+    expect(stranger, stranger.stderr).toMatchObject({ status: 0 });
+    const refused = await build(...signing);
+    expect(refused, refused.stderr).toMatchObject({ status: 6 });
+    expect(refused.stderr).toMatch(/SIGNATURE_MISSING: .*\n.*find out who pushed it/);
+    const locked = existsSync(join(planted.folder, lockFile)) ? Object.values(planted.lock().images) : [];
+    expect(locked.flatMap(({ digest }) => digest ?? [])).toEqual([]);
+
+    // Under a policy, what others have signed counts.
+    await build();
+    const [image] = Object.values(planted.lock().images);
+    if (!image?.digest) throw new Error("not built");
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    planted.write("other.key", privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+    planted.write("other.pub", publicKey.export({ type: "spki", format: "pem" }).toString());
+    const reference = parseImageReference(planted.repository);
+    await signWith({ reference, digest: image.digest }, join(planted.folder, "other.key"), "tag");
+    expect((await build(...signing)).stderr).toContain("SIGNATURE_WRONG_SIGNER");
+    planted.write("imgmatch.trust.yaml", 'repositories: { "*/*": { signers: [{ key: other.pub }] } }\n');
+    const taken = await build(...signing);
+    expect(taken, taken.stderr).toMatchObject({ status: 0 });
+    rmSync(join(planted.folder, "imgmatch.trust.yaml"));
+    const known = await build(...signing);
+    expect(known, known.stderr).toMatchObject({ status: 0 });
+    expect(known.stderr).toContain("signed 0 manifests, 1 had this signature already");
+    planted.remove();
   });
 
   it("promote --sign signs the version that it becomes", async () => {

@@ -19,17 +19,17 @@ import type { Selection } from "../../plan/select.ts";
 import { describeNothing } from "../../report/build.ts";
 import { reportPlan, summarise } from "../../report/plan.ts";
 import type { CommandContext } from "../context.ts";
+import { readLockIfPresent } from "../../lock/lock-file.ts";
 import { fleetBuilderFor, requirePush } from "../flags/engine.ts";
 import { lockFileOf, parseReplacements } from "../flags/fleet.ts";
 import { planFor } from "../flags/plan.ts";
 import { registryFor } from "../flags/registry.ts";
-import { openSigner, voucher } from "../flags/sign.ts";
+import { openSigner, type Voucher, voucher } from "../flags/sign.ts";
 import { overFleets } from "../over-fleets.ts";
 import { print } from "../print.ts";
 import { tellProblem } from "../tell-problem.ts";
 import { type BuildFlags, checkProgress, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
 import { tellIndex } from "./tell-index.ts";
-import type { ImageSigner } from "../../trust/sign/image-signer.ts";
 import { publishedDigests } from "../../plan/published-digests.ts";
 
 export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
@@ -61,18 +61,29 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
   }
   // What the index will refuse is refused before anything is built and pushed for it.
   throwProblems(conflicts);
+  const vouching =
+    signer === null
+      ? null
+      : // Not ended by an interruption: what has been pushed is signed.
+        voucher(
+          signer,
+          fleet.matrix.repository,
+          await registryFor(flags, { env: context.env }),
+          flags,
+          context,
+        );
   if (plan.cells.every(({ action }) => action !== "build")) {
     const kept = plan.cells.filter(({ action }) => action === "keep").length;
     if (flags.json) reporterFor(flags, plan, context).end({ results: [], kept, interrupted: false });
     else if (flags.progress !== "quiet") context.err(`${describeNothing(kept)}\n`);
     if (flags.push)
       for (const problem of unattestedImages(plan, { results: [] })) tellProblem(problem, context);
-    return afterPush(exitCodes.ok, { fleet, only, signer }, flags, context);
+    return afterPush(exitCodes.ok, { fleet, only, vouching }, flags, context);
   }
   if (!flags.json && flags.progress !== "quiet") context.err(`${summarise(plan)}\n`);
-  const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context, signer));
+  const exitCode = exitCodeOf(await runBuild(plan, fleet, flags, context, { signer, signing: vouching }));
   if (exitCode === exitCodes.interrupted) return exitCode;
-  return afterPush(exitCode, { fleet, only, signer }, flags, context);
+  return afterPush(exitCode, { fleet, only, vouching }, flags, context);
 }
 
 export const buildFleets = overFleets(build, ({ dryRun }) => (dryRun ? "whole" : "lines"));
@@ -129,17 +140,20 @@ function describePreview({ stack, changes }: StackPreview): string {
 interface Built {
   readonly fleet: Fleet;
   readonly only: readonly Selection[];
-  readonly signer: ImageSigner | null;
+  readonly vouching: Voucher | null;
 }
 
 /** Signs, and writes the index of, what is published now, also where some cells failed. The first failure is the one to tell. */
 async function afterPush(
   exitCode: ExitCode,
-  { fleet, only, signer }: Built,
+  { fleet, only, vouching }: Built,
   flags: BuildFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
-  if (!flags.index && signer === null) return exitCode;
+  if (!flags.index && vouching === null) return exitCode;
+  const lockFile = lockFileOf(flags);
+  // Where nothing could be built, why is what to tell, and not that there is no lock.
+  if (exitCode !== exitCodes.ok && (await readLockIfPresent(lockFile)) === null) return exitCode;
   context.takeSignals("finish");
   const [{ planPublished }, { publishPlanIndex }, registry] = await Promise.all([
     import("../../fleet/publish-fleet.ts"),
@@ -147,21 +161,20 @@ async function afterPush(
     // Not ended by an interruption: what is announced must be taken back.
     registryFor(flags, { env: context.env }),
   ]);
-  const lockFile = lockFileOf(flags);
   const plan = await planPublished(fleet, {
     lockFile,
     only,
     replaceBases: parseReplacements(flags.replaceBase),
   });
-  const { vouch, tell } = voucher(signer, fleet.matrix.repository, registry, flags, context);
   if (!flags.index) {
-    await vouch?.(publishedDigests(plan));
-    tell();
+    await vouching?.vouch(publishedDigests(plan));
+    vouching?.tell();
     return exitCode;
   }
   const replace = flags.replaceIndex ?? false;
-  const index = await publishPlanIndex(plan, { registry, replace, vouch, signal: context.signal });
-  tell();
+  const { signal } = context;
+  const index = await publishPlanIndex(plan, { registry, replace, vouch: vouching?.vouch, signal });
+  vouching?.tell();
   const written = tellIndex(index, flags, context);
   return exitCode === exitCodes.ok ? written : exitCode;
 }

@@ -24,10 +24,10 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
     const index = await publishAdopted(lock, {
       registry,
       replace,
-      vouch: vouching.vouch,
+      vouch: vouching?.vouch,
       signal: context.signal,
     });
-    vouching.tell();
+    vouching?.tell();
     return tellIndex(index, flags, context);
   }
   const { fleet, only } = await openFleetFor(flags, context);
@@ -40,13 +40,13 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
     only,
     replaceBases: parseReplacements(flags.replaceBase),
     registry,
-    vouch: vouching.vouch,
+    vouch: vouching?.vouch,
     replace: flags.replaceIndex ?? false,
-    push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context, signer),
+    push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context, { signer, signing: vouching }),
     onIndex: () => context.takeSignals("finish"),
     signal: context.signal,
   });
-  vouching.tell();
+  vouching?.tell();
   const failure = pushed === null ? exitCodes.ok : exitCodeOf(pushed);
   const done = index === null ? failure : tellIndex(index, flags, context);
   return failure === exitCodes.ok ? done : failure;

@@ -24,7 +24,9 @@ import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
 import { registryFor } from "../flags/registry.ts";
 import type { StatementSigner } from "../../trust/provenance/attach-provenance.ts";
 import { version } from "../../version.ts";
+import { engineTraits } from "../../build/engines/engine-traits.ts";
 import type { SignFlags } from "../flags/sign.ts";
+import type { Signing } from "../../fleet/signed-publisher.ts";
 import { tellProblem } from "../tell-problem.ts";
 
 export interface BuildFlags extends FleetFlags, EngineFlags, SignFlags {
@@ -43,12 +45,20 @@ export interface BuildFlags extends FleetFlags, EngineFlags, SignFlags {
 /** As docker's: `plain` has the steps' output, and where nothing is said a terminal has what fits, and a log one line for each cell. */
 export type ProgressName = "auto" | "plain" | "tty" | "quiet";
 
+/** Both null where nobody signs. */
+interface Signers {
+  /** Of provenance. */
+  readonly signer: StatementSigner | null;
+  /** Of images. */
+  readonly signing: Signing | null;
+}
+
 export async function runBuild(
   plan: Plan,
   fleet: Fleet,
   flags: BuildFlags,
   context: CommandContext,
-  signer: StatementSigner | null,
+  { signer, signing }: Signers,
 ): Promise<BuildSummary> {
   context.takeSignals("finish");
   const [builder, { runBuilder }, { cacheFolder, folderCache }] = await Promise.all([
@@ -67,6 +77,8 @@ export async function runBuild(
     logFolder: join(dirname(flags.matrix), ".imgmatch", "logs"),
     concurrency: flags.concurrency,
     revision: await readRevision(fleet.root, context.env),
+    // What Pulumi's plug-in pushes has its tag at once.
+    signing: engineTraits[flags.engine].stacks ? null : signing,
     ...(plan.matrix.attest === null ? {} : { origin: await originOf(fleet, context), signer }),
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
     onEvent: reporter.onEvent,

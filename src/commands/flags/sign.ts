@@ -2,6 +2,7 @@
 
 import { usageError } from "../../errors.ts";
 import type { InputLimit } from "../../input/limits.ts";
+import type { Signing } from "../../fleet/signed-publisher.ts";
 import { readTextFile } from "../../io/files.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
@@ -9,8 +10,9 @@ import type { Vouch } from "../../publish/publish-index.ts";
 import type { FullRegistryClient } from "../../registry/create-client.ts";
 import { count } from "../../report/table.ts";
 import type { ImageSigner } from "../../trust/sign/image-signer.ts";
-import type { SignatureFormat } from "../../trust/sign/sign-images.ts";
+import type { SignatureFormat, SignOptions } from "../../trust/sign/sign-images.ts";
 import type { CommandContext } from "../context.ts";
+import { signersFor } from "./trust.ts";
 
 export interface SignFlags {
   readonly sign?: boolean;
@@ -79,36 +81,49 @@ function checkUrl(url: string): void {
   if (!isHttp) throw usageError(`${url} is no address of http`, "write it as https://host");
 }
 
-export interface Voucher {
-  /** undefined where nothing is to be signed. */
-  readonly vouch: Vouch | undefined;
+export interface Voucher extends Signing {
+  /** Signs what it is given, each digest once. */
+  readonly vouch: Vouch;
   /** Says on standard error, or as a line of JSON, what was signed. */
   readonly tell: () => void;
 }
 
-/** Signs what it is given, each digest once. */
+/** null where nothing is to be signed. */
 export function voucher(
   signer: ImageSigner | null,
   repository: string,
   registry: FullRegistryClient,
   { signFormat: format = "both", json }: SignFlags & { readonly json?: boolean },
   context: CommandContext,
-): Voucher {
-  if (signer === null) return { vouch: undefined, tell: () => {} };
+): Voucher | null {
+  if (signer === null) return null;
+  const reference = parseImageReference(repository);
   const signed = new Set<Digest>();
   const kept = new Set<Digest>();
+  const sign = async (digests: readonly Digest[], options: Pick<SignOptions, "signal" | "settleMs">) => {
+    const { signImages } = await import("../../trust/sign/sign-images.ts");
+    const done = await signImages(reference, digests, { registry, signer, format, ...options });
+    for (const digest of done.signed) signed.add(digest);
+    for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
+  };
+  const vouched = new Set<Digest>();
   return {
+    // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
+    sign: (pushed) => sign([pushed], { settleMs: 0 }),
+    async requireSigned(image, digest) {
+      const [{ requireSigned }, others, own] = await Promise.all([
+        import("../../trust/sign/require-signed.ts"),
+        signersFor(reference, {}, context),
+        signer.signer(),
+      ]);
+      await requireSigned(registry, { reference: image, digest }, { own, others });
+    },
     async vouch(digests) {
-      const { signImages } = await import("../../trust/sign/sign-images.ts");
-      const open = digests.filter((digest) => !signed.has(digest) && !kept.has(digest));
-      const done = await signImages(parseImageReference(repository), open, {
-        registry,
-        signer,
-        format,
-        signal: context.signal,
-      });
-      for (const digest of done.signed) signed.add(digest);
-      for (const digest of done.kept) kept.add(digest);
+      // Who cannot know its own signatures again would sign twice.
+      const isBlind = (await signer.signer()) === null;
+      const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
+      await sign(open, { signal: context.signal });
+      for (const digest of open) vouched.add(digest);
     },
     tell() {
       if (signed.size + kept.size === 0) return;

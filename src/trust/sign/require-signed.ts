@@ -1,0 +1,61 @@
+/** What somebody else has put under a tag is taken over where it is known who has signed it. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { formatImageReference, withDigest } from "../../oci/reference.ts";
+import { type EvidenceReader, findEvidence, type Subject } from "../find-evidence.ts";
+import type { Signer } from "../signer.ts";
+import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
+
+export interface Believed {
+  /** Who signs now; null where nothing here can know its signatures again. */
+  readonly own: Signer | null;
+  /** Who else counts: one of each list has to have signed. Empty where no policy names anybody. */
+  readonly others: readonly (readonly Signer[])[];
+}
+
+/**
+ * An image's label of its inputs is what whoever pushed it has written: who signs all that has the right label signs what a stranger
+ * has put there. Throws with exit code 6 as `verifyEvidence` where neither the signer nor those of the policy have signed it, and
+ * `REGISTRY_…`.
+ */
+export async function requireSigned(
+  registry: EvidenceReader,
+  subject: Subject,
+  { own, others }: Believed,
+  options: VerifyOptions = {},
+): Promise<void> {
+  const evidence = await findEvidence(registry, subject);
+  const bySome = (signers: readonly Signer[]) => verifyEvidence(evidence, subject, signers, options);
+  try {
+    if (own === null && others.length === 0) throw unknowable(subject);
+    if (own === null) await Promise.all(others.map(bySome));
+    else
+      await bySome([own]).catch(async (error) => {
+        if (others.length === 0 || !isRefusal(error)) throw error;
+        await Promise.all(others.map(bySome));
+      });
+  } catch (error) {
+    throw isRefusal(error) ? withFix(error) : error;
+  }
+}
+
+function isRefusal(error: unknown): error is ImgmatchError {
+  return error instanceof ImgmatchError && error.exitCode === 6;
+}
+
+function withFix(error: ImgmatchError): ImgmatchError {
+  return new ImgmatchError(
+    {
+      ...error.problems[0],
+      fix: "find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; a trust policy may name who else signs",
+    },
+    { cause: error },
+  );
+}
+
+function unknowable({ reference, digest }: Subject): ImgmatchError {
+  return new ImgmatchError({
+    code: "SIGNATURE_MISSING",
+    message: `${formatImageReference(withDigest(reference, digest))} was there already, and nothing here can tell whether it is signed by who signs now: --sign-root is not given`,
+  });
+}
