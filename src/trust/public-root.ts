@@ -19,14 +19,19 @@ export async function publicRoot(options: PublicRootOptions = {}): Promise<strin
   try {
     return JSON.stringify(TrustedRoot.toJSON(await getTrustedRoot(options)));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     throw new ImgmatchError(
       {
         code: "TRUSTED_ROOT_INVALID",
-        message: `the trusted root of sigstore cannot be had: ${why}`,
+        message: `the trusted root of sigstore cannot be had: ${reasonOf(error)}`,
         fix: "give one as a file with --trusted-root (cosign trusted-root create), or let this machine reach tuf-repo-cdn.sigstore.dev",
       },
       { cause: error },
     );
   }
+}
+
+/** What TUF found wrong, and not that it found something. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : reasonOf(error.cause);
 }
