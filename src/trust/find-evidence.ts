@@ -63,7 +63,8 @@ async function findBundles(
 ): Promise<readonly Evidence[]> {
   const bundles = (await findReferrers(registry, subject)).filter(({ artifactType, annotations }) => {
     const told = annotations[bundleAnnotations.predicateType];
-    return mayBeBundle(artifactType) && (told === undefined || told === predicateType);
+    const isBundle = isUntold(artifactType) || isBundleType(artifactType);
+    return isBundle && (told === undefined || told === predicateType);
   });
   requireFew(bundles.length, subject);
   const found = await Promise.all(
@@ -73,8 +74,8 @@ async function findBundles(
 }
 
 /** Some registries list what the manifest's configuration is, which is nothing, in place of what the manifest is: that one decides. */
-function mayBeBundle(artifactType: string | null): boolean {
-  return artifactType === null || artifactType === emptyType || isBundleType(artifactType);
+export function isUntold(artifactType: string | null): boolean {
+  return artifactType === null || artifactType === emptyType;
 }
 
 /** null for one of another kind, which only its manifest tells, and for one that was removed meanwhile. */

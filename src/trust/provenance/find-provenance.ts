@@ -8,7 +8,7 @@ import { type ImageReference, withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../registry/platform-image.ts";
 import type { Manifest } from "../../registry/client.ts";
 import type { Evidence } from "../evidence.ts";
-import { type EvidenceReader, findEvidence, findReferrers } from "../find-evidence.ts";
+import { type EvidenceReader, findEvidence, findReferrers, isUntold } from "../find-evidence.ts";
 import { readBundle, readStatement, type Statement, statementType } from "../statement.ts";
 import { type AttestedBuild, readProvenance } from "./attested-build.ts";
 import { provenanceTypes } from "./predicate.ts";
@@ -115,7 +115,7 @@ async function findAttached(
   ]);
   const plain = await Promise.all(
     referrers
-      .filter(({ artifactType }) => artifactType === statementType)
+      .filter(({ artifactType }) => isUntold(artifactType) || artifactType === statementType)
       .slice(0, registryLimits.referrers)
       .map((each) => readAttached(registry, reference, each.digest)),
   );

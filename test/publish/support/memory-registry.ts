@@ -26,8 +26,8 @@ export interface MemoryRegistry extends RegistryClient, BlobWriter, ReferrersRea
 
 export interface MemoryRegistryOptions {
   readonly removesTags?: boolean;
-  /** Whether it has the referrers API. */
-  readonly listsReferrers?: boolean;
+  /** Whether it has the referrers API; `as configurations`: it lists what a manifest's configuration is, in place of what the manifest is. */
+  readonly listsReferrers?: boolean | "as configurations";
   /** Waits before each operation takes effect, so that publishers interleave. */
   readonly delay?: (operation: string) => Promise<void>;
 }
@@ -127,7 +127,8 @@ export function createMemoryRegistry({
       if (!listsReferrers) return null;
       const found = [...manifests.values()].flatMap(({ digest, mediaType, size, bytes }) => {
         const json = JSON.parse(Buffer.from(bytes).toString());
-        const { artifactType, annotations } = json;
+        const { annotations } = json;
+        const artifactType = listsReferrers === true ? json.artifactType : json.config.mediaType;
         return json.subject?.digest === subject
           ? [{ digest, mediaType, size, artifactType, annotations }]
           : [];

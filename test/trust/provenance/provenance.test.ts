@@ -140,7 +140,7 @@ describe("the provenance that imgmatch writes", () => {
     );
   });
 
-  it.each([true, false])(
+  it.each([true, "as configurations", false] as const)(
     "is found beside the image again, with the referrers API: %s",
     async (listsReferrers) => {
       const { registry, digest, lock } = pushed({}, { listsReferrers });
