@@ -16,6 +16,7 @@ import { startServe } from "./support/mirror.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startEngine } from "./support/engine.ts";
 import { isLong } from "./support/long.ts";
+import { cosigns, whyNoCosign } from "./support/cosign.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
 
@@ -56,20 +57,8 @@ async function pushWith(
   }
 }
 
-const whyNoCosign =
-  isProgram(process.env.IMGMATCH_COSIGN3_PROGRAM ?? "") &&
-  isProgram(process.env.IMGMATCH_COSIGN2_PROGRAM ?? "")
-    ? null
-    : "no cosign 3 and 2 (.ci/provide builds it; IMGMATCH_COSIGN3_PROGRAM, IMGMATCH_COSIGN2_PROGRAM)";
-const cosigns = [
-  { name: "cosign 3", program: process.env.IMGMATCH_COSIGN3_PROGRAM ?? "", args: [] },
-  // It takes a bundle for what it is only with a root at hand, though a key needs none.
-  {
-    name: "cosign 2",
-    program: process.env.IMGMATCH_COSIGN2_PROGRAM ?? "",
-    args: ["--new-bundle-format", "--trusted-root", "root.json"],
-  },
-];
+/** cosign 2 takes a bundle for what it is only with a root at hand, though a key needs none. */
+const needsRoot = ["--new-bundle-format", "--trusted-root", "root.json"];
 
 /** Version 3.0.0, built, pushed and signed; the keys are in the project's folder. */
 async function signedFleet(project: Project, rest: string, engine: readonly string[]): Promise<void> {
@@ -352,7 +341,8 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
   });
 
   describe("with cosign", needs(whyNoCosign), () => {
-    it.each(cosigns)("is verified by $name", ({ program, args }) => {
+    it.each(cosigns)("is verified by cosign $version", ({ program, version }) => {
+      const args = version === 2 ? needsRoot : [];
       project.write("root.json", '{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}');
       for (const { digest } of Object.values(project.lock().images)) {
         const verify = (key: string) =>

@@ -14,9 +14,17 @@ export const cosign3 = process.env.IMGMATCH_COSIGN3_PROGRAM ?? "";
 export const cosign2 = process.env.IMGMATCH_COSIGN2_PROGRAM ?? "";
 const referrersRegistry = process.env.IMGMATCH_REFERRERS_REGISTRY_PROGRAM ?? "";
 
-const howTo = ".ci/provide builds it; IMGMATCH_COSIGN3_PROGRAM, IMGMATCH_COSIGN2_PROGRAM";
-export const whyNoCosign: string | null =
-  isProgram(cosign3) && isProgram(cosign2) ? null : `no cosign 3 and 2 (${howTo})`;
+export const whyNoCosign: string | null = isProgram(cosign3)
+  ? null
+  : "no cosign 3 (.ci/provide builds it; IMGMATCH_COSIGN3_PROGRAM)";
+export const whyNoCosign2: string | null = isProgram(cosign2)
+  ? whyNoCosign
+  : "no cosign 2 (.ci/provide builds it; IMGMATCH_COSIGN2_PROGRAM)";
+/** Those that are here: the second one takes minutes to build. */
+export const cosigns: readonly { readonly program: string; readonly version: 2 | 3 }[] = [
+  { program: cosign3, version: 3 },
+  ...(whyNoCosign2 === null ? [{ program: cosign2, version: 2 as const }] : []),
+];
 export const whyNoReferrersRegistry: string | null = isProgram(referrersRegistry)
   ? null
   : "no registry with the referrers API (.ci/provide builds it; IMGMATCH_REFERRERS_REGISTRY_PROGRAM)";
