@@ -37,7 +37,7 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
     tell: (line) => tell([line], context),
   });
   context.takeSignals("finish");
-  const vouching = voucher(signer, fleet.repository, registry, flags, context);
+  const vouching = await voucher(signer, fleet.repository, registry, flags, context);
   const index = await promoteFleet(fleet, to, {
     registry,
     replace,

@@ -65,7 +65,7 @@ export async function build(flags: BuildFlags, context: CommandContext): Promise
     signer === null
       ? null
       : // Not ended by an interruption: what has been pushed is signed.
-        voucher(
+        await voucher(
           signer,
           fleet.matrix.repository,
           await registryFor(flags, { env: context.env }),

@@ -20,7 +20,7 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
     const registry = await registryFor(flags, { env: context.env });
     context.takeSignals("finish");
     const { replaceIndex: replace = false } = flags;
-    const vouching = voucher(signer, lock.repository, registry, flags, context);
+    const vouching = await voucher(signer, lock.repository, registry, flags, context);
     const index = await publishAdopted(lock, {
       registry,
       replace,
@@ -34,7 +34,7 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
   const { publishFleet } = await import("../../fleet/publish-fleet.ts");
   // Not ended by an interruption: what is announced must be taken back.
   const registry = await registryFor(flags, { env: context.env });
-  const vouching = voucher(signer, fleet.matrix.repository, registry, flags, context);
+  const vouching = await voucher(signer, fleet.matrix.repository, registry, flags, context);
   const { pushed, index } = await publishFleet(fleet, {
     lockFile: lockFileOf(flags),
     only,

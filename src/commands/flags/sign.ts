@@ -2,15 +2,13 @@
 
 import { usageError } from "../../errors.ts";
 import type { InputLimit } from "../../input/limits.ts";
-import type { Signing } from "../../fleet/signed-publisher.ts";
+import type { FleetSigning } from "../../fleet/sign-fleet.ts";
 import { readTextFile } from "../../io/files.ts";
-import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import type { Vouch } from "../../publish/publish-index.ts";
 import type { FullRegistryClient } from "../../registry/create-client.ts";
 import { count } from "../../report/table.ts";
 import type { ImageSigner } from "../../trust/sign/image-signer.ts";
-import type { SignatureFormat, SignOptions } from "../../trust/sign/sign-images.ts";
+import type { SignatureFormat } from "../../trust/sign/sign-images.ts";
 import type { CommandContext } from "../context.ts";
 import { signersFor } from "./trust.ts";
 
@@ -81,55 +79,35 @@ function checkUrl(url: string): void {
   if (!isHttp) throw usageError(`${url} is no address of http`, "write it as https://host");
 }
 
-export interface Voucher extends Signing {
-  /** Signs what it is given, each digest once. */
-  readonly vouch: Vouch;
+export interface Voucher extends FleetSigning {
   /** Says on standard error, or as a line of JSON, what was signed. */
   readonly tell: () => void;
 }
 
 /** null where nothing is to be signed. */
-export function voucher(
+export async function voucher(
   signer: ImageSigner | null,
   repository: string,
   registry: FullRegistryClient,
   { signFormat: format = "both", json }: SignFlags & { readonly json?: boolean },
   context: CommandContext,
-): Voucher | null {
+): Promise<Voucher | null> {
   if (signer === null) return null;
+  const { fleetSigning } = await import("../../fleet/sign-fleet.ts");
+  const { signal } = context;
   const reference = parseImageReference(repository);
-  const signed = new Set<Digest>();
-  const kept = new Set<Digest>();
-  const sign = async (digests: readonly Digest[], options: Pick<SignOptions, "signal" | "settleMs">) => {
-    const { signImages } = await import("../../trust/sign/sign-images.ts");
-    const done = await signImages(reference, digests, { registry, signer, format, ...options });
-    for (const digest of done.signed) signed.add(digest);
-    for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
-  };
-  const vouched = new Set<Digest>();
+  const others = () => signersFor(reference, {}, context);
+  const signing = fleetSigning(reference, { signer, registry, format, signal, others });
   return {
-    // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
-    sign: (pushed) => sign([pushed], { settleMs: 0 }),
-    async requireSigned(image, digest) {
-      const [{ requireSigned }, others, own] = await Promise.all([
-        import("../../trust/sign/require-signed.ts"),
-        signersFor(reference, {}, context),
-        signer.signer(),
-      ]);
-      await requireSigned(registry, { reference: image, digest }, { own, others });
-    },
-    async vouch(digests) {
-      // Who cannot know its own signatures again would sign twice.
-      const isBlind = (await signer.signer()) === null;
-      const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
-      await sign(open, { signal: context.signal });
-      for (const digest of open) vouched.add(digest);
-    },
+    ...signing,
     tell() {
-      if (signed.size + kept.size === 0) return;
-      const answer = { schemaVersion: 1, type: "signatures", signed: [...signed], kept: [...kept] };
-      if (json) context.out(`${JSON.stringify(answer)}\n`);
-      else context.err(`signed ${count(signed.size, "manifest")}, ${kept.size} had this signature already\n`);
+      const { signed, kept } = signing.done();
+      if (signed.length + kept.length === 0) return;
+      if (json) context.out(`${JSON.stringify({ schemaVersion: 1, type: "signatures", signed, kept })}\n`);
+      else
+        context.err(
+          `signed ${count(signed.length, "manifest")}, ${kept.length} had this signature already\n`,
+        );
     },
   };
 }

@@ -9,8 +9,8 @@ import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
 export interface Believed {
   /** Who signs now; null where nothing here can know its signatures again. */
   readonly own: Signer | null;
-  /** Who else counts: one of each list has to have signed. Empty where no policy names anybody. */
-  readonly others: readonly (readonly Signer[])[];
+  /** Who else counts: one of each list has to have signed. Empty where no policy names anybody. Asked where the signer itself has not signed. */
+  readonly others: () => Promise<readonly (readonly Signer[])[]>;
 }
 
 /**
@@ -26,16 +26,21 @@ export async function requireSigned(
 ): Promise<void> {
   const evidence = await findEvidence(registry, subject);
   const bySome = (signers: readonly Signer[]) => verifyEvidence(evidence, subject, signers, options);
+  const refusal = own === null ? unknowable(subject) : await refusalOf(bySome([own]));
+  if (refusal === null) return;
+  const lists = await others();
+  const last = lists.length === 0 ? refusal : await refusalOf(Promise.all(lists.map(bySome)));
+  if (last !== null) throw withFix(last);
+}
+
+/** null where it is believed. */
+async function refusalOf(judging: Promise<unknown>): Promise<ImgmatchError | null> {
   try {
-    if (own === null && others.length === 0) throw unknowable(subject);
-    if (own === null) await Promise.all(others.map(bySome));
-    else
-      await bySome([own]).catch(async (error) => {
-        if (others.length === 0 || !isRefusal(error)) throw error;
-        await Promise.all(others.map(bySome));
-      });
+    await judging;
+    return null;
   } catch (error) {
-    throw isRefusal(error) ? withFix(error) : error;
+    if (isRefusal(error)) return error;
+    throw error;
   }
 }
 
