@@ -55,8 +55,7 @@ export type { Action, Plan, PlannedBase, PlannedCell } from "./plan/planned-cell
 export { parseSelections, type Selection, selectImages } from "./plan/select.ts";
 export type { BaseUpdate } from "./plan/update-bases.ts";
 export type { NativeImage } from "./publish/native-images.ts";
-export type { PublishedIndex } from "./publish/publish-index.ts";
-export type { Vouch } from "./publish/publish-index.ts";
+export type { PublishedIndex, Vouching } from "./publish/publish-index.ts";
 export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export type { SurveyOptions } from "./publish/survey.ts";
 export {

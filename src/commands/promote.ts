@@ -38,10 +38,12 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
   });
   context.takeSignals("finish");
   const vouching = await voucher(signer, fleet.repository, registry, flags, context);
+  // Whoever may write the version that it comes from chooses what is signed.
+  await vouching?.requireVouched(fleet.matrixDigest);
   const index = await promoteFleet(fleet, to, {
     registry,
     replace,
-    vouch: vouching?.vouch,
+    vouching: vouching ?? undefined,
     signal: context.signal,
   });
   vouching?.tell();

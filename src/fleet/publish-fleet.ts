@@ -19,7 +19,7 @@ export interface PublishFleetOptions extends PublishedPlanOptions {
   readonly push: (plan: Plan) => Promise<BuildSummary>;
   /** Called right before the index is written: what interrupts from here on must be heard by `signal`. */
   readonly onIndex?: () => void;
-  readonly vouch?: PlanIndexOptions["vouch"];
+  readonly vouching?: PlanIndexOptions["vouching"];
   readonly signal?: AbortSignal;
 }
 
@@ -32,7 +32,7 @@ export interface FleetPublication {
 
 /** Throws `INDEX_CONFLICT` before anything is pushed for an index that would be refused, and as `publishPlanIndex`. */
 export async function publishFleet(fleet: Fleet, options: PublishFleetOptions): Promise<FleetPublication> {
-  const { registry, replace = false, push, onIndex = () => {}, signal, vouch } = options;
+  const { registry, replace = false, push, onIndex = () => {}, signal, vouching } = options;
   const before = await planPublished(fleet, options);
   if (!replace) throwProblems(await planIndexConflicts(before, registry));
   const waiting = before.cells.filter(isUnpushed);
@@ -43,7 +43,7 @@ export async function publishFleet(fleet: Fleet, options: PublishFleetOptions): 
   // Where nothing could be pushed, why is what to tell, and not that there is nothing.
   if (hasFailed && !plan.cells.some(({ action }) => action === "keep")) return { pushed, index: null };
   onIndex();
-  const index = await publishPlanIndex(plan, { registry, replace, vouch, ...(signal && { signal }) });
+  const index = await publishPlanIndex(plan, { registry, replace, vouching, ...(signal && { signal }) });
   return { pushed, index };
 }
 

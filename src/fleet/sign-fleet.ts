@@ -2,7 +2,7 @@
 
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import type { Vouch } from "../publish/publish-index.ts";
+import type { Vouching } from "../publish/publish-index.ts";
 import { requireSigned } from "../trust/sign/require-signed.ts";
 import { type SignedImages, signImages, type SignOptions } from "../trust/sign/sign-images.ts";
 import type { Signer } from "../trust/signer.ts";
@@ -13,12 +13,15 @@ export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "sig
   readonly others: () => Promise<readonly (readonly Signer[])[]>;
 }
 
-export interface FleetSigning extends Signing {
-  /** Signs what is not signed yet, and puts back what another signer's write has dropped. */
-  readonly vouch: Vouch;
+/** `vouch` signs what is not signed yet, and puts back what another signer's write has dropped. */
+export interface FleetSigning extends Signing, Vouching {
   /** So far. */
   readonly done: () => SignedImages;
 }
+
+const orPolicy = "a trust policy may name who else signs";
+const ofImage = `find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; ${orPolicy}`;
+const ofIndex = `find out who published it; publish all images from one lock with --replace-index, which leaves out what others have put there; ${orPolicy}`;
 
 /** Everything in this repository. */
 export function fleetSigning(
@@ -31,11 +34,13 @@ export function fleetSigning(
     for (const digest of done.signed) signed.add(digest);
     for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
   }
+  const demand = async (image: ImageReference, digest: Digest, fix: string) =>
+    requireSigned(registry, { reference: image, digest }, { own: await signer.signer(), others, fix });
   return {
     // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
     sign: (pushed) => sign([pushed], { settleMs: 0 }),
-    requireSigned: async (image, digest) =>
-      requireSigned(registry, { reference: image, digest }, { own: await signer.signer(), others }),
+    requireSigned: (image, digest) => demand(image, digest, ofImage),
+    requireVouched: (index) => demand(reference, index, ofIndex),
     async vouch(digests) {
       // Who cannot know its own signatures again would sign twice.
       const isBlind = (await signer.signer()) === null;

@@ -20,16 +20,20 @@ export interface IndexRequest extends DescribeRequest, Pace {
   readonly prefer?: readonly string[];
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
-  readonly vouch?: Vouch | undefined;
+  readonly vouching?: Vouching | undefined;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
 }
 
-/**
- * Signs, or says otherwise that it stands behind these digests: the images and, last, the index, which the registry has by digest and no
- * tag names yet. So whoever asks for the tag and for a signature never finds the one without the other. May be called again.
- */
-export type Vouch = (digests: readonly Digest[]) => Promise<void>;
+export interface Vouching {
+  /**
+   * Signs, or says otherwise that it stands behind these digests: the images and, last, the index, which the registry has by digest and no
+   * tag names yet. So whoever asks for the tag and for a signature never finds the one without the other. May be called again.
+   */
+  readonly vouch: (digests: readonly Digest[]) => Promise<void>;
+  /** Throws where nobody who counts has vouched for this index, which has images of others: they are not vouched for with ours then. */
+  readonly requireVouched: (index: Digest) => Promise<void>;
+}
 
 export interface PublishedIndex {
   /** What the version's tag holds. */
@@ -65,7 +69,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = nativeImages(wanted);
   if (before !== null && isDone(before, wanted, mine, request)) {
-    await request.vouch?.(digestsOf(before.digest, before.index));
+    await vouchFor(before, request);
     return {
       digest: before.digest,
       how: "unchanged",
@@ -83,7 +87,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
     const settled = await settle(request, mine, own);
     const { digest, index } = settled;
     // It may be another publisher's, with ours in it.
-    await request.vouch?.(digestsOf(digest, index));
+    await vouchFor(settled, request);
     return {
       digest,
       how: replace && before !== null ? "replaced" : "written",
@@ -137,14 +141,17 @@ function isDone(
 }
 
 async function settle(request: IndexRequest, mine: FleetIndex, own: Announcement): Promise<CurrentIndex> {
-  const { reference, replace = false, vouch } = request;
+  const { reference, replace = false, vouching } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
     if (now !== null && isDone(now, target, mine, request)) return null;
     const { top, parts } = formatFleetIndex(target, request);
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
-    if (vouch === undefined) return { manifest: top, parts };
-    const before = () => vouch(digestsOf(top.digest, target));
+    if (vouching === undefined) return { manifest: top, parts };
+    const before = async () => {
+      if (now !== null && !replace) await requireVouched(now, request);
+      await vouching.vouch(digestsOf(top.digest, target));
+    };
     return { manifest: top, parts: [...parts, top], before };
   };
   const look = () => readCurrentIndex(request);
@@ -152,6 +159,27 @@ async function settle(request: IndexRequest, mine: FleetIndex, own: Announcement
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
   return settled;
+}
+
+/** Stands behind what the tag holds now. */
+async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<void> {
+  if (request.vouching === undefined) return;
+  await requireVouched(current, request);
+  await request.vouching.vouch(digestsOf(current.digest, current.index));
+}
+
+/** Who may write the tag may have put images there. */
+async function requireVouched({ digest, index }: CurrentIndex, request: IndexRequest): Promise<void> {
+  const { images, reference, name, version, vouching } = request;
+  if ([...index.entries.keys()].every((cell) => images.has(cell))) return;
+  // A good signature of something else, which was moved here, vouches for nothing.
+  if (index.name !== name || index.version !== version)
+    throw new ImgmatchError({
+      code: "INDEX_CONFLICT",
+      message: `${formatImageReference(reference)} holds images of ${index.name} ${index.version}, and ${name} ${version} is to be signed there`,
+      fix: "find out who wrote this tag, or replace the index on purpose with --replace-index",
+    });
+  await vouching?.requireVouched(digest);
 }
 
 /** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. */

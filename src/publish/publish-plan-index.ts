@@ -7,14 +7,14 @@ import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
 import { type IndexedImage, indexedImage } from "../registry/fleet-index.ts";
-import { type IndexRequest, type PublishedIndex, publishIndex, type Vouch } from "./publish-index.ts";
+import { type IndexRequest, type PublishedIndex, publishIndex, type Vouching } from "./publish-index.ts";
 
 export interface PlanIndexOptions {
   readonly registry: RegistryClient;
   readonly replace?: boolean;
   readonly signal?: AbortSignal;
   readonly settleMs?: number;
-  readonly vouch?: Vouch | undefined;
+  readonly vouching?: Vouching | undefined;
 }
 
 export interface PlanIndex {

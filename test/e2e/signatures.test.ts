@@ -392,6 +392,32 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
     planted.remove();
   });
 
+  it("publish --sign and promote --sign sign no index with what a stranger has put there", async () => {
+    if (!stack.available) return;
+    const env = { ...process.env, ...stack.engineEnv, COSIGN_PASSWORD: password };
+    const planted = createProject({ registry: `${stack.registry}/union`, name: "app", env });
+    writeFileSync(join(planted.folder, "cosign.key"), readFileSync(join(folder, "cosign.key")));
+    const signing = ["--sign", "--sign-key", "cosign.key"];
+    // A stranger's cell, which the index of the version has before anybody signs.
+    planted.matrix("base: scratch\naxes:\n  march: [x86-64-v2]");
+    await planted.publish();
+    rmSync(join(planted.folder, lockFile));
+    planted.matrix("base: scratch\naxes:\n  march: [x86-64]");
+    const built = await planted.run("build", "--push", ...signing);
+    expect(built, built.stderr).toMatchObject({ status: 0 });
+    const index = await registry.findManifest(parseImageReference(`${planted.repository}:1.0.0`));
+    for (const command of [["publish"], ["promote", "1.0.0", "2.0.0"]]) {
+      const refused = await planted.run(...command, ...signing);
+      expect(refused, refused.stderr).toMatchObject({ status: 6 });
+      expect(refused.stderr).toMatch(/SIGNATURE_MISSING: .*\n.*--replace-index/);
+    }
+    expect(await registry.findManifest(parseImageReference(`${planted.repository}:1.0.0`))).toEqual(index);
+    expect(await registry.findManifest(parseImageReference(`${planted.repository}:2.0.0`))).toBeNull();
+    const replaced = await planted.run("publish", "--replace-index", ...signing);
+    expect(replaced, replaced.stderr).toMatchObject({ status: 0 });
+    planted.remove();
+  });
+
   it("promote --sign signs the version that it becomes", async () => {
     const promoted = await project.run("promote", "1.0.0", "2.0.0", "--sign", "--sign-key", "cosign.key");
     expect(promoted, promoted.stderr).toMatchObject({ status: 0 });

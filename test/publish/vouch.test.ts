@@ -3,17 +3,25 @@
 import { describe, expect, it } from "vitest";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
-import { type IndexRequest, publishIndex } from "../../src/publish/publish-index.ts";
+import { type IndexRequest, publishIndex, type Vouching } from "../../src/publish/publish-index.ts";
 import { image } from "../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 const reference = parseImageReference("registry.example.com/team/app:1.0");
 
-function request(registry: MemoryRegistry, cell: string, vouch: IndexRequest["vouch"]): IndexRequest {
+const anybodys = async () => {};
+
+function request(
+  registry: MemoryRegistry,
+  cell: string,
+  vouch?: Vouching["vouch"],
+  requireVouched: Vouching["requireVouched"] = anybodys,
+): IndexRequest {
   const digest = registry.pushImage(`1.0-${cell}`, {}, cell);
   const { axes, platform, inputDigest, requires } = image();
   const images = new Map([[cell, { axes, platform, inputDigest, requires, tag: `1.0-${cell}`, digest }]]);
-  return { registry, reference, name: "app", version: "1.0", images, settleMs: 2000, vouch };
+  const vouching = vouch === undefined ? {} : { vouching: { vouch, requireVouched } };
+  return { registry, reference, name: "app", version: "1.0", images, settleMs: 2000, ...vouching };
 }
 
 describe("vouching for an index", () => {
@@ -48,11 +56,40 @@ describe("vouching for an index", () => {
     const registry = createMemoryRegistry();
     const { digest } = await publishIndex(request(registry, "a", undefined));
     const seen: (Digest | undefined)[] = [];
-    const vouch: IndexRequest["vouch"] = async (digests) => void seen.push(digests.at(-1));
+    const vouch: Vouching["vouch"] = async (digests) => void seen.push(digests.at(-1));
     expect(await publishIndex(request(registry, "a", vouch))).toMatchObject({ how: "unchanged" });
     expect(seen).toEqual([digest]);
     const both: (readonly Digest[])[] = [];
     await publishIndex(request(registry, "b", async (digests) => void both.push(digests)));
     expect(both[0]).toHaveLength(3);
+  });
+
+  it("is refused for cells that nobody who counts has vouched for, and the tag stays as it was", async () => {
+    const registry = createMemoryRegistry();
+    const { digest: planted } = await publishIndex(request(registry, "evil"));
+    const vouched: Digest[] = [];
+    const publish = (cell: string) =>
+      publishIndex(
+        request(
+          registry,
+          cell,
+          async (digests) => void vouched.push(...digests),
+          async (index) => {
+            if (!vouched.includes(index)) throw new Error(`nobody's: ${index}`);
+          },
+        ),
+      );
+    await expect(publish("a")).rejects.toThrow(`nobody's: ${planted}`);
+    expect(vouched).toEqual([]);
+    expect(registry.tags.get("1.0")).toBe(planted);
+    // Also where the planted index has all of ours already.
+    const { digest: both } = await publishIndex(request(registry, "a"));
+    await expect(publish("a")).rejects.toThrow(`nobody's: ${both}`);
+    // Nor is the index of another version, however good its signature.
+    const elsewhere = { ...request(registry, "b", async () => {}), version: "1.1" };
+    await expect(publishIndex(elsewhere)).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
+    // What counts is taken along, as the cells of another job of the same signer.
+    vouched.push(both);
+    expect(await publish("b")).toMatchObject({ how: "written", cells: 3 });
   });
 });

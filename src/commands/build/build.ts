@@ -173,7 +173,7 @@ async function afterPush(
   }
   const replace = flags.replaceIndex ?? false;
   const { signal } = context;
-  const index = await publishPlanIndex(plan, { registry, replace, vouch: vouching?.vouch, signal });
+  const index = await publishPlanIndex(plan, { registry, replace, vouching: vouching ?? undefined, signal });
   vouching?.tell();
   const written = tellIndex(index, flags, context);
   return exitCode === exitCodes.ok ? written : exitCode;

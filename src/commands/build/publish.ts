@@ -24,7 +24,7 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
     const index = await publishAdopted(lock, {
       registry,
       replace,
-      vouch: vouching?.vouch,
+      vouching: vouching ?? undefined,
       signal: context.signal,
     });
     vouching?.tell();
@@ -40,7 +40,7 @@ export async function publish(flags: BuildFlags, context: CommandContext): Promi
     only,
     replaceBases: parseReplacements(flags.replaceBase),
     registry,
-    vouch: vouching?.vouch,
+    vouching: vouching ?? undefined,
     replace: flags.replaceIndex ?? false,
     push: (plan) => runBuild(plan, fleet, { ...flags, push: true }, context, { signer, signing: vouching }),
     onIndex: () => context.takeSignals("finish"),

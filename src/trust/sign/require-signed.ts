@@ -1,4 +1,4 @@
-/** What somebody else has put under a tag is taken over where it is known who has signed it. */
+/** What somebody else has put under a tag is taken over, and signed, where it is known who has signed it. */
 
 import { ImgmatchError } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
@@ -11,6 +11,8 @@ export interface Believed {
   readonly own: Signer | null;
   /** Who else counts: one of each list has to have signed. Empty where no policy names anybody. Asked where the signer itself has not signed. */
   readonly others: () => Promise<readonly (readonly Signer[])[]>;
+  /** What to do where it is refused. */
+  readonly fix: string;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface Believed {
 export async function requireSigned(
   registry: EvidenceReader,
   subject: Subject,
-  { own, others }: Believed,
+  { own, others, fix }: Believed,
   options: VerifyOptions = {},
 ): Promise<void> {
   const evidence = await findEvidence(registry, subject);
@@ -30,7 +32,7 @@ export async function requireSigned(
   if (refusal === null) return;
   const lists = await others();
   const last = lists.length === 0 ? refusal : await refusalOf(Promise.all(lists.map(bySome)));
-  if (last !== null) throw withFix(last);
+  if (last !== null) throw new ImgmatchError({ ...last.problems[0], fix }, { cause: last });
 }
 
 /** null where it is believed. */
@@ -46,16 +48,6 @@ async function refusalOf(judging: Promise<unknown>): Promise<ImgmatchError | nul
 
 function isRefusal(error: unknown): error is ImgmatchError {
   return error instanceof ImgmatchError && error.exitCode === 6;
-}
-
-function withFix(error: ImgmatchError): ImgmatchError {
-  return new ImgmatchError(
-    {
-      ...error.problems[0],
-      fix: "find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; a trust policy may name who else signs",
-    },
-    { cause: error },
-  );
 }
 
 function unknowable({ reference, digest }: Subject): ImgmatchError {
