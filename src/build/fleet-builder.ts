@@ -1,10 +1,8 @@
 /** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
 
 import type { BuildContext } from "../io/context.ts";
-import type { Cell } from "../plan/cell.ts";
 import type { ExpandedCell } from "../plan/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
-import type { RenderedFile } from "../render/render.ts";
 import type { Engine } from "./engine.ts";
 import type { BuildFleetOptions, CellResult } from "./schedule.ts";
 
@@ -17,8 +15,6 @@ export interface FleetSources {
   readonly context: BuildContext;
   /** What every build is given for `ARG`s without being an input of its image: proxies. */
   readonly passedArgs?: Readonly<Record<string, string>>;
-  /** Renders a cell once and remembers it. */
-  render(cell: Cell): RenderedFile;
 }
 
 /**

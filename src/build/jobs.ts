@@ -16,7 +16,7 @@ import type { AskedAttestations, BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
-export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "render" | "passedArgs"> {
+export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "passedArgs"> {
   readonly matrix: Matrix;
   /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
@@ -24,11 +24,15 @@ export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" 
 }
 
 /** A planned cell whose inputs are all known. */
-export type ReadyCell = PlannedCell & { readonly inputDigest: Digest; readonly tag: string };
+export type ReadyCell = PlannedCell & {
+  readonly inputDigest: Digest;
+  readonly tag: string;
+  readonly dockerfile: RenderedFile;
+};
 
 /** Whether everything that goes into the image is known; if not, the bases whose digests are missing. */
 export function isReady(planned: PlannedCell): planned is ReadyCell {
-  return planned.inputDigest !== null && planned.tag !== null;
+  return planned.inputDigest !== null && planned.tag !== null && planned.dockerfile !== null;
 }
 
 export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
@@ -41,7 +45,7 @@ export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
 }
 
 export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
-  const { cell, tag, inputDigest, bases } = planned;
+  const { cell, tag, inputDigest, dockerfile: file, bases } = planned;
   const { matrix, push } = options;
   const isLocal = ({ local }: PlannedBase) => local !== undefined;
   const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
@@ -50,7 +54,6 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const replacements = new Map(
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
-  const file = options.render(cell);
   const variables = { args: file.args, platform: cell.platform };
   const runBase = runBaseOf(file.text, matrix.target?.value ?? null, variables);
   const run = bases.find(({ ref }) => ref === runBase);

@@ -140,7 +140,7 @@ function declaredOf(fleet: Fleet, matrix: Fleet["matrix"], planned: BuiltCell): 
     const { digest = null, local } = known.get(used) ?? {};
     return { ref, used, digest, ...(local && { local }) };
   });
-  const found = declaredImage(matrix, fleet, { ...planned, bases });
+  const found = declaredImage(matrix, { ...planned, bases });
   return found && { ...found, requires: locked.requires, platform: locked.platform };
 }
 

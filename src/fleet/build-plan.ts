@@ -97,7 +97,7 @@ function examinerOf(
 ): Examiner | null {
   if (!plan.matrix.measure || registry === null) return null;
   return imageExaminer({
-    declared: declaredImages(plan, fleet),
+    declared: declaredImages(plan),
     registry,
     holder: builder,
     cache: layerCache,

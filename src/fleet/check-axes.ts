@@ -17,6 +17,6 @@ export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly
     cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
   const [all, chosen] = [buildable(fleet.cells), buildable(selectCells(fleet.cells, only))];
   const cells = chosen.length === all.length ? all : axisNeighbours(chosen, all);
-  throwProblems(ignoredAxes(cells, fleet.effectOf, fleet.matrix));
+  throwProblems(ignoredAxes(cells, (cell) => fleet.dockerfileOf(cell).effect, fleet.matrix));
   return chosen;
 }

@@ -1,6 +1,5 @@
 /** What a plan declares of each cell's image, for who opens them. */
 
-import type { FleetSources } from "../build/fleet-builder.ts";
 import type { DeclaredImage } from "../inspect/audit/image-examiner.ts";
 import type { LockedLocal } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
@@ -8,25 +7,22 @@ import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 import { runBaseOf } from "../render/run-base.ts";
 
 /** null for a cell that the plan does not have, or whose base has no digest. */
-export function declaredImages(
-  { cells, matrix }: Plan,
-  fleet: Pick<FleetSources, "render">,
-): (cell: string) => DeclaredImage | null {
+export function declaredImages({ cells, matrix }: Plan): (cell: string) => DeclaredImage | null {
   const byId = new Map(cells.map((planned) => [planned.cell.id, planned]));
   return (id) => {
     const planned = byId.get(id);
-    return planned === undefined ? null : declaredImage(matrix, fleet, planned);
+    return planned === undefined ? null : declaredImage(matrix, planned);
   };
 }
 
-/** null where the base has no digest. */
+/** null for a cell that is not to be built, or whose base has no digest. */
 export function declaredImage(
   matrix: Plan["matrix"],
-  fleet: Pick<FleetSources, "render">,
-  planned: Pick<PlannedCell, "cell" | "bases">,
+  planned: Pick<PlannedCell, "cell" | "dockerfile" | "bases">,
 ): DeclaredImage | null {
-  const { cell } = planned;
-  const { text, args } = fleet.render(cell);
+  const { cell, dockerfile } = planned;
+  if (dockerfile === null) return null;
+  const { text, args } = dockerfile;
   const ref = runBaseOf(text, matrix.target?.value ?? null, { args, platform: cell.platform });
   const base = ref === "scratch" ? null : originOf(planned.bases, ref);
   if (base === undefined) return null;

@@ -1,4 +1,4 @@
-/** Stages 1 to 3 joined, with their files: matrix.yaml → matrix → cells → Dockerfiles. */
+/** A fleet with its files: matrix.yaml → matrix → cells → Dockerfiles. */
 
 import { dirname, join } from "node:path";
 import type { FleetSources } from "../build/fleet-builder.ts";
@@ -30,10 +30,16 @@ import { readTemplate } from "./read-template.ts";
 /** A matrix with all that belongs to it, read and checked. */
 export interface Fleet extends FleetSources {
   readonly matrix: Matrix;
-  /** Base images of a cell's Dockerfile, as it names them. */
-  basesOf(cell: Cell): readonly NamedBase[];
-  /** Digest of what in a cell's Dockerfile can make a difference to its image; labels, for one, cannot. */
-  effectOf(cell: Cell): Digest;
+  /** Renders and checks a cell's Dockerfile once and remembers it. */
+  dockerfileOf(cell: Cell): CellDockerfile;
+}
+
+/** A rendered Dockerfile with what it says. */
+export interface CellDockerfile extends RenderedFile {
+  /** Base images, as it names them. */
+  readonly bases: readonly NamedBase[];
+  /** Digest of all that can make a difference to the image; labels, for one, cannot. */
+  readonly effect: Digest;
 }
 
 /** A base, and the file in which `line` names it: the Dockerfile that is used as it stands, or the rendered one. */
@@ -90,7 +96,7 @@ export async function openFleetText(
     onceFaultless(telling, writtenSecrets),
   ];
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
-  const check = oncePer((cell: Cell) =>
+  const dockerfileOf = oncePer((cell: Cell) =>
     checkFile(renderCell(cell, matrix, template, argumentsOf(cell)), cell, matrix, { checks, isReference }),
   );
   return {
@@ -100,16 +106,8 @@ export async function openFleetText(
     contextDir,
     context,
     passedArgs: passed,
-    render: (cell) => check(cell).file,
-    basesOf: (cell) => check(cell).bases,
-    effectOf: (cell) => check(cell).effect,
+    dockerfileOf,
   };
-}
-
-interface CheckedFile {
-  readonly file: RenderedFile;
-  readonly bases: readonly NamedBase[];
-  readonly effect: Digest;
 }
 
 interface FileChecks {
@@ -126,7 +124,7 @@ function checkFile(
   cell: Cell,
   { target }: Matrix,
   { checks, isReference }: FileChecks,
-): CheckedFile {
+): CellDockerfile {
   const options = { args: file.args, platform: cell.platform };
   const bases = findBasesIn(own, path, options);
   throwProblems([
@@ -136,7 +134,7 @@ function checkFile(
     ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
   ]);
   const effect = digestOf(effectiveText(own, target?.value ?? null, options));
-  return { file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect };
+  return { ...file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect };
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */

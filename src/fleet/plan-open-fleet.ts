@@ -1,22 +1,18 @@
-/** Stage 2 for a fleet with its files: the digests of all bases, then the plan. */
+/** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
 
 import { type Place, type Problem, throwProblems } from "../errors.ts";
 import type { Lock, LockedBase, LockedLocal, LockPins } from "../lock/lock.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Digest } from "../oci/digest.ts";
-import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePerText } from "../plan/once-per.ts";
-import { type PlannedInputs, planFleet } from "../plan/plan.ts";
+import { type CellSources, planFleet } from "../plan/plan.ts";
 import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
 import { rebuildsOf } from "../plan/rebuild.ts";
 import type { Selection } from "../plan/select.ts";
 import { checkedCells } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
-
-/** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
-const builderName = "dockerfile.v0";
 
 /** Digest of a base image's manifest or index, or null where nobody can tell. */
 export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
@@ -53,7 +49,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     pin === null || (options.findLocalBase !== undefined && pin.local !== undefined);
   const unknown = new Set<string>();
   for (const cell of chosen) {
-    for (const { ref } of fleet.basesOf(cell)) {
+    for (const { ref } of fleet.dockerfileOf(cell).bases) {
       const used = replace.get(ref) ?? ref;
       if (ownDigest(used) === null && isOpen(pinOf(used, cell))) unknown.add(used);
     }
@@ -68,25 +64,16 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     const { digest = null, local } = (isOpen(pin) ? found.get(used) : null) ?? pin ?? {};
     return { digest, ...(local && { local }) };
   };
-  return planFleet(fleet.matrix, fleet.cells, {
-    ...options,
-    inputsOf: (cell) => ({
-      dockerfile: digestOf(fleet.render(cell).text),
-      context: fleet.context.digest,
-      args: fleet.render(cell).args,
-      target: fleet.matrix.target?.value ?? null,
-      builder: builderName,
-      ...rebuildInput(rebuildOf(cell)),
-      bases: fleet.basesOf(cell).map(({ ref }): PlannedBase => {
-        const used = replace.get(ref) ?? ref;
-        return { ref, used, ...known(used, cell) };
-      }),
-    }),
-  });
-}
-
-function rebuildInput(rebuild: string | null): Pick<PlannedInputs, "rebuild"> {
-  return rebuild === null ? {} : { rebuild };
+  const sourcesOf = (cell: Cell): CellSources => {
+    const dockerfile = fleet.dockerfileOf(cell);
+    const bases = dockerfile.bases.map(({ ref }): PlannedBase => {
+      const used = replace.get(ref) ?? ref;
+      return { ref, used, ...known(used, cell) };
+    });
+    return { dockerfile, bases, context: fleet.context.digest, rebuild: rebuildOf(cell) };
+  };
+  const sources = new Map(chosen.map((cell) => [cell.id, sourcesOf(cell)]));
+  return planFleet(fleet.matrix, fleet.cells, sources, options);
 }
 
 async function findBase(
@@ -110,7 +97,7 @@ interface Replacement {
  * whole fleet names: what it was to replace would be built with.
  */
 function replacementsOf(
-  { cells, basesOf, matrix }: Fleet,
+  { cells, dockerfileOf, matrix }: Fleet,
   asked: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
   const all = new Map<string, Replacement>([
@@ -119,7 +106,9 @@ function replacementsOf(
   ]);
   if (all.size === 0) return asked;
   const refs = new Set(
-    cells.flatMap(({ cell, skipped }) => (skipped === null ? basesOf(cell).map(({ ref }) => ref) : [])),
+    cells.flatMap(({ cell, skipped }) =>
+      skipped === null ? dockerfileOf(cell).bases.map(({ ref }) => ref) : [],
+    ),
   );
   const names = [...refs].sort();
   throwProblems(

@@ -40,7 +40,7 @@ export function renderFleet(fleet: Fleet, options: RenderOptions): RenderedFleet
 }
 
 function renderAll(fleet: Fleet, { only, root = fleet.root }: RenderOptions) {
-  const files = checkedCells(fleet, only).map((cell) => fleet.render(cell));
+  const files = checkedCells(fleet, only).map((cell) => fleet.dockerfileOf(cell));
   const drift = findDrift(files, readDockerfiles(root));
   return { files, drift: only.length === 0 ? drift : { ...drift, orphans: [] } };
 }

@@ -1,10 +1,9 @@
-/** Stage 2: every cell with what would happen to it. Pure: what it needs from files and registries are arguments. */
+/** Cells and their Dockerfiles → what would happen to each. Pure: what it needs from files and registries are arguments. */
 
-import { throwProblems } from "../errors.ts";
+import { InternalError, throwProblems } from "../errors.ts";
 import type { Lock, LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
-import type { Cell } from "./cell.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { ExpandedCell } from "./expand.ts";
 import type { InputComparison } from "./input-comparison.ts";
@@ -12,16 +11,24 @@ import { inputDigest } from "./input-digest.ts";
 import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { isSelected, type Selection, unmetSelections } from "./select.ts";
 import { compileTag, type TagOf } from "./tag.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { sortedEntries } from "../oci/text-order.ts";
+import type { RenderedFile } from "../render/render.ts";
 
-/** A cell's build inputs, with base digests that may be unknown. */
-export interface PlannedInputs extends LockedInputs {
+/** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
+const builderName = "dockerfile.v0";
+
+/** Everything that goes into the image of one cell. */
+export interface CellSources {
+  readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
+  /** Of the build context. */
+  readonly context: Digest;
+  /** The word of `--no-cache`, or null. */
+  readonly rebuild: string | null;
 }
 
 export interface PlanOptions {
-  /** Renders a cell and says what else goes into its image. */
-  readonly inputsOf: (cell: Cell) => PlannedInputs;
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
   /** Count an image that was built but never pushed as still to be built. */
@@ -33,16 +40,23 @@ export interface PlanOptions {
 /**
  * Plans the cells of a matrix, or those of them that `only` selects.
  *
+ * @param sources by cell, of every selected cell that can be built
+ *
  * Throws `SELECTION_EMPTY`.
  *
  * @example
- * const plan = planFleet(matrix, expandMatrix(matrix), { inputsOf, lock: null });
+ * const plan = planFleet(matrix, expandMatrix(matrix), sources, { lock: null });
  * plan.cells.filter(({ action }) => action === "build").length;
  */
-export function planFleet(matrix: Matrix, expanded: readonly ExpandedCell[], options: PlanOptions): Plan {
+export function planFleet(
+  matrix: Matrix,
+  expanded: readonly ExpandedCell[],
+  sources: ReadonlyMap<string, CellSources>,
+  options: PlanOptions,
+): Plan {
   const { tagOf } = compileTag(matrix);
   const cells = selectCells(expanded, options.only ?? []).map((entry) =>
-    planCell(entry, tagOf, matrix.repository, options),
+    planCell(entry, sources.get(entry.cell.id), { tagOf, matrix, options }),
   );
   return {
     matrix,
@@ -79,11 +93,11 @@ export function selectCells(
 
 function planCell(
   { cell, skipped }: ExpandedCell,
-  tagOf: TagOf,
-  repository: string,
-  options: PlanOptions,
+  sources: CellSources | undefined,
+  { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanOptions },
 ): PlannedCell {
   const { lock } = options;
+  const { repository } = matrix;
   // A digest is of one repository: a lock of another says nothing about what is in this one.
   const locked = lock?.repository === repository ? (lock.images[cell.id] ?? null) : null;
   // What registries say is added later, where they are asked.
@@ -96,12 +110,15 @@ function planCell(
       reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
       inputDigest: null,
       tag: locked?.tag ?? null,
+      dockerfile: null,
       bases: [],
       inputs: null,
       comparison: [],
     };
   }
-  const { bases, ...inputs } = options.inputsOf(cell);
+  if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
+  const { dockerfile, bases } = sources;
+  const inputs = inputsOf(sources, matrix);
   const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   const digest =
     pinned.length === bases.length
@@ -114,7 +131,18 @@ function planCell(
   const action = reason === null ? "keep" : "build";
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
-  return { ...known, action, reason, inputDigest: digest, tag, bases, inputs, comparison };
+  return { ...known, action, reason, inputDigest: digest, tag, dockerfile, bases, inputs, comparison };
+}
+
+function inputsOf({ dockerfile, context, rebuild }: CellSources, { target }: Matrix): LockedInputs {
+  return {
+    dockerfile: digestOf(dockerfile.text),
+    context,
+    args: dockerfile.args,
+    target: target?.value ?? null,
+    builder: builderName,
+    ...(rebuild === null ? {} : { rebuild }),
+  };
 }
 
 function whyBuild(

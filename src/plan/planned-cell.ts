@@ -4,6 +4,7 @@ import { ImgmatchError } from "../errors.ts";
 import type { LocalEngine, LockedImage, LockedInputs } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
+import type { RenderedFile } from "../render/render.ts";
 import type { Cell } from "./cell.ts";
 import type { InputComparison } from "./input-comparison.ts";
 
@@ -32,6 +33,8 @@ export interface PlannedCell {
   readonly inputDigest: Digest | null;
   /** null as {@link inputDigest}, unless the tag template does without `{{inputs}}`. */
   readonly tag: string | null;
+  /** null for cells that are not to be built. */
+  readonly dockerfile: RenderedFile | null;
   readonly bases: readonly PlannedBase[];
   /** The other inputs, as the lock records them; null for cells that are not to be built. */
   readonly inputs: LockedInputs | null;

@@ -159,7 +159,7 @@ async function examinerFor(plan: Plan, fleet: Fleet, registry: RegistryClient): 
     ]);
   const { env } = process;
   return imageExaminer({
-    declared: declaredImages(plan, fleet),
+    declared: declaredImages(plan),
     registry,
     holder: {
       save: ({ id }, { signal }) => engineArchive(env, id, signal),

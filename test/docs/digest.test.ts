@@ -23,7 +23,7 @@ test("the input digests of the sample lock follow from the form that docs/lock.m
     const { inputDigest, bases } = lock.images[cell.id];
     const form = [
       "imgmatch-inputs/1",
-      `sha256:${sha256(fleet.render(cell).text)}`,
+      `sha256:${sha256(fleet.dockerfileOf(cell).text)}`,
       `sha256:${sha256(JSON.stringify(context))}`,
       [],
       null,

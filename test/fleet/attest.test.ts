@@ -11,6 +11,7 @@ import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
+import { cellSources } from "../support/cell-sources.ts";
 import { planFleet } from "../../src/plan/plan.ts";
 import { unknownOrigin } from "../../src/trust/provenance/build-record.ts";
 import { verifyProvenance } from "../../src/trust/provenance/verify-provenance.ts";
@@ -57,10 +58,9 @@ describe("what is asked for and cannot be had is refused", () => {
 
 function planOf(attest: string, lock = lockOf({})) {
   const matrix = matrixOf(attest);
-  const digest = digestOf("inputs");
-  const inputs = { dockerfile: digest, context: digest, args: {}, target: null, builder: "dockerfile.v0" };
+  const cells = expandMatrix(matrix);
   const here = { ...lock, repository: matrix.repository };
-  return planFleet(matrix, expandMatrix(matrix), { lock: here, inputsOf: () => ({ ...inputs, bases: [] }) });
+  return planFleet(matrix, cells, cellSources(cells), { lock: here });
 }
 
 describe("the attester of a build", () => {

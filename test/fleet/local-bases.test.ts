@@ -80,7 +80,7 @@ describe("a base that no registry has", () => {
     const values = Object.values(request.args);
     expect(values).toContain("own/base");
     expect(values).not.toContain(digest("e"));
-    expect(declaredImages(plan, fleet)(cell.cell.id)?.base).toEqual({ engine: "docker", id: digest("e") });
+    expect(declaredImages(plan)(cell.cell.id)?.base).toEqual({ engine: "docker", id: digest("e") });
   });
 
   test("counts into the input digest by that id", async () => {
@@ -136,7 +136,7 @@ describe("a base that no registry has", () => {
 
   test("stands in the Dockerfile at a line that is told", async () => {
     const { fleet, cell } = await planned();
-    expect(fleet.basesOf(cell.cell)).toEqual([
+    expect(fleet.dockerfileOf(cell.cell).bases).toEqual([
       { ref: "debian:12", line: 1, file: "Dockerfile" },
       { ref: "own/base", line: 4, file: "Dockerfile" },
     ]);

@@ -96,7 +96,7 @@ describe("the input digests of a fleet", () => {
     const before = await inputs(root);
     const other = await openFleet(join(root, "matrix.yaml"));
     const [first] = other.cells;
-    const generated = first === undefined ? "" : other.render(first.cell).text;
+    const generated = first === undefined ? "" : other.dockerfileOf(first.cell).text;
     writeIn(root, "other/images/x86-64-v2.Dockerfile", generated);
     writeIn(root, "other/images/syntax.Dockerfile", `# syntax=docker/dockerfile:1\n${generated}`);
     writeIn(root, "other/images/imgmatch.lock.json", "{}\n");

@@ -27,7 +27,7 @@ async function refusal(more: Readonly<Record<string, string>>, change = (_: stri
   change(root);
   try {
     const fleet = await openFleet(join(root, "matrix.yaml"));
-    return fleet.cells.map(({ cell }) => fleet.render(cell).text).join("");
+    return fleet.cells.map(({ cell }) => fleet.dockerfileOf(cell).text).join("");
   } catch (error) {
     if (error instanceof ImgmatchError)
       return error.problems.map(formatProblem).join("\n").replaceAll(`${root}/`, "");
@@ -38,7 +38,7 @@ async function refusal(more: Readonly<Record<string, string>>, change = (_: stri
 test("stand where they are named, and see what their place sees", async () => {
   const { fleet } = await opened();
   const [first] = fleet.cells;
-  expect(first && fleet.render(first.cell).text).toContain(
+  expect(first && fleet.dockerfileOf(first.cell).text).toContain(
     "RUN apt-get install -y gcc-x86-64-v2\nRUN gcc -march=x86-64-v2 -o /app app.c\n",
   );
 });

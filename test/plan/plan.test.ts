@@ -5,8 +5,9 @@ import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
-import { type PlannedInputs, type PlanOptions, planFleet } from "../../src/plan/plan.ts";
+import { type PlanOptions, planFleet } from "../../src/plan/plan.ts";
 import { planToJson } from "../../src/plan/plan-json.ts";
+import { cellSources, type MadeUpSources } from "../support/cell-sources.ts";
 import { cudaEntry, matrixText } from "../support/matrices.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
@@ -18,17 +19,16 @@ const matrix = parseMatrix(
 );
 const cells = expandMatrix(matrix);
 
-const inputsOf = (cell: { id: string }, base: Digest | null = digest("b")): PlannedInputs => ({
-  dockerfile: digestOf(`FROM debian:12\nLABEL cell=${cell.id}\n`),
-  context: digest("a"),
-  args: {},
-  target: null,
-  builder: "dockerfile.v0",
-  bases: [{ ref: "debian:12", used: "debian:12", digest: base }],
-});
+const debian = (found: Digest | null) => [{ ref: "debian:12", used: "debian:12", digest: found }];
+const sources = (change: MadeUpSources = {}) =>
+  cellSources(cells, {
+    text: (cell) => `FROM debian:12\nLABEL cell=${cell}\n`,
+    bases: debian(digest("b")),
+    ...change,
+  });
 
-function plan(options: Partial<PlanOptions> = {}) {
-  return planFleet(matrix, cells, { inputsOf, lock: null, ...options });
+function plan(options: Partial<PlanOptions> = {}, change: MadeUpSources = {}) {
+  return planFleet(matrix, cells, sources(change), { lock: null, ...options });
 }
 
 /** What a build of the plan would have written, each image changed by `change`. */
@@ -81,8 +81,8 @@ describe("what would happen to each cell", () => {
     ]);
   });
 
-  const build = (options: Partial<PlanOptions>) =>
-    plan(options).cells.flatMap(({ action, reason }) => (action === "build" ? [reason] : []));
+  const build = (options: Partial<PlanOptions>, change: MadeUpSources = {}) =>
+    plan(options, change).cells.flatMap(({ action, reason }) => (action === "build" ? [reason] : []));
 
   test("equal inputs are kept", () => {
     expect(plan({ lock: lockOf() }).cells.map(({ action, tag }) => [action, tag === null])).toEqual([
@@ -97,16 +97,14 @@ describe("what would happen to each cell", () => {
 
   test("other inputs are built", () => {
     const lock = lockOf();
-    expect(build({ lock, inputsOf: (cell) => ({ ...inputsOf(cell), target: "run" }) })).toEqual(
-      Array(3).fill("its inputs changed"),
-    );
+    expect(build({ lock }, { args: { TARGET: "run" } })).toEqual(Array(3).fill("its inputs changed"));
     expect(build({ lock: lockOf({ inputDigest: digest("f") }) })).toEqual(
       Array(3).fill("its inputs changed"),
     );
   });
 
   test("an unknown base leaves the inputs unknown: nothing is kept on a guess", () => {
-    const unknown = plan({ lock: lockOf(), inputsOf: (cell) => inputsOf(cell, null) });
+    const unknown = plan({ lock: lockOf() }, { bases: debian(null) });
     expect(unknown.cells[0]).toMatchObject({
       action: "build",
       reason: "the digest of a base image is unknown",
@@ -171,7 +169,7 @@ test("the order of the lock's keys never matters", () => {
 test("the order of the cells changes no digest", () => {
   const byId = (order: typeof cells) =>
     new Map(
-      planFleet(matrix, order, { inputsOf, lock: null }).cells.map(({ cell, inputDigest }) => [
+      planFleet(matrix, order, sources(), { lock: null }).cells.map(({ cell, inputDigest }) => [
         cell.id,
         inputDigest,
       ]),

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
-import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+import type { Lock, LockedImage, LockedInputs } from "../../src/lock/lock.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { explainInputs } from "../../src/plan/changes.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
-import { type PlannedInputs, planFleet } from "../../src/plan/plan.ts";
+import { planFleet } from "../../src/plan/plan.ts";
 import { countActions, planToJson } from "../../src/plan/plan-json.ts";
 import type { Plan } from "../../src/plan/planned-cell.ts";
 import { movableBases, withRegistryView } from "../../src/plan/registry-view.ts";
 import { baseUpdates, withUpdatedBases } from "../../src/plan/update-bases.ts";
+import { cellSources, type MadeUpSources } from "../support/cell-sources.ts";
 import { matrixText } from "../support/matrices.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
@@ -17,20 +18,22 @@ const matrix = parseMatrix(matrixText("axes:\n  march: [x86-64-v2, x86-64-v3]"),
 const cells = expandMatrix(matrix);
 const [first = "", second = ""] = cells.map(({ cell }) => cell.id);
 
-const inputs: PlannedInputs = {
-  dockerfile: digestOf("FROM debian:12\n"),
-  context: digest("a"),
+const sources: MadeUpSources = {
   args: { A: "1" },
-  target: null,
-  builder: "dockerfile.v0",
   bases: [
     { ref: "debian:12", used: "debian:12", digest: digest("b") },
     { ref: `gcc@${digest("c")}`, used: `gcc@${digest("c")}`, digest: digest("c") },
   ],
 };
-const { bases: _, ...locked } = inputs;
-const plan = (lock: Lock | null, change: Partial<PlannedInputs> = {}): Plan =>
-  planFleet(matrix, cells, { lock, inputsOf: () => ({ ...inputs, ...change }) });
+const locked: LockedInputs = {
+  dockerfile: digestOf("FROM debian:12\n"),
+  context: digest("a"),
+  args: { A: "1" },
+  target: null,
+  builder: "dockerfile.v0",
+};
+const plan = (lock: Lock | null, change: MadeUpSources = {}): Plan =>
+  planFleet(matrix, cells, cellSources(cells, { ...sources, ...change }), { lock });
 
 function lockOf(change: Partial<LockedImage> = {}): Lock {
   const images = plan(null).cells.map(({ cell, inputDigest, tag, bases }) => [
@@ -57,19 +60,26 @@ function lockOf(change: Partial<LockedImage> = {}): Lock {
 const actions = ({ cells }: Plan) => cells.map(({ action, reason }) => [action, reason]);
 
 describe("which inputs changed", () => {
-  const moved = [{ ref: "debian:12", used: "debian:12", digest: digest("d") }, ...inputs.bases.slice(1)];
-  test.each<[string, Partial<PlannedInputs>]>([
-    ["dockerfile", { dockerfile: digestOf("FROM debian:12 \n") }],
+  const moved = [
+    { ref: "debian:12", used: "debian:12", digest: digest("d") },
+    ...(sources.bases ?? []).slice(1),
+  ];
+  test.each<[string, MadeUpSources, Partial<LockedInputs>?]>([
+    ["dockerfile", { text: () => "FROM debian:12 \n" }],
     ["context", { context: digest("f") }],
     ["argument A", { args: { A: "2" } }],
     ["argument A, argument B", { args: { B: "1" } }],
     ["argument __proto__", { args: JSON.parse('{"A":"1","__proto__":"x"}') }],
-    ["target", { target: "run" }],
+    ["target", {}, { target: "run" }],
     ["base debian:12", { bases: moved }],
-    ["builder", { builder: "dockerfile.v1" }],
-    ["dockerfile, context", { dockerfile: digestOf(""), context: digest("f") }],
-  ])("%s", (changes, change) => {
-    expect(actions(plan(lockOf(), change))[0]).toEqual(["build", `its inputs changed: ${changes}`]);
+    ["builder", {}, { builder: "dockerfile.v0.9" }],
+    ["dockerfile, context", { text: () => "", context: digest("f") }],
+  ])("%s", (changes, change, before) => {
+    const lock =
+      before === undefined
+        ? lockOf()
+        : lockOf({ inputDigest: digest("e"), inputs: { ...locked, ...before } });
+    expect(actions(plan(lock, change))[0]).toEqual(["build", `its inputs changed: ${changes}`]);
   });
 
   test("is not guessed where the lock does not say", () => {
@@ -172,7 +182,10 @@ describe("entries of the lock without a cell", () => {
   });
 
   test("are not named where only some cells are planned, or the lock is of another repository", () => {
-    const some = planFleet(matrix, cells, { lock: lock(), inputsOf: () => inputs, only: [{ cell: first }] });
+    const some = planFleet(matrix, cells, cellSources(cells, sources), {
+      lock: lock(),
+      only: [{ cell: first }],
+    });
     expect(some.retired).toEqual([]);
     expect(plan({ ...lock(), repository: "example.com/x" }).retired).toEqual([]);
   });
@@ -184,7 +197,9 @@ describe("entries of the lock without a cell", () => {
       ),
       "matrix.yaml",
     );
-    const planned = planFleet(excluding, expandMatrix(excluding), { lock: lockOf(), inputsOf: () => inputs });
+    const planned = planFleet(excluding, expandMatrix(excluding), cellSources(cells, sources), {
+      lock: lockOf(),
+    });
     expect(actions(planned)).toEqual([
       ["retired", "excluded: too slow"],
       ["keep", null],

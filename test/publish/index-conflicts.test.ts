@@ -3,6 +3,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
+import { cellSources } from "../support/cell-sources.ts";
 import { planFleet } from "../../src/plan/plan.ts";
 import { planIndexConflicts } from "../../src/publish/index-conflicts.ts";
 import { publishIndex } from "../../src/publish/publish-index.ts";
@@ -13,17 +14,8 @@ const matrix = parseMatrix(matrixText("axes:\n  march: [x86-64-v2, x86-64-v3]"),
 const reference = withTag(parseImageReference(matrix.repository), matrix.version);
 
 function plan(dockerfile: string) {
-  return planFleet(matrix, expandMatrix(matrix), {
-    lock: null,
-    inputsOf: () => ({
-      dockerfile: digestOf(dockerfile),
-      context: digestOf(Buffer.from("")),
-      args: {},
-      target: null,
-      builder: "dockerfile.v0",
-      bases: [],
-    }),
-  });
+  const cells = expandMatrix(matrix);
+  return planFleet(matrix, cells, cellSources(cells, { text: () => dockerfile }), { lock: null });
 }
 
 /** A registry with an index of the first cell, as built of this Dockerfile. */

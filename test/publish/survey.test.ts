@@ -4,6 +4,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";
+import { cellSources } from "../support/cell-sources.ts";
 import { planFleet } from "../../src/plan/plan.ts";
 import type { Plan } from "../../src/plan/planned-cell.ts";
 import { withRegistryView } from "../../src/plan/registry-view.ts";
@@ -13,17 +14,8 @@ import { createMemoryRegistry } from "./support/memory-registry.ts";
 
 function plan(): Plan {
   const matrix = parseMatrix(matrixText("axes:\n  march: [x86-64-v2, x86-64-v3]"), "matrix.yaml");
-  return planFleet(matrix, expandMatrix(matrix), {
-    lock: null,
-    inputsOf: () => ({
-      dockerfile: digestOf("FROM scratch\n"),
-      context: digestOf(Buffer.from("")),
-      args: {},
-      target: null,
-      builder: "dockerfile.v0",
-      bases: [],
-    }),
-  });
+  const cells = expandMatrix(matrix);
+  return planFleet(matrix, cells, cellSources(cells), { lock: null });
 }
 
 test("a tag that holds something else than an image is one conflict, and the others are told all the same", async () => {

@@ -96,7 +96,7 @@ function rebuildAsked(cache: FleetFlags["cache"]): string | undefined {
 /** What is missing of the bases that are needed, each where a Dockerfile names it first. */
 function unresolvedBases(
   { cells }: Plan,
-  { basesOf }: Fleet,
+  { dockerfileOf }: Fleet,
   missing: ReadonlyMap<string, Problem>,
 ): readonly Problem[] {
   const told = new Map<string, Problem>();
@@ -104,7 +104,7 @@ function unresolvedBases(
     for (const { ref, used, digest } of bases) {
       const problem = missing.get(used);
       if (digest !== null || problem === undefined || told.has(used)) continue;
-      const base = basesOf(cell).find((each) => each.ref === ref);
+      const base = dockerfileOf(cell).bases.find((each) => each.ref === ref);
       told.set(used, base === undefined ? problem : { ...problem, at: { file: base.file, line: base.line } });
     }
   }

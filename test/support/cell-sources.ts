@@ -1,0 +1,30 @@
+/** What a plan takes beside the cells, made up: one Dockerfile for each. */
+
+import type { Digest } from "../../src/oci/digest.ts";
+import type { ExpandedCell } from "../../src/plan/expand.ts";
+import type { CellSources } from "../../src/plan/plan.ts";
+import type { PlannedBase } from "../../src/plan/planned-cell.ts";
+
+export interface MadeUpSources {
+  readonly text?: (cell: string) => string;
+  readonly args?: Readonly<Record<string, string>>;
+  readonly bases?: readonly PlannedBase[];
+  readonly context?: Digest;
+}
+
+export function cellSources(
+  cells: readonly ExpandedCell[],
+  { text = () => "FROM debian:12\n", args = {}, bases = [], context }: MadeUpSources = {},
+): ReadonlyMap<string, CellSources> {
+  return new Map(
+    cells.map(({ cell: { id } }) => [
+      id,
+      {
+        dockerfile: { cell: id, path: `images/${id}.Dockerfile`, text: text(id), args },
+        bases,
+        context: context ?? `sha256:${"a".repeat(64)}`,
+        rebuild: null,
+      },
+    ]),
+  );
+}
