@@ -1,8 +1,8 @@
 /**
- * Writes src/inspect/cpu/arm64-*-table.ts from LLVM's description of AArch64:
+ * Writes src/inspect/cpu/arm64-*.json from LLVM's description of AArch64:
  *
  *     llvm-tblgen --dump-json -I llvm/include -I llvm/lib/Target/AArch64 llvm/lib/Target/AArch64/AArch64.td > aarch64.json
- *     node scripts/arm64-table.mjs aarch64.json && npx biome format --write src/inspect/cpu
+ *     node scripts/arm64-table.mjs aarch64.json
  *
  * Only what is fixed in an encoding, what LLVM asks of the CPU for it, and the mnemonic are taken over.
  */
@@ -281,40 +281,30 @@ for (const name of llvm["!instanceof"].Instruction) {
 }
 
 const hex = (number) => `0x${number.toString(16).padStart(8, "0")}`;
-function write(file, constant, about, isHere) {
+function write(file, about, isHere) {
   const lines = [];
   for (const feature of [...byFeature.keys()].filter(isHere).sort()) {
     const rows = merged(byFeature.get(feature)).sort((a, b) => a.value - b.value);
     for (const { mask, value, mnemonics } of joined(rows)) {
       const some = mnemonics.length > 6 ? [...mnemonics.slice(0, 5), "…"] : mnemonics;
-      lines.push(`  [${hex(mask)}, ${hex(value)}, "${feature}"], // ${some.join(" ")}`);
+      lines.push(`    ["${hex(mask)}", "${hex(value)}", "${feature}", "${some.join(" ")}"]`);
     }
   }
-  const head = `/**
- * ${about}
- * \`[mask, value, features]\`, written by scripts/arm64-table.mjs from LLVM 19.1 (Apache-2.0 WITH LLVM-exception),
- * \`llvm/lib/Target/AArch64/*.td\`, behind each row the first of its instructions. They are described in Arm's DDI 0487, C6 to C9.
- */
-
-import type { Arm64Row } from "./arm64-row.ts";
-
-// biome-ignore format: one row per line
-export const ${constant}: readonly Arm64Row[] = [
-`;
-  writeFileSync(new URL(`../src/inspect/cpu/${file}`, import.meta.url), `${head}${lines.join("\n")}\n];\n`);
+  const source =
+    "[mask, value, features, the first of the instructions], written by scripts/arm64-table.mjs from LLVM 19.1 (Apache-2.0 WITH LLVM-exception), llvm/lib/Target/AArch64/*.td. They are described in Arm's DDI 0487, C6 to C9.";
+  const text = `{\n  "about": ${JSON.stringify(`${about} ${source}`)},\n  "rows": [\n${lines.join(",\n")}\n  ]\n}\n`;
+  writeFileSync(new URL(`../src/inspect/cpu/${file}`, import.meta.url), text);
   console.log(file, lines.length);
 }
 const isSve = (feature) => /(^| )sve/.test(feature);
 write(
-  "arm64-base-table.ts",
-  "arm64BaseRows",
+  "arm64-base.json",
   "AArch64 instructions that every CPU of Armv8.0-A with floating point and Advanced SIMD executes.",
   (each) => each === "",
 );
 write(
-  "arm64-feature-table.ts",
-  "arm64FeatureRows",
+  "arm64-features.json",
   "AArch64 instructions beyond Armv8.0-A, without SVE and SME.",
   (each) => each !== "" && !isSve(each),
 );
-write("arm64-sve-table.ts", "arm64SveRows", "AArch64 instructions of SVE and its extensions.", isSve);
+write("arm64-sve.json", "AArch64 instructions of SVE and its extensions.", isSve);

@@ -1,5 +1,4 @@
 import type { Digest } from "../../src/oci/digest.ts";
-import { digestOf } from "../../src/oci/digest-of.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";

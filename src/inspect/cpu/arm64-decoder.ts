@@ -3,10 +3,7 @@
  * extension, or unknown: then it may need anything.
  */
 
-import { arm64BaseRows } from "./arm64-base-table.ts";
-import { arm64FeatureRows } from "./arm64-feature-table.ts";
-import type { Arm64Row } from "./arm64-row.ts";
-import { arm64SveRows } from "./arm64-sve-table.ts";
+import { type Arm64Row, arm64BaseRows, arm64FeatureRows, arm64SveRows } from "./arm64-rows.ts";
 import { arm64SystemRows } from "./arm64-system-table.ts";
 
 /** The first that fits counts. */

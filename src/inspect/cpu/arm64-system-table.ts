@@ -4,7 +4,7 @@
  * (`Documentation/arch/arm64/cpu-feature-registers.rst`): it is passed over. What is not here and is of programs is unknown.
  */
 
-import type { Arm64Row } from "./arm64-row.ts";
+import type { Arm64Row } from "./arm64-rows.ts";
 
 /** Read and written by programs: `op0_op1_CRn_CRm_op2`, as assemblers name what they do not know. */
 const registers = [
