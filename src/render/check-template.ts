@@ -1,13 +1,24 @@
 /** What is wrong with a template whatever the cell: helpers that do not exist, partials, options, the wrong number of names. */
 
 import { type Problem, throwProblems } from "../errors.ts";
-import { type ExpressionHelper, expressionHelpers, isExpressionHelper } from "./expression-helpers.ts";
 import { isPartialName, type Partials, partialsHint } from "./partials.ts";
 import { unknownName } from "./template-problems.ts";
 import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
 
 export const blockHelpers = ["if", "unless", "each", "with"] as const;
 export type BlockHelper = (typeof blockHelpers)[number];
+
+/** The helpers inside parentheses: how many values each takes, and how it is written. What they answer: `evaluate-expression.ts`. */
+export const expressionHelpers = {
+  eq: { least: 2, most: 2, form: "(eq a b)" },
+  ne: { least: 2, most: 2, form: "(ne a b)" },
+  includes: { least: 2, most: 2, form: '(includes list "text")' },
+  not: { least: 1, most: 1, form: "(not a)" },
+  and: { least: 2, most: Infinity, form: "(and a b)" },
+  or: { least: 2, most: Infinity, form: "(or a b)" },
+} as const;
+
+export type ExpressionHelperName = keyof typeof expressionHelpers;
 
 /** The names behind an `@`. */
 export const dataNames = ["root", "index", "key", "first", "last"] as const;
@@ -21,6 +32,10 @@ export function checkTemplate(source: TemplateSource, partials: Partials = new M
 
 export function isBlockHelper(name: string): name is BlockHelper {
   return (blockHelpers as readonly string[]).includes(name);
+}
+
+export function isExpressionHelper(name: string): name is ExpressionHelperName {
+  return Object.hasOwn(expressionHelpers, name);
 }
 
 function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partials): Problem[] {
@@ -85,31 +100,17 @@ function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): P
   const name = nameOf(block.path);
   if (!isBlockHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, block, source)];
   if (block.params.length === 1) return [];
-  const at = placeOfNode(block.path, source);
-  const [first, ...rest] = block.params.map((param) => sourceOf(param, source));
-  return [
-    {
-      code: "TEMPLATE_SYNTAX",
-      message: `${name} needs exactly one name`,
-      fix: blockFix(name, first, rest),
-      at,
-    },
-  ];
+  const params = block.params.map((param) => sourceOf(param, source));
+  return [mistake(`${name} needs exactly one name`, block.path, source, blockFix(name, params))];
 }
 
-/** The form that the author most likely means. */
-function blockFix(name: BlockHelper, first: string | undefined, rest: readonly string[]): string {
-  const [one, other] = rest;
-  const opposite = name === "if" ? "unless" : "if";
-  if (first === "eq" && other !== undefined) return `write {{#${name} (eq ${one} ${other})}}`;
-  if ((name === "if" || name === "unless") && first !== undefined) {
-    if (first === "not" && one !== undefined) return `write {{#${opposite} ${one}}}`;
-    if ((first === "ne" || first === "neq") && other !== undefined)
-      return `write {{#${opposite} (eq ${one} ${other})}}`;
-    if (rest.length === 1) return `to compare, write {{#${name} (eq ${first} ${one})}}`;
-  }
-  return name === "each" || name === "with"
-    ? `write {{#${name} name}}`
+/** The form that the author most likely means: `{{#if eq a b}}`, and `{{#if a b}}` too, is a comparison. */
+function blockFix(name: BlockHelper, params: readonly string[]): string {
+  const [first = ""] = params;
+  if (name === "each" || name === "with") return `write {{#${name} name}}`;
+  if (isExpressionHelper(first)) return `write {{#${name} (${params.join(" ")})}}`;
+  return params.length === 2
+    ? `to compare, write {{#${name} (eq ${params.join(" ")})}}`
     : `write {{#${name} name}} or {{#${name} (eq name "text")}}`;
 }
 
@@ -123,10 +124,10 @@ function callProblems(
   if (!isCall) return [];
   const name = nameOf(call.path);
   if (!isExpressionHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
-  const { least, most, form }: ExpressionHelper = expressionHelpers[name];
+  const { least, most, form } = expressionHelpers[name];
   const count = call.params.length;
-  if (count >= least && (most === null || count <= most)) return [];
-  const takes = most === null ? `${least} or more` : most === 1 ? "one" : "two";
+  if (count >= least && count <= most) return [];
+  const takes = most === Infinity ? `${least} or more` : most === 1 ? "one" : "two";
   return [mistake(`${name} takes ${takes}, here are ${count}`, call, source, `write ${form}`)];
 }
 

@@ -1,7 +1,7 @@
 /** The expressions of a template → values: names, literals, and what `eq`, `and` and the like answer. */
 
 import { assertNever, InternalError } from "../errors.ts";
-import { type ExpressionHelperName, isExpressionHelper } from "./expression-helpers.ts";
+import { type ExpressionHelperName, isExpressionHelper } from "./check-template.ts";
 import { type Evaluated, lookUp, refuse, type Scope } from "./look-up.ts";
 import { notText } from "./template-problems.ts";
 import { sourceOf } from "./template-syntax.ts";

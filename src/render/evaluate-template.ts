@@ -1,6 +1,7 @@
 /**
- * A template's tree and a view → text. Handlebars' own evaluation answers nothing for names that do not exist in many places
- * (`{{#if a.b}}`, block parameters, `../`, text under a helper); here every path goes through one strict look (`look-up.ts`).
+ * A template's tree and a view → text. Handlebars' strict mode answers nothing for many names that do not exist: `{{#if a.b}}`, below block
+ * parameters and texts. A Proxy as view knows neither the line nor the name as it is written, and a helper around every name takes no
+ * less code than this. Here every path goes through one strict look (`look-up.ts`).
  */
 
 import { assertNever, type ImgmatchError, InternalError } from "../errors.ts";

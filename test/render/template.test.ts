@@ -233,8 +233,8 @@ describe("what is no template is an error with its place", () => {
     ["{{#if name = 'b'}}x{{/if}}", "{{#if (eq name 'b')}}"],
     ['{{#if gpu}}{{else if name == "b"}}x{{/if}}', '{{else if (eq name "b")}}'],
     ['{{#if name "b"}}x{{/if}}', '{{#if (eq name "b")}}'],
-    ["{{#if not gpu}}x{{/if}}", "{{#unless gpu}}"],
-    ['{{#if ne name "b"}}x{{/if}}', '{{#unless (eq name "b")}}'],
+    ["{{#if not gpu}}x{{/if}}", "{{#if (not gpu)}}"],
+    ['{{#if ne name "b"}}x{{/if}}', '{{#if (ne name "b")}}'],
   ])("%s is answered with the right form", (text, right) => {
     expect(report(text)).toContain(right);
   });
