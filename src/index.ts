@@ -178,13 +178,17 @@ export { readHostFiles } from "./host/read-host-files.ts";
 export { type NamedHost, readHosts } from "./host/read-hosts.ts";
 export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./launch/choose-gpus.ts";
 export { chooseLaunch, type LaunchChoice, type LaunchChoiceOptions } from "./launch/choose-launch.ts";
-export type { FleetMember } from "./launch/fleet/fleet.ts";
-export { type FleetLaunchOptions, type FleetRequests, fleetRequests } from "./launch/fleet/requests.ts";
+export { type FleetLaunchOptions, type FleetRequests, fleetRequests } from "./launch/fleet/fleet-requests.ts";
+export type { FleetMember } from "./launch/fleet/split-nodes.ts";
 export { formatDocuments, formatLaunch } from "./launch/format-launch.ts";
-export { type AdvertisedNode, advertiseNode } from "./launch/labels/advertise.ts";
 export { labelFormats } from "./launch/labels/label-formats.ts";
-export type { NodeLabel } from "./launch/labels/node-label.ts";
-export { nodeLabels, type NodeLabels, resolvedLabel } from "./launch/labels/vocabulary.ts";
+export {
+  type AdvertisedNode,
+  advertiseNode,
+  nodeLabels,
+  type NodeLabels,
+} from "./launch/labels/node-labels.ts";
+export { type NodeLabel, resolvedLabel } from "./launch/labels/vocabulary.ts";
 export { launchTargets } from "./launch/launch-targets.ts";
 export { type NfdCompatSpecs, nfdCompatSpecs } from "./launch/nfd-compat.ts";
 export { runImage, type Spawn } from "./launch/run.ts";

@@ -1,9 +1,8 @@
 /** `imgmatch labels`: what this node should advertise, in the words of one system. */
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import { advertiseNode } from "../launch/labels/advertise.ts";
 import { isLabelFormat, labelFormats } from "../launch/labels/label-formats.ts";
-import { nodeLabels } from "../launch/labels/vocabulary.ts";
+import { advertiseNode, nodeLabels } from "../launch/labels/node-labels.ts";
 import { unaskedLines } from "../report/answer.ts";
 import type { CommandContext } from "./context.ts";
 import { hostFor } from "./flags/host.ts";

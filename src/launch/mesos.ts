@@ -1,7 +1,6 @@
 /** What Chronos and Marathon have of Mesos. */
 
-import { labelNames } from "./node-labels.ts";
-import type { NodeLabel } from "./labels/node-label.ts";
+import { labelNames, type NodeLabel } from "./labels/vocabulary.ts";
 import type { Json, Mount } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 

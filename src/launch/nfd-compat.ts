@@ -7,13 +7,14 @@
  * from v0.18 on, where the program also exports labels; to that of v0.17 `local.label` is a feature that is not available.
  */
 
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import type { Lock, LockedImage } from "../lock/lock.ts";
+import { groupBy } from "../oci/group-by.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { referenceOf } from "../resolve/resolve.ts";
-import { byKey, numbersOf, splitNodes, type Term, valuesOf } from "./fleet/fleet.ts";
-import { keys, vocabularyVersions } from "./labels/vocabulary.ts";
-import { labelNames } from "./node-labels.ts";
+import { splitNodes } from "./fleet/split-nodes.ts";
 import type { Json } from "./target.ts";
+import { nodeSelectorTerms } from "./targets/kubernetes.ts";
 
 /** For `oras attach --artifact-type`. */
 const nfdCompatArtifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
@@ -60,49 +61,28 @@ export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Jso
       {
         description: `${lock.name} ${cell}`,
         tag: image.tag,
-        rules: [{ name: "imgmatch", matchAny: member.terms.flatMap(alternatives).map(matcher) }],
+        rules: [{ name: "imgmatch", matchAny: nodeSelectorTerms(member.terms).flatMap(alternatives) }],
       },
     ],
   };
 }
 
-interface Expression {
-  readonly op: string;
-  readonly value?: readonly string[];
-}
-
-/** An absent feature matches nothing but DoesNotExist there, so "none of these" is "another" or "absent". */
-function alternatives(term: Term): readonly (readonly [string, Expression][])[] {
-  const described: [string, Expression] = [keys.vocabulary, { op: "In", value: vocabularyVersions }];
-  let all: (readonly [string, Expression][])[] = [[described]];
-  for (const [key, parts] of byKey(term)) {
+/** The words are those of Kubernetes, but an absent feature matches nothing but DoesNotExist: "none of these" is "another" or "absent". */
+function alternatives({ matchExpressions = [] }: NodeSelectorTerm): readonly Json[] {
+  let all: readonly (readonly (readonly [string, Json])[])[] = [[]];
+  for (const [key, parts] of groupBy(matchExpressions, (each) => each.key)) {
     const choices = expressions(parts);
-    all = all.flatMap((before) =>
-      choices.map((choice) => [...before, [key, choice] as [string, Expression]]),
-    );
+    all = all.flatMap((before) => choices.map((choice) => [...before, [key, choice] as const]));
   }
-  return all;
+  return all.map((each) => ({
+    matchFeatures: [{ feature: "local.label", matchExpressions: Object.fromEntries(each) }],
+  }));
 }
 
-function expressions(parts: Term): readonly Expression[] {
-  const is = valuesOf(parts, true);
-  if (is.length > 0) return [{ op: "In", value: is }];
-  const isNot = valuesOf(parts, false);
-  if (isNot.length > 0) return [{ op: "NotIn", value: isNot }, { op: "DoesNotExist" }];
-  const [low, high] = [Math.max(...numbersOf(parts, true)) - 1, Math.min(...numbersOf(parts, false))];
-  if (Number.isFinite(low) && Number.isFinite(high))
-    return [{ op: "GtLt", value: [String(low), String(high)] }];
-  if (Number.isFinite(low)) return [{ op: "Gt", value: [String(low)] }];
-  if (Number.isFinite(high)) return [{ op: "Lt", value: [String(high)] }];
-  return [{ op: parts.every(({ holds }) => holds) ? "Exists" : "DoesNotExist" }];
-}
-
-function matcher(expressionsOfAll: readonly (readonly [string, Expression])[]): Json {
-  const matchExpressions = Object.fromEntries(
-    expressionsOfAll.map(([key, { op, value }]) => [
-      labelNames.kubernetes(key),
-      value === undefined ? { op } : { op, value },
-    ]),
-  );
-  return { matchFeatures: [{ feature: "local.label", matchExpressions }] };
+/** Of one label there is one expression: `Gt` and `Lt` together are `GtLt`. */
+function expressions(parts: readonly NodeSelectorRequirement[]): readonly Json[] {
+  const op = parts.map(({ operator }) => operator).join("");
+  const value = parts.flatMap(({ values = [] }) => values);
+  const expression = value.length === 0 ? { op } : { op, value };
+  return op === "NotIn" ? [expression, { op: "DoesNotExist" }] : [expression];
 }

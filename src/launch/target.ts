@@ -3,9 +3,9 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { Requirement } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
-import type { FleetMember } from "./fleet/fleet.ts";
+import type { FleetMember } from "./fleet/split-nodes.ts";
 import type { GpuUnit } from "./gpu-units.ts";
-import type { NodeLabel } from "./labels/node-label.ts";
+import type { NodeLabel } from "./labels/vocabulary.ts";
 
 /** `batch` ends by itself, `service` is kept running. */
 export type Task = "batch" | "service";

@@ -13,7 +13,7 @@ import { parseAllDocuments } from "yaml";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { splitNodes } from "../../src/launch/fleet/fleet.ts";
+import { splitNodes } from "../../src/launch/fleet/split-nodes.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
 import { mixedLock, ownLock, visionLock } from "../launch/support/fleet-locks.ts";

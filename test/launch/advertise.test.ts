@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { advertiseNode } from "../../src/launch/labels/advertise.ts";
-import { nodeLabels } from "../../src/launch/labels/vocabulary.ts";
+import { advertiseNode, nodeLabels } from "../../src/launch/labels/node-labels.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
-import { nodeSelectorTerms } from "../../src/launch/fleet/affinity.ts";
-import { type FleetMember, splitNodes } from "../../src/launch/fleet/fleet.ts";
-import { nodeConstraints } from "../../src/launch/fleet/nomad-constraints.ts";
-import { nodeLabels } from "../../src/launch/labels/vocabulary.ts";
-import { labelNames } from "../../src/launch/node-labels.ts";
+import { type FleetMember, splitNodes } from "../../src/launch/fleet/split-nodes.ts";
+import { nodeLabels } from "../../src/launch/labels/node-labels.ts";
+import { labelNames } from "../../src/launch/labels/vocabulary.ts";
+import { nodeSelectorTerms } from "../../src/launch/targets/kubernetes.ts";
+import { nodeConstraints } from "../../src/launch/targets/nomad.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { type ResolveOptions, resolveImage } from "../../src/resolve/resolve.ts";
 import { anyHost, anyLock, anyPrefer } from "../properties/support/machines.ts";

@@ -7,15 +7,17 @@ import { compareVersions } from "../../src/hardware/version.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { labelFormats } from "../../src/launch/labels/label-formats.ts";
-import { isExact, versionNumber, versionText } from "../../src/launch/labels/version-number.ts";
+import { nodeLabels } from "../../src/launch/labels/node-labels.ts";
 import {
+  isExact,
   keys,
   knownComputes,
+  labelNames,
   labelValue,
-  nodeLabels,
   resolvedLabel,
+  versionNumber,
+  versionText,
 } from "../../src/launch/labels/vocabulary.ts";
-import { labelNames } from "../../src/launch/node-labels.ts";
 import { anyHost } from "../properties/support/machines.ts";
 import { gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { labelProblems } from "./support/node-affinity.ts";

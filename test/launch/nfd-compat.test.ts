@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { labelFormats } from "../../src/launch/labels/label-formats.ts";
-import { nodeLabels } from "../../src/launch/labels/vocabulary.ts";
+import { nodeLabels } from "../../src/launch/labels/node-labels.ts";
 import { nfdCompatSpec, nfdCompatSpecs } from "../../src/launch/nfd-compat.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";

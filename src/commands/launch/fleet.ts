@@ -1,7 +1,7 @@
 /** `imgmatch launch TARGET --fleet`: one workload per image of the lock, each for the nodes on which resolve picks it. */
 
 import { type ExitCode, exitCodes, usageError } from "../../errors.ts";
-import { fleetRequests } from "../../launch/fleet/requests.ts";
+import { fleetRequests } from "../../launch/fleet/fleet-requests.ts";
 import { formatDocuments } from "../../launch/format-launch.ts";
 import { hasFleet, type LaunchFormat, type LaunchTarget } from "../../launch/target.ts";
 import { unsupported } from "../../launch/unsupported.ts";

@@ -2,9 +2,9 @@
 
 import type { HostFacts } from "../../host/facts.ts";
 import { unitsOf } from "../gpu-units.ts";
-import { labelNames } from "../node-labels.ts";
 import { shellWord } from "../shell.ts";
-import type { NodeLabels } from "./vocabulary.ts";
+import type { NodeLabels } from "./node-labels.ts";
+import { labelNames } from "./vocabulary.ts";
 
 export interface LabelFormat {
   readonly description: string;

@@ -1,17 +1,17 @@
 /**
- * What a node says about itself: facts and what follows from them alone, whatever the lock. Affinities of a fleet are
- * written in exactly these words, so what a node advertises decides there as its facts decide in `resolve`.
+ * The words in which a node says what it is. Fleets are written in exactly these words, so what a node advertises decides there
+ * as its facts decide in `resolve`.
  */
 
 import { createHash } from "node:crypto";
-import { allMarches, marchesOn } from "../../hardware/cpu-marches.ts";
-import { compatAllowsClass } from "../../hardware/forward-compat.ts";
-import type { HostFacts } from "../../host/facts.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
-import { type HostView, viewHost } from "../../resolve/host-view.ts";
-import { checkGpuPresence } from "../../resolve/rules/gpu-presence.ts";
-import type { NodeLabel } from "./node-label.ts";
-import { versionNumber } from "./version-number.ts";
+import { allMarches } from "../../hardware/cpu-marches.ts";
+import type { VersionParts } from "../../hardware/version.ts";
+
+/** What a node says of itself to a scheduler, without the prefix that each system writes before the key. */
+export interface NodeLabel {
+  readonly key: string;
+  readonly value: string;
+}
 
 /** Compute capabilities that each version of the vocabulary has words for. A new one is a new row, never a change. */
 export const knownComputes = [
@@ -72,30 +72,6 @@ export const keys = {
   image: (lockName: string) => `image.${imagePart(lockName)}`,
 } as const;
 
-export type NodeLabels = Readonly<Record<string, string>>;
-
-/**
- * The labels of a node, keys sorted. Numbers are there on every node, 0 for unknown, as systems answer "no" to any
- * comparison with a label that is absent.
- *
- * @example
- * nodeLabels(facts)["driver"]; // "570.124.06"
- */
-export function nodeLabels(host: HostFacts): NodeLabels {
-  const view = viewHost(host);
-  const labels: Record<string, string> = {
-    [keys.vocabulary]: vocabularyOf(view),
-    [keys.platform]: platformValue(view.platform),
-    ...(view.broken.length > 0 ? { [keys.broken]: "true" } : {}),
-    ...cpuLabels(view),
-    ...(view.kernel === null ? {} : { [keys.kernel]: view.kernel.text }),
-    [keys.kernelNumber]: String(view.kernel === null ? 0 : versionNumber(view.kernel.parts)),
-    ...(view.runtime === null ? {} : { [keys.runtime]: view.runtime }),
-    ...nvidiaLabels(host, view),
-  };
-  return Object.fromEntries(sortedEntries(labels));
-}
-
 /** What `resolve` picks on a node of this lock; the value is a word that every system takes. */
 export function resolvedLabel(lockName: string, tag: string): NodeLabel {
   return { key: keys.image(lockName), value: labelValue(tag) };
@@ -123,38 +99,8 @@ function imagePart(lockName: string): string {
   return `${part.slice(0, 46)}.${hash}`;
 }
 
-/** For people: two products may share a word, as nothing is decided by it. */
-function plainValue(text: string): string {
-  return text
-    .replace(/[^A-Za-z0-9_.-]+/g, "-")
-    .slice(0, 63)
-    .replace(/^[^A-Za-z0-9]+|(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/g, "");
-}
-
-/** The end of a label's name, which has 63 characters in all. */
-function profilePart(profile: string): string {
-  const part = plainValue(profile.slice(0, 50));
-  return part === "" ? unknownValue : part;
-}
-
 export function platformValue(platform: string): string {
   return platform.replaceAll("/", "-");
-}
-
-/** `linux/amd64`: only marches of the host's own architecture are its words. */
-function cpuLabels({ platform, features, cpu }: HostView): NodeLabels {
-  const level = cpu.level === null ? {} : { [keys.cpuLevel]: cpu.level };
-  if (features === null) return level;
-  const marches = marchesOn(platform).filter((march) => march.features.every((each) => features.has(each)));
-  return {
-    ...level,
-    ...Object.fromEntries(marches.map(({ name }) => [keys.march(name), "true"])),
-    ...Object.fromEntries(
-      [...features]
-        .filter((name) => labelledFeatures().has(name))
-        .map((name) => [keys.feature(name), "true"]),
-    ),
-  };
 }
 
 let labelled: ReadonlySet<string> | undefined;
@@ -165,57 +111,44 @@ export function labelledFeatures(): ReadonlySet<string> {
   return labelled;
 }
 
-function nvidiaLabels(host: HostFacts, view: HostView): NodeLabels {
-  const { nvidia } = view;
-  const driver = nvidia?.driver ?? null;
-  const cuda = nvidia?.cuda ?? null;
-  const numbers = {
-    [keys.driverNumber]: String(driver === null ? 0 : versionNumber(driver.parts)),
-    [keys.cudaNumber]: String(cuda === null ? 0 : versionNumber(cuda.parts)),
-    [keys.gpuCount]: String(nvidia?.gpus.length ?? 0),
-  };
-  if (nvidia === null) return numbers;
-  const kinds = nvidia.gpus.map((gpu) => ({
-    compute: gpu.compute === null ? unknownValue : `${gpu.compute.major}.${gpu.compute.minor}`,
-    brand: gpu.brand ?? unknownValue,
-  }));
-  const classes = new Set(nvidia.gpus.map((gpu) => gpu.class));
-  const compat = [...classes].every((name) => compatAllowsClass(name) === true);
-  const products = [...new Set((host.nvidia?.gpus ?? []).map(({ name }) => name))].filter(
-    (name) => name !== null,
-  );
-  const profiles = (host.nvidia?.gpus ?? []).flatMap(({ mig }) => mig.map(({ profile }) => profile));
-  const product = products.length > 1 ? "mixed" : plainValue(products[0] ?? "");
-  return {
-    ...numbers,
-    ...(driver === null ? {} : { [keys.driver]: driver.text }),
-    ...(cuda === null ? {} : { [keys.cuda]: cuda.text }),
-    [keys.driverScale]: nvidia.scale,
-    ...(checkGpuPresence(view).ok ? { [keys.gpuUsable]: "true" } : {}),
-    ...(compat && nvidia.gpus.length > 0 ? { [keys.forwardCompat]: "true" } : {}),
-    ...(product === "" ? {} : { [keys.gpuProduct]: product }),
-    ...counted(kinds.map(({ compute }) => keys.compute(compute))),
-    ...counted(kinds.map(({ brand }) => keys.brand(brand))),
-    ...counted(kinds.map(({ compute, brand }) => keys.kind(compute, brand))),
-    ...counted(profiles.map((profile) => keys.mig(profilePart(profile)))),
-  };
+/** Kubernetes wants a DNS prefix that is one's own (Labels and Selectors, "Syntax and character set"). */
+const kubernetesPrefix = "imgmatch.dev/";
+
+/** How each system spells the name of a label. */
+export const labelNames = {
+  kubernetes: (key: string) => `${kubernetesPrefix}${key}`,
+  /** Engine and node labels: reverse DNS is for companies' own, so one short word stands before the dot. */
+  docker: (key: string) => `imgmatch.${key}`,
+  /** Attributes are text of [a-zA-Z0-9_/.-] (Mesos, "Attributes and Resources"). */
+  mesos: (key: string) => `imgmatch.${key}`,
+  /** `${meta.…}` is read as an expression, in which a dot and a hyphen mean something else. */
+  nomad: (key: string) => `imgmatch_${key.replace(/[^A-Za-z0-9]/g, "_")}`,
+  /** Features are bare words: the value becomes part of the name. */
+  slurm: (key: string, value: string) => (value === "true" ? `imgmatch.${key}` : `imgmatch.${key}.${value}`),
+} as const;
+
+/**
+ * Versions are whole numbers, for systems that compare nothing else (Kubernetes' `Gt` and `Lt`, Nomad's `>=`). Four parts: up to 8999, then three of up to 9999. More would be beyond what a double holds exactly.
+ */
+const widths = [8999, 9999, 9999, 9999] as const;
+
+/**
+ * `570.124.06` → 570012400060000. Numbers compare as the versions do. A part beyond its width counts as the widest, so that
+ * an absurd version is newer than every real one; {@link isExact} says whether a version has a number of its own.
+ */
+export function versionNumber(parts: VersionParts): number {
+  return widths.reduce((number, widest, index) => number * 10_000 + Math.min(parts[index] ?? 0, widest), 0);
 }
 
-function counted(names: readonly string[]): NodeLabels {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)]));
+/** The inverse, without the zeros at the end. */
+export function versionText(number: number): string {
+  const parts: number[] = [];
+  for (let rest = number, index = 0; index < widths.length; index++, rest = Math.floor(rest / 10_000))
+    parts.unshift(rest % 10_000);
+  while (parts.length > 1 && parts.at(-1) === 0) parts.pop();
+  return parts.join(".");
 }
 
-/** The first version whose words describe every GPU; a compute capability that is not known at all is a word of each. */
-function vocabularyOf({ nvidia }: HostView): string {
-  const computes = (nvidia?.gpus ?? []).flatMap(({ compute }) =>
-    compute === null ? [] : [`${compute.major}.${compute.minor}`],
-  );
-  const known = new Set<string>();
-  for (const [index, row] of knownComputes.entries()) {
-    for (const compute of row) known.add(compute);
-    if (computes.every((compute) => known.has(compute))) return String(index + 1);
-  }
-  return "none";
+export function isExact(parts: VersionParts): boolean {
+  return parts.length <= widths.length && widths.every((widest, index) => (parts[index] ?? 0) < widest);
 }

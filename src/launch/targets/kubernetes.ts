@@ -7,6 +7,7 @@ import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
 import type {
   Container,
+  NodeSelectorRequirement,
   NodeSelectorTerm,
   Pod,
   PodSpec,
@@ -16,10 +17,10 @@ import type {
 } from "kubernetes-types/core/v1.js";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
 import { byDigest, referenceParts } from "../../oci/immutable-reference.ts";
-import { nodeSelectorTerms } from "../fleet/affinity.ts";
+import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { filled, given } from "../filled.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { labelNames } from "../node-labels.ts";
+import { labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
@@ -62,6 +63,29 @@ function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
 
 /** etcd refuses requests beyond 1.5 MiB (etcd, "System limits"); the API server adds fields of its own. */
 const mostBytes = 1_400_000;
+
+/** How node affinity says it: `Gt` and `Lt` leave the number itself out (API reference, NodeSelectorRequirement). */
+const operators = {
+  Exists: "Exists",
+  DoesNotExist: "DoesNotExist",
+  In: "In",
+  NotIn: "NotIn",
+  AtLeast: "Gt",
+  Below: "Lt",
+} as const satisfies Record<LabelTerm["operator"], NodeSelectorRequirement["operator"]>;
+
+/** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
+export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
+  return terms.map((term) => ({
+    matchExpressions: term.map(({ key, operator, values }) =>
+      filled<NodeSelectorRequirement>({
+        key: labelNames.kubernetes(key),
+        operator: operators[operator],
+        values: operator === "AtLeast" ? values.map((number) => String(Number(number) - 1)) : [...values],
+      }),
+    ),
+  }));
+}
 
 /** `terms` are alternatives of a required node affinity, in place of the request's node label. */
 function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): KubernetesObject {

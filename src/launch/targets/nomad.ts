@@ -6,11 +6,10 @@
  */
 
 import { byDigest } from "../../oci/immutable-reference.ts";
-import { metaOf, type NomadConstraint, nodeConstraints } from "../fleet/nomad-constraints.ts";
+import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
 import { filled, given } from "../filled.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { keys } from "../labels/vocabulary.ts";
-import { labelNames } from "../node-labels.ts";
+import { keys, labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
@@ -30,6 +29,13 @@ export const nomad: FleetTarget = {
       : `alternatives would take more than ${mostGroups} groups, so the groups ask for what a node says that resolve picks there: set its metadata again when the lock changes`,
   fleet: (launches, name) => [{ Job: fleetJob(launches, name) }],
 };
+
+interface NomadConstraint {
+  readonly [key: string]: string;
+  readonly LTarget: string;
+  readonly Operand: string;
+  readonly RTarget: string;
+}
 
 /** Nomad evaluates every group on every node, and a person has to read them. */
 const mostGroups = 200;
@@ -150,6 +156,31 @@ function devices(request: LaunchRequest): readonly Json[] {
       : // biome-ignore lint/suspicious/noTemplateCurlyInString: Nomad's own interpolation
         [{ LTarget: "${device.attr.driver_version}", Operand: "version", RTarget: `>= ${driver.minimum}` }];
   return [filled({ Name: "nvidia/gpu", Count: count, Constraints: constraints })];
+}
+
+/** `!=` holds for absent metadata too; `>=` and `<` compare whole numbers as such since 1.4.0 (checkConstraint, checkOrder). */
+const operands = {
+  Exists: "is_set",
+  DoesNotExist: "is_not_set",
+  In: "=",
+  NotIn: "!=",
+  AtLeast: ">=",
+  Below: "<",
+} as const satisfies Record<LabelTerm["operator"], string>;
+
+/** All of these hold. */
+export function nodeConstraints(term: Term): readonly NomadConstraint[] {
+  return term.flatMap(({ key, operator, values }): readonly NomadConstraint[] => {
+    const LTarget = metaOf(key);
+    if (operator === "In" && values.length > 1)
+      return [{ LTarget, Operand: "set_contains_any", RTarget: values.join(",") }];
+    const each = values.length === 0 ? [""] : values;
+    return each.map((RTarget) => ({ LTarget, Operand: operands[operator], RTarget }));
+  });
+}
+
+function metaOf(key: string): string {
+  return `\${meta.${labelNames.nomad(key)}}`;
 }
 
 function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {

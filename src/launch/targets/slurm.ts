@@ -10,7 +10,7 @@
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { neededUnits } from "../gpu-needs.ts";
-import { labelNames } from "../node-labels.ts";
+import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord, shellWords } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";

@@ -8,7 +8,7 @@ import { boundFolder, literal, literals } from "../compose-text.ts";
 import { mountOption } from "../container-options.ts";
 import { filled, given } from "../filled.ts";
 import { isBundled, wholeGpus } from "../gpu-needs.ts";
-import { labelNames } from "../node-labels.ts";
+import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";

@@ -4,7 +4,7 @@
  */
 
 import { referenceParts } from "../../oci/immutable-reference.ts";
-import { labelNames } from "../node-labels.ts";
+import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
 import type { LaunchCommand, LaunchRequest, LaunchTarget } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";

@@ -12,7 +12,7 @@ import { resolvedLabel } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
-import { splitNodes } from "./fleet.ts";
+import { splitNodes } from "./split-nodes.ts";
 
 export interface FleetLaunchOptions extends ResolveOptions {
   readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
