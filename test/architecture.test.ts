@@ -280,7 +280,6 @@ describe("effects stay at the edge", () => {
     expect(lines(/node:child_process/, files)).toEqual([
       "io/line-program.ts",
       "io/run-program.ts",
-      "launch/container-id.ts",
       "launch/run.ts",
     ]);
   });

@@ -1,15 +1,14 @@
 /** `imgmatch run`: resolves, then runs the image with docker or podman. Exits as the container does. */
 
 import { exitCodes, usageError } from "../errors.ts";
+import { readRunWords } from "../launch/read-run-words.ts";
 import { runImage } from "../launch/run.ts";
+import { shellCommand } from "../launch/shell.ts";
 import type { LocalTarget } from "../launch/target.ts";
+import { docker, podman } from "../launch/targets/docker-run.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { unpushedEngines } from "../lock/unpushed.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
-import { shellCommand } from "../launch/shell.ts";
-import { readRunWords } from "../launch/docker-run-options.ts";
-import { docker } from "../launch/targets/docker.ts";
-import { podman } from "../launch/targets/podman.ts";
 import { unaskedLines } from "../report/answer.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { noMatch } from "../resolve/no-match.ts";

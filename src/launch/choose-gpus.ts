@@ -1,14 +1,15 @@
-/** Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. */
+/** Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. `--gpus` says how many, which ones, all or none. */
 
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
+import { narrowGpus } from "../host/visible-devices.ts";
 import type { Lock } from "../lock/lock.ts";
 import { groupBy } from "../oci/group-by.ts";
 import { orderSteps } from "../resolve/order-steps.ts";
 import { compareCandidates } from "../resolve/rank.ts";
-import { type Candidate, type Ranking, type ResolveOptions, rankImages } from "../resolve/resolve.ts";
-import { type GpuUnit, kindOf, narrowTo, unitsOf } from "./gpu-units.ts";
-import { type GpuUse, useOf } from "./gpu-use.ts";
+import { type Candidate, rankImages, type Ranking, type ResolveOptions } from "../resolve/resolve.ts";
+import { type GpuUnit, type GpuUse, kindOf, narrowTo, unitsOf, useOf } from "./gpu-units.ts";
+import { unsupported } from "./unsupported.ts";
 
 export type GpuWish =
   /** Every visible GPU; an image without GPU code will do. */
@@ -175,4 +176,53 @@ function compareNames(a: string, b: string): number {
   const [first = 0, second = -1] = a.split(":").map(Number);
   const [other = 0, last = -1] = b.split(":").map(Number);
   return first - other || second - last;
+}
+
+/** As Docker reads it: `2` is how many, `0,2`, `device=0` and uuids are which. */
+export function gpuWish(host: HostFacts, text: string | undefined): GpuWish {
+  if (text === undefined || text === "all") return { kind: "all" };
+  if (text === "none") return { kind: "none" };
+  if (/^[1-9]\d{0,3}$/.test(text)) return { kind: "count", count: Number(text) };
+  if (text === "0") {
+    throw usageError("--gpus 0 may mean no GPU or the first one", "write --gpus none, or --gpus device=0");
+  }
+  const named = narrowGpus(host.nvidia?.gpus ?? [], text.replace(/^device=/, ""));
+  const names = unitsOf(host)
+    .filter(({ gpu, mig }) =>
+      named.some(
+        (each) =>
+          each.index === gpu.index && (mig === null || each.mig.some(({ uuid }) => uuid === mig.uuid)),
+      ),
+    )
+    .map(({ name }) => name);
+  return { kind: "named", names };
+}
+
+/**
+ * For targets whose scheduler picks the GPUs: it may give any of a node's, so the image must fit them all, and whether they
+ * are in use just now is the scheduler's business.
+ */
+export function scheduledGpus(
+  lock: Lock,
+  host: HostFacts,
+  text: string | undefined,
+  target: string,
+  options: ResolveOptions,
+): GpuChoice {
+  const wish = gpuWish(host, text);
+  const units = unitsOf(host);
+  if (wish.kind === "named") {
+    throw unsupported(
+      target,
+      `hand out the GPUs ${wish.names.join(", ")}: its scheduler picks them`,
+      `say how many: --gpus ${Math.max(wish.names.length, 1)}`,
+    );
+  }
+  if (wish.kind === "none") {
+    const none = narrowTo(host, []);
+    return { ok: true, units: [], host: none, ranking: rankImages(lock, none, options) };
+  }
+  const count = wish.kind === "count" ? wish.count : units.length;
+  if (count > units.length) return { ok: false, wanted: count, free: units, taken: [] };
+  return { ok: true, units: units.slice(0, count), host, ranking: rankImages(lock, host, options) };
 }

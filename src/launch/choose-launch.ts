@@ -8,8 +8,7 @@ import { noMatch } from "../resolve/no-match.ts";
 import { type Candidate, immutableReferenceOf, type ResolveOptions } from "../resolve/resolve.ts";
 import { findUnasked } from "../resolve/unasked.ts";
 import type { Resolution } from "../resolve/verdict.ts";
-import { chooseGpus, type GpuChoice } from "./choose-gpus.ts";
-import { gpuWish, scheduledGpus } from "./gpu-wish.ts";
+import { chooseGpus, type GpuChoice, gpuWish, scheduledGpus } from "./choose-gpus.ts";
 import { resolvedLabel } from "./labels/vocabulary.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 

@@ -1,8 +1,9 @@
-/** A launch as text: a command line, JSON or YAML. */
+/** A launch as text: a command line, JSON, or YAML that readers of version 1.1 and 1.2 take for the same. */
 
+import type { Tags } from "yaml";
+import { hasPrintableLines } from "../input/printable.ts";
 import { shellCommand } from "./shell.ts";
 import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "./target.ts";
-import { yamlText } from "./yaml.ts";
 
 /**
  * What `imgmatch launch` prints, with the newline at its end. Throws `LAUNCH_UNSUPPORTED` for a word that no line can show.
@@ -38,4 +39,44 @@ function oneValue(documents: readonly Json[]): unknown {
     (each) => typeof each === "object" && each !== null && "apiVersion" in each,
   );
   return isKubernetes ? { apiVersion: "v1", kind: "List", items: documents } : documents;
+}
+
+/** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */
+const yamlOptions = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
+
+/** The package writes `<<` bare, however it is to be quoted, as long as it knows a type that is written so. */
+function withoutMerge(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:merge");
+}
+
+/** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters), and is printable. */
+const refused = /[\ufffe\uffff]/g;
+
+/**
+ * What a reader of YAML 1.1 takes for more or less than this text unless it is quoted: the types of a default value and of a merge
+ * (yaml.org/type/value.html, merge.html), a tab, at which PyYAML stops, and a block of blank lines, whose blanks count as indentation.
+ */
+const quoted = /^(=|<<)$|\t|^[ \n]*$/;
+
+/** A document with the newline at its end. */
+export async function yamlText(value: Json): Promise<string> {
+  const { Document, visit } = await import("yaml");
+  const document = new Document(value, { ...yamlOptions, customTags: withoutMerge });
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value !== "string") return;
+      const plain = hasPrintableLines(node.value) && node.value.search(refused) < 0;
+      if (!plain || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  // Only double quotes know escapes, and there the package writes these characters all the same.
+  return [...document.toString(yamlOptions)].map(escapeOutsider).join("");
+}
+
+/** Of YAML's escapes the one that fits (5.7 Escape Sequences): half of a character, as JSON knows it, is none there. */
+function escapeOutsider(character: string): string {
+  if (hasPrintableLines(character) && character.search(refused) < 0) return character;
+  const code = character.codePointAt(0) ?? 0;
+  const [letter, digits] = code > 0xffff ? ["U", 8] : ["u", 4];
+  return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
 }

@@ -25,6 +25,15 @@ export function withoutToolkit(message: string): ImgmatchError {
   return new ImgmatchError({ code: "LAUNCH_FAILED", message, fix });
 }
 
+export function withoutRuntime(): ImgmatchError {
+  return withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
+}
+
+/** Its name in the specification that nvidia-ctk writes. */
+export function cdiName({ name }: GpuUnit): string {
+  return `nvidia.com/gpu=${name}`;
+}
+
 export function isBundled({ requires: { cuda } }: LaunchRequest): boolean {
   return cuda?.driver.mode === "bundled";
 }

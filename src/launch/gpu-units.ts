@@ -1,4 +1,4 @@
-/** What a container can be given of a host's GPUs: a whole GPU, or one instance of a GPU in MIG mode. */
+/** What a container can be given of a host's GPUs: a whole GPU, or one instance of a GPU in MIG mode; and whether somebody uses it. */
 
 import type { GpuFacts, HostFacts, MigInstance } from "../host/facts.ts";
 
@@ -48,4 +48,29 @@ export function describeUnit({ gpu, mig, name }: GpuUnit): string {
 /** Units of one kind run the same code equally well. */
 export function kindOf({ gpu, mig }: GpuUnit): string {
   return JSON.stringify([gpu.compute, gpu.name, gpu.class, gpu.memoryMiB, mig?.profile ?? null]);
+}
+
+/** `unknown` may be busy. */
+export type GpuUse = "free" | "busy" | "unknown";
+
+/**
+ * Memory that an idle driver takes for itself, in MiB. Idle cards report 1 to 4; a CUDA context alone takes several tens.
+ * Source: `memory.used` of captured idle hosts (nvidia-smi 430 to 610).
+ */
+const idleMemoryMiB = 16;
+
+/** By its processes; where they cannot be counted (MIG, old nvidia-smi), by its memory. */
+export function useOf({ use: { processes, memoryMiB } }: Pick<GpuFacts, "use">): GpuUse {
+  if (processes !== null) return processes === 0 ? "free" : "busy";
+  if (memoryMiB === null) return "unknown";
+  return memoryMiB <= idleMemoryMiB ? "free" : "busy";
+}
+
+/** `2 processes, 40000 MiB`. */
+export function describeUse({ use: { processes, memoryMiB } }: Pick<GpuFacts, "use">): string {
+  const parts = [
+    processes === null ? null : `${processes} process${processes === 1 ? "" : "es"}`,
+    memoryMiB === null ? null : `${memoryMiB} MiB used`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? "its use cannot be told" : parts.join(", ");
 }

@@ -3,15 +3,11 @@
 import { usageError } from "../errors.ts";
 import type { LaunchTarget } from "./target.ts";
 import { apptainer } from "./targets/apptainer.ts";
-import { chronos } from "./targets/chronos.ts";
 import { compose } from "./targets/compose.ts";
-import { docker } from "./targets/docker.ts";
+import { docker, nvidiaDocker, podman } from "./targets/docker-run.ts";
 import { kubernetes } from "./targets/kubernetes.ts";
-import { marathon } from "./targets/marathon.ts";
-import { mesos } from "./targets/mesos.ts";
+import { chronos, marathon, mesos } from "./targets/mesos-frameworks.ts";
 import { nomad } from "./targets/nomad.ts";
-import { nvidiaDocker } from "./targets/nvidia-docker.ts";
-import { podman } from "./targets/podman.ts";
 import { slurm } from "./targets/slurm.ts";
 import { swarm } from "./targets/swarm.ts";
 import { zun } from "./targets/zun.ts";

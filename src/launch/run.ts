@@ -1,9 +1,10 @@
-/** Runs the command of a launch target in the foreground. */
+/** Runs the command of a launch target in the foreground, and ends its container when nobody wants it any more. */
 
-import { spawn as spawnProcess } from "node:child_process";
-import { constants } from "node:os";
+import { execFile, spawn as spawnProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { type ContainerTrace, traceContainer } from "./container-id.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./target.ts";
 
 /** A started process: what {@link runImage} needs of `node:child_process`. */
@@ -102,5 +103,51 @@ function exitOf(child: RunningProcess, { argv: [file] }: LaunchCommand): Promise
     child.once("close", (code, signal) =>
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );
+  });
+}
+
+export interface ContainerTrace {
+  /** The command, which notes its container. */
+  readonly command: LaunchCommand;
+  /** null as long as there is no container. */
+  readonly id: () => string | null;
+  /** Ends and removes the container, whatever runs in it. Answers what remains to be told, or null. */
+  readonly remove: () => Promise<string | null>;
+  readonly close: () => void;
+}
+
+const longestMs = 20_000;
+
+/** null for targets whose command is the container itself. */
+export function traceContainer(
+  { engine }: Pick<LocalTarget, "engine">,
+  { argv, env }: LaunchCommand,
+): ContainerTrace | null {
+  const [program, verb, ...rest] = argv;
+  if (engine === undefined || verb !== "run") return null;
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-run-"));
+  const file = join(folder, "id");
+  const id = (): string | null => {
+    try {
+      return /^[0-9a-f]{12,64}$/.exec(readFileSync(file, "utf8").trim())?.[0] ?? null;
+    } catch {
+      return null;
+    }
+  };
+  return {
+    command: { argv: [program, verb, "--cidfile", file, ...rest], env },
+    id,
+    remove: () => removeContainer(engine, id()),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function removeContainer(engine: string, id: string | null): Promise<string | null> {
+  if (id === null) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    execFile(engine, ["rm", "--force", id], { timeout: longestMs }, (error, _, said) => {
+      const gone = error === null || /no such container/i.test(said);
+      resolve(gone ? null : `the container ${id} may still run`);
+    });
   });
 }

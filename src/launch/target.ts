@@ -106,6 +106,18 @@ export interface LocalTarget extends LaunchTarget {
   command(request: LaunchRequest): LaunchCommand;
 }
 
+/** What all targets on this machine have in common. */
+export function localTarget(
+  target: Pick<LocalTarget, "name" | "description" | "engine" | "settings" | "command">,
+): LocalTarget {
+  return {
+    ...target,
+    gpus: "imgmatch",
+    formats: ["shell", "json"],
+    launch: (request) => ({ form: "command", command: target.command(request) }),
+  };
+}
+
 export function isLocal(target: LaunchTarget): target is LocalTarget {
   return "command" in target;
 }

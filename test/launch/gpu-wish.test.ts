@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { gpuWish, scheduledGpus } from "../../src/launch/gpu-wish.ts";
+import { gpuWish, scheduledGpus } from "../../src/launch/choose-gpus.ts";
 import { a100, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, lockOf } from "../resolve/support/locks.ts";
 

@@ -7,8 +7,7 @@ import { stringify } from "yaml";
 import type { LaunchRequest } from "../../src/launch/target.ts";
 import { apptainer } from "../../src/launch/targets/apptainer.ts";
 import { compose } from "../../src/launch/targets/compose.ts";
-import { nvidiaDocker } from "../../src/launch/targets/nvidia-docker.ts";
-import { podman } from "../../src/launch/targets/podman.ts";
+import { nvidiaDocker, podman } from "../../src/launch/targets/docker-run.ts";
 import { a100, gpuHost } from "../resolve/support/hosts.ts";
 import {
   everyLaunch,

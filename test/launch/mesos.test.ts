@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LaunchRequest } from "../../src/launch/target.ts";
-import { chronos } from "../../src/launch/targets/chronos.ts";
-import { marathon } from "../../src/launch/targets/marathon.ts";
-import { mesos } from "../../src/launch/targets/mesos.ts";
+import { chronos, marathon, mesos } from "../../src/launch/targets/mesos-frameworks.ts";
 import {
   everyLaunch,
   type Options,

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { yamlText } from "../../src/launch/yaml.ts";
+import { yamlText } from "../../src/launch/format-launch.ts";
 import { needs } from "../support/needs.ts";
 
 // What libyaml and its translations (go-yaml, PyYAML) refuse or take for the end of a line.

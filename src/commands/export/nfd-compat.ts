@@ -1,8 +1,8 @@
 /** `imgmatch export nfd-compat`: Node Feature Discovery's image-compatibility specification of each image of the lock. */
 
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import { yamlText } from "../../launch/format-launch.ts";
 import { nfdCompatSpecs } from "../../launch/nfd-compat.ts";
-import { yamlText } from "../../launch/yaml.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import { selectImages } from "../../plan/select.ts";
 import type { CommandContext } from "../context.ts";

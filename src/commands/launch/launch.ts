@@ -3,11 +3,10 @@
 import { exitCodes, usageError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { nodeHostIo } from "../../host/node-io.ts";
-import { gpusBusy } from "../../launch/busy.ts";
 import type { GpuChoice } from "../../launch/choose-gpus.ts";
 import { chooseLaunch } from "../../launch/choose-launch.ts";
 import { formatLaunch } from "../../launch/format-launch.ts";
-import { findHolders, type GpuHolder } from "../../launch/gpu-holders.ts";
+import { findHolders, type GpuHolder, gpusBusy } from "../../launch/gpus-busy.ts";
 import { launchTarget } from "../../launch/launch-targets.ts";
 import { runImage } from "../../launch/run.ts";
 import { isLocal, type LaunchTarget } from "../../launch/target.ts";

@@ -6,7 +6,6 @@
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion, type VersionParts } from "../../hardware/version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
-import { groupBy } from "../../oci/group-by.ts";
 import type { HostView, NvidiaView } from "../../resolve/host-view.ts";
 import { evaluateRequire, parseRequire } from "../../resolve/nvidia-require.ts";
 import { checkDriver, driverSteps } from "../../resolve/rules/driver.ts";
@@ -35,13 +34,15 @@ export interface DriverMode {
 }
 
 export function driverModes(cuda: CudaRequirement, conditions: Conditions): readonly DriverMode[] {
-  const served = driverStretches(driverSteps(cuda), conditions).flatMap(({ nvidia, when }) => {
+  const modes = new Map<string, DriverMode>();
+  for (const { nvidia, when } of driverStretches(driverSteps(cuda), conditions)) {
     const service = checkDriver(cuda, nvidia);
-    return service.ok ? [{ tier: service.tier, ptx: service.ptx, when }] : [];
-  });
-  return [...groupBy(served, ({ tier, ptx }) => `${tier} ${ptx}`).values()].flatMap(([one, ...more]) =>
-    one === undefined ? [] : [{ ...one, when: conditions.or(one.when, ...more.map(({ when }) => when)) }],
-  );
+    if (!service.ok) continue;
+    const { tier, ptx } = service;
+    const name = `${tier} ${ptx}`;
+    modes.set(name, { tier, ptx, when: conditions.or(when, modes.get(name)?.when ?? never) });
+  }
+  return [...modes.values()];
 }
 
 /** Drivers that no rule tells apart, by the lowest of their versions. */

@@ -130,14 +130,15 @@ export function coverNode(
  */
 export function pathsOf(diagrams: Diagrams, node: Node, care: Node, most: number): readonly Cube[] | null {
   const { test, split } = diagrams;
-  const counts = new Map<Node, number>();
-  const count = (each: Node): number => {
-    if (each === never || each === always) return each;
-    return remember(counts, each, () => {
+  const counts = new Map<Node, number>([
+    [never, 0],
+    [always, 1],
+  ]);
+  const count = (each: Node): number =>
+    remember(counts, each, () => {
       const [no, yes] = split(each, test(each));
       return count(no) + count(yes);
     });
-  };
   const paths = (each: Node): readonly Cube[] => {
     if (each === never) return [];
     if (each === always) return [[]];

@@ -73,13 +73,13 @@ export function createOrder(conditions: Conditions, order: readonly OrderStep[])
   /** By number: where exactly so many targets of the image are used. */
   function usedTargets(code: CodeByCompute): readonly Node[] {
     const targets = [...new Set([...code.values()].map(({ target }) => target))];
-    return targets.reduce<readonly Node[]>(
-      (counts, target) => {
-        const used = anyPresent(code, (each) => each.target === target);
-        return [...counts, never].map((same, count) => ite(used, counts[count - 1] ?? never, same));
-      },
-      [always],
-    );
+    let counts: readonly Node[] = [always];
+    for (const target of targets) {
+      const used = anyPresent(code, (each) => each.target === target);
+      const fewer = counts;
+      counts = [...fewer, never].map((same, count) => ite(used, fewer[count - 1] ?? never, same));
+    }
+    return counts;
   }
 
   function anyPresent(code: CodeByCompute, matches: (code: CodeFit) => boolean): Node {

@@ -110,7 +110,8 @@ const keyOrder: readonly string[] = [
 /** In the order in which variables are tested: those of one key stand side by side, which keeps the diagrams small. */
 function variableName(condition: Condition): string {
   const { key } = condition;
-  const place = keyOrder.findIndex((each) => (each.endsWith(".") ? key.startsWith(each) : key === each));
+  const covers = (each: string) => (each.endsWith(".") ? key.startsWith(each) : key === each);
+  const place = keyOrder.findIndex(covers);
   return `${String(place).padStart(2, "0")} ${key} ${valueText(condition)}`;
 }
 

@@ -4,22 +4,19 @@
  */
 
 import { byDigest } from "../../oci/immutable-reference.ts";
-import { csvField } from "../container-options.ts";
 import { deviceNodes, isBundled, neededUnits } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
-import type { LaunchCommand, LaunchRequest, LocalTarget, Mount } from "../target.ts";
+import { localTarget, type LaunchCommand, type LaunchRequest, type LocalTarget } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
+import { bindOption } from "./docker-run.ts";
 
 const cannot = unsupportedBy("apptainer");
 
-export const apptainer: LocalTarget = {
+export const apptainer: LocalTarget = localTarget({
   name: "apptainer",
   description: "apptainer run on this machine",
-  gpus: "imgmatch",
-  formats: ["shell", "json"],
   command,
-  launch: (request) => ({ form: "command", command: command(request) }),
-};
+});
 
 function command(request: LaunchRequest): LaunchCommand {
   const { reference, args, program, cpus, memoryMiB, mounts = [], options = [] } = request;
@@ -27,7 +24,7 @@ function command(request: LaunchRequest): LaunchCommand {
     // Else a shell in the container reads variables and arguments, and runs what stands in $(…).
     "--no-eval",
     ...gpuOptions(request),
-    ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
+    ...mounts.flatMap((mount) => ["--mount", bindOption(mount, "destination", "ro")]),
     // Both need cgroups v2 (User Guide, "Limiting Container Resources").
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
     ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}M`]),
@@ -80,9 +77,3 @@ const kept = [
   "SINGULARITY_SHELL",
   "SINGULARITY_APPNAME",
 ];
-
-function mountOption({ source, target, readOnly }: Mount): string {
-  return ["type=bind", `source=${source}`, `destination=${target}`, ...(readOnly ? ["ro"] : [])]
-    .map(csvField)
-    .join(",");
-}

@@ -1,8 +1,7 @@
 /** A service of a Compose file. Source: Compose Specification, "services" and "deploy.resources.reservations.devices". */
 
-import { boundFolder, literal, literals } from "../compose-text.ts";
-import { filled, given } from "../filled.ts";
-import { deviceNodes, isBundled, neededUnits, withoutToolkit } from "../gpu-needs.ts";
+import { filled, given, type JsonObject } from "../filled.ts";
+import { cdiName, deviceNodes, isBundled, neededUnits, withoutRuntime } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
 import { baseName, dnsName } from "../workload-name.ts";
@@ -16,7 +15,7 @@ export const compose: LaunchTarget = {
 };
 
 function composeFile(request: LaunchRequest): Json {
-  const { reference, args, program, task = "batch", env = {}, mounts = [], cpus, memoryMiB, name } = request;
+  const { reference, task = "batch", cpus, memoryMiB, name } = request;
   const service = dnsName(name ?? baseName(reference));
   return {
     services: {
@@ -24,10 +23,7 @@ function composeFile(request: LaunchRequest): Json {
         image: reference,
         container_name: name,
         restart: task === "service" ? "unless-stopped" : "no",
-        entrypoint: given(program, (word) => [literal(word)]),
-        command: args.map(literal),
-        environment: literals(env),
-        volumes: mounts.map(boundFolder),
+        ...serviceFields(request),
         cpus,
         mem_limit: given(memoryMiB, (amount) => `${amount}m`),
         ...gpus(request),
@@ -36,26 +32,34 @@ function composeFile(request: LaunchRequest): Json {
   };
 }
 
-function gpus(request: LaunchRequest): { readonly [key: string]: Json } {
+function gpus(request: LaunchRequest): JsonObject {
   const units = neededUnits(request);
   if (units.length === 0) return {};
   if (isBundled(request)) return { devices: deviceNodes("compose", units).map((node) => `${node}:${node}`) };
-  const reserve = (driver: string, ids: readonly string[]) => ({
-    deploy: {
-      resources: { reservations: { devices: [{ driver, device_ids: ids, capabilities: ["gpu"] }] } },
-    },
-  });
-  switch (request.host.runtime.nvidia) {
-    case "cdi":
-      // The engine's own driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
-      return reserve(
-        "cdi",
-        units.map(({ name }) => `nvidia.com/gpu=${name}`),
-      );
-    case "legacy":
-    case null:
-      return reserve("nvidia", units.map(unitId));
-    case "none":
-      throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
-  }
+  const { nvidia } = request.host.runtime;
+  if (nvidia === "none") throw withoutRuntime();
+  const devices =
+    nvidia === "cdi"
+      ? // The engine's own driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
+        { driver: "cdi", device_ids: units.map(cdiName) }
+      : { driver: "nvidia", device_ids: units.map(unitId) };
+  return { deploy: { resources: { reservations: { devices: [{ ...devices, capabilities: ["gpu"] }] } } } };
+}
+
+/** What a service says of its container, in a stack file of a swarm too. */
+export function serviceFields({ program, args, env = {}, mounts = [] }: LaunchRequest): JsonObject {
+  return {
+    ...(program === undefined ? {} : { entrypoint: [literal(program)] }),
+    command: args.map(literal),
+    environment: Object.fromEntries(Object.entries(env).map(([key, text]) => [key, literal(text)])),
+    volumes: mounts.map(({ source, target, readOnly }) => ({
+      ...{ type: "bind", source: literal(source), target: literal(target) },
+      ...(readOnly ? { read_only: true } : {}),
+    })),
+  };
+}
+
+/** `$` begins a variable in a Compose file, `$$` is the sign itself (Compose Specification, "Interpolation"). */
+function literal(text: string): string {
+  return text.replaceAll("$", "$$$$");
 }

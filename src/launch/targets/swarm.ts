@@ -4,8 +4,6 @@
  * Compose file version 3, "deploy".
  */
 
-import { boundFolder, literal, literals } from "../compose-text.ts";
-import { mountOption } from "../container-options.ts";
 import { filled, given } from "../filled.ts";
 import { isBundled, wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
@@ -13,6 +11,8 @@ import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsName } from "../workload-name.ts";
+import { serviceFields } from "./compose.ts";
+import { bindOption } from "./docker-run.ts";
 
 /** As in Docker's own examples: `dockerd --node-generic-resource "NVIDIA-GPU=GPU-…"`. */
 const resourceKind = "NVIDIA-GPU";
@@ -52,7 +52,7 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
       ...(count === 0 ? [] : ["--generic-resource", `${resourceKind}=${count}`]),
       ...constraints(request).flatMap((constraint) => ["--constraint", constraint]),
       ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
-      ...mounts.flatMap((mount) => ["--mount", mountOption(mount)]),
+      ...mounts.flatMap((mount) => ["--mount", bindOption(mount)]),
       ...(cpus === undefined ? [] : ["--limit-cpu", String(cpus)]),
       ...(memoryMiB === undefined ? [] : ["--limit-memory", `${memoryMiB}m`]),
       // The option takes a shell-like line and splits it, so a blank or a quote would fall apart (docker/cli, ShlexOpt).
@@ -84,16 +84,13 @@ function stackFile(requests: readonly LaunchRequest[], spread: "replicated" | "g
 const nodesOwnNetwork = { default: { external: true, name: "bridge" } } as const;
 
 function stackService(request: LaunchRequest, spread: "replicated" | "global"): Json {
-  const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
+  const { reference, cpus, memoryMiB } = request;
   const batch = (request.task ?? "batch") === "batch";
   const count = gpuCount(request);
   const gpus = { discrete_resource_spec: { kind: resourceKind, value: count } };
   return filled({
     image: reference,
-    entrypoint: given(program, (word) => [literal(word)]),
-    command: args.map(literal),
-    environment: literals(env),
-    volumes: mounts.map(boundFolder),
+    ...serviceFields(request),
     deploy: filled({
       mode: batch ? `${spread}-job` : spread,
       restart_policy: batch ? { condition: "none" } : undefined,

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it, test } from "vitest";
-import { readRunWords } from "../../src/launch/docker-run-options.ts";
+import { readRunWords } from "../../src/launch/read-run-words.ts";
 import { needs } from "../support/needs.ts";
 
 const reference = "registry.example.com/team/app:1.0";
