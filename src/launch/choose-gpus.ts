@@ -1,4 +1,7 @@
-/** Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. `--gpus` says how many, which ones, all or none. */
+/**
+ * Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. `--gpus` says how many, which
+ * ones, all or none.
+ */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";

@@ -11,6 +11,7 @@ import { type ResolveOptions, resolveImage } from "../../src/resolve/resolve.ts"
 import { anyHost, anyLock, anyPrefer } from "../properties/support/machines.ts";
 import { timeoutMs } from "../properties/support/runs.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import { mixedLock } from "./support/fleet-locks.ts";
 import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
 import { matchesNomad } from "./support/nomad-constraints.ts";
 
@@ -125,6 +126,17 @@ describe("a fleet", () => {
     const [member] = splitNodes(lockOf({ a: v3, b: image() })).members.filter(({ cell }) => cell === "b");
     expect(member?.disjointTerms(3)).toBeNull();
     expect(member?.disjointTerms(100_000)?.length).toBeGreaterThan(3);
+  });
+
+  it("asks nothing of a label that the rest of an alternative implies", () => {
+    const terms = splitNodes(mixedLock).members.flatMap((each) => each.disjointTerms(2000) ?? []);
+    expect(terms.length).toBeGreaterThan(100);
+    for (const term of terms) {
+      const asked = term.map(({ key, operator }) => `${key} ${operator}`);
+      expect(new Set(asked).size).toBe(asked.length);
+      const named = term.filter(({ operator }) => operator === "In").map(({ key }) => `${key} NotIn`);
+      expect(named.filter((each) => asked.includes(each))).toEqual([]);
+    }
   });
 
   it("leaves out what was never built", () => {

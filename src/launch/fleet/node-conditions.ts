@@ -36,7 +36,7 @@ export function createConditions(): Conditions {
   };
 }
 
-/** Each value with the nodes on which its test is the last that holds; the first value where none does. */
+/** Each value with the nodes on which its test is the last that holds, and `otherwise` with those on which none does. */
 export function lastThatHolds<Value>(
   { and, not }: Diagrams,
   otherwise: Value,

@@ -107,7 +107,7 @@ function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [stri
     .sort(compareFirst);
 }
 
-/** Of a label's numbers the highest that it reaches and the lowest that it does not; of its values the one that it has, if one is asked for. */
+/** Leaves out what the rest implies: a number above 5 needs no word about 3, and a label with this value no word about others. */
 function termOf(cube: Cube, conditions: Conditions): Term {
   const tests = cube.flatMap(({ variable, holds }) => {
     const condition = conditions.asked.get(variable);

@@ -128,7 +128,8 @@ export const labelNames = {
 } as const;
 
 /**
- * Versions are whole numbers, for systems that compare nothing else (Kubernetes' `Gt` and `Lt`, Nomad's `>=`). Four parts: up to 8999, then three of up to 9999. More would be beyond what a double holds exactly.
+ * Versions are whole numbers, for systems that compare nothing else: Kubernetes' `Gt` and `Lt`, Nomad's `>=`. They have four parts,
+ * up to 8999, then three of up to 9999. More would be beyond what a double holds exactly.
  */
 const widths = [8999, 9999, 9999, 9999] as const;
 
