@@ -3,7 +3,7 @@
  * an engine or a registry is a key of {@link problemCodes}, which also decides the exit code.
  */
 
-import { printable } from "./input/printable.ts";
+import { printable } from "./printable.ts";
 
 export const exitCodes = {
   ok: 0,

@@ -23,7 +23,8 @@ export {
 export { version } from "./version.ts";
 
 // Build: matrix → plan → render → build → publish → lock
-export type { BuildRequest, BuildWatch, BuiltImage, Engine, Layer } from "./build/engine.ts";
+export type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./build/engine.ts";
+export type { Layer } from "./oci/image-layers.ts";
 export { engines } from "./build/engines/engines.ts";
 export type { BuildSummary, FleetSources } from "./build/fleet-builder.ts";
 export type { LayerDifference, ReproReport } from "./build/repro.ts";

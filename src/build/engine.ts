@@ -4,6 +4,7 @@ import type { ContextEntry } from "../io/context.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import type { Attestations } from "../matrix/matrix.ts";
 import type { Digest } from "../oci/digest.ts";
+import type { Layer } from "../oci/image-layers.ts";
 import type { ImageReference } from "../oci/reference.ts";
 
 export interface Engine {
@@ -41,13 +42,6 @@ export interface Engine {
    * for an engine that keeps no images. Images with a name and images in use stay. What cannot be removed is told to `onLog`.
    */
   scratch(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
-}
-
-export interface Layer {
-  /** Digest of the layer's uncompressed archive: equal diff ids are equal files, with equal times and owners. */
-  readonly diffId: string;
-  /** The instruction that made it, or null where it cannot be told. */
-  readonly createdBy: string | null;
 }
 
 export interface BuildRequest {

@@ -1,6 +1,7 @@
 /** What gives a built image its name for good. Building knows that there is such a thing; `publish/` has the one for registries. */
 
-import type { LockedManifest, StoredBlobs } from "../lock/lock.ts";
+import type { LockedManifest } from "../lock/lock.ts";
+import type { StoredBlobs } from "../registry/stored-blobs.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";

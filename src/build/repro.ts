@@ -1,6 +1,7 @@
 /** Whether a cell builds the same image again: twice without cache, and the layers compared. */
 
-import type { BuildRequest, BuildWatch, Engine, Layer } from "./engine.ts";
+import type { BuildRequest, BuildWatch, Engine } from "./engine.ts";
+import type { Layer } from "../oci/image-layers.ts";
 
 export interface ReproReport {
   readonly reproducible: boolean;

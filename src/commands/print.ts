@@ -1,6 +1,6 @@
 /** What a command prints: its answer on standard output, everything else on standard error. */
 
-import { printableReport } from "../input/printable.ts";
+import { printableReport } from "../printable.ts";
 import { type Style, styleFor } from "../report/style.ts";
 import type { CommandContext } from "./context.ts";
 

@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/format-facts.ts";
-import { printableReport } from "../input/printable.ts";
+import { printableReport } from "../printable.ts";
 import type { CommandContext } from "./context.ts";
 import { type HostFlags, hostFor } from "./flags/host.ts";
 

@@ -3,7 +3,7 @@
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
-import { printableReport } from "../input/printable.ts";
+import { printableReport } from "../printable.ts";
 import { problemLines, unaskedLines } from "../report/answer.ts";
 import { formatTable } from "../report/table.ts";
 import { type HostResolution, resolveHosts } from "../resolve/resolve-hosts.ts";

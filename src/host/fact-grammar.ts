@@ -4,7 +4,7 @@
  */
 
 import { findMarch } from "../hardware/cpu-marches.ts";
-import { isPrintable, printable } from "../input/printable.ts";
+import { isPrintable, printable } from "../printable.ts";
 import type { CpuFacts, GpuFacts, HostFacts } from "./facts.ts";
 
 export const factGrammar = {

@@ -1,7 +1,7 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
 import { isRecord } from "../input/json.ts";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./problems.ts";
 import { sortedEntries } from "../oci/text-order.ts";

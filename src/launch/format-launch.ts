@@ -1,7 +1,7 @@
 /** A launch as text: a command line, JSON, or YAML that readers of version 1.1 and 1.2 take for the same. */
 
 import type { Tags } from "yaml";
-import { hasPrintableLines } from "../input/printable.ts";
+import { hasPrintableLines } from "../printable.ts";
 import { shellCommand } from "./shell.ts";
 import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "./target.ts";
 

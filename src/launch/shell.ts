@@ -1,6 +1,6 @@
 /** POSIX shell quoting. Every command that imgmatch prints goes through {@link shellCommand}. */
 
-import { hasPrintableLines } from "../input/printable.ts";
+import { hasPrintableLines } from "../printable.ts";
 import type { LaunchCommand } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 

@@ -1,5 +1,6 @@
 /** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
 
+import type { StoredBlobs } from "../registry/stored-blobs.ts";
 import type { Measured, Requirement } from "../hardware/requirement.ts";
 import type { Digest } from "../oci/digest.ts";
 
@@ -73,9 +74,6 @@ export interface LockedImage {
   /** How long the engine worked at it, in whole seconds, rounded up: the build that made it. Absent where no build of this lock's fleet did, or none told. */
   readonly buildSeconds?: number;
 }
-
-/** Bytes of an image's configuration and of each layer, as its manifest has them, by the first 16 hexadecimal digits of their digests. */
-export type StoredBlobs = Readonly<Record<string, number>>;
 
 /** Engines that keep what they build. */
 export const localEngines = ["docker", "podman"] as const;

@@ -1,7 +1,7 @@
 /** A matrix of just these cells: its text with another `exclude` and `include`, and all else as it was. */
 
 import { LineCounter } from "yaml";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import type { Matrix } from "./matrix.ts";
 import { none } from "./values.ts";
 import { parseYamlDocument } from "../input/yaml/yaml-document.ts";

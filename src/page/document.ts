@@ -1,7 +1,7 @@
 /** The page as one file: nothing of it comes from elsewhere, and no text of a host or a fleet is read as anything but text. */
 
 import { createHash } from "node:crypto";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 
 export interface PageAssets {
   /** A program in one file. */

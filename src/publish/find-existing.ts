@@ -2,7 +2,7 @@
 
 import type { FindRequest } from "../build/publisher.ts";
 import { ImgmatchError } from "../errors.ts";
-import type { StoredBlobs } from "../lock/lock.ts";
+import type { StoredBlobs } from "../registry/stored-blobs.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, withDigest } from "../oci/reference.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";

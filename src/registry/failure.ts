@@ -3,7 +3,7 @@
 import type { ProblemCode } from "../errors.ts";
 import { isRecord, parseJson, text } from "../input/json.ts";
 import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 import type { TransportError } from "./transport-error.ts";
 

@@ -3,12 +3,11 @@
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../input/json.ts";
-import type { StoredBlobs } from "../lock/lock.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";
-import { storedBlobs } from "./stored-blobs.ts";
+import { type StoredBlobs, storedBlobs } from "./stored-blobs.ts";
 
 export interface PlatformImage {
   /** Of the platform's manifest, not of an index around it. */

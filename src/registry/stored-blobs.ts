@@ -1,8 +1,10 @@
 /** What an image takes in a registry, from its manifest. */
 
 import { fieldsOf } from "../input/json.ts";
-import type { StoredBlobs } from "../lock/lock.ts";
 import { isDigest } from "../oci/digest.ts";
+
+/** Bytes of an image's configuration and of each layer, as its manifest has them, by the first 16 hexadecimal digits of their digests. */
+export type StoredBlobs = Readonly<Record<string, number>>;
 
 /** More layers than any runtime mounts are no image's. */
 const mostBlobs = 1000;

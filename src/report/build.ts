@@ -4,7 +4,7 @@ import type { BuildSummary } from "../build/fleet-builder.ts";
 import type { BuildEvent, CellResult } from "../build/schedule.ts";
 import { assertNever, type Problem, wholeMessage } from "../errors.ts";
 import { formatImageReference } from "../oci/reference.ts";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import { problemJson, reportProblem } from "./problems.ts";
 import { keptLines, progressLines } from "./progress.ts";
 import type { Style } from "./style.ts";

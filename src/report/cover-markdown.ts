@@ -2,7 +2,7 @@
 
 import type { Violation } from "../cover/policies.ts";
 import type { CoverReport } from "../cover/report.ts";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import * as words from "./cover-rows.ts";
 
 /** Texts of hosts and locks are text there too: no markup of theirs is read as such. */

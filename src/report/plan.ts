@@ -2,7 +2,7 @@
 
 import { countActions, retiredReason } from "../plan/plan-json.ts";
 import { type Action, actions, type Plan, type PlannedCell } from "../plan/planned-cell.ts";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import type { Style } from "./style.ts";
 import { count, formatTable } from "./table.ts";
 

@@ -1,6 +1,6 @@
 /** What stands below the finished cells while a build runs: one line of counts, and what each running cell prints. */
 
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 
 export interface Progress {
   readonly total: number;

@@ -1,6 +1,6 @@
 /** Rows → lines with aligned columns; the last column is as long as it is. */
 
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 
 export function formatTable(texts: readonly (readonly string[])[]): string[] {
   const rows = texts.map((row) => row.map(printable));

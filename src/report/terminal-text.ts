@@ -1,6 +1,6 @@
 /** Text as it goes to standard output and standard error: the one place that writes escape codes, and lets no other through. */
 
-import { printableLines } from "../input/printable.ts";
+import { printableLines } from "../printable.ts";
 
 /**
  * What the program itself may do to a terminal (ECMA-48, 8.3.117 SGR, 8.3.41 EL and 8.3.22 CUU). Every colour ends with the same code, so that none

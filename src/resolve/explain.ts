@@ -4,7 +4,7 @@ import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../oci/group-by.ts";
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import { describeCode } from "./describe-code.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { judgeOptions } from "./existing-cells.ts";

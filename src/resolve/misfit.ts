@@ -1,6 +1,6 @@
 /** How a rule says no. */
 
-import { printable } from "../input/printable.ts";
+import { printable } from "../printable.ts";
 import type { Cure } from "./remedy.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BuildRequest, Engine } from "../../src/build/engine.ts";
-import { layersOfConfig, layersOfHistory } from "../../src/build/engines/image-layers.ts";
+import { layersOfConfig, layersOfHistory } from "../../src/oci/image-layers.ts";
 import { buildTwice, firstDifference } from "../../src/build/repro.ts";
 
 const layer = (diffId: string, createdBy: string | null = null) => ({ diffId, createdBy });

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { print } from "../../src/commands/print.ts";
-import { isPrintable } from "../../src/input/printable.ts";
+import { isPrintable } from "../../src/printable.ts";
 import { memorySource } from "../../src/inspect/byte-source.ts";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
 import { openFromArchive } from "../../src/inspect/image/from-archive.ts";

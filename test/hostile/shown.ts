@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { CommandContext } from "../../src/commands/context.ts";
-import { isPrintable } from "../../src/input/printable.ts";
+import { isPrintable } from "../../src/printable.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
 /** Begins a line where a line break from outside comes through. */

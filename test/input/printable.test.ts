@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isPrintable, printable, printableLines } from "../../src/input/printable.ts";
+import { isPrintable, printable, printableLines } from "../../src/printable.ts";
 
 test.each([
   ["\u001b[31mred", "\\u001b[31mred"],

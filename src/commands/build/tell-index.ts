@@ -1,7 +1,7 @@
 /** What `build --index` and `publish` say of the index that they have written. */
 
 import { type ExitCode, exitCodes, type Problem } from "../../errors.ts";
-import { printableReport } from "../../input/printable.ts";
+import { printableReport } from "../../printable.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 import type { NativeImage } from "../../publish/native-images.ts";
 import { type PlanIndex, sameArguments } from "../../publish/publish-plan-index.ts";

@@ -1,7 +1,7 @@
 /** The fleet of a reference, in place of a lock. Loaded only where a reference is given: it brings the registry client. */
 
 import { parseImageReference } from "../../oci/reference.ts";
-import { printableReport } from "../../input/printable.ts";
+import { printableReport } from "../../printable.ts";
 import { fetchFleet } from "../../registry/fetch-lock.ts";
 import type { FetchedFleet } from "../../registry/index-trust.ts";
 import type { CommandContext } from "../context.ts";

@@ -1,9 +1,9 @@
 /** An image of the container engine: as the archive of `docker save`, and its layers. */
 
-import type { Layer } from "../../build/engine.ts";
-import { readLayers } from "../../build/engines/docker/layers.ts";
+import { readLayers } from "../../docker/read-layers.ts";
 import { connectDocker } from "../../docker/api.ts";
 import type { Environment } from "../../docker/endpoint.ts";
+import type { Layer } from "../../oci/image-layers.ts";
 
 /** Throws `ENGINE_…` while it is read. */
 export async function* engineArchive(

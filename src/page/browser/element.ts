@@ -1,6 +1,6 @@
 /** Elements of the page. Text from outside is only ever text: nothing here reads markup. */
 
-import { printable } from "../../input/printable.ts";
+import { printable } from "../../printable.ts";
 
 export type Child = HTMLElement | string | number | null | readonly Child[];
 

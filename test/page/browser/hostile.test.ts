@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/report.ts";
-import { printable } from "../../../src/input/printable.ts";
+import { printable } from "../../../src/printable.ts";
 import { coverPage } from "../../../src/page/cover-page.ts";
 import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../support/needs.ts";

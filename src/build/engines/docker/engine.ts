@@ -28,7 +28,7 @@ import { type Complete, createSharedFailures } from "../shared-failure.ts";
 import { pullPrivateBases } from "./bases.ts";
 import { buildFailure, isFull } from "./build-failure.ts";
 import { createBuildOutput } from "./build-output.ts";
-import { readLayers } from "./layers.ts";
+import { readLayers } from "../../../docker/read-layers.ts";
 import { pushImage } from "./push.ts";
 
 export interface DockerEngineOptions extends StepOptions {

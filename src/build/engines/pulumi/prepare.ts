@@ -3,7 +3,8 @@
 import type { Output, Resource } from "@pulumi/pulumi";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../../errors.ts";
-import type { LockedManifest, StoredBlobs } from "../../../lock/lock.ts";
+import type { LockedManifest } from "../../../lock/lock.ts";
+import type { StoredBlobs } from "../../../registry/stored-blobs.ts";
 import type { Digest } from "../../../oci/digest.ts";
 import { parseImageReference, withTag } from "../../../oci/reference.ts";
 import type { Plan } from "../../../plan/planned-cell.ts";

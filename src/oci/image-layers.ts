@@ -1,6 +1,11 @@
 /** An OCI image configuration → its layers, each with the instruction that made it. */
 
-import type { Layer } from "../engine.ts";
+export interface Layer {
+  /** Digest of the layer's uncompressed archive: equal diff ids are equal files, with equal times and owners. */
+  readonly diffId: string;
+  /** The instruction that made it, or null where it cannot be told. */
+  readonly createdBy: string | null;
+}
 
 interface HistoryEntry {
   readonly created_by?: string;

@@ -1,9 +1,8 @@
 /** The layers of an image of the engine. */
 
-import type { Layer } from "../../engine.ts";
-import { layersOfHistory } from "../image-layers.ts";
-import { imageAnswer, imageHistory } from "../../../docker/answers.ts";
-import type { DockerApi } from "../../../docker/api.ts";
+import { type Layer, layersOfHistory } from "../oci/image-layers.ts";
+import { imageAnswer, imageHistory } from "./answers.ts";
+import type { DockerApi } from "./api.ts";
 
 /** `id`: of the image, or a name of it. */
 export async function readLayers(api: DockerApi, id: string, signal: AbortSignal): Promise<readonly Layer[]> {
