@@ -55,7 +55,7 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
   const codes = (provenance?.images ?? []).flatMap(({ problems }) =>
     problems.map(({ code }) => problemCodes[code]),
   );
-  if (codes.includes(exitCodes.conflict)) return exitCodes.conflict;
+  if (verification.conflicts.length > 0 || codes.includes(exitCodes.conflict)) return exitCodes.conflict;
   const isDrifted = verification.drift.some(({ healed }) => !healed);
   return isDrifted || codes.length > 0 ? exitCodes.failed : exitCodes.ok;
 }

@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import { type Problem, throwProblems } from "../errors.ts";
 import type { ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import type { FleetIndex, IndexEntry, IndexedImage } from "../registry/fleet-index.ts";
+import type { IndexEntry, IndexedImage } from "../registry/fleet-index.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import { selectPlatformManifest } from "../registry/platform-image.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
@@ -29,22 +29,13 @@ const atOnce = 16;
 const fewImages = 32;
 
 /**
- * What the index has already is not asked again. Of many images those whose tag the registry lists are taken as the lock
- * describes them: a page of tags stands for a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
+ * An index is not asked: who can write its tag writes there what they like. Of many images those whose tag the registry lists are taken
+ * as the lock describes them: a page of tags stands for a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
  */
-export async function describeImages(
-  request: DescribeRequest,
-  known: FleetIndex | null,
-): Promise<DescribedImages> {
+export async function describeImages(request: DescribeRequest): Promise<DescribedImages> {
   const { images, manifests = new Map<string, ManifestDescriptor>() } = request;
   const entries = new Map<string, IndexEntry>();
-  const open: [cell: string, image: IndexedImage][] = [];
-  for (const [cell, image] of images) {
-    const entry = known?.entries.get(cell);
-    if (entry?.image.digest === image.digest) entries.set(cell, { image, descriptor: entry.descriptor });
-    else open.push([cell, image]);
-  }
-  const noted = open.filter(([cell, { digest }]) => {
+  const noted = [...images].filter(([cell, { digest }]) => {
     const manifest = manifests.get(cell);
     return manifest?.digest === digest && !isIndexType(manifest.mediaType);
   });
@@ -58,7 +49,7 @@ export async function describeImages(
   }
   const asked = await askAll(
     request,
-    open.filter(([cell]) => !entries.has(cell)),
+    [...images].filter(([cell]) => !entries.has(cell)),
   );
   return { entries: new Map([...entries, ...asked]), assumed };
 }

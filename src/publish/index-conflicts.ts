@@ -1,8 +1,15 @@
 /** What the index of a version says that a fleet says differently: found before anything is built for it. */
 
+import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
-import { formatImageReference, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withDigest,
+  withTag,
+} from "../oci/reference.ts";
 import { compareFirst } from "../oci/text-order.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../plan/tag.ts";
@@ -10,18 +17,25 @@ import type { RegistryClient } from "../registry/client.ts";
 import {
   type FleetIndex,
   type IndexedImage,
+  type IndexEntry,
   indexedImage,
   indexFormat,
   sameImage,
 } from "../registry/fleet-index.ts";
-import { formatsOf, parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
+import { platformDigest } from "../registry/platform-image.ts";
+import {
+  digestsWithoutCell,
+  formatsOf,
+  parseFleetIndex,
+  readFleetIndex,
+  type StoredIndex,
+} from "../registry/read-fleet-index.ts";
 
-function conflict(reference: ImageReference, says: string): Problem {
-  return {
-    code: "INDEX_CONFLICT",
-    message: `${formatImageReference(reference)} ${says}`,
-    fix: "raise the version of the matrix, or replace the index on purpose with --replace-index",
-  };
+const raise = "raise the version of the matrix, or replace the index on purpose with --replace-index";
+const replace = "find out who wrote this tag, and replace the index with imgmatch publish --replace-index";
+
+function conflict(reference: ImageReference, says: string, fix = raise): Problem {
+  return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
 }
 
 /** What the version's tag holds. */
@@ -88,6 +102,35 @@ export function indexConflicts(
     problems.push(conflict(reference, `prefers ${theirs}, the matrix ${ours}`));
   }
   return problems;
+}
+
+/**
+ * One `INDEX_CONFLICT` for every cell whose entry names by its descriptor, which runtimes go by, neither the image of its annotations nor
+ * what that holds for its platform.
+ */
+export async function misnamedImages(
+  entries: readonly (readonly [cell: string, entry: IndexEntry])[],
+  reference: ImageReference,
+  registry: Pick<RegistryClient, "readManifest">,
+): Promise<Problem[]> {
+  const limit = pLimit(16);
+  const problems = entries.map(([cell, { image, descriptor }]) =>
+    limit(async (): Promise<Problem[]> => {
+      if (descriptor.digest === image.digest) return [];
+      const outer = await registry.readManifest(withDigest(reference, image.digest));
+      if (outer !== null && platformDigest(outer, image.platform) === descriptor.digest) return [];
+      const says = `names ${descriptor.digest} for ${cell}, whose image is ${image.digest}`;
+      return [conflict(reference, says, replace)];
+    }),
+  );
+  return (await Promise.all(problems)).flat();
+}
+
+/** One `INDEX_CONFLICT` for every entry that is no cell's: a runtime may take it all the same. */
+export function strangers(stored: StoredIndex, reference: ImageReference): Problem[] {
+  return digestsWithoutCell(stored, reference).map((digest) =>
+    conflict(reference, `names ${digest}, which is no cell's image`, replace),
+  );
 }
 
 /**

@@ -18,11 +18,12 @@ export async function promote(from: Lock, to: string, options: PlanIndexOptions)
   const reference = withTag(parseImageReference(from.repository), versionTag({ version: to }));
   if (versionTag(from) === reference.tag)
     throw usageError(`${to} is the version that it has already`, "name the version that it is to become");
-  const images = namedImages(Object.entries(from.images), reference, "promote it to another version");
+  // Their manifests are asked for: what the lock has of them is what the index says.
+  const { images } = namedImages(Object.entries(from.images), reference, "promote it to another version");
   const { registry, replace = false } = options;
   const current = replace ? null : await readCurrentIndex({ registry, reference });
   if (current !== null) throwProblems(foreignCells(current.index, from, reference));
-  const request = { ...options, ...images, reference, name, version: to, prefer };
+  const request = { ...options, images, reference, name, version: to, prefer };
   return { reference, missing: [], published: await publishIndex(request) };
 }
 

@@ -1,14 +1,15 @@
 /** Writing a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
 
-import { ImgmatchError, InternalError, throwProblems } from "../errors.ts";
+import { ImgmatchError, InternalError, type Problem, throwProblems } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-import { type FleetIndex, sameImage } from "../registry/fleet-index.ts";
+import { remember } from "../oci/remember.ts";
+import type { FleetIndex } from "../registry/fleet-index.ts";
 import { RegistryError } from "../registry/registry-error.ts";
 import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
 import { formatFleetIndex } from "./format-fleet-index.ts";
-import { type CurrentIndex, indexConflicts, readCurrentIndex } from "./index-conflicts.ts";
+import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
 import { type NativeImage, nativeImages } from "./native-images.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
@@ -52,23 +53,25 @@ export interface PublishedIndex {
 /**
  * Adds these images to the index of their version, creating it where there is none.
  *
- * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; one of a format of before is
- * written in the present one. So publishers of
+ * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over, and
+ * one of a format of before is written in the present one. So publishers of
  * different cells can work side by side, in any order, and the last one has all. Each announces itself by a transient tag
  * `imgmatch-index-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
  *
- * Throws `INDEX_CONFLICT`, with both digests, when the index says something else of a cell, or is none that imgmatch wrote.
+ * Throws `INDEX_CONFLICT`, with both digests, when the index says something else of a cell, names another image than the one of a cell of
+ * others, or is none that imgmatch wrote.
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
   const { registry, reference, images, replace = false } = request;
-  const before = await readCurrentIndex(request);
-  const { entries: described, assumed } = await describeImages(request, before?.index ?? null);
+  const look = currentIndex(request);
+  const before = await look();
+  const { entries: described, assumed } = await describeImages(request);
   const { name, version, prefer = [] } = request;
   const mine: FleetIndex = { name, version, prefer, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = nativeImages(wanted);
-  if (before !== null && isDone(before, wanted, mine, request)) {
+  if (before?.digest === formatFleetIndex(wanted, request).top.digest) {
     await vouchFor(before, request);
     return {
       digest: before.digest,
@@ -84,7 +87,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const own = silent("index", reference);
   try {
     await announce(registry, own, { signal, sleep });
-    const settled = await settle(request, mine, own);
+    const settled = await settle(request, look, mine, own);
     const { digest, index } = settled;
     // It may be another publisher's, with ours in it.
     await vouchFor(settled, request);
@@ -111,7 +114,20 @@ function isRefusal({ status }: RegistryError): boolean {
 /** A registry refuses an index of manifests that it does not have, but not every one says which: throws with their names. */
 async function nameMissing(request: IndexRequest, assumed: readonly string[]): Promise<void> {
   const images = new Map([...request.images].filter(([cell]) => assumed.includes(cell)));
-  await describeImages({ ...request, images, manifests: new Map() }, null);
+  await describeImages({ ...request, images, manifests: new Map() });
+}
+
+/** Throws `INDEX_CONFLICT` too where a cell of others names another image than its own, unless all of them are to go. */
+function currentIndex(request: IndexRequest): () => Promise<CurrentIndex | null> {
+  const { images, reference, registry, replace = false } = request;
+  const asked = new Map<Digest, Promise<readonly Problem[]>>();
+  return async () => {
+    const now = await readCurrentIndex(request);
+    if (now === null || replace) return now;
+    const others = [...now.index.entries].filter(([cell]) => !images.has(cell));
+    throwProblems(await remember(asked, now.digest, () => misnamedImages(others, reference, registry)));
+    return now;
+  };
 }
 
 /** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */
@@ -121,31 +137,18 @@ function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageRef
   return { ...mine, entries: new Map([...current.entries, ...mine.entries]) };
 }
 
-/** Whether the index says of these images what it should. */
-function contains(index: FleetIndex, mine: FleetIndex): boolean {
-  return [...mine.entries].every(([cell, { image }]) => {
-    const theirs = index.entries.get(cell)?.image;
-    return theirs !== undefined && sameImage(theirs, image);
-  });
-}
-
-/** Whether the tag holds what it should: exactly these images where they replace others, at least these otherwise. */
-function isDone(
-  now: CurrentIndex,
-  target: FleetIndex,
+async function settle(
+  request: IndexRequest,
+  look: () => Promise<CurrentIndex | null>,
   mine: FleetIndex,
-  { replace = false, maxBytes }: Pick<IndexRequest, "replace" | "maxBytes">,
-): boolean {
-  if (replace) return now.digest === formatFleetIndex(target, { maxBytes }).top.digest;
-  return now.isCurrent && contains(now.index, mine);
-}
-
-async function settle(request: IndexRequest, mine: FleetIndex, own: Announcement): Promise<CurrentIndex> {
+  own: Announcement,
+): Promise<CurrentIndex> {
   const { reference, replace = false, vouching } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
-    if (now !== null && isDone(now, target, mine, request)) return null;
     const { top, parts } = formatFleetIndex(target, request);
+    // What says the same in other bytes may show runtimes something else.
+    if (now?.digest === top.digest) return null;
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
     if (vouching === undefined) return { manifest: top, parts };
     const before = async () => {
@@ -154,7 +157,6 @@ async function settle(request: IndexRequest, mine: FleetIndex, own: Announcement
     };
     return { manifest: top, parts: [...parts, top], before };
   };
-  const look = () => readCurrentIndex(request);
   const settled = await settleTag({ ...request, look, next, legacy: null }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);

@@ -1,4 +1,4 @@
-/** Whether a registry still holds, under every tag of a lock, exactly the locked digest. */
+/** Whether a registry still holds, under every tag of a lock, exactly the locked digest, and its version's index says the same. */
 
 import pLimit from "p-limit";
 import type { Lock } from "../lock/lock.ts";
@@ -6,18 +6,15 @@ import type { Digest } from "../oci/digest.ts";
 import {
   formatImageReference,
   type ImageReference,
-  isTag,
   parseImageReference,
   withDigest,
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
-import { versionTag } from "../plan/tag.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../registry/client.ts";
-import { indexFormat, readableFormats } from "../registry/fleet-index.ts";
-import { formatsOf } from "../registry/read-fleet-index.ts";
 import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
+import { type IndexVerification, verifyIndex } from "./verify-index.ts";
 
 export const findings = ["moved", "vanished", "lost"] as const;
 
@@ -38,7 +35,7 @@ export interface Drift {
   readonly healed: boolean;
 }
 
-export interface Verification {
+export interface Verification extends IndexVerification {
   readonly repository: string;
   /** Images whose tag holds what the lock says. */
   readonly intact: number;
@@ -46,8 +43,6 @@ export interface Verification {
   readonly unpublished: readonly string[];
   /** By cell. */
   readonly drift: readonly Drift[];
-  /** Where the version's tag holds an index of a format that runtimes download whole; else null. */
-  readonly oldIndex: { readonly reference: string; readonly format: string } | null;
 }
 
 export interface VerifyOptions extends Pace {
@@ -78,7 +73,7 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
     intact: looks.length - drift.length,
     unpublished,
     drift,
-    oldIndex: await findOldIndex(lock, repository, registry),
+    ...(await verifyIndex(lock, registry)),
   };
 
   async function look(cell: string, tag: string, digest: Digest): Promise<Drift | null> {
@@ -92,20 +87,6 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
     if (!heal) return { cell, reference, finding, digest, found, healed: false };
     return { cell, reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
   }
-}
-
-async function findOldIndex(
-  lock: Lock,
-  repository: ImageReference,
-  registry: RegistryClient,
-): Promise<Verification["oldIndex"]> {
-  const tag = versionTag(lock);
-  if (!isTag(tag)) return null;
-  const reference = withTag(repository, tag);
-  const top = await registry.readManifest(reference);
-  const format = top === null ? null : (formatsOf({ top, parts: [] })[0] ?? null);
-  const isOld = format !== null && format !== indexFormat && readableFormats.includes(format);
-  return isOld ? { reference: formatImageReference(reference), format } : null;
 }
 
 /** Whether the tag holds the manifest when nobody writes it any more; somebody else's later write is not fought. */

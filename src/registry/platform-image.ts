@@ -101,7 +101,7 @@ export function selectPlatformManifest(index: Manifest, reference: ImageReferenc
   return found;
 }
 
-function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
+export function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
   const images = imagesOf(index);
   // An image for linux/arm64/v8 is what linux/arm64 means; an exact match goes first.
   const found =

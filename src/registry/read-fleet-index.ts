@@ -66,6 +66,14 @@ export function isBound({ top, parts }: StoredIndex, reference: ImageReference):
   return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);
 }
 
+/** What it names besides its parts and the images of its cells. */
+export function digestsWithoutCell(
+  { top, parts }: StoredIndex,
+  reference: ImageReference,
+): readonly Digest[] {
+  return [top, ...parts].flatMap((manifest) => entriesOf(manifest, reference).strange);
+}
+
 /** Checks every entry as a lock's. Throws `INDEX_INVALID`. */
 export function parseFleetIndex(stored: StoredIndex, reference: ImageReference): FleetIndex {
   const { top, parts } = stored;
@@ -121,6 +129,8 @@ interface Read {
   readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
   readonly entries: readonly (readonly [string, IndexEntry])[];
   readonly parts: readonly ManifestDescriptor[];
+  /** Of entries that are neither: somebody may have added attestations or the like. */
+  readonly strange: readonly Digest[];
 }
 
 /** A part has no parts of its own: a tree of them would be read without end. */
@@ -137,13 +147,14 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   if (!readableFormats.includes(format)) throw tooNew(reference, format);
   const entries: (readonly [string, IndexEntry])[] = [];
   const parts: ManifestDescriptor[] = [];
+  const strange: Digest[] = [];
   for (const item of items) {
     const own = fieldsOf(fieldsOf(item).annotations);
     const descriptor = descriptorOf(item);
     if (descriptor === null) throw invalid(reference, "it has an entry without digest, size or media type");
     if (own[annotations.part] !== undefined) parts.push(descriptor);
-    // Somebody may have added attestations or the like.
-    else if (own[entryAnnotations.cell] !== undefined) {
+    else if (own[entryAnnotations.cell] === undefined) strange.push(descriptor.digest);
+    else {
       const read = readEntry(item, own, descriptor, format);
       if (!read.ok) throw invalid(reference, read.why);
       entries.push([read.cell, { image: read.image, descriptor }]);
@@ -157,7 +168,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const version = text(notes[annotations.version]) ?? "";
   // Not checked yet.
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
-  return { head: { name, version, prefer }, entries, parts };
+  return { head: { name, version, prefer }, entries, parts, strange };
 }
 
 function descriptorOf(item: unknown): ManifestDescriptor | null {

@@ -15,7 +15,7 @@ interface Asked {
 }
 
 export function verificationLines(
-  { intact, unpublished, drift, oldIndex }: Verification,
+  { intact, unpublished, drift, conflicts, oldIndex }: Verification,
   asked: Asked,
   style: Style,
 ): readonly string[] {
@@ -35,7 +35,11 @@ export function verificationLines(
     ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
-  return [...lines, parts.join(", "), ...advice(open, asked), ...noteOf(oldIndex)];
+  const wrong = conflicts.flatMap(({ code, message, fix }) => [
+    style.bad(`${code}: ${message}`),
+    ...(fix === undefined ? [] : [`  fix: ${fix}`]),
+  ]);
+  return [...lines, parts.join(", "), ...wrong, ...advice(open, asked), ...noteOf(oldIndex)];
 }
 
 export function sweepLines({ removed, emptied }: Sweep): readonly string[] {

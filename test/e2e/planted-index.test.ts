@@ -33,16 +33,12 @@ const plants = {
   ],
 };
 
-const ways = [
-  "publish",
-  "build --push --index",
-  "publish --replace-index",
-  "promote 1.0.0-rc1 1.0.0",
-];
+const ways = ["publish", "build --push --index", "publish --replace-index", "promote 1.0.0-rc1 1.0.0"];
 
 describe("a planted index", needs(stack.available ? null : stack.reason), () => {
   let project: Project;
   let key: string;
+  const ours = new Map<string, Manifest>();
   const at = (version: string) => parseImageReference(`${project.repository}:${version}`);
   const run = (...args: string[]) => project.run(...args);
   const succeed = async (...args: string[]) => {
@@ -61,11 +57,12 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
     project.matrix("base: scratch\naxes:\n  march: [x86-64]\n  flavour: [plain, spicy]");
     await succeed("build", "--push", "--index", ...signing);
     await succeed("promote", "1.0.0", "1.0.0-rc1", ...signing);
+    for (const version of ["1.0.0", "1.0.0-rc1"]) ours.set(version, await indexOf(version));
   });
   afterAll(() => project?.remove());
-  // As every test finds it.
+  // As every test finds them.
   beforeEach(async () => {
-    if (stack.available) await succeed("publish", "--replace-index", ...signing);
+    for (const [version, index] of ours) await registry.writeManifest(at(version), index);
   });
 
   /** Of nobody's project, in our repository. */
@@ -79,20 +76,19 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
     return manifest;
   }
 
-  async function indexOf(version: string): Promise<{ readonly digest: Digest; readonly text: string }> {
+  async function indexOf(version: string): Promise<Manifest> {
     const found = await registry.readManifest(at(version));
     if (found === null) throw new Error(`no ${version}`);
-    return { digest: found.digest, text: Buffer.from(found.bytes).toString() };
+    return found;
   }
 
   async function plant(how: keyof typeof plants, version = "1.0.0") {
-    const { digest: ours, text } = await indexOf(version);
     const { digest, mediaType, size } = await pushTheirs();
-    const json = fieldsOf(parseJson(Buffer.from(text)));
+    const json = fieldsOf(parseJson((await indexOf(version)).bytes));
     const manifests = plants[how](json.manifests as readonly Entry[], { digest, mediaType, size });
     const planted = manifestOf({ ...json, manifests }, indexTypes.oci);
     await registry.writeManifest(at(version), planted);
-    return { ours, theirs: digest, planted: planted.digest };
+    return { theirs: digest, planted: planted.digest };
   }
 
   const signaturesOf = async (digest: Digest) =>
@@ -100,18 +96,16 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
 
   describe.each(Object.keys(plants) as (keyof typeof plants)[])("with %s", (how) => {
     it.each(ways)("%s --sign signs nothing of it, and writes ours again", async (way) => {
-      const { ours, theirs, planted } = await plant(how);
+      const { theirs, planted } = await plant(how);
       await succeed(...way.split(" "), ...signing);
       expect(await signaturesOf(theirs)).toBe(0);
       expect(await signaturesOf(planted)).toBe(0);
-      const after = await indexOf("1.0.0");
-      expect(after.text).not.toContain(theirs);
-      expect(after.digest).toBe(ours);
+      expect(await indexOf("1.0.0")).toEqual(ours.get("1.0.0"));
       await succeed("verify", ...trusting);
     });
 
     it("verify ends with 6, also where CI has signed it once", async () => {
-      const { ours, planted } = await plant(how);
+      const { planted } = await plant(how);
       expect(await run("verify")).toMatchObject({ status: 6 });
       expect(await run("verify", ...trusting)).toMatchObject({ status: 6 });
       const signer = keySigner(await openSigningKey("env://KEY", { KEY: key }));
@@ -120,7 +114,7 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
       expect(verified, verified.stderr).toMatchObject({ status: 6 });
       expect(verified.stdout).toContain("INDEX_CONFLICT");
       await succeed("publish", ...signing);
-      expect((await indexOf("1.0.0")).digest).toBe(ours);
+      expect(await indexOf("1.0.0")).toEqual(ours.get("1.0.0"));
     });
 
     it("promote --sign takes nothing from it", async () => {
@@ -129,7 +123,6 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
       expect(refused, refused.stderr).toMatchObject({ status: 6 });
       expect(await signaturesOf(theirs)).toBe(0);
       expect(await registry.findManifest(at("2.0.0"))).toBeNull();
-      await succeed("promote", "1.0.0", "1.0.0-rc1", "--replace-index", ...signing);
     });
   });
 });

@@ -4,6 +4,7 @@ import { type ExitCode, exitCodes, type Problem } from "../../errors.ts";
 import { printableReport } from "../../printable.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 import type { NativeImage } from "../../publish/native-images.ts";
+import type { PublishedIndex } from "../../publish/publish-index.ts";
 import { type PlanIndex, sameArguments } from "../../publish/publish-plan-index.ts";
 import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
@@ -11,6 +12,9 @@ import { tellProblem } from "../tell-problem.ts";
 
 const reformatted =
   "it had a format of before, of which some runtimes download every image: an imgmatch of that time can no longer read it";
+
+const rewritten =
+  "the tag held the same images in other words, or something else beside them: where this imgmatch wrote it before, find out who else can";
 
 /** Exit code 1 where cells are missing in it. */
 export function tellIndex(
@@ -27,6 +31,7 @@ export function tellIndex(
     const lines = [
       `index ${published.how}: ${count(published.cells, "image")}, ${published.added.length} added`,
       ...(published.reformatted ? [reformatted] : []),
+      ...(isRewritten(published) ? [rewritten] : []),
       ...published.plain.map(describePlain),
     ];
     context.err(printableReport(lines));
@@ -39,6 +44,11 @@ export function tellIndex(
   };
   if (!json) tellProblem(problem, context);
   return exitCodes.failed;
+}
+
+/** Whether what it said before is the same, and not how. */
+function isRewritten({ how, added, reformatted: isOld }: PublishedIndex): boolean {
+  return how === "written" && added.length === 0 && !isOld;
 }
 
 function describePlain({ platform, cell }: NativeImage): string {

@@ -1,0 +1,49 @@
+/** Whether the index of a lock's version says what the lock says, and shows runtimes nothing else. */
+
+import type { Problem } from "../errors.ts";
+import type { Lock } from "../lock/lock.ts";
+import { formatImageReference, isTag, parseImageReference, withDigest, withTag } from "../oci/reference.ts";
+import { versionTag } from "../plan/tag.ts";
+import type { RegistryClient } from "../registry/client.ts";
+import { type IndexedImage, indexedImage, indexFormat, readableFormats } from "../registry/fleet-index.ts";
+import { formatsOf, parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
+import { indexConflicts, misnamedImages, strangers } from "./index-conflicts.ts";
+
+export interface IndexVerification {
+  /** An `INDEX_CONFLICT` for each of its entries that is not as the lock says, cells of other publishers aside, or is no cell's. */
+  readonly conflicts: readonly Problem[];
+  /** Where it has a format that runtimes download whole; else null. */
+  readonly oldIndex: { readonly reference: string; readonly format: string } | null;
+}
+
+const nothing: IndexVerification = { conflicts: [], oldIndex: null };
+
+/** Finds nothing where the version's tag holds no index of a fleet, or one of a newer imgmatch. Throws `INDEX_INVALID` where it is damaged. */
+export async function verifyIndex(
+  lock: Lock,
+  registry: Pick<RegistryClient, "readManifest">,
+): Promise<IndexVerification> {
+  const tag = versionTag(lock);
+  if (!isTag(tag)) return nothing;
+  const reference = withTag(parseImageReference(lock.repository), tag);
+  const top = await registry.readManifest(reference);
+  const format = top === null ? null : (formatsOf({ top, parts: [] })[0] ?? null);
+  if (top === null || format === null || !readableFormats.includes(format)) return nothing;
+  const stored = await readFleetIndex(registry, withDigest(reference, top.digest));
+  if (stored === null) return nothing;
+  const index = parseFleetIndex(stored, reference);
+  const entries = new Map<string, { readonly image: IndexedImage }>();
+  for (const [cell, locked] of Object.entries(lock.images)) {
+    const image = indexedImage(locked);
+    if (image !== null) entries.set(cell, { image });
+  }
+  return {
+    conflicts: [
+      // Not every lock tells what is preferred.
+      ...indexConflicts(index, { prefer: index.prefer, entries }, reference),
+      ...(await misnamedImages([...index.entries], reference, registry)),
+      ...strangers(stored, reference),
+    ],
+    oldIndex: format === indexFormat ? null : { reference: formatImageReference(reference), format },
+  };
+}
