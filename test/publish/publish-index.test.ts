@@ -36,9 +36,21 @@ function request(
   };
 }
 
+interface Entry {
+  digest: Digest;
+  platform: object;
+  readonly annotations: Record<string, string>;
+}
+
 interface IndexJson {
   readonly annotations: Record<string, string>;
-  readonly manifests: { platform: object; readonly annotations: Record<string, string> }[];
+  readonly manifests: Entry[];
+}
+
+async function stored(registry: MemoryRegistry): Promise<Manifest> {
+  const manifest = await registry.readManifest(reference);
+  if (manifest === null) throw new Error("not written");
+  return manifest;
 }
 
 function changed(manifest: Manifest, change: (index: IndexJson) => void): Manifest {
@@ -87,22 +99,64 @@ describe("publishIndex", () => {
     expect([...registry.tags.keys()].sort()).toEqual(["1.0", "1.0-a", "1.0-b"]);
   });
 
-  it("adds to what others have published, and does not ask again for what is known", async () => {
+  it("adds to what others have published", async () => {
     const registry = createMemoryRegistry();
     await publishIndex(request(registry, [push(registry, "a")]));
-    const asked: (Digest | null)[] = [];
-    const watched: MemoryRegistry = {
-      ...registry,
-      findManifest: (to) => {
-        asked.push(to.digest);
-        return registry.findManifest(to);
-      },
-    };
-    const [a, b] = [push(registry, "a"), push(registry, "b")];
-    const grown = await publishIndex(request(watched, [a, b]));
+    const grown = await publishIndex(request(registry, [push(registry, "a"), push(registry, "b")]));
     expect(grown).toMatchObject({ how: "written", cells: 2, added: ["b"] });
-    expect(asked).toContain(b[1].digest);
-    expect(asked).not.toContain(a[1].digest);
+  });
+
+  const plants: Readonly<Record<string, (index: IndexJson, theirs: Digest) => void>> = {
+    "another image under our digest": ({ manifests: [first] }, theirs) =>
+      Object.assign(first ?? {}, {
+        digest: theirs,
+        annotations: { ...first?.annotations, "dev.imgmatch.digest": first?.digest },
+      }),
+    "another size": ({ manifests: [first] }) => Object.assign(first ?? {}, { size: 1 }),
+    "another platform for runtimes": ({ manifests: [first] }) =>
+      Object.assign(first?.platform ?? {}, { architecture: "arm64" }),
+    "an entry without a cell": ({ manifests }, theirs) =>
+      manifests.unshift({ ...manifests[0], digest: theirs, platform: {}, annotations: {} } as Entry),
+    "another name": ({ annotations }) => {
+      annotations["org.opencontainers.image.title"] = "theirs";
+    },
+  };
+  it.each(Object.keys(plants))("keeps nothing of an index that has our cells and %s", async (plant) => {
+    const registry = createMemoryRegistry();
+    const images = [push(registry, "a"), push(registry, "b")];
+    const ours = await publishIndex(request(registry, images));
+    const theirs = registry.pushImage("x", {}, "theirs");
+    for (const replace of [false, true]) {
+      await registry.writeManifest(
+        reference,
+        changed(await stored(registry), (index) => plants[plant]?.(index, theirs)),
+      );
+      expect(registry.tags.get("1.0")).not.toBe(ours.digest);
+      const again = await publishIndex(request(registry, images, { replace }));
+      expect(again).toMatchObject({ how: replace ? "replaced" : "written", added: [], digest: ours.digest });
+      expect(registry.tags.get("1.0")).toBe(ours.digest);
+    }
+  });
+
+  it("takes along cells of others whose entries name what is in their images, and no others", async () => {
+    const registry = createMemoryRegistry();
+    const [cell, indexed] = push(registry, "a");
+    const attested = { ...indexed, digest: registry.pushAttested("1.0-a", {}, "a") };
+    await publishIndex(request(registry, [[cell, attested]]));
+    const mine = [push(registry, "b")];
+    expect(await publishIndex(request(registry, mine))).toMatchObject({ how: "written", cells: 2 });
+    expect(await publishIndex(request(registry, mine))).toMatchObject({ how: "unchanged", cells: 2 });
+    const theirs = registry.pushImage("x", {}, "theirs");
+    const planted = changed(await stored(registry), ({ manifests }) => {
+      for (const entry of manifests)
+        if (entry.annotations["dev.imgmatch.cell"] === "a") entry.digest = theirs;
+    });
+    await registry.writeManifest(reference, planted);
+    const refused = publishIndex(request(registry, mine));
+    await expect(refused).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
+    await expect(refused).rejects.toThrow(`names ${theirs} for a, whose image is ${attested.digest}`);
+    expect(registry.tags.get("1.0")).toBe(planted.digest);
+    expect(await publishIndex(request(registry, mine, { replace: true }))).toMatchObject({ cells: 1 });
   });
 
   it("divides a large fleet, and reads it again", async () => {
@@ -140,9 +194,7 @@ describe("publishIndex", () => {
     const registry = createMemoryRegistry();
     const images = [push(registry, "a"), push(registry, "b")];
     const now = await publishIndex(request(registry, images));
-    const written = await registry.readManifest(reference);
-    if (written === null) throw new Error("not written");
-    await registry.writeManifest(reference, inFormat1(written));
+    await registry.writeManifest(reference, inFormat1(await stored(registry)));
     expect(await publishIndex(request(registry, images.slice(0, 1)))).toEqual({
       ...now,
       added: [],
@@ -159,9 +211,7 @@ describe("publishIndex", () => {
     const registry = createMemoryRegistry();
     const images = [push(registry, "a")];
     await publishIndex(request(registry, images));
-    const written = await registry.readManifest(reference);
-    if (written === null) throw new Error("not written");
-    const newer = changed(written, (index) => {
+    const newer = changed(await stored(registry), (index) => {
       index.annotations["dev.imgmatch.index"] = "3";
     });
     await registry.writeManifest(reference, newer);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import { lockPath } from "../../src/lock/lock.ts";
+import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { formatImageReference, parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
@@ -25,6 +26,7 @@ describe("verifyLock", () => {
       intact: 3,
       unpublished: ["local"],
       drift: [],
+      conflicts: [],
       oldIndex: null,
     });
   });
@@ -56,6 +58,40 @@ describe("verifyLock", () => {
     }
     registry.tags.set("1.12.0-cu12", registry.pushImage("x", {}, "other"));
     expect((await verifyLock(lock, { registry })).oldIndex).toBeNull();
+  });
+
+  it("tells of every entry of the version's index that is not as the lock says", async () => {
+    const { registry, lock } = setUp();
+    const attested = registry.pushAttested("a", {}, "a");
+    const images: Lock["images"] = { ...lock.images, a: image({ tag: "a", digest: attested }) };
+    const asLocked = { ...lock, images };
+    const [inside] = registry.partsOf(attested);
+    const other = registry.pushImage("x", {}, "other");
+    const reference = parseImageReference(`${lock.repository}:${lock.version}`);
+    const found = async (descriptors: Readonly<Record<string, Digest>>, said: Lock = asLocked) => {
+      const index = indexOf(said);
+      const entries = [...index.entries].map(([cell, entry]) => {
+        const digest = descriptors[cell] ?? entry.descriptor.digest;
+        return [cell, { ...entry, descriptor: { ...entry.descriptor, digest } }] as const;
+      });
+      const { top } = formatFleetIndex({ ...index, entries: new Map(entries) });
+      await registry.writeManifest(reference, top);
+      const { conflicts, drift } = await verifyLock(asLocked, { registry });
+      expect(drift).toEqual([]);
+      return conflicts.map(({ code, message }) => `${code} ${message.replace(/^[^ ]* /, "")}`);
+    };
+    expect(await found({ a: inside as Digest })).toEqual([]);
+    // A cell of another publisher's.
+    const more = { ...asLocked, images: { ...images, d: image({ digest: other }) } };
+    expect(await found({ a: inside as Digest }, more)).toEqual([]);
+    for (const cell of ["a", "b"] as const)
+      expect(await found({ a: inside as Digest, [cell]: other })).toEqual([
+        `INDEX_CONFLICT names ${other} for ${cell}, whose image is ${images[cell]?.digest}`,
+      ]);
+    const changed = { ...asLocked, images: { ...images, b: image({ digest: other }) } };
+    expect(await found({ a: inside as Digest }, changed)).toEqual([
+      `INDEX_CONFLICT has b as ${other}; the lock has ${images.b?.digest}`,
+    ]);
   });
 
   it("tells what moved, vanished and was lost, and heals what is still there", async () => {
