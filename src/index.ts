@@ -59,6 +59,7 @@ export type { NativeImage } from "./publish/native-images.ts";
 export type { PublishedIndex, Vouching } from "./publish/publish-index.ts";
 export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
 export type { SurveyOptions } from "./publish/survey.ts";
+export type { IndexVerification } from "./publish/verify-index.ts";
 export {
   type Drift as RegistryDrift,
   type Verification,
