@@ -8,7 +8,7 @@ import type { Attestations } from "../matrix/matrix.ts";
 import { formatImageReference } from "../oci/reference.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { AttachmentRegistry } from "../trust/attach.ts";
-import type { EvidenceReader } from "../trust/find-evidence.ts";
+import type { EvidenceReader } from "../trust/evidence-reader.ts";
 import { attachProvenance, type StatementSigner } from "../trust/provenance/attach-provenance.ts";
 import type { BuildOrigin, BuildRecord } from "../trust/provenance/build-record.ts";
 import { findProvenance } from "../trust/provenance/find-provenance.ts";

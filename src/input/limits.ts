@@ -76,8 +76,12 @@ export const registryLimits = {
   tokenBytes: MiB,
   /** Enough of an error page to quote. */
   errorBytes: 64 * 1024,
+  /** What other readers take (containers/image, internal/iolimits); they have kilobytes. */
+  configBytes: 4 * MiB,
   /** A registry that knows no pages gives every tag of a big fleet in one. */
   tagPageBytes: 64 * MiB,
+  /** Of all pages together: as many tags as below, of the longest kind. */
+  tagBytes: 128 * MiB,
   /** Pages of 1000 tags, of registries that give no more than 100: enough for `tags`. */
   tagPages: 10_000,
   /** Ten versions of the largest fleet that a matrix can make. */
@@ -90,10 +94,10 @@ export const registryLimits = {
   referrers: 200,
   /** A signature has two kilobytes, with certificate and log entry ten. */
   signatureBytes: 256 * 1024,
-  /** BuildKit's provenance repeats the Dockerfile and each step. */
+  /** All signatures of one image with their manifests: 200 of ten kilobytes, twice. */
+  evidenceBytes: 4 * MiB,
+  /** All statements of one image, signatures among them: BuildKit's provenance repeats the Dockerfile and each step. */
   statementBytes: 16 * MiB,
-  /** Configurations have kilobytes; layers are read as a whole. */
-  blobBytes: 256 * MiB,
   redirects: 5,
 } as const satisfies Record<string, number>;
 

@@ -2,32 +2,25 @@
 
 import { createHash } from "node:crypto";
 import type { RegistryClient } from "./client.ts";
+import { registryLimits } from "../input/limits.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import { registryUrl } from "./endpoint.ts";
-import { digestMismatch, refused } from "./failure.ts";
+import { digestMismatch, refused, tooLarge, unreachable } from "./failure.ts";
 import type { OperationOptions } from "./manifests.ts";
-import type { HttpRequest, HttpResponse } from "./transport.ts";
-
-export interface BlobOptions extends OperationOptions {
-  readonly maxBlobBytes: number;
-}
+import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
+import { TransportError } from "./transport-error.ts";
 
 export function blobOperations({
   send,
   plainHttp,
-  maxBlobBytes,
-}: BlobOptions): Pick<RegistryClient, "readBlob" | "streamBlob"> {
-  const requestFor = (repository: ImageReference, digest: Digest, range?: string): HttpRequest => ({
+}: OperationOptions): Pick<RegistryClient, "readBlob" | "streamBlob"> {
+  const requestFor = (repository: ImageReference, digest: Digest): HttpRequest => ({
     method: "GET",
     url: registryUrl(repository, "blobs", digest, plainHttp),
-    headers: {
-      "accept-encoding": "identity",
-      "user-agent": "imgmatch",
-      ...(range === undefined ? {} : { range }),
-    },
-    maxBytes: maxBlobBytes,
+    headers: { "accept-encoding": "identity", "user-agent": "imgmatch" },
+    maxBytes: registryLimits.configBytes,
     scope: `repository:${repository.repository}:pull`,
   });
   return {
@@ -36,52 +29,87 @@ export function blobOperations({
       const response = await send(request);
       if (response.status !== 200) throw refused(request, response);
       const actual = digestOf(response.body);
-      if (actual !== digest) {
-        throw digestMismatch(
-          request,
-          `the ${response.body.byteLength} bytes that came have the digest ${actual}`,
-        );
-      }
+      if (actual !== digest) throw otherDigest(request, response.body.byteLength, actual);
       return response.body;
     },
 
     async *streamBlob(repository, digest, size) {
       const hash = createHash("sha256");
-      const piece = (start: number): { request: HttpRequest; answer: Promise<HttpResponse> } => {
-        const end = Math.min(start + pieceBytes, size) - 1;
-        // A registry or storage without ranges answers with all of it.
-        const range = size > pieceBytes ? `bytes=${start}-${end}` : undefined;
-        const request = requestFor(repository, digest, range);
-        const answer = send(request);
-        // It may be waited for only when the piece before it is used up, or never.
-        answer.catch(() => {});
-        return { request, answer };
-      };
+      const request = requestFor(repository, digest);
       let received = 0;
-      for (let next = piece(0); ; ) {
-        const { request, answer } = next;
-        const response = await answer;
-        const isWhole = response.status === 200 && received === 0;
-        if (!isWhole && response.status !== 206) throw refused(request, response);
-        hash.update(response.body);
-        received += response.body.byteLength;
-        const expected = isWhole ? size : Math.min(received - response.body.byteLength + pieceBytes, size);
-        if (received !== expected) {
-          throw digestMismatch(request, `${received} bytes came where ${expected} were asked for`);
-        }
-        const isLast = received === size;
-        // One piece ahead: the registry is read while the bytes before are looked at.
-        if (!isLast) next = piece(received);
-        const actual = isLast ? `sha256:${hash.digest("hex")}` : digest;
-        if (actual !== digest) {
-          throw digestMismatch(request, `the ${received} bytes that came have the digest ${actual}`);
-        }
-        yield response.body;
-        if (isLast) return;
+      for await (const bytes of piecesOf(send, request, size)) {
+        hash.update(bytes);
+        received += bytes.byteLength;
+        if (received > size) throw tooLarge(request, `the answer is longer than ${size} bytes`);
+        const actual = received === size ? (`sha256:${hash.digest("hex")}` as const) : digest;
+        if (actual !== digest) throw otherDigest(request, received, actual);
+        yield bytes;
       }
+      if (received < size)
+        throw digestMismatch(request, `${received} bytes came where ${size} were asked for`);
     },
   };
 }
 
 /** Long enough for a good speed, and two of them are held. */
 const pieceBytes = 16 * 1024 * 1024;
+
+/** By ranges; one piece of the whole after the other where the registry, or the storage behind it, knows no ranges. */
+async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGenerator<Uint8Array> {
+  const ask = (start: number) => {
+    const length = Math.min(pieceBytes, size - start);
+    const range = length < size ? { range: `bytes=${start}-${start + length - 1}` } : {};
+    const headers = { ...whole.headers, ...range };
+    const request: HttpRequest = {
+      ...whole,
+      headers,
+      maxBytes: length,
+      inPieces: start === 0 && length < size,
+    };
+    const answer = send(request);
+    // It may be waited for only when the piece before it is used up, or never.
+    answer.catch(() => {});
+    return { request, answer, length };
+  };
+  let received = 0;
+  for (let next = ask(0); ; ) {
+    const { request, answer, length } = next;
+    const response = await answer;
+    if (response.status === 200 && received === 0) return yield* wholeBody(request, response, size);
+    if (response.status !== 206) throw refused(request, response);
+    const { body } = response;
+    received += body.byteLength;
+    if (body.byteLength !== length)
+      throw digestMismatch(request, `${body.byteLength} bytes came where ${length} were asked for`);
+    const isLast = received === size;
+    // One piece ahead: the registry is read while the bytes before are looked at.
+    if (!isLast) next = ask(received);
+    yield body;
+    if (isLast) return;
+  }
+}
+
+async function* wholeBody(
+  request: HttpRequest,
+  { body, rest, attempts }: HttpResponse,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  try {
+    let received = body.byteLength;
+    yield body;
+    while (rest !== undefined) {
+      const bytes = await rest.read(Math.min(pieceBytes, size - received));
+      if (bytes.byteLength === 0) return;
+      received += bytes.byteLength;
+      yield bytes;
+    }
+  } catch (error) {
+    throw error instanceof TransportError ? unreachable(request, error, attempts) : error;
+  } finally {
+    rest?.cancel();
+  }
+}
+
+function otherDigest(request: HttpRequest, bytes: number, actual: Digest): Error {
+  return digestMismatch(request, `the ${bytes} bytes that came have the digest ${actual}`);
+}

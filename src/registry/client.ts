@@ -6,8 +6,11 @@ import type { ImageReference } from "../oci/reference.ts";
 export interface RegistryClient {
   /** Digest of a manifest by tag or digest, or null when the registry says 404. */
   findManifest(reference: ImageReference): Promise<ManifestDescriptor | null>;
-  /** The manifest's bytes, its digest checked, or null when the registry says 404. */
-  readManifest(reference: ImageReference): Promise<Manifest | null>;
+  /**
+   * The manifest's bytes, its digest checked, or null when the registry says 404. No more of it is read than `size`, which is what
+   * names it says, or the longest manifest that there is.
+   */
+  readManifest(reference: ImageReference, size?: number): Promise<Manifest | null>;
   /**
    * Puts exactly these bytes under the reference's tag or digest and answers their digest. A tag is written once and never
    * tried again: meanwhile it may have been given to another, so the caller looks first. Throws `RegistryError`.
@@ -17,11 +20,11 @@ export interface RegistryClient {
   removeTag(reference: ImageReference): Promise<boolean>;
   /** Removes the manifest of the reference's digest with all its tags. False where the registry does not offer that, or has none. */
   removeManifest(reference: ImageReference): Promise<boolean>;
-  /** A blob's bytes, digest checked. Throws when absent. */
+  /** A configuration's bytes, digest checked: 4 MiB at most. Throws when absent. */
   readBlob(repository: ImageReference, digest: Digest): Promise<Uint8Array>;
   /**
-   * A blob of any size, piece by piece, its length and digest checked at the end: nothing that was made of it counts before the
-   * last piece came. Throws when absent.
+   * A blob of any size, piece by piece, its digest checked at the end: nothing that was made of it counts before the last piece
+   * came. No more of it is read than `size`. Throws when absent.
    */
   streamBlob(repository: ImageReference, digest: Digest, size: number): AsyncIterable<Uint8Array>;
   /** All tags of a repository, by page; empty when the registry has no such repository. */

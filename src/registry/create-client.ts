@@ -8,7 +8,6 @@ import { copyOperations } from "./copy-blob.ts";
 import type { CredentialStore } from "./credential.ts";
 import { noCredentials } from "./credentials.ts";
 import { isLoopback } from "./endpoint.ts";
-import { registryLimits } from "../input/limits.ts";
 import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { referrersOperations } from "./referrers.ts";
@@ -34,8 +33,6 @@ export interface RegistryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Tags asked for per page. Default: 1000, the most that registries allow. */
   readonly pageSize?: number | undefined;
-  /** Longest blob that is read, in bytes. Default: 256 MiB. */
-  readonly maxBlobBytes?: number | undefined;
   /** For tests: waits between tries, their jitter, and the clock that a `Retry-After` date is compared with. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
   readonly random?: (() => number) | undefined;
@@ -71,8 +68,7 @@ export function createRegistryClient(options: RegistryOptions = {}): FullRegistr
     signal,
   });
   const send = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
-  const maxBlobBytes = options.maxBlobBytes ?? registryLimits.blobBytes;
-  const blobs = blobOperations({ send, plainHttp, maxBlobBytes });
+  const blobs = blobOperations({ send, plainHttp });
   return {
     ...manifestOperations({ send, plainHttp }),
     ...blobs,

@@ -66,11 +66,11 @@ export const malformed = says(
   () => "check that this host is an OCI registry and that no proxy changes its answers",
 );
 
-/** An answer, or a row of answers, beyond the limits. */
-export const tooLarge = says(
-  "REGISTRY_ANSWER_TOO_LARGE",
-  () => "check what answers under this name: no registry's own answer is so large",
-);
+const longFix =
+  "check what answers under this name, and who wrote what names it: it is longer than it may be";
+
+/** An answer, or a row of answers, that is longer than the limits, or than what names it says. */
+export const tooLarge = says("REGISTRY_ANSWER_TOO_LARGE", () => longFix);
 
 export const digestMismatch = says(
   "REGISTRY_DIGEST_MISMATCH",
@@ -127,7 +127,8 @@ function transportFix({ url }: Asked, { kind }: TransportError): string {
   if (kind === "tls") {
     return "give the registry's certificate authority as PEM file, or allow plain http for this host if it has no TLS";
   }
-  if (kind === "tooLarge" || kind === "garbage") return `check that ${url.host} is an OCI registry`;
+  if (kind === "tooLarge") return longFix;
+  if (kind === "garbage") return `check that ${url.host} is an OCI registry`;
   return `check that ${url.host} is the right host, is up and can be reached from here`;
 }
 

@@ -59,12 +59,11 @@ export function createForwardingClient(
       return response;
     };
     const { findManifest, readManifest } = manifestOperations({ plainHttp, send: ask });
-    const maxBlobBytes = registryLimits.signatureBytes;
     return {
       findManifest,
       readManifest,
       // What vouches for a manifest: small, and read whole.
-      streamBlob: blobOperations({ plainHttp, send: ask, maxBlobBytes }).streamBlob,
+      streamBlob: blobOperations({ plainHttp, send: ask }).streamBlob,
       ...referrersOperations({ plainHttp, send: ask }),
       knock: async (registry) => {
         const url = apiUrl(registry, plainHttp);

@@ -46,8 +46,12 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     return described;
   }
 
-  async function readManifest(reference: ImageReference): Promise<Manifest | null> {
-    const request = requestFor(reference, "GET", nameToRead(reference));
+  async function readManifest(
+    reference: ImageReference,
+    size: number = registryLimits.manifestBytes,
+  ): Promise<Manifest | null> {
+    const maxBytes = Math.min(size, registryLimits.manifestBytes);
+    const request = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
     const response = await send(request);
     if (response.status === 404) return null;
     if (response.status !== 200) throw refused(request, response);

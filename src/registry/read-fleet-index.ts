@@ -46,7 +46,7 @@ async function readParts(
   const { parts } = entriesOf(top, reference);
   return Promise.all(
     parts.map(async ({ digest, size }) => {
-      const part = await registry.readManifest(withDigest(reference, digest));
+      const part = await registry.readManifest(withDigest(reference, digest), size);
       if (part === null) throw invalid(reference, `its part ${digest} is not in the registry`);
       if (part.size !== size)
         throw invalid(reference, `its part ${digest} has ${part.size} bytes, it says ${size}`);

@@ -22,13 +22,16 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
     async readReferrers(repository, subject) {
       const first = registryUrl(repository, "referrers", subject, plainHttp);
       const found: Referrer[] = [];
+      // All pages together are no longer than the tag that lists them elsewhere.
+      let left: number = registryLimits.manifestBytes;
       for (let url: URL | null = first; url !== null; ) {
-        const request = requestFor(repository, url);
+        const request = requestFor(repository, url, left);
         const response = await send(request);
         if (response.status === 404 && url === first) return null;
         if (response.status !== 200) throw refused(request, response);
         const page = parseReferrers(response.body);
         if (page === null) throw malformed(request, "the answer is not an index");
+        left -= response.body.byteLength;
         found.push(...page);
         if (found.length > registryLimits.referrers)
           throw tooLarge(request, `more than ${registryLimits.referrers} referrers`);
@@ -40,12 +43,12 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
   };
 }
 
-function requestFor(repository: ImageReference, url: URL): HttpRequest {
+function requestFor(repository: ImageReference, url: URL, maxBytes: number): HttpRequest {
   return {
     method: "GET",
     url,
     headers: { accept: indexTypes.oci, "user-agent": "imgmatch" },
-    maxBytes: registryLimits.manifestBytes,
+    maxBytes,
     scope: `repository:${repository.repository}:pull`,
   };
 }

@@ -36,6 +36,12 @@ export class RegistryError extends ImgmatchError implements RegistryFailure {
     this.unclear = failure.unclear ?? false;
     this.retryAfterMs = failure.retryAfterMs ?? 0;
   }
+
+  /** The same, said of this part of what was asked for. */
+  of(part: string): RegistryError {
+    const [problem] = this.problems;
+    return new RegistryError({ ...problem, message: `${part}: ${problem.message}` }, this, { cause: this });
+  }
 }
 
 /**

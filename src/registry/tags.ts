@@ -19,17 +19,19 @@ export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<R
       first.searchParams.set("n", String(pageSize));
       const seen = new Set<string>();
       let pages = 0;
+      let left: number = registryLimits.tagBytes;
       for (let url: URL | null = first; url !== null; ) {
         const request: HttpRequest = {
           method: "GET",
           url,
           headers: { accept: "application/json", "user-agent": "imgmatch" },
-          maxBytes: registryLimits.tagPageBytes,
+          maxBytes: Math.min(registryLimits.tagPageBytes, left),
           scope: `repository:${repository.repository}:pull`,
         };
         const response = await send(request);
         if (response.status === 404 && url === first) return;
         if (response.status !== 200) throw refused(request, response);
+        left -= response.body.byteLength;
         const fresh = tagsOf(request, response).filter((tag) => !seen.has(tag));
         if (++pages > registryLimits.tagPages || seen.size + fresh.length > registryLimits.tags) {
           const most = `${registryLimits.tags} tags on ${registryLimits.tagPages} pages`;

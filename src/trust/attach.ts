@@ -24,7 +24,7 @@ import {
   type SimpleSigning,
   simpleSigningType,
 } from "./evidence.ts";
-import type { Subject } from "./find-evidence.ts";
+import type { Subject } from "./evidence-reader.ts";
 
 export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
   BlobWriter &

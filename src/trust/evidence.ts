@@ -3,7 +3,15 @@
 import { type Check, object, oneOf, optional, text, variants } from "../input/checks.ts";
 import { registryLimits } from "../input/limits.ts";
 
-export type Evidence = BundleEvidence | SimpleSigning;
+export type Evidence = ReadEvidence | UnreadEvidence;
+
+export type ReadEvidence = BundleEvidence | SimpleSigning;
+
+/** There is something, and it is too large, damaged or not to be had. */
+export interface UnreadEvidence {
+  readonly format: "unread";
+  readonly why: string;
+}
 
 /** What cosign 3 writes: a bundle of sigstore, attached to the image as a referrer. */
 export interface BundleEvidence {
@@ -41,6 +49,7 @@ const someText = bounded(/./s, "text");
 
 /** Reads evidence back that was kept as JSON. */
 export const evidence: Check<Evidence> = variants<Evidence>("format", {
+  unread: object<UnreadEvidence>({ format: oneOf("unread"), why: someText }),
   bundle: object<BundleEvidence>({ format: oneOf("bundle"), content: someText }),
   "simple-signing": object<SimpleSigning>({
     format: oneOf("simple-signing"),

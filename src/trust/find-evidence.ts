@@ -2,45 +2,47 @@
 
 import { fieldsOf, parseJson, text, textsOf } from "../input/json.ts";
 import { registryLimits } from "../input/limits.ts";
-import { type Digest, isDigest } from "../oci/digest.ts";
-import { type ImageReference, withDigest, withTag } from "../oci/reference.ts";
-import type { Manifest, Referrer, ReferrersReader, RegistryClient } from "../registry/client.ts";
+import { withTag } from "../oci/reference.ts";
+import type { Manifest, Referrer } from "../registry/client.ts";
 import { parseReferrers, referrersTag } from "../registry/referrers.ts";
+import {
+  type EvidenceReader,
+  evidenceBudget,
+  isUnread,
+  type PartReader,
+  partReader,
+  type Subject,
+  type Unread,
+} from "./evidence-reader.ts";
 import { invalidSignature } from "./failures.ts";
 import {
+  type BundleEvidence,
   bundleAnnotations,
   emptyType,
   type Evidence,
   isBundleType,
   layerAnnotations,
+  type SimpleSigning,
   signatureTag,
   signPredicate,
   simpleSigningType,
 } from "./evidence.ts";
 
-export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
-
-/** An image, or an index. `reference` names the repository; its tag and digest do not count. */
-export interface Subject {
-  readonly reference: ImageReference;
-  readonly digest: Digest;
-}
-
 /**
  * Everything that may be a signature of the subject; empty where the registry says that there is nothing. Not one byte of it is
- * checked, but how much it is. `predicateType`: of the statements that are wanted. Default: plain signatures.
+ * checked, but how much it is: what is too large, damaged or not there is {@link UnreadEvidence}, and hides nothing beside it.
  *
- * Throws `SIGNATURE_INVALID` for what is too large to be one, and what the registry throws: no answer is never "not signed".
+ * Throws why the first cannot be read where none can, `SIGNATURE_INVALID` for too many, and what the registry throws: no answer is
+ * never "not signed".
  */
-export async function findEvidence(
-  registry: EvidenceReader,
-  subject: Subject,
-  predicateType: string = signPredicate,
-): Promise<readonly Evidence[]> {
-  const bundles = findBundles(registry, subject, predicateType);
-  if (predicateType !== signPredicate) return bundles;
-  const [found, simple] = await Promise.all([bundles, findSimpleSigning(registry, subject)]);
-  return [...found, ...simple];
+export async function findEvidence(registry: EvidenceReader, subject: Subject): Promise<readonly Evidence[]> {
+  const parts = partReader(registry, subject, evidenceBudget(registryLimits.evidenceBytes));
+  const bundles = await findBundles(registry, subject, signPredicate, parts);
+  const found = [...bundles, ...(await findSimpleSigning(registry, subject, parts))];
+  const unread = found.filter(isUnread);
+  const [first] = unread;
+  if (first !== undefined && unread.length === found.length) throw first.error;
+  return found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each));
 }
 
 /** Who names this image as its subject; both lists, for a registry may have been given the API when tags were there already. */
@@ -56,21 +58,25 @@ export async function findReferrers(
   return [...new Map(all.map((each) => [each.digest, each])).values()];
 }
 
-async function findBundles(
+/** The bundles whose statements are of this type, or may be. */
+export async function findBundles(
   registry: EvidenceReader,
   subject: Subject,
   predicateType: string,
-): Promise<readonly Evidence[]> {
+  parts: PartReader,
+): Promise<readonly (BundleEvidence | Unread)[]> {
   const bundles = (await findReferrers(registry, subject)).filter(({ artifactType, annotations }) => {
     const told = annotations[bundleAnnotations.predicateType];
     const isBundle = isUntold(artifactType) || isBundleType(artifactType);
     return isBundle && (told === undefined || told === predicateType);
   });
   requireFew(bundles.length, subject);
-  const found = await Promise.all(
-    bundles.map(({ digest }) => readBundle(registry, subject, digest, predicateType)),
-  );
-  return found.flatMap((each) => each ?? []);
+  const found: (BundleEvidence | Unread)[] = [];
+  for (const bundle of bundles) {
+    const read = await readBundle(parts, bundle, predicateType);
+    if (read !== null) found.push(read);
+  }
+  return found;
 }
 
 /** Some registries list what the manifest's configuration is, which is nothing, in place of what the manifest is: that one decides. */
@@ -80,13 +86,12 @@ export function isUntold(artifactType: string | null): boolean {
 
 /** null for one of another kind, which only its manifest tells, and for one that was removed meanwhile. */
 async function readBundle(
-  registry: EvidenceReader,
-  subject: Subject,
-  digest: Digest,
+  parts: PartReader,
+  named: Referrer,
   predicateType: string,
-): Promise<Evidence | null> {
-  const manifest = await registry.readManifest(withDigest(subject.reference, digest));
-  if (manifest === null) return null;
+): Promise<BundleEvidence | Unread | null> {
+  const manifest = await parts.manifest(named);
+  if (manifest === null || isUnread(manifest)) return manifest;
   const { annotations, layers } = fieldsOf(parseJson(manifest.bytes));
   const told = textsOf(annotations)[bundleAnnotations.predicateType];
   if (told !== undefined && told !== predicateType) return null;
@@ -94,26 +99,35 @@ async function readBundle(
     isBundleType(text(fieldsOf(each).mediaType)),
   );
   if (layer === undefined) return null;
-  const content = await readLayer(registry, subject, layer, manifest.digest);
-  return { format: "bundle", content: content.toString("utf8") };
+  const content = await parts.blob(layer, registryLimits.signatureBytes);
+  return isUnread(content) ? content : { format: "bundle", content: content.toString("utf8") };
 }
 
-async function findSimpleSigning(registry: EvidenceReader, subject: Subject): Promise<readonly Evidence[]> {
+async function findSimpleSigning(
+  registry: EvidenceReader,
+  subject: Subject,
+  parts: PartReader,
+): Promise<readonly (SimpleSigning | Unread)[]> {
   const manifest = await registry.readManifest(withTag(subject.reference, signatureTag(subject.digest)));
   if (manifest === null) return [];
   const layers = simpleLayers(manifest);
   requireFew(layers.length, subject);
-  return Promise.all(
-    layers.map(async ({ layer, notes, signature }) => ({
-      format: "simple-signing" as const,
-      payload: (await readLayer(registry, subject, layer, manifest.digest)).toString("base64"),
-      signature,
-      certificate: notes[layerAnnotations.certificate] || null,
-      chain: notes[layerAnnotations.chain] || null,
-      log: notes[layerAnnotations.log] || null,
-      timestamp: notes[layerAnnotations.timestamp] || null,
-    })),
-  );
+  const found: (SimpleSigning | Unread)[] = [];
+  for (const { layer, notes, signature } of layers) {
+    const payload = await parts.blob(layer, registryLimits.signatureBytes);
+    if (isUnread(payload)) found.push(payload);
+    else
+      found.push({
+        format: "simple-signing",
+        payload: payload.toString("base64"),
+        signature,
+        certificate: notes[layerAnnotations.certificate] || null,
+        chain: notes[layerAnnotations.chain] || null,
+        log: notes[layerAnnotations.log] || null,
+        timestamp: notes[layerAnnotations.timestamp] || null,
+      });
+  }
+  return found;
 }
 
 function simpleLayers({ bytes }: Manifest) {
@@ -124,23 +138,6 @@ function simpleLayers({ bytes }: Manifest) {
     const signature = notes[layerAnnotations.signature];
     return mediaType === simpleSigningType && signature !== undefined ? [{ layer, notes, signature }] : [];
   });
-}
-
-async function readLayer(
-  registry: EvidenceReader,
-  subject: Subject,
-  layer: unknown,
-  holder: Digest,
-): Promise<Buffer> {
-  const { digest, size } = fieldsOf(layer);
-  const most = registryLimits.signatureBytes;
-  if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
-    throw invalidSignature(subject, `${holder} has a part without digest and size`);
-  if (size > most)
-    throw invalidSignature(subject, `${holder} has ${size} bytes, a signature at most ${most}`);
-  const pieces: Uint8Array[] = [];
-  for await (const piece of registry.streamBlob(subject.reference, digest, size)) pieces.push(piece);
-  return Buffer.concat(pieces);
 }
 
 function requireFew(found: number, subject: Subject): void {

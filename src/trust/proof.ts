@@ -3,9 +3,9 @@
 import { checked, fields, oneOf, text } from "../input/checks.ts";
 import { parseJson } from "../input/json.ts";
 import { isDigest } from "../oci/digest.ts";
-import { base64, type Evidence, type SimpleSigning } from "./evidence.ts";
+import { base64, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import type { Failure } from "./failures.ts";
-import type { Subject } from "./find-evidence.ts";
+import type { Subject } from "./evidence-reader.ts";
 import { readBundle, readStatement, type Statement } from "./statement.ts";
 
 /** Whom a certificate is of. */
@@ -22,7 +22,7 @@ export interface Proof {
 }
 
 /** What one signer says of one piece of evidence. */
-export type Judge = (evidence: Evidence, subject: Subject) => Promise<Proof | Failure>;
+export type Judge = (evidence: ReadEvidence, subject: Subject) => Promise<Proof | Failure>;
 
 /** Of a bundle whose signature is good: whether it is about this image. */
 export function bundleProof(
@@ -64,6 +64,10 @@ export function simpleProof(
 
 export function damaged(what: string): Failure {
   return { code: "SIGNATURE_INVALID", why: `has a signature that is not one: ${what}` };
+}
+
+export function unreadable(why: string): Failure {
+  return { code: "SIGNATURE_INVALID", why: `has a signature that cannot be read: ${why}` };
 }
 
 function ofOther(signed: string): Failure {

@@ -1,10 +1,10 @@
 /** Whether what was found in a registry proves that one of these signers signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
-import { type Evidence, signPredicate } from "./evidence.ts";
+import { type Evidence, type ReadEvidence, signPredicate } from "./evidence.ts";
 import { type Failure, unproven } from "./failures.ts";
-import type { Subject } from "./find-evidence.ts";
-import { bundleProof, damaged, type Judge, type Proof, simpleProof } from "./proof.ts";
+import type { Subject } from "./evidence-reader.ts";
+import { bundleProof, damaged, type Judge, type Proof, simpleProof, unreadable } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
 import { describeSigner, type KeySigner, type Signer } from "./signer.ts";
 import { preAuthentication, readBundle } from "./statement.ts";
@@ -12,7 +12,7 @@ import { preAuthentication, readBundle } from "./statement.ts";
 export interface Verified extends Proof {
   /** The one of those that were asked for. */
   readonly signer: Signer;
-  readonly format: Evidence["format"];
+  readonly format: ReadEvidence["format"];
 }
 
 export interface VerifyOptions {
@@ -45,6 +45,10 @@ export async function verifyEvidence(
   for (const signer of signers) {
     const judge = await judgeOf(signer, options);
     for (const each of evidence) {
+      if (each.format === "unread") {
+        failures.push(unreadable(each.why));
+        continue;
+      }
       const verdict = await judge(each, subject);
       if (!("why" in verdict)) return { signer, format: each.format, ...verdict };
       failures.push(verdict);

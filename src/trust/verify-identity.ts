@@ -14,7 +14,7 @@ import { ImgmatchError } from "../errors.ts";
 import { checked, fields, text, wholeNumber } from "../input/checks.ts";
 import { fieldsOf, parseJson } from "../input/json.ts";
 import { attempt } from "../io/attempt.ts";
-import { base64, type Evidence, type SimpleSigning } from "./evidence.ts";
+import { base64, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import type { Failure } from "./failures.ts";
 import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
 import { type IdentitySigner, isNamed } from "./signer.ts";
@@ -62,7 +62,7 @@ function verifierOf(text: string): Verifier {
 }
 
 /** Whatever the libraries throw at what somebody else has written, it does not count. */
-function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: Evidence): Identity | Failure {
+function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvidence): Identity | Failure {
   let entity: SignedEntity | null = null;
   try {
     const payload = evidence.format === "bundle" ? undefined : Buffer.from(evidence.payload, "base64");
@@ -105,7 +105,7 @@ function certificateOf({ verificationMaterial: { content } }: Bundle): X509Certi
 }
 
 /** A text says what is wrong. */
-function bundleOf(evidence: Evidence): Bundle | string {
+function bundleOf(evidence: ReadEvidence): Bundle | string {
   const json = evidence.format === "bundle" ? parseJson(evidence.content) : simpleBundle(evidence);
   if (typeof json === "string") return json;
   const bundle = attempt(() => bundleFromJSON(json), null);

@@ -12,7 +12,8 @@ import { parseImageReference, withDigest, withTag } from "../../src/oci/referenc
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { referrersTag } from "../../src/registry/referrers.ts";
 import { signatureTag } from "../../src/trust/evidence.ts";
-import { findEvidence, findReferrers, type Subject } from "../../src/trust/find-evidence.ts";
+import type { Subject } from "../../src/trust/evidence-reader.ts";
+import { findEvidence, findReferrers } from "../../src/trust/find-evidence.ts";
 import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
 import { keySigner } from "../../src/trust/sign/image-signer.ts";
 import { type SignatureFormat, signImages } from "../../src/trust/sign/sign-images.ts";

@@ -16,7 +16,8 @@ import {
   signPredicate,
   simpleSigningType,
 } from "../../src/trust/evidence.ts";
-import { type EvidenceReader, findEvidence } from "../../src/trust/find-evidence.ts";
+import type { EvidenceReader } from "../../src/trust/evidence-reader.ts";
+import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { keySigner } from "../../src/trust/sign/image-signer.ts";
 import type { IdentitySigner, KeySigner } from "../../src/trust/signer.ts";
 import { preAuthentication, readStatement, statementType } from "../../src/trust/statement.ts";

@@ -9,15 +9,17 @@ export interface CheckedChunks {
   readonly chunks: Chunks;
   /** Reads what is left. Throws `IMAGE_INVALID` when the bytes are not those of the digest. */
   finish(): Promise<void>;
+  /** Lets the source go, wherever it is. */
+  close(): Promise<void>;
 }
 
 /** Without a digest there is nothing to compare. */
 export function checked(chunks: Chunks, digest: Digest | null, name: string): CheckedChunks {
-  const hash = createHash("sha256");
+  const hash = digest === null ? null : createHash("sha256");
   const iterator = chunks[Symbol.asyncIterator]();
   const next = async () => {
     const result = await iterator.next();
-    if (result.done !== true) hash.update(result.value);
+    if (result.done !== true) hash?.update(result.value);
     return result;
   };
   return {
@@ -25,9 +27,13 @@ export function checked(chunks: Chunks, digest: Digest | null, name: string): Ch
     chunks: { [Symbol.asyncIterator]: () => ({ next }) },
     async finish() {
       while ((await next()).done !== true);
+      if (hash === null) return;
       const actual = `sha256:${hash.digest("hex")}`;
-      if (digest !== null && actual !== digest)
+      if (actual !== digest)
         throw invalidImage(`${name}: its bytes have the digest ${actual}, not ${digest}`);
+    },
+    async close() {
+      await iterator.return?.();
     },
   };
 }

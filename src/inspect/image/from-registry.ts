@@ -6,6 +6,8 @@ import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../registry/client.ts";
 import { selectPlatformManifest } from "../../registry/platform-image.ts";
+import { RegistryError } from "../../registry/registry-error.ts";
+import { checked } from "./checked.ts";
 import { inspectLayer } from "./layer.ts";
 import { configParts, manifestParts } from "./manifest.ts";
 import { openLayers } from "./open-layers.ts";
@@ -32,8 +34,18 @@ export async function openFromRegistry(
     });
   const parts = manifestParts(parseJson(manifest.bytes), name);
   const config = parseJson(await client.readBlob(reference, parts.config));
-  const layers = await openLayers(parts.layers, name, options, ({ digest, size }, layer, onBytes) =>
-    inspectLayer(client.streamBlob(reference, digest, size), layer, onBytes),
-  );
+  const layers = await openLayers(parts.layers, name, options, async ({ digest, size }, layer, onBytes) => {
+    // Its digest is compared by who streams it, once the last piece has come: also of what lies behind the archive's end.
+    const { chunks, finish, close } = checked(client.streamBlob(reference, digest, size), null, layer);
+    try {
+      const inspection = await inspectLayer(chunks, layer, onBytes);
+      await finish();
+      return inspection;
+    } catch (error) {
+      throw error instanceof RegistryError ? error.of(layer) : error;
+    } finally {
+      await close();
+    }
+  });
   return { source: "registry", name, digest, layers, ...configParts(config) };
 }

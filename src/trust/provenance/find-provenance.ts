@@ -2,13 +2,22 @@
 
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../input/json.ts";
 import { registryLimits } from "../../input/limits.ts";
-import { type Digest, isDigest } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../registry/platform-image.ts";
 import type { Manifest } from "../../registry/client.ts";
-import type { Evidence } from "../evidence.ts";
-import { type EvidenceReader, findEvidence, findReferrers, isUntold } from "../find-evidence.ts";
+import type { BundleEvidence, Evidence } from "../evidence.ts";
+import {
+  type EvidenceReader,
+  evidenceBudget,
+  isUnread,
+  type NamedPart,
+  type PartReader,
+  partReader,
+  type Subject,
+} from "../evidence-reader.ts";
+import { findBundles, findReferrers, isUntold } from "../find-evidence.ts";
 import { readBundle, readStatement, type Statement, statementType } from "../statement.ts";
 import { type AttestedBuild, readProvenance } from "./attested-build.ts";
 import { provenanceTypes } from "./predicate.ts";
@@ -40,8 +49,8 @@ export interface ProvenanceQuery {
 const wanted: readonly string[] = Object.values(provenanceTypes);
 
 /**
- * null where the registry does not have the image. What is no statement, or is too large to be one, is none. Throws `REGISTRY_…`: no answer
- * is never "no provenance".
+ * null where the registry does not have the image. What is no statement, or is too large or too damaged to be one, is none. Throws
+ * `REGISTRY_…`: no answer is never "no provenance".
  */
 export async function findProvenance(
   registry: EvidenceReader,
@@ -49,107 +58,90 @@ export async function findProvenance(
 ): Promise<ProvenanceFindings | null> {
   const top = await registry.readManifest(withDigest(reference, digest));
   if (top === null) return null;
-  const isIndex = isIndexType(top.mediaType);
-  const image = isIndex ? selectPlatformManifest(top, reference, platform) : digest;
-  const [inside, attached] = await Promise.all([
-    isIndex ? findInside(registry, reference, top, image) : { found: [], attested: [] },
-    Promise.all([...new Set([digest, image])].map((each) => findAttached(registry, reference, each))),
-  ]);
-  return { image, attested: inside.attested, found: [...inside.found, ...attached.flat()] };
+  const image = isIndexType(top.mediaType) ? selectPlatformManifest(top, reference, platform) : digest;
+  const parts = partReader(registry, { reference, digest }, evidenceBudget(registryLimits.statementBytes));
+  const inside = await findInside(parts, top, image);
+  const attached: FoundProvenance[] = [];
+  for (const each of new Set([digest, image]))
+    attached.push(...(await findAttached(registry, { reference, digest: each }, parts)));
+  return { image, attested: inside.attested, found: [...inside.found, ...attached] };
 }
 
 /** moby/buildkit, docs/attestations/attestation-storage.md */
 async function findInside(
-  registry: EvidenceReader,
-  reference: ImageReference,
-  index: Manifest,
+  parts: PartReader,
+  top: Manifest,
   image: Digest,
 ): Promise<Pick<ProvenanceFindings, "found" | "attested">> {
-  const manifests = await Promise.all(
-    attestationsOf(index, image).map((digest) => registry.readManifest(withDigest(reference, digest))),
-  );
-  const layers = manifests.flatMap((manifest) => (manifest === null ? [] : statementLayers(manifest)));
-  const statements = await Promise.all(
-    layers
-      .filter(({ predicateType }) => wanted.includes(predicateType))
-      .map(({ layer }) => readLayer(registry, reference, layer)),
-  );
-  return {
-    attested: layers.map(({ predicateType }) => predicateType),
-    found: statements.flatMap((bytes) => found(bytes === null ? null : statementIn(bytes), "index", image)),
-  };
+  const attested: string[] = [];
+  const statements: FoundProvenance[] = [];
+  for (const named of attestationsOf(top, image)) {
+    const manifest = await parts.manifest(named);
+    if (manifest === null || isUnread(manifest)) continue;
+    for (const { layer, predicateType } of statementLayers(manifest)) {
+      attested.push(predicateType);
+      if (!wanted.includes(predicateType)) continue;
+      statements.push(...found(await readStatementLayer(parts, layer), "index", image));
+    }
+  }
+  return { attested, found: statements };
 }
 
-function attestationsOf(index: Manifest, image: Digest): readonly Digest[] {
-  const { manifests } = fieldsOf(parseJson(index.bytes));
+function attestationsOf(top: Manifest, image: Digest): readonly NamedPart[] {
+  if (!isIndexType(top.mediaType)) return [];
+  const { manifests } = fieldsOf(parseJson(top.bytes));
   return (Array.isArray(manifests) ? manifests : [])
     .filter(isRecord)
-    .flatMap(({ digest, annotations }) => {
+    .filter(({ annotations }) => {
       const notes = textsOf(annotations);
-      const isOfImage =
+      return (
         notes["vnd.docker.reference.type"] === "attestation-manifest" &&
-        notes["vnd.docker.reference.digest"] === image;
-      return isOfImage && isDigest(digest) ? [digest] : [];
+        notes["vnd.docker.reference.digest"] === image
+      );
     })
     .slice(0, registryLimits.referrers);
 }
 
 function statementLayers({ bytes }: Manifest) {
   const { layers } = fieldsOf(parseJson(bytes));
-  return (Array.isArray(layers) ? layers : []).flatMap((layer) => {
-    const { mediaType, annotations } = fieldsOf(layer);
-    const predicateType = textsOf(annotations)["in-toto.io/predicate-type"];
-    return mediaType === statementType && predicateType !== undefined ? [{ layer, predicateType }] : [];
-  });
+  return (Array.isArray(layers) ? layers : [])
+    .flatMap((layer) => {
+      const { mediaType, annotations } = fieldsOf(layer);
+      const predicateType = textsOf(annotations)["in-toto.io/predicate-type"];
+      return mediaType === statementType && predicateType !== undefined ? [{ layer, predicateType }] : [];
+    })
+    .slice(0, registryLimits.referrers);
 }
 
 async function findAttached(
   registry: EvidenceReader,
-  reference: ImageReference,
-  digest: Digest,
+  subject: Subject,
+  parts: PartReader,
 ): Promise<readonly FoundProvenance[]> {
-  const subject = { reference, digest };
-  const [referrers, bundles] = await Promise.all([
-    findReferrers(registry, subject),
-    findEvidence(registry, subject, provenanceTypes.v1),
-  ]);
-  const plain = await Promise.all(
-    referrers
-      .filter(({ artifactType }) => isUntold(artifactType) || artifactType === statementType)
-      .slice(0, registryLimits.referrers)
-      .map((each) => readAttached(registry, reference, each.digest)),
+  const { digest } = subject;
+  const bundles = await findBundles(registry, subject, provenanceTypes.v1, parts);
+  const attached = bundles.flatMap((bundle) =>
+    isUnread(bundle) ? [] : found(statementOf(bundle), "signed", digest, bundle),
   );
-  return [
-    ...bundles.flatMap((evidence) => found(statementOf(evidence), "signed", digest, evidence)),
-    ...plain.flatMap((bytes) => found(bytes === null ? null : statementIn(bytes), "attached", digest)),
-  ];
+  const plain = (await findReferrers(registry, subject))
+    .filter(({ artifactType }) => isUntold(artifactType) || artifactType === statementType)
+    .slice(0, registryLimits.referrers);
+  for (const each of plain) {
+    const manifest = await parts.manifest(each);
+    if (manifest === null || isUnread(manifest)) continue;
+    const { layers } = fieldsOf(parseJson(manifest.bytes));
+    const layer = (Array.isArray(layers) ? layers : []).find(
+      (one) => text(fieldsOf(one).mediaType) === statementType,
+    );
+    if (layer === undefined) continue;
+    attached.push(...found(await readStatementLayer(parts, layer), "attached", digest));
+  }
+  return attached;
 }
 
-async function readAttached(
-  registry: EvidenceReader,
-  reference: ImageReference,
-  digest: Digest,
-): Promise<Uint8Array | null> {
-  const manifest = await registry.readManifest(withDigest(reference, digest));
-  const { layers } = fieldsOf(manifest === null ? null : parseJson(manifest.bytes));
-  const layer = (Array.isArray(layers) ? layers : []).find(
-    (each) => text(fieldsOf(each).mediaType) === statementType,
-  );
-  return layer === undefined ? null : readLayer(registry, reference, layer);
-}
-
-/** null for what is too large to be a statement, or says no size. */
-async function readLayer(
-  registry: EvidenceReader,
-  reference: ImageReference,
-  layer: unknown,
-): Promise<Uint8Array | null> {
-  const { digest, size } = fieldsOf(layer);
-  if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size)) return null;
-  if (size < 0 || size > registryLimits.statementBytes) return null;
-  const pieces: Uint8Array[] = [];
-  for await (const piece of registry.streamBlob(reference, digest, size)) pieces.push(piece);
-  return Buffer.concat(pieces);
+async function readStatementLayer(parts: PartReader, layer: unknown): Promise<Statement | null> {
+  const bytes = await parts.blob(layer, registryLimits.statementBytes);
+  return isUnread(bytes) ? null : statementIn(bytes);
 }
 
 function statementIn(bytes: Uint8Array): Statement | null {
@@ -157,9 +149,8 @@ function statementIn(bytes: Uint8Array): Statement | null {
   return typeof read === "string" ? null : read;
 }
 
-function statementOf(evidence: Evidence): Statement | null {
-  if (evidence.format !== "bundle") return null;
-  const bundle = readBundle(evidence.content);
+function statementOf({ content }: BundleEvidence): Statement | null {
+  const bundle = readBundle(content);
   const read = typeof bundle === "string" ? bundle : readStatement(bundle.envelope);
   return typeof read === "string" ? null : read;
 }

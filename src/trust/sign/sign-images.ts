@@ -7,7 +7,8 @@ import { formatImageReference, type ImageReference } from "../../oci/reference.t
 import { type TryOptions, waitFor } from "../../registry/try-again.ts";
 import { attachListed, attachSimpleSigning, type AttachmentRegistry } from "../attach.ts";
 import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../evidence.ts";
-import { type EvidenceReader, findEvidence, type Subject } from "../find-evidence.ts";
+import type { EvidenceReader, Subject } from "../evidence-reader.ts";
+import { findEvidence } from "../find-evidence.ts";
 import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
 import type { ImageSigner } from "./image-signer.ts";
 

@@ -2,7 +2,8 @@
 
 import http from "node:http";
 import https from "node:https";
-import { finished } from "node:stream/promises";
+import { Readable } from "node:stream";
+import { finished, pipeline } from "node:stream/promises";
 
 export type Fault =
   /** An answer in place of the registry's. */
@@ -13,6 +14,8 @@ export type Fault =
   | { readonly kind: "truncate" }
   /** The registry's answer with one byte changed. */
   | { readonly kind: "corrupt" }
+  /** These bytes in place of the registry's, again and again, whatever part was asked for. */
+  | { readonly kind: "endless"; readonly bytes: Uint8Array }
   /** One byte of the answer every `everyMs`. */
   | { readonly kind: "drip"; readonly everyMs: number };
 
@@ -60,6 +63,10 @@ export async function startFaultProxy(registry: string, { tls }: ProxyOptions = 
   });
 }
 
+function* endlessly(bytes: Uint8Array): Generator<Uint8Array> {
+  for (;;) yield bytes;
+}
+
 async function handle(
   registry: string,
   fault: Fault | null,
@@ -74,6 +81,14 @@ async function handle(
     request.resume();
     response.writeHead(fault.status, { "content-type": "application/json", ...fault.headers });
     response.end('{"errors":[{"code":"UNKNOWN","message":"injected"}]}');
+    return;
+  }
+  if (fault?.kind === "endless") {
+    request.resume();
+    response.writeHead(200, { "content-type": "application/octet-stream" });
+    const body = Readable.from(endlessly(fault.bytes), { objectMode: false });
+    // Ends when the reader hangs up.
+    await pipeline(body, response).catch(() => {});
     return;
   }
   const [hostname, port] = registry.split(":");

@@ -1,0 +1,102 @@
+/** Reads what may vouch for an image: one part after the other, each as long as it says, and all of them within one budget. */
+
+import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { fieldsOf } from "../input/json.ts";
+import { type Digest, isDigest } from "../oci/digest.ts";
+import { type ImageReference, withDigest } from "../oci/reference.ts";
+import type { Manifest, ReferrersReader, RegistryClient } from "../registry/client.ts";
+import { RegistryError } from "../registry/registry-error.ts";
+import { invalidSignature } from "./failures.ts";
+
+export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
+
+/** An image, or an index. `reference` names the repository; its tag and digest do not count. */
+export interface Subject {
+  readonly reference: ImageReference;
+  readonly digest: Digest;
+}
+
+/** What all evidence of one question may take together. */
+export interface EvidenceBudget {
+  readonly bytes: number;
+  /** False, and nothing is taken, where so much is not left. */
+  readonly take: (bytes: number) => boolean;
+}
+
+export function evidenceBudget(bytes: number): EvidenceBudget {
+  let left = bytes;
+  return {
+    bytes,
+    take(wanted) {
+      if (wanted > left) return false;
+      left -= wanted;
+      return true;
+    },
+  };
+}
+
+/** What a descriptor says before anything of it is believed. */
+export interface NamedPart {
+  readonly digest?: unknown;
+  readonly size?: unknown;
+}
+
+/** One part cannot be read; others beside it may. */
+export interface Unread {
+  readonly format: "unread";
+  readonly why: string;
+  /** The same for who finds nothing else. */
+  readonly error: ImgmatchError;
+}
+
+/** Throws where the registry gives no answer. */
+export interface PartReader {
+  /** null where it was removed meanwhile. */
+  readonly manifest: (named: NamedPart) => Promise<Manifest | Unread | null>;
+  /** @param most bytes of one */
+  readonly blob: (layer: unknown, most: number) => Promise<Buffer | Unread>;
+}
+
+export function partReader(registry: EvidenceReader, subject: Subject, budget: EvidenceBudget): PartReader {
+  const { reference } = subject;
+  const refuse = (why: string): Unread => ({ format: "unread", why, error: invalidSignature(subject, why) });
+  async function read<Content>(
+    { digest, size }: NamedPart,
+    most: number,
+    content: (digest: Digest, size: number) => Promise<Content>,
+  ): Promise<Content | Unread> {
+    if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
+      return refuse("a part has no digest and size");
+    if (size > most) return refuse(`${digest} has ${size} bytes, the limit is ${most}`);
+    if (!budget.take(size))
+      return refuse(`with ${digest} they have more than ${budget.bytes} bytes together`);
+    try {
+      return await content(digest, size);
+    } catch (error) {
+      if (isUnreadable(error)) return { format: "unread", why: error.problems[0].message, error };
+      throw error;
+    }
+  }
+  return {
+    manifest: (named) =>
+      read(named, budget.bytes, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
+    blob: (layer, most) =>
+      read(fieldsOf(layer), most, async (digest, size) => {
+        const pieces: Uint8Array[] = [];
+        for await (const piece of registry.streamBlob(reference, digest, size)) pieces.push(piece);
+        return Buffer.concat(pieces);
+      }),
+  };
+}
+
+const damaged: readonly ProblemCode[] = ["REGISTRY_ANSWER_TOO_LARGE", "REGISTRY_DIGEST_MISMATCH"];
+
+export function isUnread(content: object | null): content is Unread {
+  return content !== null && "format" in content && content.format === "unread";
+}
+
+/** Whoever may write to a registry can make content so; everything else is the registry's own trouble. */
+function isUnreadable(error: unknown): error is ImgmatchError {
+  if (!(error instanceof ImgmatchError)) return false;
+  return damaged.includes(error.code) || (error instanceof RegistryError && error.status === 404);
+}
