@@ -53,6 +53,8 @@ export function blobOperations({
 
 /** Long enough for a good speed, and two of them are held. */
 const pieceBytes = 16 * 1024 * 1024;
+/** Of a body that comes as a whole: as long as what is sent on at once (copy-blob.ts). */
+const restBytes = 8 * 1024 * 1024;
 
 /** By ranges; one piece of the whole after the other where the registry, or the storage behind it, knows no ranges. */
 async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGenerator<Uint8Array> {
@@ -98,7 +100,7 @@ async function* wholeBody(
     let received = body.byteLength;
     yield body;
     while (rest !== undefined) {
-      const bytes = await rest.read(Math.min(pieceBytes, size - received));
+      const bytes = await rest.read(Math.min(restBytes, size - received));
       if (bytes.byteLength === 0) return;
       received += bytes.byteLength;
       yield bytes;

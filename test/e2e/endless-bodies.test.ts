@@ -20,6 +20,8 @@ import { createSigningKey, publishFleet, registry } from "./support/signed-fleet
 const stack = inject("stack");
 const MiB = 2 ** 20;
 const mostMemory = 150 * MiB;
+/** With pieces of a layer, and files of it on their way to the threads that open them. */
+const mostToInspect = 240 * MiB;
 const manifestType = "application/vnd.oci.image.manifest.v1+json";
 const key = createSigningKey();
 
@@ -125,7 +127,7 @@ describe("a registry with bodies of any length", needs(stack.available ? null : 
     async (form) => {
       const { index } = await publishFleet(repository, "1.0.0", ["a"]);
       await key.sign(repository, index, form);
-      const liar = await blob(Buffer.from("endless"));
+      const liar = await blob(Buffer.from(`endless ${form}`));
       await forms[form](index, liar, 200_000);
       proxy.fault = ({ path }) =>
         path.endsWith(liar) ? { kind: "endless", bytes: Buffer.alloc(MiB) } : null;
@@ -143,7 +145,7 @@ describe("a registry with bodies of any length", needs(stack.available ? null : 
     await addLayers(index, await blob(Buffer.alloc(MiB)), 100);
     const { status, stdout } = await resolve();
     expect(status).toBe(6);
-    expect(JSON.parse(stdout).error).toMatchObject({
+    expect(JSON.parse(stdout).errors[0]).toMatchObject({
       code: "SIGNATURE_INVALID",
       message: expect.stringContaining("longer than 100 bytes"),
     });
@@ -158,7 +160,7 @@ describe("a registry with bodies of any length", needs(stack.available ? null : 
     it.each([
       ["a layer without end, of few bytes by its manifest", 100, endlessTar],
       ["of many", 300 * MiB, endlessTar],
-      ["of more than any disk has", 2 ** 50, Buffer.alloc(MiB)],
+      ["of more than any disk has, whose archive ends at once", 2 ** 50, Buffer.alloc(MiB)],
     ])("%s: ends with an error that names the layer, in little memory", async (_, size, bytes) => {
       const digest = await blob(Buffer.from("endless"));
       const mediaType = "application/vnd.oci.image.layer.v1.tar";
@@ -177,11 +179,11 @@ describe("a registry with bodies of any length", needs(stack.available ? null : 
         "registry",
         "--json",
       );
-      expect(JSON.parse(stdout).error).toMatchObject({
+      expect(JSON.parse(stdout).errors[0]).toMatchObject({
         message: expect.stringContaining(`layer 1 of ${repository}:1`),
       });
       expect(status).not.toBe(0);
-      expect(memory).toBeLessThan(mostMemory);
+      expect(memory).toBeLessThan(mostToInspect);
     });
   });
 });

@@ -86,6 +86,47 @@ describe("what lies where signatures are", () => {
     expect(await findEvidence(holding({ [signatureTag]: manifest }), subject)).toEqual([]);
   });
 
+  const named = (bytes: Uint8Array, size = bytes.length) => simpleLayer({ digest: digestOf(bytes), size });
+
+  it("what cannot be read hides nothing beside it, and is told", async () => {
+    const good = Buffer.from("good");
+    const layers = [
+      simpleLayer({ size: registryLimits.signatureBytes + 1 }),
+      simpleLayer({ digest: "sha512:00" }),
+      named(good),
+    ];
+    const registry = holding({ [signatureTag]: { layers } }, null, { [digestOf(good)]: good });
+    const found = await findEvidence(registry, subject);
+    expect(found.map(({ format }) => format)).toEqual(["unread", "unread", "simple-signing"]);
+    const verified = verifyEvidence(found, subject, [key]);
+    await expect(verified).rejects.toThrow(/SIGNATURE_INVALID.*cannot be read.*the limit is 262144/);
+  });
+
+  it("all of it has one budget, and what is small still fits", async () => {
+    const large = Buffer.alloc(registryLimits.signatureBytes - 1);
+    const small = Buffer.from("small");
+    const asked: string[] = [];
+    const layers = [...Array(30).fill(named(large)), named(small)];
+    const held = holding({ [signatureTag]: { layers } }, null, {
+      [digestOf(large)]: large,
+      [digestOf(small)]: small,
+    });
+    let atOnce = 0;
+    const registry: EvidenceReader = {
+      ...held,
+      async *streamBlob(repository, blob, size) {
+        asked.push(blob);
+        expect(++atOnce).toBe(1);
+        yield* held.streamBlob(repository, blob, size);
+        atOnce--;
+      },
+    };
+    const found = await findEvidence(registry, subject);
+    expect(found.filter(({ format }) => format === "unread")).toHaveLength(14);
+    expect(asked).toHaveLength(17);
+    expect(found.at(-1)).toMatchObject({ payload: small.toString("base64") });
+  });
+
   it("too many referrers are SIGNATURE_INVALID, and those of another kind are not read", async () => {
     const referrer = (number: number, artifactType: string): Referrer => ({
       digest: digestOf(`${number}`),

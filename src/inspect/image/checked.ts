@@ -5,6 +5,9 @@ import type { Digest } from "../../oci/digest.ts";
 import type { Chunks } from "./chunk-reader.ts";
 import { invalidImage } from "./invalid-image.ts";
 
+/** Padding, and tables of contents: zstd:chunked has some megabytes of one. */
+const mostBehind = 256 * 2 ** 20;
+
 export interface CheckedChunks {
   readonly chunks: Chunks;
   /** Reads what is left. Throws `IMAGE_INVALID` when the bytes are not those of the digest. */
@@ -26,7 +29,12 @@ export function checked(chunks: Chunks, digest: Digest | null, name: string): Ch
     // Leaving it early must not close the source: the rest is part of the digest.
     chunks: { [Symbol.asyncIterator]: () => ({ next }) },
     async finish() {
-      while ((await next()).done !== true);
+      let behind = 0;
+      for (let rest = await next(); rest.done !== true; rest = await next()) {
+        behind += rest.value.length;
+        if (behind > mostBehind)
+          throw invalidImage(`${name}: more than ${mostBehind} bytes lie behind the end of its archive`);
+      }
       if (hash === null) return;
       const actual = `sha256:${hash.digest("hex")}`;
       if (actual !== digest)
