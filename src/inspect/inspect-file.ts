@@ -10,9 +10,9 @@ import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { readGnuNotes, readNotes } from "./elf/notes.ts";
+import { hiddenPayloads } from "./elf/payload.ts";
 import type { FileInspection } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
-import { isContainer } from "./gpu/fatbin.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-code.ts";
 import { readPtxText } from "./gpu/ptx-text.ts";
 import { headBytes } from "./holds-code.ts";
@@ -25,7 +25,10 @@ const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.riscv]: "riscv",
 };
 
-/** null for what no loader and no driver takes: text, pictures, objects that are not linked yet. */
+/**
+ * null for what no loader and no driver takes: text, pictures, objects that are not linked yet. What begins with no mark of its own is
+ * searched for GPU code.
+ */
 export async function inspectFile(
   source: ByteSource,
   mayBePackaged: boolean,
@@ -33,7 +36,7 @@ export async function inspectFile(
   const head = source.read(0, headBytes);
   const elf = readElf(source);
   if (elf !== null && elf.machine !== elfMachine.cuda) return inspectElf(source, elf, mayBePackaged);
-  const gpu = elf !== null || isContainer(head) ? findGpuCode(source, elf) : ptxCode(head);
+  const gpu = ptxCode(head) ?? findGpuCode(source, elf);
   return gpu === null
     ? null
     : {
@@ -56,6 +59,7 @@ async function inspectElf(
   const gpu = findGpuCode(source, elf);
   const unopened = [...elf.damage, ...(gpu?.damage ?? [])];
   if (isPacked(source, elf)) unopened.push("packed by UPX: the code is unpacked when it runs");
+  if (elf.damage.length === 0) unopened.push(...hiddenPayloads(source, elf));
   const found = elf.damage.length > 0 ? null : await cpuCode(source, elf);
   const signs = found === null ? [] : readDispatchSigns(source, elf);
   const cpu = found && { ...found, asks: [...new Set([...found.asks, ...signs])].sort() };

@@ -4,10 +4,7 @@ import type { ByteSource } from "../byte-source.ts";
 import { windowBytes, withBuffer } from "../lent-buffers.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
-import type { CodeRegion } from "./regions.ts";
-
-/** Between functions, so many bytes with a word that is no instruction may be data. */
-const blockBytes = 4096;
+import { blockBytes, type CodeRegion } from "./regions.ts";
 
 export function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
   return withBuffer(windowBytes, (buffer) => sweep(source, regions, buffer));
@@ -20,20 +17,23 @@ async function sweep(
 ): Promise<CpuCode> {
   const sure = new Uint32Array(arm64Rows.length);
   const doubtful = new Uint32Array(arm64Rows.length);
+  const ignored = new Uint32Array(arm64Rows.length);
   const block = new Uint32Array(arm64Rows.length);
   /** Rows in `block`: most gaps are a word or two. */
   const touched: number[] = [];
   let codeBytes = 0;
   let sinceRest = 0;
   let unknownInstructions = 0;
-  for (const { offset, size, isFunction } of regions) {
-    const step = isFunction ? windowBytes : blockBytes;
+  for (const { offset, size, kind } of regions) {
+    const isFunction = kind === "function";
+    const step = Math.min(windowBytes, blockBytes[kind]);
     for (let at = 0; at < size; at += step) {
       const bytes = source.readOver(offset + at, buffer.subarray(0, Math.min(step, size - at)));
       const unknown = countWords(bytes, isFunction ? sure : block, isFunction ? null : touched);
       if (isFunction) unknownInstructions += unknown;
       else {
-        const counts = unknown > 0 ? doubtful : sure;
+        const counts =
+          kind === "constants" && unknown > 0 ? ignored : kind === "gap" && unknown === 0 ? sure : doubtful;
         for (const row of touched.splice(0)) {
           counts[row] = (counts[row] ?? 0) + (block[row] ?? 0);
           block[row] = 0;

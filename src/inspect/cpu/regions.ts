@@ -1,17 +1,52 @@
-/** Executable bytes of a file in pieces: functions, and what stands between them, which may be code or data. */
+/** Executable bytes of a file in pieces: functions, what stands between them, and what runs though it is called data. */
 
 import type { ByteSource } from "../byte-source.ts";
-import { type Elf, executableSection, executableSegment, sectionType, segmentType } from "../elf/elf.ts";
+import {
+  type Elf,
+  type ElfSection,
+  type ElfSegment,
+  executableSection,
+  executableSegment,
+  sectionType,
+  segmentType,
+  writableSegment,
+} from "../elf/elf.ts";
 import { readFunctionRanges } from "./function-ranges.ts";
 
 export interface CodeRegion {
   /** In the file. */
   readonly offset: number;
   readonly size: number;
-  readonly isFunction: boolean;
+  readonly kind: RegionKind;
 }
 
-/** In the order of their addresses, each byte in one region, cut wherever a function begins. */
+/**
+ * `function` and `gap` (between functions, code or data) stand in executable sections. `stray` bytes stand outside, but a segment makes
+ * them executable, so that they may be code. So are `constants`, which linkers without `-z separate-code` put there only because they
+ * are not written to.
+ */
+export type RegionKind = "function" | "gap" | "stray" | "constants";
+
+/**
+ * What is counted at once outside functions: with one that is no instruction a block of a gap may be data, and one of constants is data.
+ * Of 256 random bytes one in 300 are instructions all the way.
+ */
+export const blockBytes: Readonly<Record<RegionKind, number>> = {
+  function: Number.POSITIVE_INFINITY,
+  gap: 4096,
+  stray: 4096,
+  constants: 256,
+};
+
+interface Area {
+  readonly address: number;
+  readonly offset: number;
+  readonly size: number;
+  /** What its bytes are where no function is known. */
+  readonly kind: Exclude<RegionKind, "function">;
+}
+
+/** In the order of the file, each byte in one region, cut wherever a function begins. */
 export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion> {
   const functions = readFunctionRanges(source, elf);
   for (const area of executableAreas(elf)) {
@@ -19,7 +54,7 @@ export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion
     const region = (from: number, to: number, isFunction: boolean): CodeRegion => ({
       offset: area.offset + (from - area.address),
       size: to - from,
-      isFunction,
+      kind: !isFunction ? area.kind : area.kind === "gap" ? "function" : "stray",
     });
     let at = area.address;
     for (let index = functions.firstFrom(area.address); index < functions.count; index++) {
@@ -36,22 +71,83 @@ export function* codeRegions(source: ByteSource, elf: Elf): Generator<CodeRegion
   }
 }
 
-/** Sections with code, or segments where a file has no sections; no byte of the file twice, whatever it claims. */
-function executableAreas(elf: Elf): readonly { address: number; offset: number; size: number }[] {
-  const sections = elf.sections.filter(
-    ({ type, flags }) => (flags & executableSection) !== 0 && type !== sectionType.noContent,
+/** Sections with code, and what else is in executable segments: all of them where a file has no sections. No byte of the file twice. */
+function executableAreas(elf: Elf): readonly Area[] {
+  const segments = disjoint(
+    elf.segments.filter(({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0),
   );
-  const segments = elf.segments.filter(
-    ({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0,
-  );
-  const areas: { address: number; offset: number; size: number }[] = [];
+  if (elf.sections.length === 0) return segments.map((segment) => ({ ...segment, kind: "gap" }));
+  const inFile = elf.sections.filter(({ type }) => type !== sectionType.noContent);
+  const isCode = ({ flags }: ElfSection) => (flags & executableSection) !== 0;
+  const code = disjoint(inFile.filter(isCode)).map((section): Area => ({ ...section, kind: "gap" }));
+  const known = disjoint([...inFile.filter((section) => !isCode(section)), ...tablesOf(elf)]);
+  const beside = split(segments, code).flatMap(([part, section]) => (section === null ? [part] : []));
+  const stray = split(beside, known).flatMap(([part, section]): Area[] => {
+    const kind = section === null ? "stray" : kindOf(section, part);
+    return kind === null ? [] : [{ ...part, kind }];
+  });
+  return [...code, ...stray].sort((a, b) => a.offset - b.offset);
+}
+
+/** As sections, so that nobody takes them for code. */
+function tablesOf(elf: Elf): readonly ElfSection[] {
+  return elf.tables.map((table) => ({
+    ...table,
+    name: "",
+    type: sectionType.none,
+    flags: 0,
+    address: 0,
+    link: 0,
+  }));
+}
+
+/** Known formats of unwinding data, and GPU code, which is searched for elsewhere and is most of many a library. */
+const noCode = /^(\.eh_frame|\.gcc_except_table|\.interp$|\.nv|__nv_|\.hip)/;
+
+/** null for what is no code: symbols, relocations, notes. */
+function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "constants" | null {
+  if (type !== sectionType.program || noCode.test(name)) return null;
+  return (segment.flags & writableSegment) === 0 ? "constants" : "stray";
+}
+
+type Place = Pick<Area, "address" | "offset" | "size">;
+
+/** By their places in the file, each without what an earlier one has. */
+function disjoint<Each extends Place>(places: readonly Each[]): readonly Each[] {
+  const cut: Each[] = [];
   let done = 0;
-  for (const { address, offset, size } of [...(elf.sections.length > 0 ? sections : segments)].sort(
-    (a, b) => a.offset - b.offset,
-  )) {
-    const known = Math.max(0, done - offset);
-    if (size > known) areas.push({ address: address + known, offset: offset + known, size: size - known });
-    done = Math.max(done, offset + size);
+  for (const each of [...places].sort((a, b) => a.offset - b.offset)) {
+    const end = each.offset + each.size;
+    if (end > Math.max(done, each.offset)) cut.push(partOf(each, Math.max(done, each.offset), end));
+    done = Math.max(done, end);
   }
-  return areas;
+  return cut;
+}
+
+/** Each place in parts: with the one of the others that has it, or null. Both are disjoint, and in order. */
+function split<Each extends Place, Other extends Place>(
+  places: readonly Each[],
+  others: readonly Other[],
+): (readonly [Each, Other | null])[] {
+  const parts: (readonly [Each, Other | null])[] = [];
+  let index = 0;
+  for (const each of places) {
+    const end = each.offset + each.size;
+    for (let at = each.offset; at < end; ) {
+      const other = others[index];
+      if (other !== undefined && other.offset + other.size <= at) {
+        index++;
+        continue;
+      }
+      const isIn = other !== undefined && other.offset <= at;
+      const stop = Math.min(end, isIn ? other.offset + other.size : (other?.offset ?? end));
+      parts.push([partOf(each, at, stop), isIn ? other : null]);
+      at = stop;
+    }
+  }
+  return parts;
+}
+
+function partOf<Each extends Place>(place: Each, from: number, to: number): Each {
+  return { ...place, address: place.address + (from - place.offset), offset: from, size: to - from };
 }

@@ -4,14 +4,11 @@ import { Code, CpuidFeature, Decoder, DecoderOptions, EncodingKind, Instruction,
 import type { ByteSource } from "../byte-source.ts";
 import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
-import type { CodeRegion } from "./regions.ts";
+import { blockBytes, type CodeRegion, type RegionKind } from "./regions.ts";
 import { linuxFeature } from "./x86-features.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
 const longest = 15;
-/** Between functions, so many bytes with one that is no instruction may be data. */
-const blockBytes = 4096;
-
 /** Sees other work between windows, each of which takes about 30 ms. */
 export async function readX86Code(
   source: ByteSource,
@@ -25,14 +22,15 @@ export async function readX86Code(
     for (const region of regions) {
       for (let at = 0; at < region.size; ) {
         // Of bytes between functions one block at a time is counted: a stripped program in Go has no more than these.
-        const piece = region.isFunction ? region.size - at : Math.min(region.size - at, blockBytes);
+        const piece = Math.min(region.size - at, blockBytes[region.kind]);
         if (sweep.needsWindow(region.offset + at, piece)) {
           sweep.setWindow(source.readOver(region.offset + at, buffer), region.offset + at);
           await new Promise(setImmediate);
         }
-        at += region.isFunction
-          ? sweep.countFunction(region.offset + at, region.size - at)
-          : sweep.countGap(region.offset + at, region.size - at);
+        at +=
+          region.kind === "function"
+            ? sweep.countFunction(region.offset + at, region.size - at)
+            : sweep.countBlock(region.offset + at, region.size - at, region.kind);
       }
     }
     return sweep.result();
@@ -50,6 +48,8 @@ function createSweep(bits: 32 | 64) {
   const instruction = new Instruction();
   const sure = counters();
   const doubtful = counters();
+  /** Outside executable sections. */
+  const stray = counters();
   const block = counters();
   /** Codes in `block`: most gaps are three bytes long, and thousands of codes are not looked at for them. */
   const touched: number[] = [];
@@ -111,19 +111,21 @@ function createSweep(bits: 32 | 64) {
       if (seen === kind.vex) vexOnly++;
       return consumed(offset, size, end);
     },
-    countGap(offset: number, size: number): number {
+    countBlock(offset: number, size: number, place: Exclude<RegionKind, "function">): number {
       if (length === 0) return size;
-      const to = Math.min(reach(offset, size), offset - start + blockBytes);
+      const to = Math.min(reach(offset, size), offset - start + blockBytes[place]);
       const end = decode(offset - start, to, block);
-      const counts = invalid(block) > 0 ? doubtful : sure;
+      const isCode = invalid(block) === 0;
+      const counts = place === "gap" ? (isCode ? sure : doubtful) : stray;
+      const isCounted = place !== "constants" || isCode;
       for (const code of touched.splice(0)) {
-        counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
+        if (isCounted) counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
         block[code] = 0;
       }
       return consumed(offset, size, end);
     },
     result(): CpuCode {
-      const { features, asks } = countFeatures(sure, doubtful);
+      const { features, asks } = countFeatures(sure, doubtful, stray);
       return {
         architecture: bits === 64 ? "x86_64" : "x86",
         codeBytes,
@@ -146,18 +148,24 @@ function createSweep(bits: 32 | 64) {
   }
 }
 
-/** Counted by form of an instruction; told by feature of the CPU. */
-function countFeatures(sure: Uint32Array, doubtful: Uint32Array): Pick<CpuCode, "features" | "asks"> {
+/** Counted by form of an instruction; told by feature of the CPU. What strays asks nothing: it may be a number. */
+function countFeatures(
+  sure: Uint32Array,
+  doubtful: Uint32Array,
+  stray: Uint32Array,
+): Pick<CpuCode, "features" | "asks"> {
   const tally = createFeatureTally();
   const asks = new Set<string>();
   for (let code = 1; code < sure.length; code++) {
     const counts = { instructions: sure[code] ?? 0, doubtful: doubtful[code] ?? 0 };
-    if (counts.instructions + counts.doubtful === 0) continue;
+    const all = counts.instructions + counts.doubtful;
+    const strays = stray[code] ?? 0;
+    if (all + strays === 0) continue;
     const { features, isHarmless, asks: question } = known.about(code);
-    if (question !== null) asks.add(question);
+    if (question !== null && all > 0) asks.add(question);
     for (const feature of features) {
       tally.add(feature, isHarmless ? "doubtful" : "instructions", counts.instructions);
-      tally.add(feature, "doubtful", counts.doubtful);
+      tally.add(feature, "doubtful", counts.doubtful + strays);
     }
   }
   return { features: tally.result(), asks: [...asks].sort() };

@@ -17,6 +17,8 @@ export interface Elf {
   readonly version: number;
   readonly sections: readonly ElfSection[];
   readonly segments: readonly ElfSegment[];
+  /** Where the header, the table of segments and the table of sections stand. */
+  readonly tables: readonly { readonly offset: number; readonly size: number }[];
   /** What was claimed and cannot be read. Empty for a whole file. */
   readonly damage: readonly string[];
 }
@@ -37,6 +39,8 @@ export type ElfSegment = Omit<ElfSection, "name" | "link">;
 export const elfMachine = { x86: 3, arm: 40, x86_64: 62, aarch64: 183, cuda: 190, riscv: 243 } as const;
 export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;
 export const sectionType = {
+  none: 0,
+  program: 1,
   symbols: 2,
   strings: 3,
   noContent: 8,
@@ -47,6 +51,7 @@ export const sectionType = {
 export const segmentType = { load: 1, dynamic: 2, interpreter: 3, note: 4 } as const;
 export const executableSection = 0x4;
 export const executableSegment = 0x1;
+export const writableSegment = 0x2;
 
 /** The largest that linkers write is some ten thousand; beyond it a table is an attack. */
 const maxSections = 100_000;
@@ -84,11 +89,19 @@ export function readElf(source: ByteSource): Elf | null {
   if (head.length < (bits === 64 ? 64 : 52)) damage.push("the ELF header is cut off");
   else if (head[4] !== 1 && head[4] !== 2) damage.push(`unknown ELF class ${head[4]}`);
   else if (head[5] !== 1) damage.push("an ELF file of big-endian byte order");
-  if (damage.length > 0) return { ...frame, sections: [], segments: [], damage };
+  if (damage.length > 0) return { ...frame, sections: [], segments: [], tables: [], damage };
+  const sections = readSections(source, head, bits, damage);
+  const segments = readSegments(source, head, bits, damage);
+  const [wide, at] = bits === 64 ? ([u64, 8] as const) : ([u32, 4] as const);
   return {
     ...frame,
-    sections: readSections(source, head, bits, damage),
-    segments: readSegments(source, head, bits, damage),
+    sections,
+    segments,
+    tables: [
+      { offset: 0, size: bits === 64 ? 64 : 52 },
+      { offset: wide(head, 24 + at), size: segments.length * u16(head, bits === 64 ? 54 : 42) },
+      { offset: wide(head, 24 + 2 * at), size: sections.length * u16(head, bits === 64 ? 58 : 46) },
+    ],
     damage,
   };
 }

@@ -10,7 +10,7 @@ import { headBytes, holdsCode } from "../holds-code.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
 import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
-import { type ArchiveBudget, archiveBudget, inspectContent } from "./inspect-content.ts";
+import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
 import { layerChanges } from "./layer-changes.ts";
 import { collect, type FileSink } from "./opened-file.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
@@ -72,7 +72,7 @@ async function inspectOpen(
     const database = databaseReader(path, file.size);
     if (database !== null) return sink.packages(await database(async () => source.read(0, file.size)));
     isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
-    if (isTaken) await sink.file("", file);
+    if (isTaken) await inspectProgram(file, sink, budget);
     else await inspectContent("", chunksOf(source), sink, budget, path);
   } finally {
     if (!isTaken) closeSpooled(file);

@@ -1,14 +1,16 @@
 /** Opens what a file of an image holds: code, or an archive with code in it, to a bound. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { headBytes, holdsCode } from "../holds-code.ts";
-import { sourceOf } from "../spooled-file.ts";
+import type { ByteSource } from "../byte-source.ts";
+import { headBytes, holdsCode, holdsCodeFrom } from "../holds-code.ts";
+import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
+import { findMark } from "./marks.ts";
 import type { ContentSink } from "./opened-file.ts";
 import { maxSpool, spool, withSpooled } from "./spool.ts";
 import { readTar } from "./tar.ts";
-import { isZip, openZipEntry, readZip } from "./zip.ts";
+import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
 /** What is left of what the archives of one layer may unpack to, and of the names in them, both in bytes and all together. */
 export interface ArchiveBudget {
@@ -37,17 +39,27 @@ interface Opening {
 
 /** A wheel in a zip in a jar: nobody has seen more. */
 const maxDepth = 3;
-/** Formats that hold programs and are not read: name → mark at the beginning. */
-const closed = [
-  ["xz", [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
-  ["bzip2", [0x42, 0x5a, 0x68]],
-  ["7-Zip", [0x37, 0x7a, 0xbc, 0xaf, 0x27]],
-  ["RPM", [0xed, 0xab, 0xee, 0xdb]],
-  ["squashfs", [0x68, 0x73, 0x71, 0x73]],
-  ["ar", [0x21, 0x3c, 0x61, 0x72, 0x63, 0x68, 0x3e, 0x0a]],
-] as const;
-/** A static library or a compressed manual page is no program: only packages and archives of files are missed. */
-const packageNames = /\.(deb|rpm|7z|squashfs|snap|AppImage|tar\.\w+|t[bx]z2?|txz)$/;
+const tooDeep = `an archive inside ${maxDepth} others`;
+const behindScript = "bytes behind a script, which it may unpack when it runs";
+/** Formats that hold programs and are not read, by their first bytes as hexadecimal digits. */
+const closed: readonly (readonly [string, RegExp])[] = [
+  ["xz", /^fd377a585a00/],
+  ["bzip2", /^425a683[1-9]314159265359/],
+  ["lz4", /^(04224d18|02214c18)/],
+  // Its properties, a dictionary of at least 64 KiB, and a length that is unknown or below 2^40 (LZMA SDK, lzma-specification.txt).
+  ["lzma", /^5d0000.{4}(ffffffffffffffff|.{10}000000)/],
+  ["lzip", /^4c5a495001/],
+  ["lzop", /^894c5a4f000d0a1a0a/],
+  ["compress", /^1f9d/],
+  ["snappy", /^ff060000734e61507059/],
+  ["7-Zip", /^377abcaf27/],
+  ["RAR", /^526172211a07/],
+  ["RPM", /^edabeedb/],
+  ["cpio", /^30373037303[127]/],
+  ["squashfs", /^68737173/],
+];
+/** A static library is no program, but a package of Debian is an `ar` archive as well. */
+const debianPackage = { name: /\.deb$/, head: /^213c617263683e0a/ };
 
 /**
  * Does not throw for what is in the file: what cannot be opened is told. `path` is where it stands inside the file of an image, `name`
@@ -70,6 +82,15 @@ export async function inspectContent(
   await openBytes(path, counted(), own, name, 0);
 }
 
+/** The same of a program that lies where it can be read by place. Takes the file over. */
+export async function inspectProgram(
+  file: SpooledFile,
+  sink: ContentSink,
+  budget: ArchiveBudget,
+): Promise<void> {
+  await openProgram("", file, { sink, layer: budget, packed: file.size, unpacked: 0 }, 0);
+}
+
 async function openBytes(path: string, chunks: Chunks, own: Opening, name: string, depth: number) {
   const reader = createChunkReader(chunks);
   try {
@@ -89,17 +110,18 @@ async function openContent(
   depth: number,
 ): Promise<void> {
   const { sink } = own;
-  if (holdsCode(head)) return openFile(path, whole, sink);
+  if (holdsCode(head)) return openFile(path, whole, own, depth);
   const compression = compressionBy(head);
   const isArchive = isZip(head) || isTar(head) || compression !== null;
   if (!isArchive) {
-    const format = closed.find(([, mark]) => mark.every((byte, index) => head[index] === byte))?.[0];
-    if (format !== undefined && packageNames.test(name))
-      sink.unopened(path, `an archive of a format that is not read (${format})`);
+    const format = closedFormat(head, name);
+    if (format === null) return openUnmarked(path, head, whole, own, depth);
+    // A page of a manual is too short to hold a program.
+    if (await isLong(whole)) sink.unopened(path, `packed in a format that is not read (${format})`);
     return;
   }
   if (depth >= maxDepth) {
-    sink.unopened(path, `an archive inside ${maxDepth} others`);
+    sink.unopened(path, tooDeep);
     return;
   }
   try {
@@ -112,30 +134,108 @@ async function openContent(
   }
 }
 
-async function openFile(path: string, chunks: Chunks, sink: ContentSink): Promise<void> {
+function closedFormat(head: Uint8Array, name: string): string | null {
+  const digits = Buffer.from(head.subarray(0, 16)).toString("hex");
+  if (debianPackage.head.test(digits) && debianPackage.name.test(name)) return "ar";
+  return closed.find(([, mark]) => mark.test(digits))?.[0] ?? null;
+}
+
+async function isLong(chunks: Chunks): Promise<boolean> {
+  return (await createChunkReader(chunks).take(holdsCodeFrom)).length === holdsCodeFrom;
+}
+
+async function openFile(path: string, chunks: Chunks, own: Opening, depth: number): Promise<void> {
   const file = await spool(chunks);
-  if (file === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
-  else await sink.file(path, file);
+  if (file === null) own.sink.unopened(path, `longer than ${maxSpool} bytes`);
+  else await openProgram(path, file, own, depth);
+}
+
+/** And the zip archive at its end, if it has one. Takes the file over. */
+async function openProgram(path: string, file: SpooledFile, own: Opening, depth: number): Promise<void> {
+  try {
+    await openZipAtEnd(path, sourceOf(file), own, depth);
+  } catch (error) {
+    closeSpooled(file);
+    throw error;
+  }
+  await own.sink.file(path, file);
+}
+
+/** Answers whether there is one. What is wrong with it hides nothing else of the file. */
+async function openZipAtEnd(path: string, source: ByteSource, own: Opening, depth: number): Promise<boolean> {
+  if (!endsWithZip(source)) return false;
+  if (depth >= maxDepth) own.sink.unopened(path, tooDeep);
+  else
+    await openEntries(path, source, own, depth).catch((error: unknown) => {
+      if (!isDamage(error)) throw error;
+      own.sink.unopened(path, error.message.replace(/^[A-Z_]+: /, ""));
+    });
+  return true;
+}
+
+/** What begins with no mark: a script, data, an archive of somebody's own. Nothing is kept of it before the first mark. */
+async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own: Opening, depth: number) {
+  const { sink } = own;
+  const isScript = head[0] === 0x23 && head[1] === 0x21;
+  const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
+  const watched = async function* (): Chunks {
+    for await (const chunk of chunks) {
+      if (isScript && seen.firstZero > seen.bytes) {
+        const zero = chunk.indexOf(0);
+        if (zero !== -1) seen.firstZero = seen.bytes + zero;
+      }
+      seen.bytes += chunk.length;
+      yield chunk;
+    }
+  };
+  const first = await findMark(watched(), ["zip", "gpu", "program"]);
+  if (first === null) {
+    if (seen.bytes - seen.firstZero >= holdsCodeFrom) sink.unopened(path, behindScript);
+    return;
+  }
+  const file = await spool(first.rest);
+  if (file === null) {
+    sink.unopened(path, `longer than ${maxSpool} bytes`);
+    return;
+  }
+  let isTaken = false;
+  try {
+    const source = sourceOf(file);
+    const hasZip = await openZipAtEnd(path, source, own, depth);
+    // A text has no zeros, and packed bytes have some in every thousand.
+    if ((hasZip && first.mark === "zip" ? first.at : seen.bytes) - seen.firstZero >= holdsCodeFrom)
+      sink.unopened(path, behindScript);
+    const program = hasZip && first.mark !== "program" ? null : await findMark(chunksOf(source), ["program"]);
+    if (program !== null)
+      sink.unopened(path, `a program ${first.at + program.at} bytes behind its beginning`);
+    isTaken = !hasZip || first.mark === "gpu";
+    if (isTaken) await sink.file(path, file);
+  } finally {
+    if (!isTaken) closeSpooled(file);
+  }
 }
 
 async function openZip(path: string, chunks: Chunks, own: Opening, depth: number) {
-  const { sink } = own;
   const isOpened = await withSpooled(chunks, async (file) => {
-    const source = sourceOf(file);
-    const entries = readZip(source);
-    if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
-    for (const entry of entries ?? []) {
-      const name = `${path}!/${entry.path}`;
-      countName(own, name);
-      if (entry.path.endsWith("/")) continue;
-      const inner = openZipEntry(source, entry);
-      if (inner === null)
-        sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
-      else await innerContent(name, within(own, inner), own, depth);
-    }
+    await openEntries(path, sourceOf(file), own, depth);
     return true;
   });
-  if (isOpened === null) sink.unopened(path, `longer than ${maxSpool} bytes`);
+  if (isOpened === null) own.sink.unopened(path, `longer than ${maxSpool} bytes`);
+}
+
+async function openEntries(path: string, source: ByteSource, own: Opening, depth: number) {
+  const { sink } = own;
+  const entries = readZip(source);
+  if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
+  for (const entry of entries ?? []) {
+    const name = `${path}!/${entry.path}`;
+    countName(own, name);
+    if (entry.path.endsWith("/")) continue;
+    const inner = openZipEntry(source, entry);
+    if (inner === null)
+      sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
+    else await innerContent(name, within(own, inner), own, depth);
+  }
 }
 
 async function openTar(path: string, chunks: Chunks, own: Opening, depth: number) {

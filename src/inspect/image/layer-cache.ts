@@ -11,7 +11,7 @@ import { isRecord, parseJson } from "../../input/json.ts";
 import type { LayerInspection } from "./layer.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 7;
+export const analyserVersion = 8;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;

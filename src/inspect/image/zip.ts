@@ -20,46 +20,85 @@ export interface ZipEntry {
 const maxEntries = 200_000;
 const maxDirectory = 64 * 2 ** 20;
 const chunkBytes = 2 ** 20;
+const entryMark = 0x02014b50;
+const endMark = Buffer.of(0x50, 0x4b, 5, 6);
 
 export function isZip(head: Uint8Array): boolean {
   return u32(head, 0) === 0x04034b50;
 }
 
+/** Where a directory stands, and how far behind the places that it names everything is: archives may stand behind something else. */
+interface Directory {
+  readonly at: number;
+  readonly size: number;
+  readonly shift: number;
+}
+
+/** Whether the file ends with a zip archive, whatever it begins with: a script, a program. */
+export function endsWithZip(source: ByteSource): boolean {
+  return findDirectory(source) !== null;
+}
+
 /** null for what has no readable directory. */
 export function readZip(source: ByteSource): readonly ZipEntry[] | null {
-  const place = directoryPlace(source);
+  const place = findDirectory(source);
   if (place === null || place.size > maxDirectory) return null;
   const directory = readExactly(source, place.at, place.size);
   if (directory === null) return null;
   const entries: ZipEntry[] = [];
-  for (let at = 0; at + 46 <= directory.length && u32(directory, at) === 0x02014b50; ) {
+  for (let at = 0; at + 46 <= directory.length && u32(directory, at) === entryMark; ) {
     if (entries.length === maxEntries) return null;
     const [nameLength, extraLength, commentLength] = [28, 30, 32].map((field) => u16(directory, at + field));
     const end = at + 46 + (nameLength ?? 0);
+    const { headerAt, ...sizes } = sizesOf(directory, at, end, extraLength ?? 0);
     entries.push({
       path: Buffer.from(directory.subarray(at + 46, end)).toString("utf8"),
       method: u16(directory, at + 10),
       isEncrypted: (u16(directory, at + 8) & 1) === 1,
-      ...sizesOf(directory, at, end, extraLength ?? 0),
+      ...sizes,
+      headerAt: headerAt + place.shift,
     });
     at = end + (extraLength ?? 0) + (commentLength ?? 0);
   }
   return entries;
 }
 
-/** The last record of the file, before a comment of at most 64 KiB. */
-function directoryPlace(source: ByteSource): { at: number; size: number } | null {
+/** By the last record of the file that leads to a directory, before a comment of at most 64 KiB. */
+function findDirectory(source: ByteSource): Directory | null {
   const length = Math.min(source.size, 22 + 0xffff);
   const start = source.size - length;
   const tail = Buffer.from(source.read(start, length));
-  const at = tail.lastIndexOf(Buffer.of(0x50, 0x4b, 5, 6));
-  if (at === -1 || at + 22 > tail.length) return null;
-  const place = { size: u32(tail, at + 12), at: u32(tail, at + 16) };
-  if (place.size !== 0xffffffff && place.at !== 0xffffffff) return place;
-  // The locator of the larger record stands before this one.
-  const locator = at >= 20 && u32(tail, at - 20) === 0x07064b50 ? u64(tail, at - 12) : null;
-  const large = locator === null ? null : readExactly(source, locator, 56);
-  return large === null || u32(large, 0) !== 0x06064b50 ? null : { size: u64(large, 40), at: u64(large, 48) };
+  for (let at = tail.length - 22; at >= 0; at--) {
+    at = tail.lastIndexOf(endMark, at);
+    if (at === -1) return null;
+    const found = directoryBefore(source, start + at, tail.subarray(at));
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** It ends where its record begins, so that its own place tells how much stands before the archive; or stands where the record says. */
+function directoryBefore(source: ByteSource, recordAt: number, record: Uint8Array): Directory | null {
+  const short = { size: u32(record, 12), at: u32(record, 16), end: recordAt };
+  const { size, at, end } = largeRecord(source, recordAt) ?? short;
+  if (size === 0) return { at: end, size, shift: 0 };
+  for (const real of [end - size, at]) {
+    const mark = readExactly(source, real, 4);
+    if (mark !== null && u32(mark, 0) === entryMark) return { at: real, size, shift: real - at };
+  }
+  return null;
+}
+
+/** What does not fit into the record stands in a larger one before it, of 56 bytes and perhaps more, and behind that its locator. */
+function largeRecord(source: ByteSource, recordAt: number): { size: number; at: number; end: number } | null {
+  const locator = readExactly(source, recordAt - 20, 20);
+  if (locator === null || u32(locator, 0) !== 0x07064b50) return null;
+  for (const at of [recordAt - 76, u64(locator, 8)]) {
+    const large = readExactly(source, at, 56);
+    if (large !== null && u32(large, 0) === 0x06064b50)
+      return { size: u64(large, 40), at: u64(large, 48), end: at };
+  }
+  return null;
 }
 
 function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength: number) {

@@ -9,7 +9,9 @@ import { knownWords, whyNoLlvm } from "../support/arm64-oracle.ts";
 function code(words: readonly number[], isFunction = true) {
   const bytes = Buffer.alloc(words.length * 4);
   for (const [index, word] of words.entries()) bytes.writeUInt32LE(word >>> 0, index * 4);
-  return readArm64Code(memorySource(bytes), [{ offset: 0, size: bytes.length, isFunction }]);
+  return readArm64Code(memorySource(bytes), [
+    { offset: 0, size: bytes.length, kind: isFunction ? "function" : "gap" },
+  ]);
 }
 
 describe("AArch64 code", () => {

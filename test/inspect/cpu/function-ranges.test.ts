@@ -34,6 +34,7 @@ function rangesOf(count: number, functionAt: (index: number) => readonly [addres
     abiVersion: 0,
     version: 1,
     sections: [section],
+    tables: [],
     segments: [],
     damage: [],
   };

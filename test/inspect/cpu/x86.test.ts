@@ -115,7 +115,7 @@ it("is decoded across the windows of the decoder", async () => {
   for (const lead of [0, 1, 3]) {
     const count = 2_500_000;
     const bytes = Buffer.concat([Buffer.alloc(lead, 0x90), Buffer.alloc(4 * count, instruction)]);
-    const regions = [{ offset: 0, size: bytes.length, isFunction: true }];
+    const regions = [{ offset: 0, size: bytes.length, kind: "function" as const }];
     const code = await readX86Code(memorySource(bytes), regions, 64);
     expect(code.features).toEqual({ avx: { instructions: count, doubtful: 0 } });
     expect(code).toMatchObject({ unknownInstructions: 0, codeBytes: bytes.length });
@@ -134,7 +134,7 @@ it("is read about once where no function is known, as in a stripped program in G
       return piece;
     },
   };
-  const regions = [{ offset: 0, size: bytes.length, isFunction: false }];
+  const regions = [{ offset: 0, size: bytes.length, kind: "gap" as const }];
   const code = await readX86Code(counted, regions, 64);
   expect(code.features).toEqual({ avx: { instructions: bytes.length / 4, doubtful: 0 } });
   expect(read).toBeLessThan(1.1 * bytes.length);
