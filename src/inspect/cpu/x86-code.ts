@@ -48,8 +48,9 @@ function createSweep(bits: 32 | 64) {
   const instruction = new Instruction();
   const sure = counters();
   const doubtful = counters();
-  /** Outside executable sections. */
   const stray = counters();
+  const countsFor = (place: RegionKind, isCode: boolean) =>
+    place === "gap" ? (isCode ? sure : doubtful) : isCode || place === "stray" ? stray : null;
   const block = counters();
   /** Codes in `block`: most gaps are three bytes long, and thousands of codes are not looked at for them. */
   const touched: number[] = [];
@@ -115,24 +116,20 @@ function createSweep(bits: 32 | 64) {
       if (length === 0) return size;
       const to = Math.min(reach(offset, size), offset - start + blockBytes[place]);
       const end = decode(offset - start, to, block);
-      const isCode = invalid(block) === 0;
-      const counts = place === "gap" ? (isCode ? sure : doubtful) : stray;
-      const isCounted = place !== "constants" || isCode;
+      const counts = countsFor(place, invalid(block) === 0);
       for (const code of touched.splice(0)) {
-        if (isCounted) counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
+        if (counts !== null) counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
         block[code] = 0;
       }
       return consumed(offset, size, end);
     },
     result(): CpuCode {
-      const { features, asks } = countFeatures(sure, doubtful, stray);
       return {
         architecture: bits === 64 ? "x86_64" : "x86",
         codeBytes,
-        features,
+        ...countFeatures(sure, doubtful, stray),
         vexOnly: vectors === 0 ? null : vexOnly / vectors,
         unknownInstructions,
-        asks,
       };
     },
     free() {

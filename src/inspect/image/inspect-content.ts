@@ -40,6 +40,8 @@ interface Opening {
 /** A wheel in a zip in a jar: nobody has seen more. */
 const maxDepth = 3;
 const tooDeep = `an archive inside ${maxDepth} others`;
+/** Twice the longest file that is read by place. */
+const maxSearched = 2 * maxSpool;
 const behindScript = "bytes behind a script, which it may unpack when it runs";
 /** Formats that hold programs and are not read, by their first bytes as hexadecimal digits. */
 const closed: readonly (readonly [string, RegExp])[] = [
@@ -180,6 +182,10 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, own:
   const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
   const watched = async function* (): Chunks {
     for await (const chunk of chunks) {
+      if (seen.bytes > maxSearched) {
+        sink.unopened(path, `longer than ${maxSearched} bytes`);
+        return;
+      }
       if (isScript && seen.firstZero > seen.bytes) {
         const zero = chunk.indexOf(0);
         if (zero !== -1) seen.firstZero = seen.bytes + zero;

@@ -1,11 +1,9 @@
 /** Marks of what has code in it, anywhere in a stream: behind a script, in a format of somebody's own. */
 
-import { elfMachine, elfType, isElf } from "../elf/elf.ts";
+import { elfMachine, elfType } from "../elf/elf.ts";
 import { containerMagic } from "../gpu/fatbin.ts";
-import { readCubinHeader } from "../gpu/cubin.ts";
 import { u16 } from "../little-endian.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
-import { isZip } from "./zip.ts";
 
 /** A file of a zip archive, GPU code, a program or library for a CPU. */
 export type Mark = "zip" | "gpu" | "program";
@@ -18,35 +16,30 @@ export interface FoundMark {
   readonly rest: Chunks;
 }
 
-/** So many bytes tell each: the header of a cubin. */
-const markBytes = 64;
+/** So many bytes tell each. */
+const markBytes = 20;
 
-interface Pattern {
-  /** Searched for from its rarest byte on, which is so many bytes after the beginning. */
-  readonly lead: number;
+/**
+ * Fewer than eight bytes each: Node searches for longer ones in a slower way. What only looks like GPU code is seen by who opens it; of
+ * programs those of 64 bits are known.
+ */
+const patterns = [
+  { bytes: Buffer.from("PK\x03\x04"), markAt: () => "zip" },
+  { bytes: Buffer.from(containerMagic.subarray(0, 7)), markAt: () => "gpu" },
+  { bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1), markAt: elfMark },
+] as const satisfies readonly {
   readonly bytes: Buffer;
-  readonly markOf: (head: Uint8Array) => Mark | null;
-}
-
-const patterns: readonly Pattern[] = [
-  { lead: 1, bytes: Buffer.of(0x4b, 3, 4), markOf: (head) => (isZip(head) ? "zip" : null) },
-  {
-    lead: 1,
-    bytes: Buffer.from(containerMagic.subarray(1)),
-    markOf: (head) => (head[0] === containerMagic[0] ? "gpu" : null),
-  },
-  { lead: 0, bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46), markOf: elfMark },
-];
+  readonly markAt: (bytes: Buffer, at: number) => Mark | null;
+}[];
 
 const cpus: ReadonlySet<number> = new Set(Object.values(elfMachine));
 
-/** Of what a loader takes: an executable or a shared library, of a known class and version. */
-function elfMark(head: Uint8Array): Mark | null {
-  if (!isElf(head) || (head[4] !== 1 && head[4] !== 2) || head[5] !== 1 || head[6] !== 1) return null;
-  if (u16(head, 18) === elfMachine.cuda) return readCubinHeader(head) === null ? null : "gpu";
-  if (!cpus.has(u16(head, 18))) return null;
-  const type = u16(head, 16);
-  return type === elfType.executable || type === elfType.shared ? "program" : null;
+/** Of what a loader or a driver takes. */
+function elfMark(bytes: Buffer, at: number): Mark | null {
+  const machine = u16(bytes, at + 18);
+  if (machine === elfMachine.cuda) return "gpu";
+  const type = u16(bytes, at + 16);
+  return cpus.has(machine) && (type === elfType.executable || type === elfType.shared) ? "program" : null;
 }
 
 /** The first of the wanted marks; null where the stream has none. */
@@ -76,14 +69,10 @@ export async function findMark(chunks: Chunks, wanted: readonly Mark[]): Promise
 /** Of those that begin before `end` and are there as a whole. */
 function firstMark(bytes: Buffer, wanted: readonly Mark[], end: number): { at: number; mark: Mark } | null {
   let first: { at: number; mark: Mark } | null = null;
-  for (const { bytes: pattern, lead, markOf } of patterns) {
+  for (const { bytes: pattern, markAt } of patterns) {
     const stop = Math.min(first?.at ?? end, bytes.length - markBytes + 1);
-    for (
-      let at = bytes.indexOf(pattern, lead) - lead;
-      at >= 0 && at < stop;
-      at = bytes.indexOf(pattern, at + lead + 1) - lead
-    ) {
-      const mark = markOf(bytes.subarray(at, at + markBytes));
+    for (let at = bytes.indexOf(pattern); at >= 0 && at < stop; at = bytes.indexOf(pattern, at + 1)) {
+      const mark = markAt(bytes, at);
       if (mark === null || !wanted.includes(mark)) continue;
       first = { at, mark };
       break;
