@@ -30,7 +30,7 @@ const files = [
     ]),
   },
   { path: "app/new.fatbin", content: makeContainer([makeEntry({ kind: 77, arch: 200 })]) },
-  { path: "opt/hpc.deb", content: Buffer.from("!<arch>\ndebian-binary") },
+  { path: "opt/hpc.deb", content: Buffer.from("!<arch>\ndebian-binary".padEnd(600)) },
   { path: "usr/lib/libcudart.so.12.8.90", content: Buffer.from("x") },
 ];
 
@@ -60,7 +60,7 @@ describe("imgmatch inspect", () => {
         /app/new.fatbin           unknown kind 77
 
       Not opened
-        /opt/hpc.deb: an archive of a format that is not read (ar)
+        /opt/hpc.deb: packed in a format that is not read (ar)
 
       What this image needs of a host
         CPU          x86_64, x86-64
@@ -77,14 +77,14 @@ describe("imgmatch inspect", () => {
     const hostile = makeLayout(
       makeImage([
         gzipped(
-          makeTar([{ path: "app/a\u001b[2J\n\u202eb.deb", content: Buffer.from("!<arch>\ndebian-binary") }]),
+          makeTar([{ path: "app/a\u001b[2J\n\u202eb.deb", content: Buffer.from("!<arch>\ndebian-binary".padEnd(600)) }]),
         ),
       ]),
     );
     const { out } = await runInProcess(["inspect", hostile, "--no-cache", "--platform", "linux/amd64"], {
       cwd: "/",
     });
-    expect(out).toContain("  /app/a\\u001b[2J\\u000a\\u202eb.deb: an archive of a format");
+    expect(out).toContain("  /app/a\\u001b[2J\\u000a\\u202eb.deb: packed in a format");
   });
 
   it("has fields in JSON that the page names", async () => {
