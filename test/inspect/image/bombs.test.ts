@@ -68,6 +68,10 @@ describe("an archive that unpacks to far more than it has is told, and hides not
     ["gzip around a tar", gzipSync(makeTar([{ path: "zeros", content: zeros }]))],
     ["gzip in gzip", gzipSync(gzipSync(makeTar([{ path: "zeros", content: zeros }])))],
     ["a zip whose entries are all the same bytes", zipOf(deflateRawSync(program), program.length, 400)],
+    [
+      "the same behind a script",
+      Buffer.concat([Buffer.from("#!/bin/sh\n"), zipOf(deflateRawSync(program), program.length, 400)]),
+    ],
   ])("%s", { timeout: 120_000 }, async (_name, content) => {
     const { found, unopened } = await opened({ path: "a/bomb", content }, honest);
     expect(found).toContain("/z/honest.tar!/x");

@@ -113,6 +113,18 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
         ]),
       "/app!/BOOT-INF/lib/in.jar!/x.so",
     ],
+    [
+      "more files than the short record counts",
+      () =>
+        Buffer.concat([
+          Buffer.from(shebang),
+          python(
+            'o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\nz.writestr("x.so",b)\nfor i in range(65536): z.writestr(f"{i}","")\nz.close()\nsys.stdout.buffer.write(o.getvalue())',
+            hidden(),
+          ),
+        ]),
+      "/app!/x.so",
+    ],
     ["a program", () => Buffer.concat([plain(), zipped("", "x.so", hidden())]), "/app!/x.so"],
     [
       "bytes of nobody's format",
