@@ -40,11 +40,10 @@ describe("lines of JSON", () => {
     expect(sent).toBeLessThan(longestLine * 2);
   });
 
-  test("a long one in many chunks takes time in proportion to it", async () => {
+  test("a long one in many chunks is read in proportion to it", async () => {
     const growth = await measureGrowth(
       (size) => chunksOf(Buffer.from(JSON.stringify("x".repeat(size * 8))), 512),
       (chunks) => all(jsonLines(Readable.from(chunks))),
-      512 * 1024,
     );
     expect(growth, JSON.stringify(growth)).toSatisfy(isLinear);
   });
@@ -71,11 +70,10 @@ describe("messages of gRPC", () => {
     await expect(read([prefix])).rejects.toThrow(`${longestMessage + 1} bytes, the limit is`);
   });
 
-  test("a long one in many chunks takes time in proportion to it", async () => {
+  test("a long one in many chunks is read in proportion to it", async () => {
     const growth = await measureGrowth(
       (size) => chunksOf(message("x".repeat(size * 8)), 512),
       (chunks) => read(chunks),
-      512 * 1024,
     );
     expect(growth, JSON.stringify(growth)).toSatisfy(isLinear);
   });

@@ -1,53 +1,28 @@
-/** How a function's time grows with its input, measured so that a busy machine does not decide. */
+/** How a function's work grows with its input. */
 
-/** Shorter, and the clock and the start of compiled code count for more than the work. */
-const measurableMs = 30;
-/** Twice the input takes twice the time, or four times when it is squared; between them, in the middle of a logarithmic scale. */
-const mostGrowth = 3;
-const rounds = 5;
+import { countSteps } from "./steps.ts";
+
+const size = 1024;
+const factor = 8;
+/** What sorts grows a little faster than its input, what is squared eight times as fast. */
+const mostGrowth = 2 * factor;
 
 export interface Growth {
-  /** Size of the smaller input. */
-  readonly size: number;
-  /** Time for twice as much, as a multiple; each the least of several times. */
-  readonly ratio: number;
+  /** Steps for the smaller input, and for `factor` times as much. */
+  readonly steps: readonly [number, number];
 }
 
-/**
- * The growth at the first size that takes long enough to be measured; null when not even `most` does, which answers the question
- * of a hostile input as well. `make` is not part of what is measured.
- */
+/** `make` is not part of what is counted. */
 export async function measureGrowth<Input>(
   make: (size: number) => Input,
   work: (input: Input) => unknown,
-  most: number,
-): Promise<Growth | null> {
-  for (let size = 1024; size * 2 <= most; size *= 2) {
-    const input = make(size);
-    // Twice, because the first time may have been spent on compiling, or on tidying up after others.
-    let once = await cpuMs(input, work);
-    if (once < measurableMs) continue;
-    once = Math.min(once, await cpuMs(input, work));
-    if (once < measurableMs) continue;
-    const doubled = make(size * 2);
-    let twice = await cpuMs(doubled, work);
-    for (let round = 1; round < rounds && twice / once >= mostGrowth; round++) {
-      once = Math.min(once, await cpuMs(input, work));
-      twice = Math.min(twice, await cpuMs(doubled, work));
-    }
-    return { size, ratio: twice / once };
-  }
-  return null;
+): Promise<Growth> {
+  // The first run makes tables that later ones find made.
+  await work(make(size / 2));
+  const [small, large] = [make(size), make(size * factor)];
+  return { steps: [await countSteps(() => work(small)), await countSteps(() => work(large))] };
 }
 
-export function isLinear(growth: Growth | null): boolean {
-  return growth === null || growth.ratio < mostGrowth;
-}
-
-/** Time of this process alone, so that others do not count. */
-async function cpuMs<Input>(input: Input, work: (input: Input) => unknown): Promise<number> {
-  const before = process.cpuUsage();
-  await work(input);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+export function isLinear({ steps: [small, large] }: Growth): boolean {
+  return large < mostGrowth * small;
 }
