@@ -16,6 +16,7 @@ import { manyHosts } from "./many-hosts.ts";
 import { openedPage } from "./page.ts";
 import { publishedFleet } from "./published.ts";
 import { nodeScript } from "./node-script.ts";
+import { readersOfText } from "./readers.ts";
 import { line, seconds } from "./report.ts";
 import { noOpOfManyCells } from "./scale.ts";
 import { trustedFleet } from "./trusted.ts";
@@ -26,6 +27,7 @@ try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
   startOfResolve();
   await probe();
+  await readersOfText();
   manyHosts(25);
   manyHosts(400);
   await coverManyHosts(join(folder, "cover"), 10_000, 400);

@@ -29,7 +29,6 @@ interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
-  readonly ms: number;
 }
 
 function start(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
@@ -41,15 +40,12 @@ function start(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv = {}
 }
 
 function end(child: ChildProcess): Promise<Ended> {
-  const started = performance.now();
   let stderr = "";
   child.stderr?.on("data", (chunk) => {
     stderr += chunk;
   });
   child.stdout?.resume();
-  return new Promise((done) =>
-    child.on("close", (code, signal) => done({ code, signal, stderr, ms: performance.now() - started })),
-  );
+  return new Promise((done) => child.on("close", (code, signal) => done({ code, signal, stderr })));
 }
 
 /** That nobody has now. */

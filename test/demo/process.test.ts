@@ -13,12 +13,10 @@ describe("capture", () => {
 
   it("stops a process and its children when aborted", async () => {
     const controller = new AbortController();
-    const started = performance.now();
-    // The child holds the pipe open: without the group's signal this would last ten seconds.
-    const running = capture(["sh", "-c", "sleep 10 & wait"], { signal: controller.signal });
+    // The child holds the pipe open: without the group's signal this would last longer than a test may.
+    const running = capture(["sh", "-c", "sleep 1000 & wait"], { signal: controller.signal });
     setTimeout(() => controller.abort(), 100);
     expect((await running).status).not.toBe(0);
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   it("stops a process after its time", async () => {

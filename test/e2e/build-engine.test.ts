@@ -147,16 +147,14 @@ describe("Docker engine", needs(reason), () => {
 
   it("ends the step when the build is aborted", async () => {
     const abort = new AbortController();
-    const started = performance.now();
     const onLog = (line: string) => {
       if (line.endsWith("started")) abort.abort();
     };
-    const building = engine.build(requestFor("slow", "busybox echo started; busybox sleep 60"), {
+    const building = engine.build(requestFor("slow", "busybox echo started; busybox sleep 1000"), {
       signal: abort.signal,
       onLog,
     });
     await expect(building).rejects.toMatchObject({ name: "AbortError" });
-    expect(performance.now() - started).toBeLessThan(30_000);
   });
 
   it("builds a fleet in which one cell fails, then adopts everything that was pushed", async () => {

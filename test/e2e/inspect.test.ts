@@ -247,10 +247,8 @@ describe("a program that is interrupted while threads open files", needs(whyNoPr
         }
       });
     while (!holdsSpool()) await setTimeout(10);
-    const from = performance.now();
     child.kill("SIGINT");
     expect(await ended).toEqual([130, null]);
-    expect(performance.now() - from).toBeLessThan(5000);
     expect(readdirSync(spools)).toEqual([]);
   });
 });

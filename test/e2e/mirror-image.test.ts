@@ -125,9 +125,7 @@ describe("The mirror's image", needs(stack.available ? null : stack.reason, whyN
         interval: 1000,
       })
       .toBe("healthy");
-    const started = performance.now();
     await ran("stop", id);
-    expect(performance.now() - started).toBeLessThan(8000);
     expect(await ran("inspect", "--format", "{{.State.ExitCode}}", id)).toBe("0");
   });
 });

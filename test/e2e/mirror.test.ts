@@ -71,9 +71,7 @@ describe("A node's own mirror", needs(stack.available ? null : stack.reason, why
           fleet.proxy.fault = () => fault;
           const again = await fleet.serve("v3", ...cache);
           await containerd.configure(await fleet.config("containerd", again.address, name));
-          const started = performance.now();
           await containerd.pull(name);
-          expect(performance.now() - started).toBeLessThan(4000);
           expect(await pulled()).toBe(fleet.digests.get("x86-64-v3"));
         }
       });

@@ -54,9 +54,7 @@ describe(
         await expect.poll(head, { timeout: 20_000 }).toEqual([200, digest]);
         expect(await systemd.show(name, "MainPID")).not.toBe(first);
 
-        const stopped = performance.now();
         await systemd.systemctl("stop", name);
-        expect(performance.now() - stopped).toBeLessThan(5000);
         expect(await systemd.show(name, "Result")).toBe("success");
         expect(await systemd.show(name, "ExecMainStatus")).toBe("0");
         expect(await systemd.show(name, "ActiveState")).toBe("inactive");

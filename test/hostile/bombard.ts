@@ -15,9 +15,6 @@ export interface Report {
   /** Problem code → how many inputs it refused. */
   readonly refused: Readonly<Record<string, number>>;
   readonly failures: readonly string[];
-  /** CPU time of the slowest input, so that a busy machine changes nothing. */
-  readonly slowestMs: number;
-  readonly slowest: string;
   readonly peakMiB: number;
 }
 
@@ -28,13 +25,10 @@ const names = process.argv.slice(5) as AnyAttack[];
 const refused: Record<string, number> = {};
 const failures: string[] = [];
 let survived = 0;
-let slowestMs = 0;
-let slowest = "";
 
 for (const name of names) {
   for (let index = first; index < first + runs; index++) {
     if ((index - first) % 50 === 0) writeSync(1, `at ${name} ${index}\n`);
-    const before = process.cpuUsage();
     try {
       await all[name](randomFrom(seed, index));
       survived++;
@@ -44,9 +38,6 @@ for (const name of names) {
       else if (failures.length < 10)
         failures.push(`${name} ${index}, seed ${seed}: ${error instanceof Error ? error.stack : error}`);
     }
-    const { user, system } = process.cpuUsage(before);
-    const ms = (user + system) / 1000;
-    if (ms > slowestMs) [slowestMs, slowest] = [ms, `${name} ${index}, seed ${seed}`];
   }
 }
 
@@ -55,8 +46,6 @@ const report: Report = {
   survived,
   refused,
   failures,
-  slowestMs,
-  slowest,
   peakMiB: peakMiB(),
 };
 writeSync(1, `${JSON.stringify(report)}\n`);

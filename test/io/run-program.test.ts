@@ -83,13 +83,11 @@ describe(
 
     it("kills a hanging program with all its children, and does not wait for their pipes", async () => {
       const pidFile = join(folder, "grandchild");
-      const start = performance.now();
-      const answer = await sh(`trap '' TERM; sleep 60 & echo $! > '${pidFile}'; echo begun; wait`, {
+      const answer = await sh(`trap '' TERM; sleep 1000 & echo $! > '${pidFile}'; echo begun; wait`, {
         timeoutMs: 300,
         maxBytes: 1024,
       });
       expect(answer).toMatchObject({ status: null, stdout: "begun\n", timedOut: true });
-      expect(performance.now() - start).toBeLessThan(15_000);
       expect(await isGone(Number(readFileSync(pidFile, "utf8")))).toBe(true);
     });
 
@@ -100,7 +98,7 @@ describe(
     });
 
     it("returns within the bound when a background child keeps the pipe open", async () => {
-      const answer = await sh("sleep 60 & echo done", { timeoutMs: 400, maxBytes: 1024 });
+      const answer = await sh("sleep 1000 & echo done", { timeoutMs: 400, maxBytes: 1024 });
       expect(answer).toMatchObject({ stdout: "done\n", timedOut: true });
     });
   },

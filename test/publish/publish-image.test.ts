@@ -234,7 +234,6 @@ describe("publishImage", () => {
     const { how } = await publishImage(request(registry, "ours", { settleMs: 300 }));
     expect(how).toBe("pushed");
     expect(performance.now() - started).toBeGreaterThan(290);
-    expect(performance.now() - started).toBeLessThan(4000);
   });
 
   it.each([true, false])(

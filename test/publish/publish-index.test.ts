@@ -268,7 +268,6 @@ describe("publishIndex", () => {
     const started = performance.now();
     await publishIndex(request(registry, [push(registry, "a")], { settleMs: 300 }));
     expect(performance.now() - started).toBeGreaterThan(290);
-    expect(performance.now() - started).toBeLessThan(4000);
   });
 
   it.each([true, false])(

@@ -217,14 +217,12 @@ describe("time", () => {
       const drip = setInterval(() => response.write(" "), 20);
       response.on("close", () => clearInterval(drip));
     });
-    const started = performance.now();
     await expect(
       quickClient({ timeoutMs: 300, retries: 0 }).readManifest(app(server.host)),
     ).rejects.toMatchObject({
       code: "REGISTRY_UNREACHABLE",
       message: expect.stringMatching(/no whole answer in 300 ms, \d+ bytes came/),
     });
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   test("a long body that flows may take longer than the timeout", async () => {

@@ -43,12 +43,4 @@ describe("compareVersions", () => {
       expect(compareVersions(one, one)).toBe(0);
     }
   });
-
-  it("takes no longer for long texts than they are long", () => {
-    const long = `1.0-${"1-a.".repeat(50_000)}`;
-    const start = performance.now();
-    compareVersions(long, `${long}x`);
-    compareVersions("1".repeat(200_000), `${"1".repeat(200_000)}-`);
-    expect(performance.now() - start).toBeLessThan(1000);
-  });
 });

@@ -117,12 +117,10 @@ describe("Blobs that the mirror passes on", () => {
     expect((await (await ask(path)).arrayBuffer()).byteLength).toBe(bytes.length);
   });
 
-  it("are 503 in two seconds where the registry hangs, and 32 at a time", { timeout: 20_000 }, async () => {
+  it("are 503 where the registry hangs, and 32 at a time", { timeout: 20_000 }, async () => {
     const hanging: { destroyed: boolean }[] = [];
     const { ask, state, port } = await serving((_, response) => void hanging.push(response));
-    const started = performance.now();
     expect((await ask(path)).status).toBe(503);
-    expect(performance.now() - started).toBeLessThan(2500);
     expect(hanging).toHaveLength(1);
 
     // Refusals make no room for more.

@@ -70,11 +70,9 @@ describe("The process that asks a host", () => {
       waitMs: 300,
       stuckMs: 1500,
     });
-    const started = performance.now();
     expect(await Promise.all([ask(), ask()])).toEqual(
       Array(2).fill(refused(/^HOST_UNREADABLE: .*within 300 ms/)),
     );
-    expect(performance.now() - started).toBeLessThan(900);
     await expect
       .poll(() => told, { timeout: 5000 })
       .toEqual(["a probe of this host gave no answer in 1500 ms and was killed"]);
@@ -89,9 +87,7 @@ describe("The process that asks a host", () => {
     const { ask, processes } = prober("setTimeout(say, 1000, facts)", { waitMs: 200 });
     expect(await ask()).toEqual(refused(/within 200 ms/));
     await expect.poll(ask, { interval: 300, timeout: 10_000 }).toMatchObject({ ok: true });
-    const started = performance.now();
     expect(await ask()).toMatchObject({ ok: true });
-    expect(performance.now() - started).toBeLessThan(150);
     expect(processes()).toHaveLength(1);
   });
 

@@ -22,42 +22,24 @@ describe("the page of 2,000 classes and 400 images", () => {
     expect(html.length).toBeLessThan(2_500_000);
   });
 
-  it(
-    "has all rows in the end, its map at once, and stays fluent when somebody types",
-    needs(whyNoChromium),
-    async () => {
-      browser = await launchChromium();
-      const served = await site(browser, html);
-      const { page, complaints } = await served.open();
-      expect(await page.locator(".map a").count()).toBe(400);
-      expect(await rowsOf(page, "Host classes", 2000)).toHaveLength(2000);
-      // Milliseconds from a key to the rows that it leaves; the bench has the figure, and here only what nobody would call fluent fails.
-      const slowest = await page.evaluate(async () => {
-        const input = document.querySelector<HTMLInputElement>("#search");
-        let most = 0;
-        for (const query of ["b", "b2", "b200", "b200 sapphirerapids", ""]) {
-          const started = performance.now();
-          if (input !== null) input.value = query;
-          input?.dispatchEvent(new Event("input"));
-          await new Promise(requestAnimationFrame);
-          most = Math.max(most, performance.now() - started);
-        }
-        return most;
-      });
-      expect(slowest).toBeLessThan(2000);
-      // On paper are all of them, also while most are not made yet.
-      const printed = await page.evaluate(() => {
-        document.querySelector<HTMLButtonElement>("#classes th button")?.click();
-        dispatchEvent(new Event("beforeprint"));
-        return document.querySelectorAll("#classes tbody tr").length;
-      });
-      expect(printed).toBe(2000);
-      await page.evaluate(() => {
-        location.hash = "#class=c1000";
-      });
-      await page.getByRole("dialog", { name: "Class c1000" }).waitFor();
-      expect(complaints).toEqual([]);
-      await served.close();
-    },
-  );
+  it("has all rows in the end, and its map at once", needs(whyNoChromium), async () => {
+    browser = await launchChromium();
+    const served = await site(browser, html);
+    const { page, complaints } = await served.open();
+    expect(await page.locator(".map a").count()).toBe(400);
+    expect(await rowsOf(page, "Host classes", 2000)).toHaveLength(2000);
+    // On paper are all of them, also while most are not made yet.
+    const printed = await page.evaluate(() => {
+      document.querySelector<HTMLButtonElement>("#classes th button")?.click();
+      dispatchEvent(new Event("beforeprint"));
+      return document.querySelectorAll("#classes tbody tr").length;
+    });
+    expect(printed).toBe(2000);
+    await page.evaluate(() => {
+      location.hash = "#class=c1000";
+    });
+    await page.getByRole("dialog", { name: "Class c1000" }).waitFor();
+    expect(complaints).toEqual([]);
+    await served.close();
+  });
 });

@@ -58,7 +58,17 @@ const passing: readonly (readonly [object, Readonly<Record<string, Steps>>])[] =
     String.prototype,
     {
       ...{ indexOf: forward, lastIndexOf: backward, includes: within },
-      ...all(whole, "split", "replaceAll", "trim", "trimEnd", "trimStart", "toLowerCase", "toUpperCase", "normalize"),
+      ...all(
+        whole,
+        "split",
+        "replaceAll",
+        "trim",
+        "trimEnd",
+        "trimStart",
+        "toLowerCase",
+        "toUpperCase",
+        "normalize",
+      ),
     },
   ],
   [
@@ -82,20 +92,26 @@ function all(steps: Steps, ...names: readonly string[]): Readonly<Record<string,
 function countNative(): () => void {
   const replaced = passing.flatMap(([owner, methods]) =>
     Object.entries(methods).map(([name, steps]) =>
-      replace(owner, name, (original) =>
-        function (this: never, ...args) {
-          const answer = original.apply(this, args);
-          native += steps(this, answer, args);
-          return answer;
-        },
+      replace(
+        owner,
+        name,
+        (original) =>
+          function (this: never, ...args) {
+            const answer = original.apply(this, args);
+            native += steps(this, answer, args);
+            return answer;
+          },
       ),
     ),
   );
   // What spreads a list or makes a set of it steps through it as this does.
-  const iterate = replace(Array.prototype, Symbol.iterator, () =>
-    function* (this: readonly unknown[]) {
-      for (let at = 0; at < this.length; at++) yield this[at];
-    } as Method,
+  const iterate = replace(
+    Array.prototype,
+    Symbol.iterator,
+    () =>
+      function* (this: readonly unknown[]) {
+        for (let at = 0; at < this.length; at++) yield this[at];
+      } as Method,
   );
   return () => {
     for (const undo of [iterate, ...replaced]) undo();
@@ -103,7 +119,10 @@ function countNative(): () => void {
 }
 
 function replace(owner: object, name: PropertyKey, by: (original: Method) => Method): () => void {
-  const before = Object.getOwnPropertyDescriptor(owner, name) ?? { value: Reflect.get(owner, name), configurable: true };
+  const before = Object.getOwnPropertyDescriptor(owner, name) ?? {
+    value: Reflect.get(owner, name),
+    configurable: true,
+  };
   Object.defineProperty(owner, name, { ...before, value: by(before.value) });
   return () => Object.defineProperty(owner, name, before);
 }

@@ -18,6 +18,7 @@ import {
 } from "../../../src/registry/docker-config.ts";
 import { evaluateRequire, parseRequire } from "../../../src/resolve/nvidia-require.ts";
 import { checkPins, compilePins } from "../../../src/resolve/pins.ts";
+import { compareVersions } from "../../../src/trust/version-order.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
 export const wordReaders: Readonly<Record<string, Reader>> = {
@@ -47,6 +48,10 @@ export const wordReaders: Readonly<Record<string, Reader>> = {
       "x.": repeated("x.", ">", "!1.2.3"),
       prerelease: repeated("-a.", ">1.2.3", "!1.2.3"),
     },
+  },
+  "versions of a fleet": {
+    read: (text) => [compareVersions(text, `${text}x`), compareVersions(text, `${text}-`)],
+    texts: { prerelease: repeated("1-a.", "1.0-"), digits: repeated("1") },
   },
   NVIDIA_REQUIRE: {
     read: (text) => {
