@@ -1,4 +1,7 @@
 import { defineConfig } from "vitest/config";
+import { forgetTried } from "./test/support/programs.ts";
+
+forgetTried();
 
 export default defineConfig({
   test: {

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -8,11 +8,9 @@ import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
+import { whyNoCompiler } from "../support/programs.ts";
 
-const whyNoRiscv =
-  spawnSync("riscv64-linux-gnu-gcc", ["--version"]).status === 0
-    ? null
-    : "no riscv64-linux-gnu-gcc (apt-get install gcc-riscv64-linux-gnu)";
+const whyNoRiscv = whyNoCompiler("riscv64-linux-gnu-gcc", "apt-get install gcc-riscv64-linux-gnu");
 
 const zstd = { flags: 0x8011, compressedSize: 9 };
 const files = [

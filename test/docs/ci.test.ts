@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { root } from "./support/markdown.ts";
+import { whyNoVersion } from "../support/programs.ts";
 
 const linters = {
   "github.yml": ["actionlint", "-no-color"],
@@ -20,8 +21,7 @@ const installed = {
 
 describe.each(["github.yml", "gitlab.yml"] as const)("%s", (name) => {
   const [program, ...flags] = linters[name];
-  const has = spawnSync(program, ["--version"]).status === 0;
-  const missing = needs(has ? null : `no ${program} (${installed[name]})`);
+  const missing = needs(whyNoVersion(program, installed[name]));
   const path = join(root, "docs/examples/ci", name);
   const text = readFileSync(path, "utf8");
   const lint = (file: string) => spawnSync(program, [...flags, file], { encoding: "utf8" });

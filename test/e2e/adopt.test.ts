@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { parseLock } from "../../src/lock/parse-lock.ts";
+import { whyNoProgram } from "./support/containers-store.ts";
 import { needs } from "../support/needs.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
@@ -35,8 +36,7 @@ function whyNoWheel(): string | null {
   return status === 0 ? null : `no ${wheel} from a package registry (python3 -m ${args.slice(1).join(" ")})`;
 }
 
-const whyNoSkopeo =
-  spawnSync("skopeo", ["--version"]).status === 0 ? null : "no skopeo (apt-get install skopeo)";
+const whyNoSkopeo = whyNoProgram("skopeo");
 const why = stack.available ? (whyNoSkopeo ?? whyNoWheel()) : stack.reason;
 
 describe("An image of libraries that others built", needs(why), () => {

@@ -17,6 +17,7 @@ import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startEngine } from "./support/engine.ts";
 import { isLong } from "./support/long.ts";
 import { cosigns, whyNoCosign } from "./support/cosign.ts";
+import { whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
 
@@ -406,7 +407,8 @@ describe("A fleet that Podman builds", needs(unavailable ?? whyNoPodman), () => 
 const dockerd29 = process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "";
 const whyNoStore = !isLong
   ? "IMGMATCH_LONG=1 asks an engine with a content store too"
-  : (whyNoBuildx(engineEnv) ?? (isProgram(dockerd29) ? null : "no Docker 29 (IMGMATCH_DOCKERD29_PROGRAM)"));
+  : (whyNoBuildx(engineEnv) ??
+    (dockerd29 === "" ? "no Docker 29 (IMGMATCH_DOCKERD29_PROGRAM)" : whyNoDaemon("dockerd", dockerd29)));
 
 describe("A fleet of buildx inside an engine with a content store", needs(unavailable ?? whyNoStore), () => {
   it("is attested by the engine's own BuildKit, and can be a local base", async () => {

@@ -1,6 +1,6 @@
 /** What is built is opened before it has a tag: every lie is caught by a real build, and what no file uses is not asked for. */
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -13,14 +13,10 @@ import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { startRegistry } from "./support/registry.ts";
+import { whyNoGcc } from "../support/programs.ts";
 
 const stack = inject("stack");
-const hasGcc = process.arch === "x64" && spawnSync("gcc", ["--version"]).status === 0;
-const reason = stack.available
-  ? hasGcc
-    ? null
-    : "no gcc for x86-64 (apt-get install gcc libc6-dev)"
-  : stack.reason;
+const reason = stack.available ? (process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU") : stack.reason;
 const ptxas = (process.env.IMGMATCH_NVCC ?? "")
   .split(delimiter)
   .map((path) => join(dirname(path), "ptxas"))

@@ -11,9 +11,10 @@ import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { contextEntries } from "../support/context-entries.ts";
 import { type Fault, type FaultProxy, type ProxiedRequest, startFaultProxy } from "./support/fault-proxy.ts";
 import { createProject, type Project } from "./support/project.ts";
-import { opensslAvailable } from "./support/token-server.ts";
+import {} from "./support/token-server.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoOpenssl } from "../support/programs.ts";
 
 const stack = inject("stack");
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
@@ -153,7 +154,8 @@ describe("Registry faults", needs(stack.available ? null : stack.reason), () => 
   });
 
   it("TLS that nobody vouches for: refused by name, and accepted with --ca", async ({ skip }) => {
-    if (!opensslAvailable()) return skip("openssl is not installed");
+    const missing = whyNoOpenssl();
+    if (missing !== null) return skip(missing);
     const address = Object.values(networkInterfaces())
       .flatMap((all) => all ?? [])
       .find(({ family, internal }) => family === "IPv4" && !internal)?.address;

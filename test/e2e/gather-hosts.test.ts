@@ -11,6 +11,7 @@ import { endProcess } from "./support/children.ts";
 import { freePorts } from "./support/ports.ts";
 import { cli, root } from "./support/program.ts";
 import { startSlurm, whyNoSlurm } from "./support/slurm.ts";
+import { whyNot, whyNoVersion } from "../support/programs.ts";
 
 const path = `${process.env.PATH ?? ""}${delimiter}/usr/sbin`;
 /** Empty where it is not there. */
@@ -22,10 +23,9 @@ const where = (program: string) =>
 const whyNoSshd =
   process.getuid?.() !== 0
     ? "sshd that lets somebody in needs root"
-    : ["sshd", "ssh", "ssh-keygen"].some((program) => where(program) === "")
-      ? "no sshd (apt-get install openssh-server openssh-client)"
-      : null;
-const whyNoAnsible = where("ansible") === "" ? "no ansible (pip install ansible-core)" : null;
+    : (whyNot("ssh", ["-V"], { install: "apt-get install openssh-client" }) ??
+      (where("sshd") === "" ? "no sshd (apt-get install openssh-server)" : null));
+const whyNoAnsible = whyNoVersion("ansible", "pip install ansible-core");
 
 const page = readFileSync(join(root, "docs/cover.md"), "utf8");
 

@@ -1,6 +1,6 @@
 /** One image, built in a real engine, opened wherever it can lie and however it is packed: the answer is the same. */
 
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   mkdirSync,
@@ -28,6 +28,7 @@ import { startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.t
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { cli } from "./support/program.ts";
 import { type ContainersStore, isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { whyNoGcc } from "../support/programs.ts";
 
 const stack = inject("stack");
 const engineEnv = stack.available ? stack.engineEnv : {};
@@ -35,8 +36,6 @@ const env = { ...process.env, ...engineEnv };
 const registry = createRegistryClient({ credentials: noCredentials });
 const options = { env, registry, platform: "linux/amd64", cache: noCache };
 const tag = `${stack.available ? stack.registry : ""}/inspect/app:1`;
-const whyNoGcc =
-  spawnSync("gcc", ["--version"]).status === 0 ? null : "no gcc (apt-get install gcc libc6-dev)";
 const whyNoX86 = process.arch === "x64" ? null : "no x86-64 CPU";
 
 const dockerfile = `FROM scratch
@@ -66,7 +65,7 @@ function content({ cpu, gpu, driver, requires, unopened, files }: ImageInspectio
 
 describe(
   "an image is the same wherever it is",
-  needs(stack.available ? whyNoBusybox : stack.reason, whyNoGcc, whyNoX86),
+  needs(stack.available ? whyNoBusybox : stack.reason, whyNoGcc(), whyNoX86),
   () => {
     let work = "";
     let podman: ContainersStore | null = null;

@@ -1,7 +1,7 @@
 /** What `imgmatch launch` writes for schedulers and runtimes other than Docker's, handed to the real ones. */
 
 import type { Digest } from "../../src/oci/digest.ts";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,11 +11,13 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
+import { whyNoProgram } from "./support/containers-store.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningNomad, startNomad, whyNoNomad } from "./support/nomad.ts";
 import { imgmatch } from "./support/program.ts";
 import { jobs, type RunningSlurm, read, startSlurm, typed, whyNoSlurm } from "./support/slurm.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoVersion } from "../support/programs.ts";
 
 const stack = inject("stack");
 const why = stack.available ? whyNoBusybox : stack.reason;
@@ -25,7 +27,6 @@ const pyxis = process.env.IMGMATCH_PYXIS_PLUGIN;
 const whyNoPyxis = pyxis
   ? null
   : "no pyxis (IMGMATCH_PYXIS_PLUGIN=/usr/lib/…/spank_pyxis.so, and enroot in PATH)";
-const has = (program: string) => spawnSync(program, ["--version"]).status === 0;
 
 const value = `a 'b' $(id) "c" \`d\` $HOME`;
 
@@ -287,7 +288,7 @@ describe("Schedulers", needs(why), () => {
     });
   });
 
-  describe("podman", needs(has("podman") ? null : "no podman (apt-get install podman)"), () => {
+  describe("podman", needs(whyNoProgram("podman")), () => {
     it("runs what it is given", async () => {
       const settings = {
         CONTAINERS_STORAGE_CONF: [
@@ -316,21 +317,17 @@ describe("Schedulers", needs(why), () => {
     });
   });
 
-  describe(
-    "apptainer",
-    needs(has("apptainer") ? null : "no apptainer (install apptainer 1.1 or newer)"),
-    () => {
-      it("runs what it is given", async () => {
-        const line = await launch("apptainer", "new", [
-          ...["--env", `A=${value}`, "--mount", `${folder}/data:/data:ro`],
-          ...["--", 'echo "$A,$FROM_IMAGE"; cat "/data/file"; touch "/data/x" 2>/dev/null || echo refused'],
-        ]);
-        const own = { ...process.env, APPTAINER_NOHTTPS: "1", APPTAINER_CACHEDIR: join(folder, "apptainer") };
-        const { stdout, stderr } = typed(line, own);
-        expect(stdout, stderr).toBe(`${value},image\nmounted\nrefused\n`);
-      });
-    },
-  );
+  describe("apptainer", needs(whyNoVersion("apptainer", "install apptainer 1.1 or newer")), () => {
+    it("runs what it is given", async () => {
+      const line = await launch("apptainer", "new", [
+        ...["--env", `A=${value}`, "--mount", `${folder}/data:/data:ro`],
+        ...["--", 'echo "$A,$FROM_IMAGE"; cat "/data/file"; touch "/data/x" 2>/dev/null || echo refused'],
+      ]);
+      const own = { ...process.env, APPTAINER_NOHTTPS: "1", APPTAINER_CACHEDIR: join(folder, "apptainer") };
+      const { stdout, stderr } = typed(line, own);
+      expect(stdout, stderr).toBe(`${value},image\nmounted\nrefused\n`);
+    });
+  });
 
   async function launch(target: string, host: string, args: readonly string[]): Promise<string> {
     const files = ["--lock", join(folder, "lock.json"), "--host", join(folder, `${host}.json`)];

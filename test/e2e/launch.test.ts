@@ -16,6 +16,7 @@ import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningEngine, startEngine } from "./support/engine.ts";
 import { imgmatch } from "./support/program.ts";
 import { needs } from "../support/needs.ts";
+import { whyNot } from "../support/programs.ts";
 
 const stack = inject("stack");
 const nodes = ["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm"];
@@ -33,7 +34,7 @@ const why = !stack.available
 const hasCdi = spawnSync(process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd", ["--help"], {
   encoding: "utf8",
 }).stdout?.includes("--cdi-spec-dir");
-const hasCompose = spawnSync("docker-compose", ["--version"]).status === 0;
+const whyNoCompose = whyNot("docker-compose", ["version"], { install: "apt-get install docker-compose" });
 
 describe("Launching for real", needs(why), () => {
   let folder = "";
@@ -124,7 +125,7 @@ describe("Launching for real", needs(why), () => {
     });
   });
 
-  describe("compose", needs(hasCompose ? null : "no docker-compose (apt-get install docker-compose)"), () => {
+  describe("compose", needs(whyNoCompose), () => {
     it.each([
       ["bundled", ["/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia-uvm", "/dev/nvidiactl"]],
       ["none", ["ls: /dev/nvidia*: No such file or directory"]],

@@ -10,6 +10,7 @@ import { whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startEngine } from "./support/engine.ts";
 import { isLong } from "./support/long.ts";
+import { whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
 
 const stack = inject("stack");
@@ -34,7 +35,7 @@ const cases: readonly Case[] = [
   {
     title: "docker, which keeps images as containerd does",
     engine: "docker",
-    missing: dockerd29 ? null : "no dockerd 29: set IMGMATCH_DOCKERD29_PROGRAM",
+    missing: dockerd29 ? whyNoDaemon("dockerd", dockerd29) : "no dockerd 29: set IMGMATCH_DOCKERD29_PROGRAM",
     start: async () => {
       const { env, stop } = await startEngine([], dockerd29);
       return { env, end: stop };

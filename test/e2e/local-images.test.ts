@@ -8,7 +8,7 @@ import { needs } from "../support/needs.ts";
 import { whyNoBusybox } from "./support/busybox.ts";
 import { type ContainersStore, isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { type RunningEngine, startEngine } from "./support/engine.ts";
-import { programVersion } from "./support/program-version.ts";
+import { programVersion, whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
 
 const stack = inject("stack");
@@ -134,7 +134,11 @@ describeEngine("docker", "docker", stack.available ? null : stack.reason, async 
 describeEngine(
   "docker, which keeps images as containerd does",
   "docker",
-  dockerd29 ? (stack.available ? null : stack.reason) : "no dockerd 29: set IMGMATCH_DOCKERD29_PROGRAM",
+  dockerd29
+    ? stack.available
+      ? whyNoDaemon("dockerd", dockerd29)
+      : stack.reason
+    : "no dockerd 29: set IMGMATCH_DOCKERD29_PROGRAM",
   async () => {
     const engine: RunningEngine = await startEngine([], dockerd29);
     return { env: engine.env, end: engine.stop };

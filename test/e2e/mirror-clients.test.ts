@@ -16,11 +16,11 @@ import {
   tag,
   whyNoMirrorFleet,
 } from "./support/mirror-fleet.ts";
-import { containerds, programVersion } from "./support/program-version.ts";
+import { containerds, programVersion, whyNoDaemon } from "./support/program-version.ts";
 
 const stack = inject("stack");
 const dockerd29 = process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "dockerd29";
-const whyNo29 = programVersion(dockerd29) === null ? `no ${dockerd29} (.ci/run builds one)` : null;
+const whyNo29 = whyNoDaemon("dockerd", dockerd29);
 
 describe("One name on two nodes", needs(stack.available ? null : stack.reason, whyNoMirrorFleet), () => {
   let fleet: MirrorFleet;
@@ -94,26 +94,22 @@ describe("One name on two nodes", needs(stack.available ? null : stack.reason, w
 
   describe.each(Object.entries(containerds))("with containerd %s, pulled through CRI", (_, program) => {
     const version = programVersion(program);
-    it(
-      `${version} has each node's own image`,
-      needs(version === null ? `no ${program} (.ci/run builds one)` : null),
-      async () => {
-        const seen: string[] = [];
-        for (const level of ["v2", "v3"]) {
-          const node = await startContainerd(program, fleet.proxy.host);
-          try {
-            const mirror = await fleet.serve(level);
-            await node.configure(await fleet.config("containerd", mirror.address));
-            await node.pull(fleet.name);
-            const status = await node.status(fleet.name);
-            seen.push(...(status?.digests ?? []).map((digest) => digest.replace(/.*@/, "")));
-          } finally {
-            await node.stop();
-          }
+    it(`${version} has each node's own image`, needs(whyNoDaemon("containerd", program)), async () => {
+      const seen: string[] = [];
+      for (const level of ["v2", "v3"]) {
+        const node = await startContainerd(program, fleet.proxy.host);
+        try {
+          const mirror = await fleet.serve(level);
+          await node.configure(await fleet.config("containerd", mirror.address));
+          await node.pull(fleet.name);
+          const status = await node.status(fleet.name);
+          seen.push(...(status?.digests ?? []).map((digest) => digest.replace(/.*@/, "")));
+        } finally {
+          await node.stop();
         }
-        expect(seen).toEqual([fleet.digests.get("x86-64-v2"), fleet.digests.get("x86-64-v3")]);
-      },
-    );
+      }
+      expect(seen).toEqual([fleet.digests.get("x86-64-v2"), fleet.digests.get("x86-64-v3")]);
+    });
   });
 
   describe("with podman, by registries.conf", needs(whyNoProgram("podman")), () => {

@@ -14,7 +14,7 @@ import { startContainerd } from "./support/containerd.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { isLong } from "./support/long.ts";
 import { type MirrorFleet, startMirrorFleet, tag, whyNoMirrorFleet } from "./support/mirror-fleet.ts";
-import { containerds, programVersion } from "./support/program-version.ts";
+import { containerds, programVersion, whyNoDaemon } from "./support/program-version.ts";
 
 const stack = inject("stack");
 
@@ -88,7 +88,7 @@ async function podmanClient(fleet: MirrorFleet): Promise<Client> {
 const clients = [
   ...Object.values(containerds).map((program) => {
     const version = programVersion(program);
-    const why = version === null ? `no ${program} (.ci/run builds one)` : null;
+    const why = whyNoDaemon("containerd", program);
     return {
       name: `containerd ${version}`,
       why,

@@ -15,7 +15,7 @@ import {
   tag,
   whyNoMirrorFleet,
 } from "./support/mirror-fleet.ts";
-import { containerds, programVersion } from "./support/program-version.ts";
+import { containerds, programVersion, whyNoDaemon } from "./support/program-version.ts";
 
 const stack = inject("stack");
 
@@ -37,7 +37,7 @@ describe("A node's own mirror", needs(stack.available ? null : stack.reason, why
 
   describe.each(Object.entries(containerds))("before containerd %s", (_, program) => {
     const version = programVersion(program);
-    describe(`${version}`, needs(version === null ? `no ${program} (.ci/run builds one)` : null), () => {
+    describe(`${version}`, needs(whyNoDaemon("containerd", program)), () => {
       let containerd: RunningContainerd;
       beforeEach(async () => {
         containerd = await startContainerd(program, fleet.proxy.host);

@@ -1,6 +1,5 @@
 /** What container runtimes download when they pull the version's tag, and what they run: a real index, registry and clients. */
 
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,8 +15,9 @@ import { type ContainersStore, isolateStore, whyNoProgram } from "./support/cont
 import { type RunningEngine, startEngine } from "./support/engine.ts";
 import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
 import { imgmatch } from "./support/program.ts";
-import { containerds, programVersion } from "./support/program-version.ts";
+import { containerds, programVersion, whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { whyNot } from "../support/programs.ts";
 
 const stack = inject("stack");
 const levels = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"];
@@ -122,7 +122,7 @@ describe(
 
     describe.each(Object.entries(containerds))("by containerd %s", (_, program) => {
       const version = programVersion(program);
-      const why = version === null ? `no ${program} (.ci/run builds one)` : null;
+      const why = whyNoDaemon("containerd", program);
       describe(`${version}`, needs(why), () => {
         // A new one for each, which has nothing yet.
         let containerd: RunningContainerd;
@@ -152,7 +152,7 @@ describe(
 
     describe.each(Object.entries(dockerds))("by Docker %s", (_, program) => {
       const version = programVersion(program);
-      describe(`${version}`, needs(version === null ? `no ${program} (.ci/run builds one)` : null), () => {
+      describe(`${version}`, needs(whyNoDaemon("dockerd", program)), () => {
         // Docker 23 and newer know the level of their CPU.
         const level = () => (Number.parseFloat(version ?? "") >= 23 ? hostLevel : "x86-64");
         let engine: RunningEngine;
@@ -233,10 +233,5 @@ describe(
 /** `1.6.20`; null where there is no such program. */
 
 function whyNoCrane(): string | null {
-  try {
-    execFileSync("crane", ["version"], { stdio: "ignore" });
-    return null;
-  } catch {
-    return "no crane (.ci/run builds one)";
-  }
+  return whyNot("crane", ["version"], { install: ".ci/run builds one" });
 }

@@ -10,13 +10,14 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { type Authority, createAuthority, outsideAddress, whyNoOpenssl } from "./support/authority.ts";
+import { type Authority, createAuthority, outsideAddress } from "./support/authority.ts";
 import { startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import type { Ran } from "./support/program.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoOpenssl } from "../support/programs.ts";
 
 const stack = inject("stack");
 const whyNoPulumi = await findParts(process.env).then(

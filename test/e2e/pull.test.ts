@@ -11,7 +11,9 @@ import { type ContainersStore, isolateStore, whyNoProgram } from "./support/cont
 import { type RunningEngine, startEngine } from "./support/engine.ts";
 import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
 import { imgmatch } from "./support/program.ts";
+import { whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
+import { whyNoVersion } from "../support/programs.ts";
 
 const stack = inject("stack");
 const marches = process.arch === "arm64" ? ["armv8-a", "armv8.2-a"] : ["x86-64", "x86-64-v2"];
@@ -126,8 +128,8 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
   });
 
   describe.each(Object.entries(containerds))("with containerd %s", (which, program) => {
-    const missing = whyNoProgram(program);
-    describe("and a kubelet", needs(missing && `no ${program} (.ci/run builds one)`), () => {
+    const missing = whyNoDaemon("containerd", program);
+    describe("and a kubelet", needs(missing), () => {
       let containerd: RunningContainerd;
       let env: NodeJS.ProcessEnv;
       beforeAll(async () => {
@@ -159,7 +161,7 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
 
       it(
         "has it by nerdctl too, where somebody uses that",
-        needs(whyNoProgram(nerdctl) && "no nerdctl (.ci/run builds one)"),
+        needs(missing, whyNoVersion(nerdctl, ".ci/run builds one")),
         async () => {
           const toml = join(folder, `nerdctl-${which.length}.toml`);
           writeFileSync(toml, `data_root = "${join(folder, "nerdctl")}"\n`);

@@ -1,6 +1,6 @@
 /** The Pulumi engine and component on real parts: the pulumi program, the docker plug-in, an engine and a registry. */
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,16 +20,14 @@ import { createProject, type Project } from "./support/project.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
 import { describePulumi, pathWith, pulumiPrograms, whyNoPulumi } from "./support/pulumi.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoGcc as whyNoCompiler } from "../support/programs.ts";
 
 const stack = inject("stack");
 const reason = stack.available ? (whyNoPulumi ?? whyNoBusybox) : stack.reason;
 const arm = process.arch === "arm64";
 const marches = arm ? ["armv8-a", "armv8.2-a"] : ["x86-64-v2", "x86-64-v3"];
 const third = arm ? "neoverse-n1" : "x86-64-v4";
-const whyNoGcc =
-  !arm && spawnSync("gcc", ["--version"]).status === 0
-    ? null
-    : "no gcc for x86-64 (apt-get install gcc libc6-dev)";
+const whyNoGcc = arm ? "no x86-64 CPU" : whyNoCompiler();
 const platform = `linux/${arm ? "arm64" : "amd64"}`;
 
 /** A library for Haswell that never asks the CPU. */

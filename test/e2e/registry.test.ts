@@ -10,13 +10,12 @@ import { copyImage } from "../../src/publish/copy-image.ts";
 import { sweep } from "../../src/publish/sweep.ts";
 import type { CredentialStore } from "../../src/registry/credential.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
-import { type RunningRegistry, registryAvailable, startRegistry } from "./support/registry.ts";
-import { opensslAvailable, startTokenServer, type TokenServer } from "./support/token-server.ts";
+import { type RunningRegistry, whyNoRegistry, startRegistry } from "./support/registry.ts";
+import { startTokenServer, type TokenServer } from "./support/token-server.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoOpenssl } from "../support/programs.ts";
 
-const whyNoRegistry = registryAvailable() ? null : "no docker-registry (apt-get install docker-registry)";
-
-describe("a real registry", needs(whyNoRegistry), () => {
+describe("a real registry", needs(whyNoRegistry()), () => {
   let server: RunningRegistry;
   let client: ReturnType<typeof createRegistryClient>;
   let app: ImageReference;
@@ -180,7 +179,7 @@ describe("a real registry", needs(whyNoRegistry), () => {
   });
 });
 
-describe("a real registry with a login", needs(whyNoRegistry), () => {
+describe("a real registry with a login", needs(whyNoRegistry()), () => {
   let server: RunningRegistry;
   let app: ImageReference;
 
@@ -212,8 +211,8 @@ describe("a real registry with a login", needs(whyNoRegistry), () => {
   });
 });
 
-const whyNoTokens = opensslAvailable() ? null : "no openssl (apt-get install openssl)";
-describe("a real registry with a token server", needs(whyNoRegistry, whyNoTokens), () => {
+const whyNoTokens = whyNoOpenssl();
+describe("a real registry with a token server", needs(whyNoRegistry(), whyNoTokens), () => {
   let tokenServer: TokenServer;
   let server: RunningRegistry;
   let app: ImageReference;

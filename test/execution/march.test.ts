@@ -25,6 +25,7 @@ import { image } from "../resolve/support/locks.ts";
 import { cpuidProgram } from "./support/cpuid-program.ts";
 import { instructions, programFor } from "./support/instructions.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoEmulator, whyNoGcc } from "../support/programs.ts";
 
 const run = promisify(execFile);
 const limit = pLimit(2);
@@ -126,18 +127,11 @@ describe("marches", needs(missing), () => {
 });
 
 function missingTools(): string | null {
-  try {
-    const target = execFileSync("gcc", ["-dumpmachine"], { encoding: "utf8" });
-    if (!target.startsWith("x86_64")) return `gcc is for ${target.trim()}, not x86-64`;
-  } catch {
-    return "no gcc (apt-get install gcc libc6-dev)";
-  }
-  try {
-    execFileSync("qemu-x86_64", ["--version"], { stdio: "ignore" });
-    return null;
-  } catch {
-    return "no qemu-x86_64 (apt-get install qemu-user)";
-  }
+  const missing = whyNoGcc() ?? whyNoEmulator("x86_64");
+  if (missing !== null) return missing;
+  const target = execFileSync("gcc", ["-dumpmachine"], { encoding: "utf8" });
+  if (!target.startsWith("x86_64")) return `gcc is for ${target.trim()}, not x86-64`;
+  return null;
 }
 
 async function compileMarches(folder: string): Promise<readonly Program[]> {

@@ -27,6 +27,7 @@ import {
 } from "./support/arm-programs.ts";
 import { instructions, programFor } from "./support/instructions.ts";
 import { largeProgram } from "./support/large-program.ts";
+import { whyNoCompiler, whyNoEmulator, whyNoGcc } from "../support/programs.ts";
 
 const run = promisify(execFile);
 const limit = pLimit(Math.max(2, cpus().length));
@@ -112,12 +113,7 @@ async function exitOn(
   });
 }
 
-const lacks = (program: string, how: string) =>
-  spawnSync(program, ["--version"]).status === 0 ? null : `no ${program} (apt-get install ${how})`;
-const whyNoX86 =
-  process.arch === "x64"
-    ? (lacks("gcc", "gcc libc6-dev") ?? lacks("qemu-x86_64", "qemu-user"))
-    : "no x86-64 CPU";
+const whyNoX86 = process.arch === "x64" ? (whyNoGcc() ?? whyNoEmulator("x86_64")) : "no x86-64 CPU";
 
 describe("x86-64", needs(whyNoX86), () => {
   const programs: Measured[] = [];
@@ -147,7 +143,7 @@ describe("x86-64", needs(whyNoX86), () => {
       await limit(() => run(language === "c" ? "gcc" : "g++", [...options, "-o", file, input]));
       return file;
     };
-    const hasCxx = spawnSync("g++", ["--version"]).status === 0;
+    const hasCxx = whyNoCompiler("g++", "apt-get install g++") === null;
     const large = `${largeProgram()}int main(void) { return work(); }\n`;
     for (const each of await Promise.all(
       (await accepted("gcc", "amd64")).flatMap((march) => {
@@ -259,7 +255,7 @@ describe("x86-64", needs(whyNoX86), () => {
 });
 
 const cross = "aarch64-linux-gnu-gcc";
-const whyNoArm = lacks(cross, "gcc-aarch64-linux-gnu") ?? lacks("qemu-aarch64", "qemu-user");
+const whyNoArm = whyNoCompiler(cross, "apt-get install gcc-aarch64-linux-gnu") ?? whyNoEmulator("aarch64");
 
 describe("AArch64", needs(whyNoArm), () => {
   const programs: Measured[] = [];

@@ -7,14 +7,13 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { makeFolder, writeIn } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
+import { whyNot, whyNoVersion } from "../support/programs.ts";
 
 const folder = ".github/workflows";
-const whyNoActionlint =
-  spawnSync("actionlint", ["-version"]).status === 0
-    ? null
-    : "no actionlint (go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7)";
-const whyNoZizmor =
-  spawnSync("zizmor", ["--version"]).status === 0 ? null : "no zizmor (pip3 install zizmor==1.32.0)";
+const whyNoActionlint = whyNot("actionlint", ["-version"], {
+  install: "go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7",
+});
+const whyNoZizmor = whyNoVersion("zizmor", "pip3 install zizmor==1.32.0");
 
 /** What a job may beside nothing. */
 const rights: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {

@@ -62,13 +62,14 @@ function packageOf(command: string): string {
 }
 
 describe.each(compilers)("%s by %s: %s", (architecture, kind, command, always) => {
-  const compiler = findCompiler(kind, command, always);
+  const found = findCompiler(kind, command, always, `apt-get install ${packageOf(command)}`);
+  const compiler = typeof found === "string" ? null : found;
   const major = Number.parseInt(compiler?.version ?? "0", 10);
   const whyNoCompiler =
-    compiler === null
-      ? `no ${command} for ${architecture} (apt-get install ${packageOf(command)})`
+    typeof found === "string"
+      ? found
       : kind === "clang" && major < oldestClang
-        ? `${command} is ${compiler.version}, the tables know clang ${oldestClang} and newer (apt-get install clang-${oldestClang})`
+        ? `${command} is ${found.version}, the tables know clang ${oldestClang} and newer (apt-get install clang-${oldestClang})`
         : null;
   const marches = marchNames()
     .flatMap((name) => findMarch(name) ?? [])

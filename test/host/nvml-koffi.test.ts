@@ -7,19 +7,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { interpretNvml } from "../../src/host/nvml.ts";
 import { readNvmlWithKoffi } from "../../src/host/nvml-koffi.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoCompiler } from "../support/programs.ts";
 
 const source = fileURLToPath(new URL("./support/fake-nvml.c", import.meta.url));
-const hasCompiler = process.platform === "linux" && spawnSync("cc", ["--version"]).status === 0;
+const whyNoCc =
+  process.platform === "linux" ? whyNoCompiler("cc", "apt-get install gcc libc6-dev") : "not Linux";
 const hasKoffi = await import("koffi").then(
   () => true,
   () => false,
 );
 
-const whyNot = !hasCompiler
-  ? "no C compiler on Linux (apt-get install gcc libc6-dev)"
-  : hasKoffi
-    ? null
-    : "no koffi (npm install, with optional dependencies)";
+const whyNot = whyNoCc ?? (hasKoffi ? null : "no koffi (npm install, with optional dependencies)");
 
 describe("NVML through koffi", needs(whyNot), () => {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-nvml-"));

@@ -19,6 +19,7 @@ import {
 } from "./support/documented.ts";
 import { gpuModes } from "./support/requests.ts";
 import { needs } from "../support/needs.ts";
+import { whyNot } from "../support/programs.ts";
 
 /** podman 4.3.1, podman-run(1); names of CDI for --device since 3.2. */
 const podmanRun: Options = {
@@ -135,10 +136,10 @@ describe("a Compose file", () => {
       ).toEqual([]);
   });
 
-  const program = ["docker-compose", "docker compose"].find(
-    (words) => spawnSync("/bin/sh", ["-c", `${words} version`]).status === 0,
-  );
-  const why = program === undefined ? "no docker-compose (apt-get install docker-compose)" : null;
+  const install = "apt-get install docker-compose";
+  const withPlugin = whyNot("docker", ["compose", "version"], { install });
+  const why = whyNot("docker-compose", ["version"], { install }) && withPlugin;
+  const program = withPlugin === null ? "docker compose" : "docker-compose";
   describe("is read by Docker Compose", needs(why), () => {
     let folder = "";
     beforeAll(() => {

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it, test } from "vitest";
 import { readRunWords } from "../../src/launch/read-run-words.ts";
 import { needs } from "../support/needs.ts";
+import { whyNot } from "../support/programs.ts";
 
 const reference = "registry.example.com/team/app:1.0";
 
@@ -35,7 +36,9 @@ describe("the words of run", () => {
   });
 });
 
-describe("the options that docker itself names", needs(dockerMissing()), () => {
+const whyNoDocker = whyNot("docker", ["run", "--help"], { install: "apt-get install docker.io" });
+
+describe("the options that docker itself names", needs(whyNoDocker), () => {
   it("are read as docker reads them", () => {
     const own = new Set(["help", "gpus", "cidfile"]);
     const lines = execFileSync("docker", ["run", "--help"], { encoding: "utf8" }).matchAll(
@@ -51,12 +54,3 @@ describe("the options that docker itself names", needs(dockerMissing()), () => {
     }
   });
 });
-
-function dockerMissing(): string | null {
-  try {
-    execFileSync("docker", ["--version"]);
-    return null;
-  } catch {
-    return "no docker command (apt-get install docker.io)";
-  }
-}

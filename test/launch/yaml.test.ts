@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { yamlText } from "../../src/launch/format-launch.ts";
 import { needs } from "../support/needs.ts";
+import { whyNoPython } from "../support/programs.ts";
 
 // What libyaml and its translations (go-yaml, PyYAML) refuse or take for the end of a line.
 const unprintable = /[^\t\n\r\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ud800-\udfff\ue000-\ufefe\uff00-\ufffd]/;
@@ -32,10 +33,7 @@ it("quotes what YAML 1.1 has a type for, and a tab", async () => {
   expect(written).toBe('"=": "="\n"<<": "<<"\na: "b\\tc"\nd: "\\ \\n"\n');
 });
 
-const whyNoPyYaml =
-  spawnSync("python3", ["-c", "import yaml"]).status === 0
-    ? null
-    : "no PyYAML (apt-get install python3-yaml)";
+const whyNoPyYaml = whyNoPython("yaml", "apt-get install python3-yaml");
 
 /** Stops at what it cannot read, as a program that uses it does. */
 const readAll =

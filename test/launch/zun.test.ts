@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { parseImmutableReference } from "../../src/oci/immutable-reference.ts";
 import { everyLaunch, type Options, readOptions, refusal } from "./support/documented.ts";
 import { everything, gpuModes } from "./support/requests.ts";
 import { needs } from "../support/needs.ts";
+import { whyNot } from "../support/programs.ts";
 
 /** python-zunclient 5.5.0, zunclient/osc/v1/containers.py, RunContainer. */
 const run: Options = {
@@ -58,11 +59,9 @@ it("keeps the arguments' hyphens away from the client", () => {
 });
 
 const client = process.env.IMGMATCH_OPENSTACK_PROGRAM ?? "openstack";
-const here = spawnSync(client, ["appcontainer", "run", "--help"]).status === 0;
-
-const whyNoClient = here
-  ? null
-  : "no python-zunclient (pip install python-openstackclient python-zunclient, or IMGMATCH_OPENSTACK_PROGRAM)";
+const whyNoClient = whyNot(client, ["appcontainer", "run", "--help"], {
+  install: "pip install python-openstackclient python-zunclient, or IMGMATCH_OPENSTACK_PROGRAM",
+});
 
 describe("python-zunclient reads it", needs(whyNoClient), () => {
   const bodies: unknown[] = [];

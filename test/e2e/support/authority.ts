@@ -12,16 +12,6 @@ export interface Authority {
   readonly key: string;
 }
 
-/** null where there is openssl, else what to install. */
-export function whyNoOpenssl(): string | null {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" });
-    return null;
-  } catch {
-    return "openssl is not installed (apt-get install openssl)";
-  }
-}
-
 /** An address that no engine takes for its own machine's loopback, which needs no certificate; null where there is none. */
 export function outsideAddress(): string | null {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);

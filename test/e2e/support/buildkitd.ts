@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { whyNot } from "../../support/programs.ts";
 
 const program = process.env.IMGMATCH_BUILDKITD_PROGRAM ?? "buildkitd";
 
@@ -16,15 +17,12 @@ export interface RunningBuilder {
 
 /** null when `docker buildx` answers, else what to install. */
 export function whyNoBuildx(env: Readonly<Record<string, string>>): string | null {
-  return answers("docker", ["buildx", "version"], env)
-    ? null
-    : "docker has no buildx plugin (install it, or name the program by IMGMATCH_BUILDX_PROGRAM)";
+  const install = "apt-get install docker.io; buildx by IMGMATCH_BUILDX_PROGRAM";
+  return whyNot("docker", ["buildx", "version"], { install, env: { ...process.env, ...env } });
 }
 
 export function whyNoBuildkitd(): string | null {
-  return answers(program, ["--version"])
-    ? null
-    : `${program} is not installed (or name another by IMGMATCH_BUILDKITD_PROGRAM)`;
+  return whyNot(program, ["--version"], { install: "or name another by IMGMATCH_BUILDKITD_PROGRAM" });
 }
 
 /** `config`: text of its buildkitd.toml. */
@@ -76,18 +74,5 @@ export async function startBuilder(
   } catch (error) {
     await stop();
     throw error;
-  }
-}
-
-function answers(
-  command: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): boolean {
-  try {
-    execFileSync(command, args, { env: { ...process.env, ...env }, stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
   }
 }

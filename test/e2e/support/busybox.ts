@@ -1,16 +1,18 @@
 /** The smallest context in which a `RUN` works: a static busybox, and `/bin/sh` as a link to it. */
 
-import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ContextEntry } from "../../../src/io/context.ts";
 import { contextEntries } from "../../support/context-entries.ts";
+import { whyNot } from "../../support/programs.ts";
 
 export const busybox = "/bin/busybox";
 
 /** null when there is one, else what to install. */
-export const whyNoBusybox: string | null = existsSync(busybox) ? null : "apt-get install busybox-static";
+export const whyNoBusybox: string | null = whyNot(busybox, ["true"], {
+  install: "apt-get install busybox-static",
+});
 
 export interface BusyboxContext {
   readonly folder: string;

@@ -9,17 +9,20 @@ import { isProgram } from "../../../src/io/find-program.ts";
 import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
 import type { RunningRegistry } from "./registry.ts";
+import { whyNot } from "../../support/programs.ts";
 
 export const cosign3 = process.env.IMGMATCH_COSIGN3_PROGRAM ?? "";
 export const cosign2 = process.env.IMGMATCH_COSIGN2_PROGRAM ?? "";
 const referrersRegistry = process.env.IMGMATCH_REFERRERS_REGISTRY_PROGRAM ?? "";
 
-export const whyNoCosign: string | null = isProgram(cosign3)
-  ? null
-  : "no cosign 3 (.ci/provide builds it; IMGMATCH_COSIGN3_PROGRAM)";
-export const whyNoCosign2: string | null = isProgram(cosign2)
-  ? whyNoCosign
-  : "no cosign 2 (.ci/provide builds it; IMGMATCH_COSIGN2_PROGRAM)";
+export const whyNoCosign: string | null =
+  cosign3 === ""
+    ? "no cosign 3 (.ci/provide builds it; IMGMATCH_COSIGN3_PROGRAM)"
+    : whyNot(cosign3, ["version"], { install: "IMGMATCH_COSIGN3_PROGRAM names it" });
+export const whyNoCosign2: string | null =
+  cosign2 === ""
+    ? "no cosign 2 (.ci/provide builds it; IMGMATCH_COSIGN2_PROGRAM)"
+    : (whyNoCosign ?? whyNot(cosign2, ["version"], { install: "IMGMATCH_COSIGN2_PROGRAM names it" }));
 /** Those that are here: the second one takes minutes to build. */
 export const cosigns: readonly { readonly program: string; readonly version: 2 | 3 }[] = [
   { program: cosign3, version: 3 },

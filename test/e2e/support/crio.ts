@@ -5,20 +5,17 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolder } from "../../support/folders.ts";
-import { which } from "../../node/sh/support/dialects.ts";
 import { endProcess, unmountBelow } from "./children.ts";
 import { type ImageStatus, imageStatus, pullImage } from "./cri.ts";
 import { programVersion } from "./program-version.ts";
+import { placeOf, whyNoVersion } from "../../support/programs.ts";
 
 export const crioVersion = programVersion("crio");
 export const whyNoCrio: string | null =
-  crioVersion === null
-    ? "no crio (.ci/run builds one)"
-    : process.getuid?.() !== 0 || !existsSync("/etc/containers")
-      ? "CRI-O needs root, and an /etc/containers in whose place its own is put"
-      : ["conmon", "runc"].some((name) => which(name) === null)
-        ? "no conmon or runc (apt-get install conmon runc)"
-        : null;
+  whyNoVersion("crio", ".ci/run builds one") ??
+  (process.getuid?.() !== 0 || !existsSync("/etc/containers")
+    ? "CRI-O needs root, and an /etc/containers in whose place its own is put"
+    : (whyNoVersion("conmon") ?? whyNoVersion("runc")));
 
 export interface RunningCrio {
   /** Throws with CRI-O's own words. `login`: what a Pod's secret says, `name:password`. */
@@ -99,9 +96,9 @@ hooks_dir = []
 irqbalance_config_restore_file = "disable"
 default_runtime = "runc"
 [crio.runtime.runtimes.runc]
-runtime_path = "${which("runc")}"
+runtime_path = "${placeOf("runc")}"
 runtime_root = ${at("runc")}
-monitor_path = "${which("conmon")}"
+monitor_path = "${placeOf("conmon")}"
 [crio.image]
 signature_policy = "/etc/containers/policy.json"
 ${hasAuth ? `global_auth_file = ${at("auth.json")}` : ""}

@@ -9,6 +9,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endProcess, unmountBelow } from "./children.ts";
+import { whyNoVersion } from "../../support/programs.ts";
 
 const program = process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd";
 /** A buildx that the docker command does not find by itself. */
@@ -35,12 +36,8 @@ export function engineAvailable(): string | null {
   if (runningHost) return null;
   if (process.platform !== "linux") return `no engine: ${process.platform} cannot run dockerd by itself`;
   if (process.getuid?.() !== 0) return `no engine: starting dockerd needs root (${howToEnable})`;
-  try {
-    execFileSync(program, ["--version"], { stdio: "ignore" });
-  } catch {
-    return `no engine: ${program} is not installed (${howToEnable})`;
-  }
-  return null;
+  const missing = whyNoVersion(program, howToEnable);
+  return missing === null ? null : `no engine: ${missing}`;
 }
 
 /**

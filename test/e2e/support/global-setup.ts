@@ -1,8 +1,11 @@
 /** One engine and one registry for all end-to-end files. */
 
 import type { TestProject } from "vitest/node";
-import { engineAvailable, howToEnable, type RunningEngine, startEngine } from "./engine.ts";
-import { registryAvailable, startRegistry } from "./registry.ts";
+import { whyNoBusybox } from "./busybox.ts";
+import { engineAvailable, type RunningEngine, startEngine } from "./engine.ts";
+import { runContainer } from "./try-daemon.ts";
+import { startRegistry, whyNoRegistry } from "./registry.ts";
+import { doesNotWork } from "../../support/programs.ts";
 
 /** What every end-to-end file gets by `inject("stack")`. */
 export type Stack =
@@ -25,15 +28,20 @@ declare module "vitest" {
 const isRequired = Boolean(process.env.IMGMATCH_E2E_REQUIRED);
 
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const reason = engineAvailable() ?? noRegistry();
+  const reason = engineAvailable() ?? whyNoRegistry();
   if (reason !== null) return skip(project, reason);
   const registry = await startRegistry();
-  let engine: RunningEngine;
+  let engine: RunningEngine | null = null;
   try {
     engine = await startEngine();
+    if (whyNoBusybox === null) await runContainer(engine.env);
   } catch (error) {
+    await engine?.stop();
     await registry.stop();
-    return skip(project, `no engine: ${error instanceof Error ? error.message : error}`);
+    return skip(
+      project,
+      `no engine: ${doesNotWork("docker", error instanceof Error ? error.message : String(error))}`,
+    );
   }
   project.provide("stack", { available: true, engineEnv: engine.env, registry: registry.host });
   return async () => {
@@ -47,8 +55,4 @@ function skip(project: TestProject, reason: string): undefined {
   if (isRequired) throw new Error(`IMGMATCH_E2E_REQUIRED is set, but there is ${reason}`);
   console.error(`end-to-end tests skipped: ${reason}`);
   project.provide("stack", { available: false, reason });
-}
-
-function noRegistry(): string | null {
-  return registryAvailable() ? null : `no registry: docker-registry is not installed (${howToEnable})`;
 }

@@ -13,6 +13,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
+import { whyNot } from "../../support/programs.ts";
 
 export type KubernetesProgram =
   | "etcd"
@@ -43,7 +44,13 @@ const howToEnable = "set KUBEBUILDER_ASSETS to a folder that holds it, or put it
 /** null when all are there; else the one line that says which is not and how to change that. */
 export function whyNoPrograms(...names: readonly KubernetesProgram[]): string | null {
   const missing = names.filter((name) => programPath(name) === null);
-  return missing.length === 0 ? null : `no ${missing.join(", no ")} (${howToEnable})`;
+  if (missing.length > 0) return `no ${missing.join(", no ")} (${howToEnable})`;
+  const broken = names.map((name) =>
+    whyNot(programPath(name) ?? name, name === "kubectl" ? ["version", "--client"] : ["--version"], {
+      install: howToEnable,
+    }),
+  );
+  return broken.find((why) => why !== null) ?? null;
 }
 
 export function programPath(name: KubernetesProgram): string | null {

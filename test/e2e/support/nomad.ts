@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endProcess, unmountBelow } from "./children.ts";
 import { freePorts } from "./ports.ts";
+import { whyNot } from "../../support/programs.ts";
 
 const program = process.env.IMGMATCH_NOMAD_PROGRAM ?? "nomad";
 
@@ -25,9 +26,7 @@ export interface RunningNomad {
 export const whyNoNomad: string | null =
   process.getuid?.() !== 0
     ? "Nomad's client needs root"
-    : spawnSync(program, ["version"]).status === 0
-      ? null
-      : "there is no program nomad, 1.5 or newer (IMGMATCH_NOMAD_PROGRAM names it)";
+    : whyNot(program, ["version"], { install: "1.5 or newer; IMGMATCH_NOMAD_PROGRAM names it" });
 
 export async function startNomad(dockerHost: string): Promise<RunningNomad> {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-nomad-"));

@@ -1,14 +1,16 @@
-/** Which version of a program there is; null where there is none. */
+/** The engines and daemons that this machine may have beside the tests' own; one that does not work is as good as absent. */
 
-import { execFileSync } from "node:child_process";
+import { whyNot, doesNotWork, tryOnce, tryProgram } from "../../support/programs.ts";
+import { root } from "./program.ts";
+import { join } from "node:path";
 
+const howToGet = ".ci/run builds one";
+
+/** Which version of a program there is; null where there is none, or it does not say it. */
 export function programVersion(program: string): string | null {
-  try {
-    const text = execFileSync(program, ["--version"], { encoding: "utf8" });
-    return /\bv?(\d+\.\d+\.\d+)/.exec(text)?.[1] ?? text.trim();
-  } catch {
-    return null;
-  }
+  const tried = tryProgram(program, ["--version"], { install: howToGet });
+  if (!tried.works) return null;
+  return /\bv?(\d+\.\d+\.\d+)/.exec(tried.said)?.[1] ?? tried.said;
 }
 
 /** What the distribution has, and a newer one beside it. */
@@ -16,3 +18,16 @@ export const containerds = {
   "of the distribution": process.env.IMGMATCH_CONTAINERD_PROGRAM ?? "containerd",
   "2.x": process.env.IMGMATCH_CONTAINERD2_PROGRAM ?? "containerd2",
 } as const;
+
+/** null where it starts and answers. */
+export function whyNoDaemon(daemon: "dockerd" | "containerd", program: string): string | null {
+  const missing = whyNot(program, ["--version"], { install: howToGet });
+  if (missing !== null) return missing;
+  const tried = tryOnce(`${daemon} ${program} ${process.env.PATH}`, () => {
+    const script = join(root, "test/e2e/support/try-daemon.ts");
+    const args = ["--import", "tsx", script, daemon, program];
+    const ran = tryProgram(process.execPath, args, { install: "" });
+    return ran.works ? ran : { works: false, why: doesNotWork(program, ran.why) };
+  });
+  return tried.works ? null : tried.why;
+}

@@ -7,18 +7,19 @@ import { findParts } from "../../../src/build/engines/pulumi/missing-parts.ts";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { findProgram } from "../../../src/io/find-program.ts";
 import { whyNoBuildkitd, whyNoBuildx } from "./buildkitd.ts";
+import { whyNot } from "../../support/programs.ts";
 
 /** null where all of it is there. */
 export const whyNoPulumi = await findParts(process.env).then(
-  () => null,
+  () => whyNot("pulumi", ["version"], { install: "curl -fsSL https://get.pulumi.com | sh" }),
   (error: unknown) => (error instanceof ImgmatchError ? error.message : String(error)),
 );
 
 /** null where a fleet can be built by `provider: "docker-build"`: pulumi, this plug-in, and a BuildKit of the tests' own. */
 export function whyNoDockerBuild(env: Readonly<Record<string, string>>): string | null {
-  const isMissing = (name: string) => findProgram(name, process.env) === null;
-  if (isMissing("pulumi")) return "no pulumi (curl -fsSL https://get.pulumi.com | sh)";
-  if (isMissing("pulumi-resource-docker-build"))
+  const missing = whyNot("pulumi", ["version"], { install: "curl -fsSL https://get.pulumi.com | sh" });
+  if (missing !== null) return missing;
+  if (findProgram("pulumi-resource-docker-build", process.env) === null)
     return "no pulumi-resource-docker-build in PATH (pulumi plugin install resource docker-build)";
   return whyNoBuildkitd() ?? whyNoBuildx(env);
 }

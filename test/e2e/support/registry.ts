@@ -1,12 +1,13 @@
 /** A real registry on loopback: the `docker-registry` binary with its data in a temporary folder. */
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
+import { whyNoVersion } from "../../support/programs.ts";
 
 const program = process.env.IMGMATCH_REGISTRY_PROGRAM ?? "docker-registry";
 
@@ -25,13 +26,8 @@ export interface RegistryServerOptions {
   readonly tls?: { readonly certificate: string; readonly key: string; readonly address: string };
 }
 
-export function registryAvailable(): boolean {
-  try {
-    execFileSync(program, ["--version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
+export function whyNoRegistry(): string | null {
+  return whyNoVersion(program, "apt-get install docker-registry");
 }
 
 /** Waits until the registry answers. Throws with its log when it ends before. */

@@ -8,6 +8,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
+import { whyNot } from "../../support/programs.ts";
 
 export interface RunningSlurm {
   /** For sbatch, srun and scontrol. */
@@ -20,11 +21,14 @@ export interface RunningSlurm {
 export const whyNoSlurm: string | null =
   process.getuid?.() !== 0
     ? "Slurm's daemons need root"
-    : ["munged", "slurmctld", "slurmd"].every(
-          (name) => spawnSync("/bin/sh", ["-c", `command -v ${name}`], withSbin()).status === 0,
+    : (["munged", "slurmctld", "slurmd", "srun"]
+        .map((name) =>
+          whyNot(name, ["-V"], {
+            install: "apt-get install slurmctld slurmd slurm-client munge",
+            env: withSbin().env,
+          }),
         )
-      ? null
-      : "apt-get install slurmctld slurmd slurm-client munge";
+        .find((why) => why !== null) ?? null);
 
 const devices = ["/dev/null", "/dev/zero"] as const;
 

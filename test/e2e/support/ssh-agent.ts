@@ -7,19 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { endProcess } from "./children.ts";
+import { whyNoGcc, whyNot } from "../../support/programs.ts";
 
-export const whyNoAgent: string | null = ["ssh-agent", "ssh-add", "ssh-keygen", "gcc"].some(isMissing)
-  ? "apt-get install openssh-client gcc libc6-dev"
-  : null;
-
-function isMissing(program: string): boolean {
-  try {
-    execFileSync("sh", ["-c", `command -v ${program}`], { stdio: "ignore" });
-    return false;
-  } catch {
-    return true;
-  }
-}
+export const whyNoAgent: string | null =
+  whyNot("ssh-agent", ["true"], { install: "apt-get install openssh-client" }) ?? whyNoGcc();
 
 export interface RunningAgent {
   readonly socket: string;

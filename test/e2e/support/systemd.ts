@@ -8,6 +8,7 @@ import { capture, type Captured } from "../../../demo/process.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 import { endProcess } from "./children.ts";
 import { root } from "./program.ts";
+import { whyNoVersion } from "../../support/programs.ts";
 
 const systemd = "/lib/systemd/systemd";
 const groups = "/sys/fs/cgroup";
@@ -19,11 +20,10 @@ const trees = isUnified ? [""] : ["systemd", "memory", "unified"];
 export const whyNoSystemd: string | null =
   process.platform !== "linux" || process.getuid?.() !== 0
     ? "systemd in a namespace needs root on Linux"
-    : !existsSync(systemd)
-      ? "no systemd (apt-get install systemd)"
-      : trees.every((tree) => existsSync(join(groups, tree, "cgroup.procs"))) && hasMemory()
+    : (whyNoVersion(systemd, "apt-get install systemd") ??
+      (trees.every((tree) => existsSync(join(groups, tree, "cgroup.procs"))) && hasMemory()
         ? null
-        : "no control groups for systemd, with memory among them, in /sys/fs/cgroup";
+        : "no control groups for systemd, with memory among them, in /sys/fs/cgroup"));
 
 function hasMemory(): boolean {
   return !isUnified || /\bmemory\b/.test(readFileSync(join(groups, "cgroup.subtree_control"), "utf8"));

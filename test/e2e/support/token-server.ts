@@ -20,15 +20,6 @@ export interface TokenServer {
   stop(): Promise<void>;
 }
 
-export function opensslAvailable(): boolean {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Everybody may pull; only `login` (`name:password`) may push. Tokens live for `lifeSeconds`. */
 export async function startTokenServer(login: string, lifeSeconds = 60): Promise<TokenServer> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-token-"));

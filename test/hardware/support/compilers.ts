@@ -2,6 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { remember } from "../../../src/oci/remember.ts";
+import { tryProgram } from "../../support/programs.ts";
 
 export interface Compiler {
   /** For example `gcc 12.2.0`. */
@@ -12,15 +13,18 @@ export interface Compiler {
   macros(options: readonly string[]): ReadonlySet<string> | null;
 }
 
-/** The compiler by this command, with arguments that every call gets; null when the machine has none. */
+/** The compiler by this command, with arguments that every call gets, or why there is none. */
 export function findCompiler(
   kind: Compiler["kind"],
   command: string,
-  always: readonly string[] = [],
-): Compiler | null {
-  const asked = spawnSync(command, ["-dumpfullversion", "-dumpversion"], { encoding: "utf8" });
-  if (asked.status !== 0) return null;
-  const version = asked.stdout.trim().split("\n")[0] ?? "";
+  always: readonly string[],
+  install: string,
+): Compiler | string {
+  // It compiles an empty program, and links none: there may be no library for that CPU.
+  const works = tryProgram(command, [...always, "-E", "-x", "c", "-"], { install });
+  const asked = works.works ? tryProgram(command, ["-dumpfullversion", "-dumpversion"], { install }) : works;
+  if (!asked.works) return asked.why;
+  const version = asked.said.trim().split("\n")[0] ?? "";
   const known = new Map<string, ReadonlySet<string> | null>();
   return {
     title: `${command} ${version}${always.length === 0 ? "" : ` ${always.join(" ")}`}`,

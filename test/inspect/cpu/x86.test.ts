@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,8 +10,9 @@ import { readX86Code } from "../../../src/inspect/cpu/x86-code.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
+import { whyNoGcc } from "../../support/programs.ts";
 
-const hasGcc = process.arch === "x64" && spawnSync("gcc", ["--version"]).status === 0;
+const whyNot = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
 
 const loop = `#include <stddef.h>
 void fma3(float *restrict a, const float *b, const float *c, size_t n) {
@@ -36,7 +37,7 @@ async function codeOf(bytes: Buffer) {
   };
 }
 
-describe("code by gcc", needs(hasGcc ? null : "no gcc for x86-64 (apt-get install gcc libc6-dev)"), () => {
+describe("code by gcc", needs(whyNot), () => {
   it("of the baseline holds nothing that has to be asked for", async () => {
     const code = await codeOf(compile(loop, []));
     expect(Object.values(code.features).every(({ instructions }) => instructions === 0)).toBe(true);

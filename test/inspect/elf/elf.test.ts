@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -9,8 +9,7 @@ import { readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
 import { readSymbols, symbolNames, symbolType } from "../../../src/inspect/elf/symbols.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-
-const gcc = spawnSync("gcc", ["--version"]).status === 0 ? "gcc" : null;
+import { whyNoGcc } from "../../support/programs.ts";
 
 function compile(source: string, options: readonly string[] = []): Buffer {
   const cwd = makeFolder({ "a.c": source });
@@ -32,7 +31,7 @@ int chosen(void) __attribute__((ifunc("pick")));
 int main(void) { return chosen(); }
 `;
 
-describe("ELF files by gcc", needs(gcc === null ? "no gcc (apt-get install gcc libc6-dev)" : null), () => {
+describe("ELF files by gcc", needs(whyNoGcc()), () => {
   it("have sections, segments, libraries and an interpreter", () => {
     const { source, elf } = opened(compile(empty));
     expect(elf).toMatchObject({ bits: 64, damage: [] });

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,6 +21,7 @@ import {
   savedFiles,
 } from "../support/make-image.ts";
 import { makeLayout } from "../support/make-layout.ts";
+import { whyNoPython, whyNoZstd } from "../../support/programs.ts";
 
 const options = {
   env: { DOCKER_HOST: "unix:///nowhere" },
@@ -184,8 +185,7 @@ describe("layers", () => {
     expect(await found(layout([{ path, content: gpuFile(70) }]))).toEqual({ [`/${path}`]: "sm_70" });
   });
 
-  const whyNoZstd = spawnSync("zstd", ["--version"]).status === 0 ? null : "no zstd (apt-get install zstd)";
-  it("may be compressed with zstd", needs(whyNoZstd), async () => {
+  it("may be compressed with zstd", needs(whyNoZstd()), async () => {
     const pack = (bytes: Buffer) =>
       execFileSync("zstd", ["-q", "-c", "-"], { input: bytes, maxBuffer: 2 ** 28 });
     const noise = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * index) >> 7));
@@ -220,9 +220,7 @@ describe("layers", () => {
 });
 
 describe("archives in an image", () => {
-  const whyNoPython =
-    spawnSync("python3", ["--version"]).status === 0 ? null : "no python3 (apt-get install python3)";
-  it("are entered: a wheel", needs(whyNoPython), async () => {
+  it("are entered: a wheel", needs(whyNoPython()), async () => {
     const cwd = makeFolder({});
     writeFileSync(join(cwd, "x.so"), gpuFile(90));
     const script =

@@ -1,6 +1,6 @@
 /** rpm's databases: one that rpm wrote, and what is in it in the two formats that this machine's rpm does not write. */
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -15,10 +15,10 @@ import { sqliteHeaders } from "../../../src/inspect/packages/rpm/sqlite.ts";
 import { mutateBytes, randomFrom } from "../../hostile/mutate.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
+import { whyNot, whyNoVersion } from "../../support/programs.ts";
 
-const has = (program: string, ...args: readonly string[]) => spawnSync(program, args).status === 0;
-const whyNoRpm = has("rpmbuild", "--version") ? null : "no rpmbuild (apt-get install rpm)";
-const whyNoLoad = has("db5.3_load", "-V") ? null : "no db5.3_load (apt-get install db5.3-util)";
+const whyNoRpm = whyNoVersion("rpmbuild", "apt-get install rpm");
+const whyNoLoad = whyNot("db5.3_load", ["-V"], { install: "apt-get install db5.3-util" });
 const program = "/bin/true";
 
 /** So many files that their names go on in other pages of the database. */

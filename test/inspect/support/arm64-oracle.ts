@@ -1,13 +1,16 @@
 /** What LLVM says of AArch64 words: which it knows with and without a feature. */
 
 import { spawnSync } from "node:child_process";
+import { whyNot } from "../../support/programs.ts";
 
 /** 14 is what Debian 12 calls LLVM; 22 knows extensions of ten years more, and the attribute `+all`. */
 export type Llvm = "llvm-mc" | "llvm-mc-22";
 
 export function whyNoLlvm(llvm: Llvm): string | null {
-  if (spawnSync(llvm, ["--version"]).status === 0) return null;
-  return `no ${llvm} (apt-get install ${llvm === "llvm-mc" ? "llvm" : "llvm-22"})`;
+  return whyNot(llvm, ["--disassemble", "--triple=aarch64", "-"], {
+    install: `apt-get install ${llvm === "llvm-mc" ? "llvm" : "llvm-22"}`,
+    input: "0x1f 0x20 0x03 0xd5",
+  });
 }
 
 /** For each word whether it is an instruction; `attributes` as `+all,-sve`. */

@@ -11,12 +11,16 @@ import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { containerMagic, readContainer } from "../../../src/inspect/gpu/fatbin.ts";
 import type { FatbinEntry } from "../../../src/inspect/gpu/fatbin-entry.ts";
+import { whyNot } from "../../support/programs.ts";
 
 const home = process.env.IMGMATCH_CUDA_HOME ?? "";
-export const hasCuda = existsSync(join(home, "bin/nvcc")) && existsSync(join(home, "bin/cuobjdump"));
-export const whyNoCuda = hasCuda
-  ? null
-  : "no nvcc and cuobjdump (IMGMATCH_CUDA_HOME=/path/to/nvidia/cu13, as NVIDIA's wheels unpack)";
+const install = "IMGMATCH_CUDA_HOME=/path/to/nvidia/cu13, as NVIDIA's wheels unpack";
+export const whyNoCuda =
+  home === ""
+    ? `no nvcc and cuobjdump (${install})`
+    : (whyNot(join(home, "bin/nvcc"), ["--version"], { install }) ??
+      whyNot(join(home, "bin/cuobjdump"), ["--version"], { install }));
+export const hasCuda = whyNoCuda === null;
 export const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS ?? null;
 const libraryFolder = process.env.IMGMATCH_CUDA_LIBRARIES ?? null;
 

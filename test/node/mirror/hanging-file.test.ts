@@ -9,15 +9,13 @@ import { cudaFreeLock } from "../../cli/support/lock.ts";
 import { startFaultServer } from "../../registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-import { which } from "../sh/support/dialects.ts";
 import { bundleServe, startProgramMirror } from "./support/program-mirror.ts";
+import { whyNoPython } from "../../support/programs.ts";
 
 const whyNoFileSystem =
   process.platform !== "linux" || process.getuid?.() !== 0 || !existsSync("/dev/fuse")
     ? "a file system of a test's own needs root on Linux, and /dev/fuse"
-    : which("python3") === null
-      ? "no python3 (apt-get install python3)"
-      : null;
+    : whyNoPython();
 
 /** What lies in `shown` is to be seen in `mounted`, unless it hangs. */
 async function startFileSystem() {

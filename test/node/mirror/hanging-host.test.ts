@@ -7,15 +7,15 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { cudaFreeLock } from "../../cli/support/lock.ts";
-import { which } from "../sh/support/dialects.ts";
 import { bundleServe, type ProgramMirror, startProgramMirror } from "./support/program-mirror.ts";
+import { whyNoGcc, whyNot } from "../../support/programs.ts";
 
 const folder = makeFolder({ "lock.json": cudaFreeLock("registry.example.com/team/app", "any", []) });
 const whyNoNamespace =
-  process.platform === "linux" && process.getuid?.() === 0 && which("unshare") !== null
-    ? null
-    : "needs root on Linux, and unshare of util-linux, to put other files into /proc";
-const whyNoCompiler = which("gcc") === null ? "no gcc (apt-get install gcc)" : null;
+  process.platform === "linux" && process.getuid?.() === 0
+    ? whyNot("unshare", ["--mount", "true"], { install: "apt-get install util-linux" })
+    : "needs root on Linux to put other files into /proc";
+const whyNoCompiler = whyNoGcc();
 
 /** Each is run in a mount namespace of its own before the mirror takes its place. */
 const hangs = {

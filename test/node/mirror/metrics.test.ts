@@ -16,12 +16,13 @@ import json, sys
 from prometheus_client.parser import text_string_to_metric_families as families
 print(json.dumps([[f.name, f.type, bool(f.documentation), [[s.name, s.labels, s.value] for s in f.samples]] for f in families(sys.stdin.read())]))
 `;
+import { whyNoPython } from "../../support/programs.ts";
 // The distribution's has its packages, where another one comes first.
-const python = ["python3", "/usr/bin/python3"].find(
-  (program) => spawnSync(program, ["-c", "import prometheus_client"]).status === 0,
-);
-const whyNoReader =
-  python !== undefined ? null : "no reader of Prometheus' format (apt-get install python3-prometheus-client)";
+const pythons = ["python3", "/usr/bin/python3"];
+const whyNotBy = (python: string) =>
+  whyNoPython("prometheus_client", "apt-get install python3-prometheus-client", python);
+const python = pythons.find((program) => whyNotBy(program) === null);
+const whyNoReader = python === undefined ? whyNotBy("python3") : null;
 
 describe("/metrics", () => {
   test("is read by Prometheus' own client as what it is", needs(whyNoReader), () => {

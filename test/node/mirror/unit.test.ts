@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { needs } from "../../support/needs.ts";
-import { which } from "../sh/support/dialects.ts";
+import { whyNoVersion } from "../../support/programs.ts";
 
 const file = "docs/node/imgmatch-mirror.service";
-const whyNoSystemd =
-  which("systemd-analyze") === null ? "no systemd-analyze (apt-get install systemd)" : null;
+const whyNoSystemd = whyNoVersion("systemd-analyze", "apt-get install systemd");
 
 test(`${file} is a unit that systemd takes`, needs(whyNoSystemd), () => {
   const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });

@@ -15,15 +15,15 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 import { brandsByName } from "../../../src/resolve/gpu-brand.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { needs } from "../../support/needs.ts";
-import { findDialects, which, whyNoDialect } from "./support/dialects.ts";
+import { findDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
 import { writeMachine } from "./support/machine.ts";
 import { runScripts } from "./support/run-scripts.ts";
+import { whyNoShellcheck } from "../../support/programs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-sh-text-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const dialects = findDialects(join(folder, "awks"));
-const whyNoShellcheck = which("shellcheck") === null ? "no shellcheck (apt-get install shellcheck)" : null;
 
 async function write(
   name: string,
@@ -81,7 +81,7 @@ describe("the text of a script", () => {
     });
   });
 
-  test("has nothing that shellcheck finds", needs(whyNoShellcheck), async () => {
+  test("has nothing that shellcheck finds", needs(whyNoShellcheck()), async () => {
     const script = await write("clean.sh", wholeFleet(), { pins: { march: "x86-64*" } });
     expect(spawnSync("shellcheck", ["--shell=sh", script], { encoding: "utf8" }).stdout).toBe("");
   });

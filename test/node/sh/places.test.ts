@@ -7,14 +7,14 @@ import { parse } from "yaml";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-import { which } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
+import { placeOf, whyNoShellcheck, whyNoVersion, whyNot } from "../../support/programs.ts";
 
 const script = async () => (await exportSh(wholeFleet(), { version: "1.0.0" })).text;
 const read = (name: string) => readFileSync(`docs/node/${name}`, "utf8");
 
 test("the prologs have nothing that shellcheck finds", {
-  ...needs(which("shellcheck") === null ? "no shellcheck (apt-get install shellcheck)" : null),
+  ...needs(whyNoShellcheck()),
 }, () => {
   const files = ["docs/node/slurm-prolog.sh", "docs/node/slurm-task-prolog.sh"];
   expect(spawnSync("shellcheck", files, { encoding: "utf8" }).stdout).toBe("");
@@ -35,7 +35,7 @@ describe("docs/node/cloud-init.yaml", () => {
   });
 
   test("is what cloud-init takes", {
-    ...needs(which("cloud-init") === null ? "no cloud-init (apt-get install cloud-init)" : null),
+    ...needs(whyNoVersion("cloud-init")),
     timeout: 60_000,
   }, async () => {
     const taken = (text: string) => {
@@ -53,9 +53,7 @@ describe("the initContainer of docs/node/daemonset.yaml", () => {
   const why =
     process.getuid?.() !== 0
       ? "chroot needs root"
-      : which("busybox") === null
-        ? "no busybox (apt-get install busybox-static)"
-        : null;
+      : whyNot("busybox", ["true"], { install: "apt-get install busybox-static" });
 
   test("writes the node's image with the node's own programs, whole or not at all", needs(why), async () => {
     const features = "fpu cx8 cmov mmx fxsr sse sse2 syscall lm";
@@ -65,7 +63,7 @@ describe("the initContainer of docs/node/daemonset.yaml", () => {
       "host/proc/sys/kernel/osrelease": "6.8.0\n",
       "host/bin/.keep": "",
     });
-    const busybox = readFileSync(which("busybox") ?? "");
+    const busybox = readFileSync(placeOf("busybox") ?? "");
     writeFileSync(join(folder, "host/bin/busybox"), busybox, { mode: 0o755 });
     for (const name of ["sh", "awk", "tr", "uname"]) symlinkSync("busybox", join(folder, "host/bin", name));
     mkdirSync(join(folder, "host/dev"));

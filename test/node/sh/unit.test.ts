@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { needs } from "../../support/needs.ts";
-import { which } from "./support/dialects.ts";
+import { whyNoVersion } from "../../support/programs.ts";
 
 const file = "docs/node/imgmatch-image.service";
-const whyNoSystemd =
-  which("systemd-analyze") === null ? "no systemd-analyze (apt-get install systemd)" : null;
+const whyNoSystemd = whyNoVersion("systemd-analyze", "apt-get install systemd");
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-unit-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

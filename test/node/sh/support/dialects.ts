@@ -1,8 +1,8 @@
 /** The shells and awks of this machine: the script must not tell them apart. */
 
-import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { placeOf, whyNot } from "../../../support/programs.ts";
 
 export interface Dialect {
   readonly name: string;
@@ -18,15 +18,15 @@ const awks = { mawk: "mawk", gawk: "gawk", "busybox awk": "busybox", "original-a
 /** Every pair that is installed. */
 export function findDialects(folder: string): readonly Dialect[] {
   const found = Object.entries(awks).flatMap(([name, program]) => {
-    const path = which(program);
-    if (path === null) return [];
+    const path = placeOf(program);
+    if (path === null || whyNoAwk(program) !== null) return [];
     const at = join(folder, name.replace(" ", "-"));
     mkdirSync(at, { recursive: true });
     symlinkSync(path, join(at, "awk"));
     return [{ name, at }];
   });
   return Object.entries(shells).flatMap(([shell, words]) =>
-    which(words.split(" ")[0] ?? "") === null
+    whyNoShell(words) !== null
       ? []
       : found.map(({ name, at }) => ({ name: `${shell}, ${name}`, shell: words, awk: at })),
   );
@@ -34,25 +34,23 @@ export function findDialects(folder: string): readonly Dialect[] {
 
 /** What is not there for a pair, each with the way to get it. */
 export function missingForDialects(): readonly string[] {
-  const programs = [...Object.values(shells), ...Object.values(awks)].map(
-    (words) => words.split(" ")[0] ?? "",
-  );
-  return [...new Set(programs)]
-    .filter((program) => which(program) === null)
-    .map(
-      (program) => `no ${program} (apt-get install ${program === "busybox" ? "busybox-static" : program})`,
-    );
+  const reasons = [...Object.values(shells).map(whyNoShell), ...Object.values(awks).map(whyNoAwk)];
+  return [...new Set(reasons.filter((why) => why !== null))];
+}
+
+const packageOf = (program: string) => (program === "busybox" ? "busybox-static" : program);
+
+function whyNoShell(words: string): string | null {
+  const [program = "", ...args] = words.split(" ");
+  return whyNot(program, [...args, "-c", "true"], { install: `apt-get install ${packageOf(program)}` });
+}
+
+function whyNoAwk(program: string): string | null {
+  const args = [...(program === "busybox" ? ["awk"] : []), "BEGIN { exit 0 }"];
+  return whyNot(program, args, { install: `apt-get install ${packageOf(program)}` });
 }
 
 /** null where there is a shell with an awk. */
 export function whyNoDialect(dialects: readonly Dialect[]): string | null {
   return dialects.length > 0 ? null : missingForDialects().join(", ");
-}
-
-export function which(program: string): string | null {
-  try {
-    return execFileSync("sh", ["-c", 'command -v "$1"', "sh", program], { encoding: "utf8" }).trim();
-  } catch {
-    return null;
-  }
 }

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Dialect } from "./dialects.ts";
-import { which } from "./dialects.ts";
+import { placeOf } from "../../../support/programs.ts";
 
 export interface ScriptCase {
   readonly script: string;
@@ -42,7 +42,7 @@ export function runScripts(
     );
     const user =
       unprivileged && process.getuid?.() === 0
-        ? `${which("setpriv")} --reuid=65534 --regid=65534 --clear-groups `
+        ? `${placeOf("setpriv")} --reuid=65534 --regid=65534 --clear-groups `
         : "";
     const command = `${user}${dialect.shell} ${quote(script)} ${args.map(quote).join(" ")}`;
     return `( ${exports.join("; ")}; ${command} ) >${index}.out 2>${index}.err; echo $? >${index}.status`;
