@@ -9,7 +9,7 @@ import { contextTar, dockerfileName } from "../src/docker/context-tar.ts";
 import { readContext } from "../src/io/context.ts";
 import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";
-import { registryAvailable, startRegistry } from "../test/e2e/support/registry.ts";
+import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { measure } from "./measure.ts";
 import { median, openedBuilds } from "./opened-builds.ts";
 import { pulumiBuilds } from "./pulumi-builds.ts";
@@ -21,7 +21,7 @@ const platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
 const march = process.arch === "arm64" ? "armv8-a" : "x86-64";
 
 export async function builds(): Promise<void> {
-  const reason = engineAvailable() ?? (registryAvailable() ? whyNoBusybox : "no docker-registry");
+  const reason = engineAvailable() ?? (whyNoRegistry() === null ? whyNoBusybox : "no docker-registry");
   if (reason !== null) return line("builds", `skipped: ${reason}`);
   const registry = await startRegistry();
   const engine = await startEngine().catch(async (error: unknown) => {

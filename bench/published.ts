@@ -8,7 +8,7 @@ import { createRegistryClient } from "../src/registry/create-client.ts";
 import { digestOf } from "../src/oci/digest-of.ts";
 import { manifestTypes } from "../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withTag } from "../src/oci/reference.ts";
-import { registryAvailable, startRegistry } from "../test/e2e/support/registry.ts";
+import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { largeMatrix } from "./large-matrix.ts";
 import { measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
@@ -20,7 +20,7 @@ const h100 = fileURLToPath(
 );
 
 export async function publishedFleet(root: string, cells: number): Promise<void> {
-  if (!registryAvailable()) return line("index of a large fleet", "skipped: no docker-registry");
+  if (whyNoRegistry() !== null) return line("index of a large fleet", "skipped: no docker-registry");
   const registry = await startRegistry();
   try {
     const files = largeMatrix(cells);

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatHostFacts } from "../src/host/format-facts.ts";
-import { registryAvailable, startRegistry } from "../test/e2e/support/registry.ts";
+import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { createSigningKey, publishFleet } from "../test/e2e/support/signed-fleet.ts";
 import { cpuHost } from "../test/resolve/support/hosts.ts";
 import { measure } from "./measure.ts";
@@ -13,7 +13,7 @@ const rounds = 30;
 
 /** In turn, so that all meet the same machine; processor time, as the machine may do other work. */
 export async function trustedFleet(folder: string): Promise<void> {
-  if (!registryAvailable())
+  if (whyNoRegistry() !== null)
     return line("resolve by key", "no docker-registry (apt-get install docker-registry)");
   mkdirSync(folder, { mode: 0o755 });
   const registry = await startRegistry();

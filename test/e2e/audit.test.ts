@@ -230,7 +230,7 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(unused).toEqual(lock.images.sapphirerapids_small?.measured?.cpu.unused);
   });
 
-  describe.each(["podman", "buildah"])("%s", (program) => {
+  describe.each(["podman", "buildah"] as const)("%s", (program) => {
     it("hands over what is not known, and not the base", needs(whyNoProgram(program)), async () => {
       const lock = project.lock();
       const reference = `${project.repository}@${lock.images["x86-64-v3_base"]?.digest}`;

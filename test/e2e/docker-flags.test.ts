@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
-import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { isolateStore, type StoreProgram, whyNoProgram } from "./support/containers-store.ts";
 import { isLong } from "./support/long.ts";
 import { cli } from "./support/program.ts";
 import { type RunningAgent, startAgent, whyNoAgent } from "./support/ssh-agent.ts";
@@ -49,7 +49,7 @@ interface Subject {
   start(): Promise<{ flags: readonly string[]; env: NodeJS.ProcessEnv; stop(): Promise<void> }>;
 }
 
-function store(program: string): Subject {
+function store(program: StoreProgram): Subject {
   return {
     missing: whyNoProgram(program),
     start: async () => {

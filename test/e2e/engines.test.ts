@@ -23,7 +23,7 @@ import { noCredentials } from "../../src/registry/credentials.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
-import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
+import { isolateStore, type StoreProgram, whyNoProgram } from "./support/containers-store.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
 import { servedBlobs } from "./support/served-blobs.ts";
 import { needs } from "../support/needs.ts";
@@ -46,7 +46,7 @@ const env = { ...process.env, ...engineEnv };
 const machine = env;
 const unavailable = stack.available ? whyNoBusybox : stack.reason;
 
-function storeSubject(program: string): Subject {
+function storeSubject(program: StoreProgram): Subject {
   return {
     name: program,
     missing: whyNoProgram(program),

@@ -144,7 +144,7 @@ for (let n = 0; ; n++) {
       onTestFinished(() => project.remove());
     });
 
-    async function interrupted(times: 1 | 2): Promise<{ status: number | null; ms: number; done: string[] }> {
+    async function interrupted(times: 1 | 2): Promise<{ status: number | null; done: string[] }> {
       const flavours = ["one", "two", "three"];
       project.matrix(axes(flavours));
       project.write("templates/content", `${process.pid} ctrl-c ${times}\n`);

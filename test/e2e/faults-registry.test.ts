@@ -11,7 +11,6 @@ import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { contextEntries } from "../support/context-entries.ts";
 import { type Fault, type FaultProxy, type ProxiedRequest, startFaultProxy } from "./support/fault-proxy.ts";
 import { createProject, type Project } from "./support/project.ts";
-import {} from "./support/token-server.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoOpenssl } from "../support/programs.ts";

@@ -172,7 +172,7 @@ describe("Private authority", needs(reason), () => {
     await run(config, (engine) => buildsAndPushes(project, engine));
   });
 
-  it.for(["podman", "buildah"])("%s: needs nothing more", async (program, { skip }) => {
+  it.for(["podman", "buildah"] as const)("%s: needs nothing more", async (program, { skip }) => {
     const missing = whyNoProgram(program);
     if (missing !== null) return skip(missing);
     const store = await isolateStore(program, process.env);

@@ -40,7 +40,7 @@ const oldestClang = 13;
 const installedClangs = [
   "clang",
   ...[13, 14, 15, 16, 17, 18, 19, 20, 21, 22].map((version) => `clang-${version}`),
-].filter((command) => findCompiler("clang", command) !== null);
+].filter((command) => typeof findCompiler("clang", command, [], "") !== "string");
 const clangs = installedClangs.length > 0 ? installedClangs : ["clang"];
 const compilers: readonly (readonly [CpuArchitecture, Compiler["kind"], string, readonly string[]])[] = [
   ["amd64", "gcc", process.arch === "x64" ? "gcc" : "x86_64-linux-gnu-gcc", []],

@@ -262,7 +262,7 @@ describe("time", () => {
 
 const certificate = selfSigned();
 describe("TLS", needs(typeof certificate === "string" ? certificate : null), () => {
-  const { key = "", cert = "" } = certificate ?? {};
+  const { key, cert } = typeof certificate === "string" ? { key: "", cert: "" } : certificate;
 
   test("a certificate that nobody signed is refused, with the way out", async () => {
     const server = await startFaultServer(serveManifest(someManifest), { key, cert });

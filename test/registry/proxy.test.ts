@@ -29,7 +29,7 @@ test.each([
 
 const certificate = selfSigned();
 describe("a proxy", needs(typeof certificate === "string" ? certificate : null), () => {
-  const { key = "", cert = "" } = certificate ?? {};
+  const { key, cert } = typeof certificate === "string" ? { key: "", cert: "" } : certificate;
 
   test("sees the registry's name and nothing else", async () => {
     const server = await startFaultServer(serveManifest(someManifest), { key, cert });

@@ -20,8 +20,10 @@ const tries = {
   skopeo: "echo {} >manifest.json && skopeo manifest-digest manifest.json",
 } as const;
 
+export type StoreProgram = keyof typeof tries;
+
 /** null where it has done its simplest work, else the reason. */
-export function whyNoProgram(program: keyof typeof tries): string | null {
+export function whyNoProgram(program: StoreProgram): string | null {
   const missing = whyNoVersion(program);
   if (missing !== null) return missing;
   const tried = tryOnce(`${program} runs ${process.env.PATH}`, () => {
