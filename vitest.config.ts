@@ -3,6 +3,29 @@ import { forgetTried } from "./test/support/programs.ts";
 
 forgetTried();
 
+/** `npm test` leaves these out: each takes a minute or more, by compilers, emulators, bombs or an installed package. */
+const longUnit = [
+  "test/execution/**/*.test.ts",
+  "test/hardware/cpu-compilers.test.ts",
+  "test/inspect/image/bombs.test.ts",
+  "test/launch/fleet.test.ts",
+  "test/package/**/*.test.ts",
+];
+/** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
+const quickE2e = ["inspect", "launch", "local-images", "publish", "registry"].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
+
+// Four times what the slowest takes on an idle machine; a test that needs more says why.
+const unit = { testTimeout: 60_000, hookTimeout: 60_000 };
+const e2e = {
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
+  // One engine and one registry serve every file, so they run one after the other.
+  fileParallelism: false,
+  globalSetup: ["test/e2e/support/global-setup.ts"],
+};
+
 export default defineConfig({
   test: {
     // Many tests wait for a process, a clock or a disk: one worker for each core, and none kept back.
@@ -23,23 +46,15 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**"],
-          // Four times what the slowest takes on an idle machine; a test that needs more says why.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          exclude: ["test/e2e/**", ...longUnit],
+          ...unit,
         },
       },
+      { extends: true, test: { name: "e2e", include: quickE2e, ...e2e } },
+      { extends: true, test: { name: "unit-long", include: longUnit, ...unit } },
       {
         extends: true,
-        test: {
-          name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
-          // One engine and one registry serve every file, so they run one after the other.
-          fileParallelism: false,
-          globalSetup: ["test/e2e/support/global-setup.ts"],
-        },
+        test: { name: "e2e-long", include: ["test/e2e/**/*.test.ts"], exclude: quickE2e, ...e2e },
       },
     ],
   },

@@ -10,7 +10,7 @@ import { inspectAttacks } from "./inspect-attacks.ts";
 /** Compiled before: as sources, a command that loads another module waits for the compiler's thread, and each input runs one. */
 let bundle: Promise<string> | null = null;
 
-export const runs = Number(process.env.HOSTILE_RUNS ?? 4000);
+export const runs = Number(process.env.HOSTILE_RUNS ?? 1000);
 export const chosenSeed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000);
 /** What is held must fit in here: without a bound, what the collector leaves lying would be measured. Opening images needs its tables too. */
 const heapMiB = 64;

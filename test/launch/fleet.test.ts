@@ -29,7 +29,7 @@ const lockOfFleet = fc
   )
   .chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
 /** A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. */
-const fleets = Number(process.env.FLEET_RUNS ?? 200);
+const fleets = Number(process.env.FLEET_RUNS ?? 60);
 
 /** null for a lock whose images are so unlike that imgmatch refuses: random ones can be. */
 function membersOf(lock: Lock): readonly FleetMember[] | null {

@@ -12,7 +12,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ownedName } from "../../src/io/owner.ts";
 import type { Lock } from "../../src/lock/lock.ts";
@@ -20,6 +19,7 @@ import { readLock, readLockIfPresent } from "../../src/lock/lock-file.ts";
 import { writeLock } from "../../src/lock/write-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { updateLock } from "../../src/lock/update-lock.ts";
+import { bundled } from "../support/bundle.ts";
 import { makeFolder } from "../support/folders.ts";
 
 const lock = parseLock(readFileSync("test/fixtures/locks/v1.json", "utf8"), "v1.json");
@@ -27,15 +27,8 @@ const renamed = (given: Lock | null): Lock => ({ ...(given ?? lock), version: `$
 
 let writer = "";
 beforeAll(async () => {
-  writer = join(makeFolder({}), "writer.mjs");
-  await build({
-    entryPoints: ["test/lock/support/writer.ts"],
-    outfile: writer,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    logLevel: "warning",
-  });
+  writer = await bundled("test/lock/support/writer.ts", "lock-writer.mjs");
+});
 });
 
 const start = (path: string, prefix: string, count: number, ...more: string[]) =>
