@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { isProgram } from "../../src/io/find-program.ts";
 import { acceptedTypes, isIndexType } from "../../src/oci/media-types.ts";
 
 import { needs } from "../support/needs.ts";

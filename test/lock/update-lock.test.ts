@@ -29,7 +29,6 @@ let writer = "";
 beforeAll(async () => {
   writer = await bundled("test/lock/support/writer.ts", "lock-writer.mjs");
 });
-});
 
 const start = (path: string, prefix: string, count: number, ...more: string[]) =>
   spawn(process.execPath, [writer, path, prefix, String(count), ...more], {

@@ -21,7 +21,7 @@ export interface RunningSlurm {
 export const whyNoSlurm: string | null =
   process.getuid?.() !== 0
     ? "Slurm's daemons need root"
-    : (["munged", "slurmctld", "slurmd", "srun"]
+    : (["munged", "slurmctld", "slurmd"]
         .map((name) =>
           whyNot(name, ["-V"], {
             install: "apt-get install slurmctld slurmd slurm-client munge",
