@@ -4,6 +4,7 @@ import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../input/json.ts";
 import { isIndexType } from "../oci/media-types.ts";
+import { entryFor, platformEntries } from "../oci/platform-entries.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";
@@ -101,36 +102,17 @@ export function selectPlatformManifest(index: Manifest, reference: ImageReferenc
   return found;
 }
 
+/** As {@link entryFor}, of an index as the registry has it. */
 export function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
-  const images = imagesOf(index);
-  // An image for linux/arm64/v8 is what linux/arm64 means; an exact match goes first.
-  const found =
-    images.find((image) => image.platform === platform) ??
-    images.find((image) => image.platform.startsWith(`${platform}/`));
-  if (found !== undefined && isDigest(found.digest)) return found.digest;
-  // BuildKit's attestations stand in the index as unknown/unknown.
-  const has = images.map((image) => image.platform).filter((each) => !each.startsWith("unknown/"));
-  return { isNot: `its index has no image for ${platform}, only for ${has.join(", ") || "nothing"}` };
-}
-
-/** The entries of an index, in its order: `os/architecture`, with the variant where there is one. */
-export function imagesOf(
-  index: Manifest,
-): readonly { readonly digest: unknown; readonly platform: string }[] {
-  const json = parseJson(index.bytes);
-  const entries = isRecord(json) && Array.isArray(json.manifests) ? json.manifests.filter(isRecord) : [];
-  return entries.map(({ digest, platform }) => ({ digest, platform: platformOf(platform) }));
+  return entryFor(parseJson(index.bytes), platform);
 }
 
 /** What a manifest names below itself: the images and attestations of an index; nothing where it is an image. */
 export function partsOf(manifest: Manifest): readonly Digest[] {
   if (!isIndexType(manifest.mediaType)) return [];
-  return imagesOf(manifest).flatMap(({ digest }) => (isDigest(digest) ? [digest] : []));
-}
-
-function platformOf(platform: unknown): string {
-  if (!isRecord(platform)) return "unknown/unknown";
-  return [platform.os, platform.architecture, platform.variant].filter((part) => text(part)).join("/");
+  return platformEntries(parseJson(manifest.bytes)).flatMap(({ digest }) =>
+    isDigest(digest) ? [digest] : [],
+  );
 }
 
 function failed(reference: ImageReference, what: string): ImgmatchError {

@@ -3,7 +3,8 @@
 import type { RegistryClient } from "./client.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import { imagesOf } from "./platform-image.ts";
+import { parseJson } from "../input/json.ts";
+import { platformEntries } from "../oci/platform-entries.ts";
 
 /**
  * `os/architecture`, with the variant where there is one, in the index's order; empty for an image without an index, whose
@@ -16,7 +17,7 @@ export async function readPlatforms(
   const manifest = await client.readManifest(reference);
   if (manifest === null) return null;
   if (!isIndexType(manifest.mediaType)) return [];
-  return imagesOf(manifest)
-    .map(({ platform }) => platform)
-    .filter((platform) => platform.includes("/") && !platform.startsWith("unknown/"));
+  return platformEntries(parseJson(manifest.bytes)).flatMap(({ platform }) =>
+    platform === null || platform.startsWith("unknown/") ? [] : [platform],
+  );
 }

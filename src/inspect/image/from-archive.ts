@@ -11,7 +11,8 @@ import { checked } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
-import { choosePlatform, configParts, manifestParts } from "./manifest.ts";
+import { entryFor } from "../../oci/platform-entries.ts";
+import { configParts, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./opened-image.ts";
 import { readTar } from "./tar.ts";
 
@@ -121,8 +122,9 @@ function indexDigest(read: (path: string) => unknown, platform: string): Digest 
   let json = read("index.json");
   let digest: Digest | null = null;
   for (let depth = 0; depth < 4 && isRecord(json) && Array.isArray(json.manifests); depth++) {
-    digest = choosePlatform(json, platform);
-    if (digest === null) return null;
+    const found = entryFor(json, platform);
+    if (typeof found === "object") return null;
+    digest = found;
     json = read(blobPath(digest));
   }
   return digest;

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson } from "../../input/json.ts";
+import { entryFor } from "../../oci/platform-entries.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
-import { choosePlatform, configParts, manifestParts } from "./manifest.ts";
+import { configParts, manifestParts } from "./manifest.ts";
 import { openLayers } from "./open-layers.ts";
 import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
@@ -28,12 +29,10 @@ export async function openFromLayout(folder: string, options: OpenOptions): Prom
   let json = parseJson(await readSmall(join(folder, "index.json")));
   let digest: Digest | null = null;
   for (let depth = 0; isRecord(json) && Array.isArray(json.manifests); depth++) {
-    digest = depth === maxIndexes ? null : choosePlatform(json, platform);
-    if (digest === null)
-      throw invalidImage(
-        `${folder}: its index has no image for ${platform}`,
-        "ask for another one with --platform",
-      );
+    const found = depth === maxIndexes ? { isNot: "its indexes have no end" } : entryFor(json, platform);
+    if (typeof found === "object")
+      throw invalidImage(`${folder}: ${found.isNot}`, "ask for another one with --platform");
+    digest = found;
     json = await readJson(digest);
   }
   const parts = manifestParts(json, folder);

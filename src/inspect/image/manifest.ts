@@ -1,7 +1,8 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isRecord, text } from "../../input/json.ts";
+import { isRecord } from "../../input/json.ts";
+import { platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { OpenedImage } from "./opened-image.ts";
 
@@ -37,30 +38,11 @@ export function manifestParts(json: unknown, name: string): ManifestParts {
 
 /** What an image's configuration says of it. */
 export function configParts(config: unknown): Pick<OpenedImage, "platform" | "diffIds"> {
-  return { platform: platformOf(config), diffIds: diffIdsOf(config) };
-}
-
-/** `linux/arm64/v8`, or null. */
-function platformOf(config: unknown): string | null {
-  if (!isRecord(config) || text(config.os) === null || text(config.architecture) === null) return null;
-  return [config.os, config.architecture, config.variant].filter((part) => text(part)).join("/");
+  return { platform: platformName(config), diffIds: diffIdsOf(config) };
 }
 
 /** Digests of the layers' uncompressed archives, lowest first; null where the configuration does not have them. */
 export function diffIdsOf(config: unknown): readonly Digest[] | null {
   const ids = isRecord(config) && isRecord(config.rootfs) ? config.rootfs.diff_ids : null;
   return Array.isArray(ids) && ids.every(isDigest) ? ids : null;
-}
-
-/** The entry of an index for a platform; the only one where there is one. null where there is none for it. */
-export function choosePlatform(index: unknown, platform: string): Digest | null {
-  const entries = isRecord(index) && Array.isArray(index.manifests) ? index.manifests.filter(isRecord) : [];
-  const images = entries
-    .map((entry) => ({ digest: entry.digest, platform: platformOf(entry.platform) }))
-    .filter((entry) => !entry.platform?.startsWith("unknown/"));
-  const found =
-    images.find((entry) => entry.platform === platform) ??
-    images.find((entry) => entry.platform?.startsWith(`${platform}/`)) ??
-    (images.length === 1 ? images[0] : undefined);
-  return isDigest(found?.digest) ? found.digest : null;
 }
