@@ -31,7 +31,7 @@ export function benchLock(images: number): string {
     return [`cell-${index}`, image];
   });
   const lock = {
-    schemaVersion: 1,
+    schemaVersion: 2,
     name: "bench",
     version: "1",
     repository: "registry.example.com/bench",

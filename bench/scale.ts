@@ -51,5 +51,5 @@ export function lockOf({ name, version, repository, matrixDigest, cells }: PlanJ
             ],
           ],
   );
-  return { schemaVersion: 1, name, version, repository, matrixDigest, images: Object.fromEntries(images) };
+  return { schemaVersion: 2, name, version, repository, matrixDigest, images: Object.fromEntries(images) };
 }

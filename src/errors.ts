@@ -122,7 +122,7 @@ export const problemCodes = {
   INDEX_INCOMPLETE: failed,
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,
-  INDEX_TOO_NEW: engine,
+  INDEX_FORMAT: engine,
   // signatures
   SIGNATURE_MISSING: conflict,
   SIGNATURE_INVALID: conflict,

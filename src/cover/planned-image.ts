@@ -1,6 +1,6 @@
 /** Images that are not built, as if they were: what their plan says that they will need is all that is asked. */
 
-import type { Lock, LockedImage } from "../lock/lock.ts";
+import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "../plan/cell.ts";
 
@@ -10,7 +10,7 @@ export function plannedLock(
   cells: readonly Cell[],
 ): Lock {
   return {
-    schemaVersion: 1,
+    schemaVersion: lockSchemaVersion,
     ...{ name, version, repository, matrixDigest },
     ...(prefer.length === 0 ? {} : { prefer }),
     images: Object.fromEntries(cells.map((cell) => [cell.id, plannedImage(cell)])),

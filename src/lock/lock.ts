@@ -12,7 +12,7 @@ export type {
   Requirement,
 } from "../hardware/requirement.ts";
 
-export const lockSchemaVersion = 1;
+export const lockSchemaVersion = 2;
 export const lockPath = "images/imgmatch.lock.json";
 
 /** Cells by id, in the order of their ids. */
@@ -61,7 +61,7 @@ export interface LockedImage {
   readonly bases: readonly LockedBase[];
   /** What the next build is to use in their place, since `lock --update-bases`. */
   readonly nextBases?: readonly LockedBase[];
-  /** The parts of the input digest that stand nowhere else in the entry. Absent in locks of before they were recorded. */
+  /** The parts of the input digest that stand nowhere else in the entry. Absent where others built the image. */
   readonly inputs?: LockedInputs;
   /** What built it, for people: `docker 28.2.2`. */
   readonly builder: string;

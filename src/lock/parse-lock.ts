@@ -42,11 +42,11 @@ export function parseLock(text: string, file: string): Lock {
   requireSize(text, inputLimits.lock, { file });
   const data = parseText(text, file);
   const { schemaVersion } = fieldsOf(data);
-  if (typeof schemaVersion === "number" && schemaVersion > lockSchemaVersion) {
+  if (typeof schemaVersion === "number" && schemaVersion !== lockSchemaVersion) {
     throw new ImgmatchError({
       code: "LOCK_VERSION",
-      message: `the lock has schemaVersion ${schemaVersion}, this imgmatch reads up to ${lockSchemaVersion}`,
-      fix: "update imgmatch",
+      message: `the lock has schemaVersion ${schemaVersion}, this imgmatch reads ${lockSchemaVersion}`,
+      fix: schemaVersion > lockSchemaVersion ? "update imgmatch" : rebuild,
       at: { file },
     });
   }
@@ -54,7 +54,8 @@ export function parseLock(text: string, file: string): Lock {
   return requireChecked(data, lock, "the lock", { code: "LOCK_SCHEMA", fix, at: { file } });
 }
 
-const cure = "from version control, or delete it and build again: what is published is adopted";
+const rebuild = "delete it and build again: what is published is adopted";
+const cure = `from version control, or ${rebuild}`;
 
 export const digest = text({ test: isDigest }, "a digest") as Check<Digest>;
 

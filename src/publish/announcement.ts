@@ -10,8 +10,6 @@ import { type TryOptions, tryAgain, waitFor } from "../registry/try-again.ts";
 
 /** One publisher's own. While it stands, its publisher may write the tag. */
 export interface Announcement {
-  /** First part of its name: what older publishers look for. */
-  readonly kind: string;
   /** Of the tag that is to be written. */
   readonly target: ImageReference;
   /** Where it stands, or null. A name is used once: a late write of before must not hide a new announcement. */
@@ -25,20 +23,17 @@ export const left = emptyIndex("left");
 
 /** Of whatever tag, by whatever publisher. */
 export function isTransientTag(tag: string): boolean {
-  return /^imgmatch-[0-9a-z]{1,16}-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
+  return /^imgmatch-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
 }
 
-/**
- * Of the tag as a hash: a tag may be as long as the whole name is allowed to be. `kind` is 1 to 16 of `[0-9a-z]`.
- * Announcements of one tag see each other whatever their kind.
- */
-export function transientTag(kind: string, { tag }: ImageReference): string {
-  return `imgmatch-${kind}-${hashOf(tag)}-${randomBytes(4).toString("hex")}`;
+/** Of the tag as a hash: a tag may be as long as the whole name is allowed to be. */
+export function transientTag({ tag }: ImageReference): string {
+  return `imgmatch-${hashOf(tag)}-${randomBytes(4).toString("hex")}`;
 }
 
 /** Before anything is done. */
-export function silent(kind: string, target: ImageReference): Announcement {
-  return { kind, target, standsAt: null, busyUntil: 0 };
+export function silent(target: ImageReference): Announcement {
+  return { target, standsAt: null, busyUntil: 0 };
 }
 
 /** Puts an empty index of its own there: whoever deletes it by its digest takes nothing else with it. */
@@ -47,26 +42,20 @@ export async function announce(
   own: Announcement,
   options: TryOptions,
 ): Promise<void> {
-  const name = withTag(own.target, transientTag(own.kind, own.target));
+  const name = withTag(own.target, transientTag(own.target));
   await tryAgain(() => registry.writeManifest(name, emptyIndex(name.tag ?? "")), options);
   own.standsAt = name;
 }
 
-/**
- * Whether another publisher may still write the tag: one whose announcement holds something else than the tag does.
- * `legacy`: the beginning of the names that publishers of before give to theirs.
- */
+/** Whether another publisher may still write the tag: one whose announcement holds something else than the tag does. */
 export async function othersStand(
   registry: RegistryClient,
   own: Announcement,
   current: Digest,
-  legacy: string | null,
 ): Promise<boolean> {
-  const pattern = new RegExp(`^imgmatch-[0-9a-z]+-${hashOf(own.target.tag)}-[0-9a-f]{8}$`);
-  const old = /^[0-9a-f]{8}$/;
+  const pattern = new RegExp(`^imgmatch-${hashOf(own.target.tag)}-[0-9a-f]{8}$`);
   for await (const tag of registry.listTags(own.target)) {
-    const isOld = legacy !== null && tag.startsWith(legacy) && old.test(tag.slice(legacy.length));
-    if ((!isOld && !pattern.test(tag)) || tag === own.standsAt?.tag) continue;
+    if (!pattern.test(tag) || tag === own.standsAt?.tag) continue;
     const other = await registry.findManifest(withTag(own.target, tag));
     if (other !== null && other.digest !== left.digest && other.digest !== current) return true;
   }

@@ -73,13 +73,13 @@ export async function copyImage(
   const all = [top, ...parts].map(({ digest }) => digest);
   await copyAttachments(from, to, all, { registry, copyParts, ...pace });
   if (before !== null) return;
-  const own = silent("copy", to);
+  const own = silent(to);
   const next = (held: ManifestDescriptor | null) => {
     if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);
     return held === null ? { manifest: top } : null;
   };
   try {
-    await settleTag({ ...pace, registry, reference: to, look, next, legacy: null }, own);
+    await settleTag({ ...pace, registry, reference: to, look, next }, own);
   } finally {
     await withdraw(registry, own, pace);
   }

@@ -19,13 +19,11 @@ import {
   type IndexedImage,
   type IndexEntry,
   indexedImage,
-  indexFormat,
   sameImage,
 } from "../registry/fleet-index.ts";
 import { platformDigest } from "../registry/platform-image.ts";
 import {
   digestsWithoutCell,
-  formatsOf,
   parseFleetIndex,
   readFleetIndex,
   type StoredIndex,
@@ -42,13 +40,11 @@ function conflict(reference: ImageReference, says: string, fix = raise): Problem
 export interface CurrentIndex {
   readonly digest: Digest;
   readonly index: FleetIndex;
-  /** Whether all of it is written as this imgmatch writes an index. */
-  readonly isCurrent: boolean;
 }
 
 /**
  * null where there is no such tag. Throws `INDEX_CONFLICT` where it holds anything but an index that imgmatch wrote, and
- * `INDEX_TOO_NEW` where a newer one did. `replace`: a damaged one is read as empty.
+ * `INDEX_FORMAT` where it has another format. `replace`: a damaged one is read as empty.
  */
 export async function readCurrentIndex({
   registry,
@@ -68,14 +64,13 @@ export async function readCurrentIndex({
     });
   });
   if (stored === null) return null;
-  const isCurrent = formatsOf(stored).every((format) => format === indexFormat);
   try {
-    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference), isCurrent };
+    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
   } catch (error) {
     // An index of imgmatch that is damaged: only who replaces it may go on.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
     const index = { name: "", version: "", prefer: [], entries: new Map() };
-    return { digest: stored.top.digest, index, isCurrent };
+    return { digest: stored.top.digest, index };
   }
 }
 

@@ -31,12 +31,12 @@ export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" 
  */
 export async function adoptImage(request: AdoptRequest): Promise<ExistingImage | null> {
   const look = () => findExisting(request);
-  const own = silent(kindOf(request), request.reference);
-  return settleTag({ ...request, look, next: () => null, legacy: legacyOf(request) }, own);
+  const own = silent(request.reference);
+  return settleTag({ ...request, look, next: () => null }, own);
 }
 
 /**
- * Looks, pushes under a transient tag `imgmatch-<inputs>-<tag>-<random>` (both as hashes), has what was pushed examined, tags, and
+ * Looks, pushes under a transient tag `imgmatch-<hash of the tag>-<random>`, has what was pushed examined, tags, and
  * looks again until it is settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
  * {@link settleTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
  * write takes effect later than `settleMs` after its last look can still win; no registry offers what would prevent that.
@@ -52,9 +52,9 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   const before = await adoptImage({ ...request, signal });
   if (before !== null) return adopted(request, before, null);
 
-  const announced = withTag(reference, transientTag(kindOf(request), reference));
+  const announced = withTag(reference, transientTag(reference));
   const pushed = await retryPush(() => engine.push(image, announced, watch), watch, { sleep });
-  const own: Announcement = { ...silent(kindOf(request), reference), standsAt: announced };
+  const own: Announcement = { ...silent(reference), standsAt: announced };
   try {
     const manifest = await registry.readManifest(withDigest(reference, pushed));
     if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
@@ -63,7 +63,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
     const query = { ...request, signal, ours: manifest.digest };
     const look = () => findExisting(query);
     const next = (held: ExistingImage | null) => (held === null ? { manifest } : null);
-    const settled = await settleTag({ ...query, look, next, legacy: legacyOf(request) }, own);
+    const settled = await settleTag({ ...query, look, next }, own);
     if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
     return settled.digest === manifest.digest
       ? { ...noted(settled), how: "pushed", differs: false }
@@ -94,15 +94,6 @@ async function adopted(
 /** What the lock says of it. */
 export function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
   return { digest, manifest: { mediaType, size }, blobs };
-}
-
-function kindOf({ inputDigest }: Pick<AdoptRequest, "inputDigest">): string {
-  return inputDigest.slice("sha256:".length, "sha256:".length + 16);
-}
-
-/** imgmatch 0.1 announced inputs and not tags: `imgmatch-<inputs>-<random>`. Of other inputs, nothing says which tag they are of. */
-function legacyOf(request: Pick<AdoptRequest, "inputDigest">): string {
-  return `imgmatch-${kindOf(request)}-`;
 }
 
 function failed(reference: ImageReference, what: string): ImgmatchError {

@@ -44,8 +44,6 @@ export interface PublishedIndex {
   readonly cells: number;
   /** Cells that were not in the index before. */
   readonly added: readonly string[];
-  /** Whether it had a format of before, in which runtimes see every image: it says the same in another form now. */
-  readonly reformatted: boolean;
   /** What a plain pull of the version gets, by platform. */
   readonly plain: readonly NativeImage[];
 }
@@ -53,10 +51,9 @@ export interface PublishedIndex {
 /**
  * Adds these images to the index of their version, creating it where there is none.
  *
- * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over, and
- * one of a format of before is written in the present one. So publishers of
+ * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over. So publishers of
  * different cells can work side by side, in any order, and the last one has all. Each announces itself by a transient tag
- * `imgmatch-index-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
+ * `imgmatch-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
  *
  * Throws `INDEX_CONFLICT`, with both digests, when the index says something else of a cell, names another image than the one of a cell of
  * others, or is none that imgmatch wrote.
@@ -78,13 +75,12 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
       how: "unchanged",
       cells: wanted.entries.size,
       added: [],
-      reformatted: false,
       plain,
     };
   }
 
   const { signal, sleep } = request;
-  const own = silent("index", reference);
+  const own = silent(reference);
   try {
     await announce(registry, own, { signal, sleep });
     const settled = await settle(request, look, mine, own);
@@ -96,7 +92,6 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
       how: replace && before !== null ? "replaced" : "written",
       cells: index.entries.size,
       added,
-      reformatted: before !== null && !before.isCurrent,
       plain: nativeImages(index),
     };
   } catch (error) {
@@ -157,7 +152,7 @@ async function settle(
     };
     return { manifest: top, parts: [...parts, top], before };
   };
-  const settled = await settleTag({ ...request, look, next, legacy: null }, own);
+  const settled = await settleTag({ ...request, look, next }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
   return settled;

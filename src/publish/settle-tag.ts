@@ -30,8 +30,6 @@ export interface TagWriter<Held extends { readonly digest: Digest }> extends Pac
    * `written`: how often the registry has accepted a write of this publisher.
    */
   readonly next: (held: Held | null, written: number) => Writing | null;
-  /** How publishers of before begin their announcements of this tag, or null. */
-  readonly legacy: string | null;
 }
 
 export interface Writing {
@@ -58,7 +56,7 @@ export async function settleTag<Held extends { readonly digest: Digest }>(
   writer: TagWriter<Held>,
   own: Announcement,
 ): Promise<Held | null> {
-  const { registry, reference, look, next, legacy, signal, settleMs = 5000, sleep = waitFor } = writer;
+  const { registry, reference, look, next, signal, settleMs = 5000, sleep = waitFor } = writer;
   const pace = { signal, sleep };
   let written = 0;
   let seen: Digest | null = null;
@@ -89,7 +87,7 @@ export async function settleTag<Held extends { readonly digest: Digest }>(
     if (!isBusy) {
       if (lookedAt - since >= settleMs) return held;
       await retire(registry, own, pace);
-      if (!(await othersStand(registry, own, held.digest, legacy))) {
+      if (!(await othersStand(registry, own, held.digest))) {
         if ((await registry.findManifest(reference))?.digest === held.digest) return held;
         continue;
       }

@@ -2,23 +2,21 @@
 
 import type { Problem } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
-import { formatImageReference, isTag, parseImageReference, withDigest, withTag } from "../oci/reference.ts";
+import { isTag, parseImageReference, withDigest, withTag } from "../oci/reference.ts";
 import { versionTag } from "../plan/tag.ts";
 import type { RegistryClient } from "../registry/client.ts";
-import { type IndexedImage, indexedImage, indexFormat, readableFormats } from "../registry/fleet-index.ts";
-import { formatsOf, parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
+import { type IndexedImage, indexedImage, indexFormat } from "../registry/fleet-index.ts";
+import { formatOf, parseFleetIndex, readFleetIndex } from "../registry/read-fleet-index.ts";
 import { indexConflicts, misnamedImages, strangers } from "./index-conflicts.ts";
 
 export interface IndexVerification {
   /** An `INDEX_CONFLICT` for each of its entries that is not as the lock says, cells of other publishers aside, or is no cell's. */
   readonly conflicts: readonly Problem[];
-  /** Where it has a format that runtimes download whole; else null. */
-  readonly oldIndex: { readonly reference: string; readonly format: string } | null;
 }
 
-const nothing: IndexVerification = { conflicts: [], oldIndex: null };
+const nothing: IndexVerification = { conflicts: [] };
 
-/** Finds nothing where the version's tag holds no index of a fleet, or one of a newer imgmatch. Throws `INDEX_INVALID` where it is damaged. */
+/** Finds nothing where the version's tag holds no index of a fleet, or one of another format. Throws `INDEX_INVALID` where it is damaged. */
 export async function verifyIndex(
   lock: Lock,
   registry: Pick<RegistryClient, "readManifest">,
@@ -27,8 +25,7 @@ export async function verifyIndex(
   if (!isTag(tag)) return nothing;
   const reference = withTag(parseImageReference(lock.repository), tag);
   const top = await registry.readManifest(reference);
-  const format = top === null ? null : (formatsOf({ top, parts: [] })[0] ?? null);
-  if (top === null || format === null || !readableFormats.includes(format)) return nothing;
+  if (top === null || formatOf(top) !== indexFormat) return nothing;
   const stored = await readFleetIndex(registry, withDigest(reference, top.digest));
   if (stored === null) return nothing;
   const index = parseFleetIndex(stored, reference);
@@ -44,6 +41,5 @@ export async function verifyIndex(
       ...(await misnamedImages([...index.entries], reference, registry)),
       ...strangers(stored, reference),
     ],
-    oldIndex: format === indexFormat ? null : { reference: formatImageReference(reference), format },
   };
 }

@@ -95,12 +95,12 @@ async function healTag(
   manifest: Manifest,
   { registry, ...pace }: VerifyOptions,
 ): Promise<boolean> {
-  const own = silent("heal", tag);
+  const own = silent(tag);
   const look = () => registry.findManifest(tag);
   const next = (held: ManifestDescriptor | null, written: number) =>
     held?.digest === manifest.digest || written > 0 ? null : { manifest };
   try {
-    const settled = await settleTag({ ...pace, registry, reference: tag, look, next, legacy: null }, own);
+    const settled = await settleTag({ ...pace, registry, reference: tag, look, next }, own);
     return settled?.digest === manifest.digest;
   } finally {
     await withdraw(registry, own, pace);

@@ -1,6 +1,6 @@
 /** What an entry of a fleet's index says of its image, in annotations: written and read in one place. */
 
-import { fieldsOf, isRecord, parseJson, text } from "../input/json.ts";
+import { isRecord, parseJson, text } from "../input/json.ts";
 import type { Measured, Requirement } from "../lock/lock.ts";
 import { declaredRequirement, measuredOf, neededRequirement } from "../lock/needed-requirement.ts";
 import { canonical } from "../oci/canonical-json.ts";
@@ -18,7 +18,7 @@ export const entryAnnotations = {
   adopted: "dev.imgmatch.adopted",
   inputs: "dev.imgmatch.inputs",
   tag: "dev.imgmatch.tag",
-  /** `linux/amd64`: the entry's own `platform` says which runtimes are to take it. Since format 2. */
+  /** `linux/amd64`: the entry's own `platform` says which runtimes are to take it. */
   platform: "dev.imgmatch.platform",
   /** The digest by the lock, where that is an index of its own and the entry names the image inside. */
   digest: "dev.imgmatch.digest",
@@ -44,12 +44,10 @@ export type ReadEntry =
   | { readonly ok: true; readonly cell: string; readonly image: IndexEntry["image"] }
   | { readonly ok: false; readonly why: string };
 
-/** `item`: the entry as it stands in the index. What it says is not checked yet: `parseFleetIndex` checks all together. */
+/** What it says is not checked yet: `parseFleetIndex` checks all together. */
 export function readEntry(
-  item: unknown,
   notes: Readonly<Record<string, unknown>>,
   descriptor: ManifestDescriptor,
-  format: string,
 ): ReadEntry {
   const cell = text(notes[entryAnnotations.cell]) ?? "";
   const json: Record<string, unknown> = {};
@@ -61,7 +59,7 @@ export function readEntry(
   }
   const image = {
     axes: json[axes],
-    platform: format === "1" ? shownPlatform(item) : notes[entryAnnotations.platform],
+    platform: notes[entryAnnotations.platform],
     tag: notes[entryAnnotations.tag],
     inputDigest: notes[entryAnnotations.inputs],
     digest: notes[entryAnnotations.digest] ?? descriptor.digest,
@@ -70,11 +68,6 @@ export function readEntry(
     ...(json[adopted] === undefined ? {} : { adopted: json[adopted] }),
   } as unknown as IndexEntry["image"];
   return { ok: true, cell, image };
-}
-
-function shownPlatform(item: unknown): string {
-  const { os, architecture, variant } = fieldsOf(fieldsOf(item).platform);
-  return [os, architecture, variant].filter((part) => text(part)).join("/");
 }
 
 /** What does not look like one is left as it is, for the check to name. */

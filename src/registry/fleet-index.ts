@@ -10,14 +10,10 @@ import type { Digest } from "../oci/digest.ts";
 import type { ManifestDescriptor } from "./client.ts";
 
 /**
- * Raised when a reader of before could misread it. In format 1 every image had its platform in its entry's `platform`, so that
- * engines took all of them for theirs: containerd from 2.1 on pulled every one. Format 2 shows engines one image for each of
- * their platforms and has the true platform in an annotation.
+ * The only one that is read. The index shows engines one image for each of their platforms and has every image's true platform in an
+ * annotation: where an engine takes several for its own, containerd from 2.1 on downloads them all.
  */
 export const indexFormat = "2";
-
-/** What this imgmatch can read. */
-export const readableFormats: readonly string[] = ["1", indexFormat];
 
 /** Of the index itself. */
 export const annotations = {

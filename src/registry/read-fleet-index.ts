@@ -13,7 +13,7 @@ import {
   type FleetIndex,
   type IndexedImage,
   type IndexEntry,
-  readableFormats,
+  indexFormat,
 } from "./fleet-index.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../input/json.ts";
 import { isIndexType, isMediaType } from "../oci/media-types.ts";
@@ -27,8 +27,8 @@ export interface StoredIndex {
 
 /**
  * Reads an index and its parts: one request, unless the fleet is too large for one manifest. null when the registry has no
- * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written, `INDEX_TOO_NEW` for what a newer
- * one has.
+ * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written, `INDEX_FORMAT` for an index of
+ * another format.
  */
 export async function readFleetIndex(
   registry: Pick<RegistryClient, "readManifest">,
@@ -53,11 +53,6 @@ async function readParts(
       return part;
     }),
   );
-}
-
-/** The format of each of its manifests; null for what is no index of a fleet. */
-export function formatsOf({ top, parts }: StoredIndex): readonly (string | null)[] {
-  return [top, ...parts].map((manifest) => headOf(manifest)?.format ?? null);
 }
 
 /** Whether the parts are those that the top names, in its order: a digest that vouches for the top vouches for them then. */
@@ -144,7 +139,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const found = headOf(manifest);
   if (found === null) throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
   const { format, notes, items } = found;
-  if (!readableFormats.includes(format)) throw tooNew(reference, format);
+  if (format !== indexFormat) throw otherFormat(reference, format);
   const entries: (readonly [string, IndexEntry])[] = [];
   const parts: ManifestDescriptor[] = [];
   const strange: Digest[] = [];
@@ -155,7 +150,7 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
     if (own[annotations.part] !== undefined) parts.push(descriptor);
     else if (own[entryAnnotations.cell] === undefined) strange.push(descriptor.digest);
     else {
-      const read = readEntry(item, own, descriptor, format);
+      const read = readEntry(own, descriptor);
       if (!read.ok) throw invalid(reference, read.why);
       entries.push([read.cell, { image: read.image, descriptor }]);
     }
@@ -177,6 +172,11 @@ function descriptorOf(item: unknown): ManifestDescriptor | null {
   return isMediaType(mediaType) && isDigest(digest) && isSize ? { mediaType, digest, size } : null;
 }
 
+/** The format of a fleet's index; null for what is none. */
+export function formatOf(manifest: Manifest): string | null {
+  return headOf(manifest)?.format ?? null;
+}
+
 /** null for what is no index of a fleet, of whatever format. */
 function headOf(manifest: Manifest): {
   readonly format: string;
@@ -190,11 +190,11 @@ function headOf(manifest: Manifest): {
   return { format, notes, items: json.manifests };
 }
 
-function tooNew(reference: ImageReference, format: string): ImgmatchError {
+function otherFormat(reference: ImageReference, format: string): ImgmatchError {
   return new ImgmatchError({
-    code: "INDEX_TOO_NEW",
-    message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${readableFormats.join(" and ")}`,
-    fix: "update imgmatch",
+    code: "INDEX_FORMAT",
+    message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${JSON.stringify(indexFormat)}`,
+    fix: "use the imgmatch that wrote it, or publish a new version with this one",
   });
 }
 

@@ -15,7 +15,7 @@ interface Asked {
 }
 
 export function verificationLines(
-  { intact, unpublished, drift, conflicts, oldIndex }: Verification,
+  { intact, unpublished, drift, conflicts }: Verification,
   asked: Asked,
   style: Style,
 ): readonly string[] {
@@ -39,7 +39,7 @@ export function verificationLines(
     style.bad(`${code}: ${message}`),
     ...(fix === undefined ? [] : [`  fix: ${fix}`]),
   ]);
-  return [...lines, parts.join(", "), ...wrong, ...advice(open, asked), ...noteOf(oldIndex)];
+  return [...lines, parts.join(", "), ...wrong, ...advice(open, asked)];
 }
 
 export function sweepLines({ removed, emptied }: Sweep): readonly string[] {
@@ -62,14 +62,6 @@ function detail({ finding, digest, found }: Drift): string {
     case "lost":
       return `${digest} is gone${found === null ? "" : `; the tag holds ${found}`}`;
   }
-}
-
-function noteOf(index: Verification["oldIndex"]): readonly string[] {
-  if (index === null) return [];
-  const { reference, format } = index;
-  return [
-    `${reference} has format ${format}: containerd from 2.1 on downloads every image of it; imgmatch publish writes it anew`,
-  ];
 }
 
 function advice(open: readonly Drift[], { heal, lock, adopted }: Asked): string[] {

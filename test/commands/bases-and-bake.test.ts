@@ -70,7 +70,7 @@ describe("export bake", () => {
     const { axes, platform, tag, inputDigest, requires, bases } = built;
     const image = { axes, platform, tag, inputDigest, digest, requires, bases: [], builder: "docker" };
     const lock = {
-      ...{ schemaVersion: 1, name: "app", version: "1", repository: "registry.example.com/team/app" },
+      ...{ schemaVersion: 2, name: "app", version: "1", repository: "registry.example.com/team/app" },
       matrixDigest: JSON.parse(out).matrixDigest,
       images: { [built.cell]: { ...image, created: null, size: null } },
     };

@@ -5,9 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { capture, type Captured } from "../../demo/process.ts";
-import { digestOf } from "../../src/oci/digest-of.ts";
-import { parseImageReference } from "../../src/oci/reference.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningContainerd, startContainerd } from "./support/containerd.ts";
@@ -28,8 +25,8 @@ const dockerds = {
   "29": process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "dockerd29",
 } as const;
 
-/** Which version a plain pull is of: with images for any CPU, with none, and the first as imgmatch wrote it before. */
-const tags = { fleet: "1.0.0", gpuOnly: "2.0.0", format1: "format-1" } as const;
+/** Which version a plain pull is of: with images for any CPU, or with none. */
+const tags = { fleet: "1.0.0", gpuOnly: "2.0.0" } as const;
 
 interface Fetched {
   /** Cells whose manifests were fetched. */
@@ -69,7 +66,6 @@ describe(
       hostLevel = JSON.parse(facts.stdout).cpu.level;
       await publish(tags.fleet, "[none, '12.4.1']");
       await publish(tags.gpuOnly, "['12.4.1']");
-      await writeFormat1();
     });
     afterAll(async () => {
       await proxy?.stop();
@@ -83,18 +79,6 @@ describe(
       project.matrix(`base: scratch\nmeasure: false\naxes:\n${axes}`, { version });
       await project.publish();
       for (const [cell, { digest }] of Object.entries(project.lock().images)) cellOf.set(digest ?? "", cell);
-    }
-
-    /** The fleet's index with every entry of its platform to be seen. */
-    async function writeFormat1(): Promise<void> {
-      const client = createRegistryClient();
-      const manifest = await client.readManifest(parseImageReference(`${project.repository}:${tags.fleet}`));
-      if (manifest === null) throw new Error("not published");
-      const json = JSON.parse(Buffer.from(manifest.bytes).toString());
-      for (const entry of json.manifests) entry.platform = { os: "linux", architecture: "amd64" };
-      const bytes = Buffer.from(JSON.stringify(json));
-      const changed = { ...manifest, bytes, digest: digestOf(bytes), size: bytes.byteLength };
-      await client.writeManifest(parseImageReference(`${project.repository}:${tags.format1}`), changed);
     }
 
     const nameOf = (tag: string) => `${proxy.host}/pull/app:${tag}`;
@@ -140,12 +124,6 @@ describe(
             expect(containerd.pull(nameOf(tags.gpuOnly))).rejects.toThrow(/no match for platform|not found/),
           );
           expect(fetched).toEqual(none);
-        });
-
-        it("was the whole fleet from 2.1 on, as imgmatch wrote its index before", async () => {
-          const { cells } = await fetchedBy(() => containerd.pull(nameOf(tags.format1)));
-          const isWhole = version !== null && Number.parseFloat(version) >= 2.1;
-          expect(cells).toHaveLength(isWhole ? 2 * levels.length : 1);
         });
       });
     });

@@ -159,7 +159,7 @@ describe("a real registry", needs(whyNoRegistry()), () => {
   test("a sweep takes transient tags, and nothing that is published", async () => {
     const swept = parseImageReference(`${server.host}/team/swept:1.0`);
     const manifest = await pushImage(swept, "amd64", { swept: "yes" });
-    const transient = transientTag("0123456789abcdef", swept);
+    const transient = transientTag(swept);
     await client.writeManifest(swept, manifest);
     await client.writeManifest(withTag(swept, transient), manifest);
     const { removed, emptied } = await sweep(swept, { registry: client, keep: new Set() });

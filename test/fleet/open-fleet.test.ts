@@ -152,7 +152,7 @@ describe("where base digests come from", () => {
     const [planned] = first.cells;
     if (!planned?.inputDigest) throw new Error("no digest");
     const lock = {
-      schemaVersion: 1 as const,
+      schemaVersion: 2 as const,
       name: "app",
       version: "1.0",
       repository: fleet.matrix.repository,

@@ -11,7 +11,7 @@ import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/registry/entry-annotations.ts";
-import { annotations, readableFormats } from "../../src/registry/fleet-index.ts";
+import { annotations, indexFormat } from "../../src/registry/fleet-index.ts";
 import { runInProcess } from "../support/run-cli.ts";
 import type { Attack } from "./attacks.ts";
 import { mutateJson, mutateText, pick, type Random, smuggle } from "./mutate.ts";
@@ -19,7 +19,7 @@ import { mutateJson, mutateText, pick, type Random, smuggle } from "./mutate.ts"
 const path = (name: string) => resolvePath(name);
 const hosts = path("test/fixtures/hosts");
 const factsTexts = readdirSync(hosts).map((name) => readFileSync(`${hosts}/${name}/expected.json`, "utf8"));
-const lockTexts = ["docs/examples/vision/images/imgmatch.lock.json", "test/fixtures/locks/v1.json"].map(
+const lockTexts = ["docs/examples/vision/images/imgmatch.lock.json", "test/fixtures/locks/v2.json"].map(
   (name) => readFileSync(path(name), "utf8"),
 );
 
@@ -209,15 +209,15 @@ const requireTexts = lockTexts.flatMap((text) =>
   Object.values((JSON.parse(text) as LockText).images).map(({ requires }) => JSON.stringify(requires)),
 );
 
-const indexTexts = lockTexts.flatMap((text) => readableFormats.map((format) => indexText(text, format)));
+const indexTexts = lockTexts.map(indexText);
 
-function indexText(lockText: string, format: string): string {
+function indexText(lockText: string): string {
   const { images } = JSON.parse(lockText) as LockText;
   return JSON.stringify({
     schemaVersion: 2,
     mediaType: indexTypes.oci,
     annotations: {
-      [annotations.format]: format,
+      [annotations.format]: indexFormat,
       [annotations.title]: "vision",
       [annotations.version]: "1.4.0",
       [annotations.prefer]: '["gpu"]',

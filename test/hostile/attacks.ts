@@ -26,7 +26,7 @@ const talking = names
 
 const factsTexts = names.map((name) => readFileSync(`${hosts}/${name}/expected.json`, "utf8"));
 const facts = factsTexts.map((text) => parseHostFacts(text, "expected.json"));
-const lockTexts = ["docs/examples/vision/images/imgmatch.lock.json", "test/fixtures/locks/v1.json"].map(
+const lockTexts = ["docs/examples/vision/images/imgmatch.lock.json", "test/fixtures/locks/v2.json"].map(
   (name) => readFileSync(path(name), "utf8"),
 );
 const locks = lockTexts.map((text) => parseLock(text, "imgmatch.lock.json"));

@@ -25,7 +25,7 @@ import { writeLock } from "../../src/lock/write-lock.ts";
 import { updateLock } from "../../src/lock/update-lock.ts";
 import { makeFolder } from "../support/folders.ts";
 
-const lock = parseLock(readFileSync("test/fixtures/locks/v1.json", "utf8"), "v1.json");
+const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");
 
 interface Output {
   /** Inside the project. */
@@ -78,7 +78,7 @@ describe.each(Object.entries(outputs))("%s", (_, { path, write }) => {
   test.each(["a file", "nothing"])("takes the place of a link to %s outside, which stays", async (kind) => {
     const [root, outside] = [makeFolder({}), makeFolder({ "file.txt": "precious\n" })];
     if (path.includes("lock.json") && kind === "a file")
-      writeFileSync(join(outside, "file.txt"), readFileSync("test/fixtures/locks/v1.json"));
+      writeFileSync(join(outside, "file.txt"), readFileSync("test/fixtures/locks/v2.json"));
     mkdirSync(dirname(join(root, path)), { recursive: true });
     symlinkSync(join(outside, kind === "a file" ? "file.txt" : "missing.txt"), join(root, path));
     const before = snapshot(outside);

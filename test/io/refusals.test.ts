@@ -12,7 +12,7 @@ import { updateLock } from "../../src/lock/update-lock.ts";
 import { readFileSync } from "node:fs";
 import { makeFolder } from "../support/folders.ts";
 
-const lock = parseLock(readFileSync("test/fixtures/locks/v1.json", "utf8"), "v1.json");
+const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");
 const writers: Readonly<Record<string, (folder: string) => Promise<unknown>>> = {
   "a file": (folder) => writeFileAtomic(join(folder, "a.txt"), "x".repeat(100_000)),
   "the lock": (folder) => {

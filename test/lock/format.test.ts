@@ -10,7 +10,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { makeFolder } from "../support/folders.ts";
 import { lock as anyLock } from "./support/arbitrary.ts";
 
-const v1 = parseLock(readFileSync("test/fixtures/locks/v1.json", "utf8"), "v1.json");
+const sample = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");
 
 describe("the text of a lock", () => {
   test("is read back as the same lock", () => {
@@ -39,43 +39,45 @@ describe("the text of a lock", () => {
   });
 
   test("has sorted keys, two spaces, and ends with one line end", () => {
-    const text = formatLock(v1);
+    const text = formatLock(sample);
     const top = [...text.matchAll(/^ {2}"(\w+)":/gm)].map(([, key]) => key);
     expect(top).toEqual(["images", "matrixDigest", "name", "repository", "schemaVersion", "version"]);
-    expect(Object.keys(JSON.parse(text).images)).toEqual(Object.keys(v1.images).sort());
+    expect(Object.keys(JSON.parse(text).images)).toEqual(Object.keys(sample.images).sort());
     expect(text).toMatch(/[^\n]\n$/);
     expect(text).not.toContain("\r");
   });
 
-  test("has about 30 lines an image, of any march, and says the same as the text of before", () => {
+  test("has about 30 lines an image, of any march, and says the same as plain JSON", () => {
     const cpu = { march: "sapphirerapids", features: findMarch("sapphirerapids")?.features ?? [] };
-    const [image] = Object.values(v1.images);
+    const [image] = Object.values(sample.images);
     if (image === undefined) throw new Error("no image");
     const measured = { rules: 1, cpu: { unused: cpu.features }, cuda: { code: ["sm_90"], minimum: null } };
     const wide = { ...image, measured, requires: { ...image.requires, cpu } };
-    const text = formatLock({ ...v1, images: { wide, other: wide } });
+    const text = formatLock({ ...sample, images: { wide, other: wide } });
     const lines = (lock: Lock) => formatLock(lock).split("\n").length;
-    expect(lines({ ...v1, images: { wide, other: wide } }) - lines({ ...v1, images: { wide } })).toBeLessThan(
-      34,
+    expect(
+      lines({ ...sample, images: { wide, other: wide } }) - lines({ ...sample, images: { wide } }),
+    ).toBeLessThan(34);
+    expect(JSON.parse(text)).toEqual(
+      JSON.parse(JSON.stringify({ ...sample, images: { wide, other: wide } })),
     );
-    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify({ ...v1, images: { wide, other: wide } })));
-    const before = `${JSON.stringify({ ...v1, images: { wide } }, null, 2)}\n`;
-    expect(parseLock(before, "lock")).toEqual(parseLock(formatLock({ ...v1, images: { wide } }), "lock"));
+    const plain = `${JSON.stringify({ ...sample, images: { wide } }, null, 2)}\n`;
+    expect(parseLock(plain, "lock")).toEqual(parseLock(formatLock({ ...sample, images: { wide } }), "lock"));
   });
 
   test("stays as it is when it is read and written again", () => {
-    const text = formatLock(v1);
+    const text = formatLock(sample);
     expect(formatLock(parseLock(text, "lock"))).toBe(text);
     expect(formatLock(parseLock(text.replaceAll("\n", "\r\n"), "lock"))).toBe(text);
   });
 });
 
 test("two people who add cells in different places merge without a conflict", () => {
-  const [image] = Object.values(v1.images);
+  const [image] = Object.values(sample.images);
   const withCells = (...cells: string[]): string => {
-    const images: Record<string, LockedImage> = { ...v1.images };
+    const images: Record<string, LockedImage> = { ...sample.images };
     for (const cell of cells) if (image !== undefined) images[cell] = { ...image, tag: cell };
-    return formatLock({ ...v1, images });
+    return formatLock({ ...sample, images });
   };
   const root = makeFolder({
     base: withCells(),

@@ -6,7 +6,7 @@ import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../src/lock/parse-requirement.ts";
 
-const text = readFileSync("test/fixtures/locks/v1.json", "utf8");
+const text = readFileSync("test/fixtures/locks/v2.json", "utf8");
 
 function report(given: string): string {
   try {
@@ -19,13 +19,13 @@ function report(given: string): string {
 }
 
 test("a lock, and a label, may begin with a byte order mark", () => {
-  expect(parseLock(`\uFEFF${text}`, "v1.json")).toEqual(parseLock(text, "v1.json"));
+  expect(parseLock(`\uFEFF${text}`, "v2.json")).toEqual(parseLock(text, "v2.json"));
   const label = '{"cpu":{"march":"x86-64","features":["sse2"]},"cuda":null}';
   expect(parseRequirement(`\uFEFF${label}`)).toEqual(parseRequirement(label));
 });
 
-test("a lock of schema version 1 stays readable", () => {
-  const lock = parseLock(text, "v1.json");
+test("a lock is read", () => {
+  const lock = parseLock(text, "v2.json");
   expect(Object.keys(lock.images)).toEqual([
     "12.6.3_8.0_broadwell",
     "9.2.148_5.2_broadwell",
@@ -72,17 +72,20 @@ describe("a lock that is no JSON", () => {
     ],
     [
       "a comma too few",
-      text.replace('"schemaVersion": 1,', '"schemaVersion": 1'),
+      text.replace('"schemaVersion": 2,', '"schemaVersion": 2'),
       /^lock\.json:62:3: LOCK_SYNTAX: /,
     ],
-    ["YAML", "schemaVersion: 1\n", /^lock\.json:1:1: LOCK_SYNTAX: /],
+    ["YAML", "schemaVersion: 2\n", /^lock\.json:1:1: LOCK_SYNTAX: /],
   ])("%s", (_, given, expected) => expect(report(given)).toMatch(expected));
 });
 
 describe("a lock that is no lock", () => {
-  test("of a newer version: nothing else is judged", () => {
-    expect(report('{ "schemaVersion": 2, "cells": [] }')).toBe(
-      "lock.json: LOCK_VERSION: the lock has schemaVersion 2, this imgmatch reads up to 1\n  fix: update imgmatch",
+  test.each([
+    [1, "delete it and build again: what is published is adopted"],
+    [3, "update imgmatch"],
+  ])("of schema version %d: nothing else is judged", (version, fix) => {
+    expect(report(`{ "schemaVersion": ${version}, "cells": [] }`)).toBe(
+      `lock.json: LOCK_VERSION: the lock has schemaVersion ${version}, this imgmatch reads 2\n  fix: ${fix}`,
     );
   });
 
@@ -91,7 +94,7 @@ describe("a lock that is no lock", () => {
   });
 
   const edits: readonly [string, (lock: Edited) => void, string][] = [
-    ["schemaVersion", (lock) => delete lock.schemaVersion, "schemaVersion: expected 1, found nothing"],
+    ["schemaVersion", (lock) => delete lock.schemaVersion, "schemaVersion: expected 2, found nothing"],
     [
       "name",
       (lock) => Object.assign(lock, { name: "" }),

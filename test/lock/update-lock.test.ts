@@ -22,7 +22,7 @@ import { updateLock } from "../../src/lock/update-lock.ts";
 import { bundled } from "../support/bundle.ts";
 import { makeFolder } from "../support/folders.ts";
 
-const lock = parseLock(readFileSync("test/fixtures/locks/v1.json", "utf8"), "v1.json");
+const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");
 const renamed = (given: Lock | null): Lock => ({ ...(given ?? lock), version: `${given?.version}+` });
 
 let writer = "";

@@ -55,7 +55,7 @@ function lockOf(change: Partial<LockedImage> = {}, whole: Partial<Lock> = {}): L
         ],
   );
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     name: "app",
     version: "1.0",
     repository: matrix.repository,

@@ -54,7 +54,7 @@ function lockOf(change: Partial<LockedImage> = {}): Lock {
     },
   ]);
   const { name, version, repository, digest: matrixDigest } = matrix;
-  return { schemaVersion: 1, name, version, repository, matrixDigest, images: Object.fromEntries(images) };
+  return { schemaVersion: 2, name, version, repository, matrixDigest, images: Object.fromEntries(images) };
 }
 
 const actions = ({ cells }: Plan) => cells.map(({ action, reason }) => [action, reason]);

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/plan/expand.ts";

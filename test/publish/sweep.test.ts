@@ -9,10 +9,10 @@ const app = parseImageReference("registry.example.com/team/app:1.0-a");
 function setUp(options: Parameters<typeof createMemoryRegistry>[0] = {}) {
   const registry = createMemoryRegistry(options);
   const published = registry.pushImage("1.0-a", {}, "a");
-  const killed = transientTag("0123456789abcdef", app);
+  const killed = transientTag(app);
   // What a publisher pushes and what is published is the same manifest.
   registry.tags.set(killed, published);
-  const other = transientTag("index", app);
+  const other = transientTag(app);
   registry.pushImage(other, {}, "b");
   registry.pushImage("imgmatch-2.0", {}, "c");
   return { registry, published, transient: [killed, other].sort() };

@@ -1,13 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
-import { lockPath } from "../../src/lock/lock.ts";
 import type { Digest } from "../../src/oci/digest.ts";
-import { digestOf } from "../../src/oci/digest-of.ts";
-import { formatImageReference, parseImageReference, withTag } from "../../src/oci/reference.ts";
+import { parseImageReference, } from "../../src/oci/reference.ts";
 import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
 import { verifyLock } from "../../src/publish/verify-lock.ts";
-import { styleFor } from "../../src/report/style.ts";
-import { verificationLines } from "../../src/report/verification.ts";
 import { indexOf } from "../registry/support/index-of-lock.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
@@ -27,37 +23,7 @@ describe("verifyLock", () => {
       unpublished: ["local"],
       drift: [],
       conflicts: [],
-      oldIndex: null,
     });
-  });
-
-  it("tells of an index that runtimes download whole, and of nothing else under the version's tag", async () => {
-    const { registry, ...made } = setUp();
-    const lock = { ...made.lock, version: "1.12.0+cu12" };
-    const reference = withTag(parseImageReference(lock.repository), "1.12.0-cu12");
-    const write = async (format: string) => {
-      const { top } = formatFleetIndex(indexOf(lock));
-      const bytes = Buffer.from(
-        Buffer.from(top.bytes)
-          .toString()
-          .replace('"dev.imgmatch.index":"2"', `"dev.imgmatch.index":"${format}"`),
-      );
-      const index = { ...top, bytes, size: bytes.length, digest: digestOf(bytes) };
-      await registry.writeManifest(reference, index);
-    };
-    await write("1");
-    const old = await verifyLock(lock, { registry });
-    expect(old.oldIndex).toEqual({ reference: formatImageReference(reference), format: "1" });
-    expect(verificationLines(old, { lock: lockPath, adopted: false }, styleFor(false))).toContain(
-      `${formatImageReference(reference)} has format 1: containerd from 2.1 on downloads every image of it; imgmatch publish writes it anew`,
-    );
-    expect(old.drift).toEqual([]);
-    for (const format of ["2", "3"]) {
-      await write(format);
-      expect((await verifyLock(lock, { registry })).oldIndex).toBeNull();
-    }
-    registry.tags.set("1.12.0-cu12", registry.pushImage("x", {}, "other"));
-    expect((await verifyLock(lock, { registry })).oldIndex).toBeNull();
   });
 
   it("tells of every entry of the version's index that is not as the lock says", async () => {

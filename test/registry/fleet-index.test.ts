@@ -6,7 +6,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../src/oci/media-types.ts";
 import { formatFleetIndex } from "../../src/publish/format-fleet-index.ts";
 import type { IndexedImage } from "../../src/registry/fleet-index.ts";
-import { lockOfIndex, parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
+import { parseFleetIndex } from "../../src/registry/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
@@ -184,11 +184,11 @@ describe("what is not the index of a fleet", () => {
     expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_INVALID" }));
   });
 
-  it("says of a newer format that imgmatch must be updated", () => {
+  it.each(["1", "3"])("refuses format %s", (format) => {
     const json = valid();
-    json.annotations["dev.imgmatch.index"] = "3";
-    expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_TOO_NEW" }));
-    expect(() => parse(json)).toThrow(/has the format "3", this imgmatch reads 1 and 2/);
+    json.annotations["dev.imgmatch.index"] = format;
+    expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_FORMAT" }));
+    expect(() => parse(json)).toThrow(`has the format "${format}", this imgmatch reads "2"`);
   });
 
   it("is not confused by entries that others added", () => {
@@ -198,22 +198,5 @@ describe("what is not the index of a fleet", () => {
       annotations: { "vnd.docker.reference.type": "attestation" },
     });
     expect([...parse(json).entries.keys()]).toEqual(["cpu-v3"]);
-  });
-});
-
-describe("an index of format 1", () => {
-  it("is read with the platforms that its entries show", () => {
-    const bytes = readFileSync("test/fixtures/indexes/v1.json");
-    const mediaType = "application/vnd.oci.image.index.v1+json";
-    const top = { bytes, mediaType, digest: digestOf(bytes), size: bytes.byteLength };
-    const lock = lockOfIndex(parseFleetIndex({ top, parts: [] }, reference), reference, top.digest);
-    expect(Object.entries(lock.images).map(([cell, { platform }]) => [cell, platform])).toEqual([
-      ["none_x86-64", "linux/amd64"],
-      ["none_neoverse-n1", "linux/arm64"],
-      ["none_x86-64-v3", "linux/amd64"],
-      ["12.4.1_x86-64", "linux/amd64"],
-      ["12.4.1_x86-64-v3", "linux/amd64"],
-      ["12.4.1_neoverse-n1", "linux/arm64"],
-    ]);
   });
 });

@@ -42,6 +42,6 @@ export async function lockPlan(folder: string, ...flags: readonly string[]): Pro
       created: "2026-01-01T00:00:00Z",
     };
   }
-  const head = { schemaVersion: 1, name, version, repository, matrixDigest };
+  const head = { schemaVersion: 2, name, version, repository, matrixDigest };
   writeIn(folder, "images/imgmatch.lock.json", JSON.stringify({ ...head, images }));
 }

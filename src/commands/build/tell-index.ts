@@ -10,9 +10,6 @@ import { count } from "../../report/table.ts";
 import type { CommandContext } from "../context.ts";
 import { tellProblem } from "../tell-problem.ts";
 
-const reformatted =
-  "it had a format of before, of which some runtimes download every image: an imgmatch of that time can no longer read it";
-
 const rewritten =
   "the tag held the same images in other words, or something else beside them: where this imgmatch wrote it before, find out who else can";
 
@@ -30,7 +27,6 @@ export function tellIndex(
     context.out(`${name}@${published.digest}\n`);
     const lines = [
       `index ${published.how}: ${count(published.cells, "image")}, ${published.added.length} added`,
-      ...(published.reformatted ? [reformatted] : []),
       ...(isRewritten(published) ? [rewritten] : []),
       ...published.plain.map(describePlain),
     ];
@@ -47,8 +43,8 @@ export function tellIndex(
 }
 
 /** Whether what it said before is the same, and not how. */
-function isRewritten({ how, added, reformatted: isOld }: PublishedIndex): boolean {
-  return how === "written" && added.length === 0 && !isOld;
+function isRewritten({ how, added }: PublishedIndex): boolean {
+  return how === "written" && added.length === 0;
 }
 
 function describePlain({ platform, cell }: NativeImage): string {

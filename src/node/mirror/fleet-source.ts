@@ -96,7 +96,7 @@ export interface RegistryFleetOptions extends SourceOptions {
 export const freshMs = 10_000;
 const mostKnown = 256;
 /** The tag is none of a fleet: whoever asks gets it from the registry. */
-const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_TOO_NEW"];
+const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_FORMAT"];
 
 /** What is no index, or none that can be read, cannot vouch for an image. That it is not there, everybody may know. */
 function unsigned(error: ImgmatchError, reference: ImageReference): ImgmatchError {
@@ -146,7 +146,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
         known.forget(key);
         throw error;
       }
-      if (error.code === "INDEX_TOO_NEW") options.tell(error.message);
+      if (error.code === "INDEX_FORMAT") options.tell(error.message);
       // The registry would give who is sent there what nobody has signed.
       if (notAFleet.includes(error.code) && trust?.asksSignature) throw unsigned(error, version);
       if (notAFleet.includes(error.code)) lock = null;

@@ -40,7 +40,7 @@ export async function sampleLock(folder: string): Promise<string> {
   });
   const { name, version, repository, digest: matrixDigest } = matrix;
   return formatLock({
-    schemaVersion: 1,
+    schemaVersion: 2,
     name,
     version,
     repository,

@@ -38,7 +38,7 @@ export async function ownLock(): Promise<Lock> {
   const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => digest });
   const built = plan.cells.filter(({ inputDigest, tag }) => inputDigest !== null && tag !== null);
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     name: fleet.matrix.name,
     version: fleet.matrix.version,
     repository: fleet.matrix.repository,

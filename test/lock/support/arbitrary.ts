@@ -64,7 +64,7 @@ export const lockedImage: fc.Arbitrary<LockedImage> = fc
   .map(([image, known]) => ({ ...image, ...known }));
 
 export const lock: fc.Arbitrary<Lock> = fc.record({
-  schemaVersion: fc.constant(1 as const),
+  schemaVersion: fc.constant(2 as const),
   name: text,
   version: text,
   repository: fc.constant("registry.example.com/team/app"),

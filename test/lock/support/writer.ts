@@ -6,7 +6,7 @@ import { updateLock } from "../../../src/lock/update-lock.ts";
 const [path = "", prefix = "", count = "1", stop] = process.argv.slice(2);
 const digest = `sha256:${"0".repeat(64)}` as const;
 const empty: Lock = {
-  schemaVersion: 1,
+  schemaVersion: 2,
   name: "app",
   version: "1.0",
   repository: "registry.example.com/team/app",

@@ -40,7 +40,7 @@ export function lockOfAxes({ cuda, compute, march, python }: Axes): Lock {
           images[cell] = imageOf(cell, axes);
         }
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     ...{ name: "vision", version: "1.4.0", repository: "registry.example.com/team/vision" },
     matrixDigest: digestOf("matrix"),
     images,

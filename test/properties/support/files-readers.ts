@@ -75,9 +75,9 @@ export const fileReaders: Readonly<Record<string, Reader>> = {
       lines: repeated("\n", "{", "x"),
       "lines of a merge": repeated("<<<<<<\n"),
       quotes: repeated('","', '{"a":["', "x"),
-      images: numbered((index) => `"k${index}":{},`, '{"schemaVersion":1,"images":{', '"k":{}}}'),
-      "a repository of dots": repeated("a.", '{"schemaVersion":1,"repository":"', '/","images":{}}'),
-      "a repository of dashes": repeated("-", '{"schemaVersion":1,"repository":"a', '_","images":{}}'),
+      images: numbered((index) => `"k${index}":{},`, '{"schemaVersion":2,"images":{', '"k":{}}}'),
+      "a repository of dots": repeated("a.", '{"schemaVersion":2,"repository":"', '/","images":{}}'),
+      "a repository of dashes": repeated("-", '{"schemaVersion":2,"repository":"a', '_","images":{}}'),
     },
   },
   requirement: {

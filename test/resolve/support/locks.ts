@@ -49,7 +49,7 @@ export function gpuImage(requires: CudaRequirement, change: Partial<LockedImage>
 /** Images by cell; tags follow the cells. */
 export function lockOf(images: Readonly<Record<string, LockedImage>>): Lock {
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     name: "cv-tf",
     version: "1.12.0",
     repository: "registry.example.com/team/cv-tf",

@@ -18,7 +18,7 @@ import type { StackImage } from "./stack-images.ts";
 /** An image in the registry. */
 export interface PublishedImage {
   readonly digest: Digest;
-  /** null where a lock of before tells of the image. */
+  /** null where the lock does not say it. */
   readonly manifest: LockedManifest | null;
   readonly blobs: StoredBlobs | null;
 }
