@@ -10,15 +10,9 @@ export interface ProbeFlags extends HostFlags {
   readonly eachLine?: boolean;
 }
 
-/** More than a probe takes that does not hang. */
-const orphanMs = 3000;
-
 export async function probe(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   if (flags.eachLine) {
-    const { endOrphan } = await import("../io/end-orphan.ts");
-    const orOrphaned = endOrphan(orphanMs);
-    for await (const _ of context.stdinLines())
-      context.out(await orOrphaned(() => factsLine(flags, context)));
+    for await (const _ of context.stdinLines()) context.out(await factsLine(flags, context));
     return exitCodes.ok;
   }
   const facts = await hostFor(flags, context);

@@ -1,19 +1,16 @@
 /**
- * The right to replace one file, for one process at a time and for as long as it gives signs of life.
+ * The right to replace one file, for one process at a time.
  *
  * Beside the file lies `FILE.busy/holder/TOKEN`. Every step is one call that the kernel does whole or not at all:
  *
  * - to acquire: a folder that holds the token is renamed to `holder`, which succeeds only where that is missing or empty;
  * - to replace the file: the token *is* the new file, and is renamed onto the old one, which also ends the lease;
- * - to take over from a holder that gives no sign of life: its token is unlinked. Tokens are never used twice, so either the
- *   holder's rename or the unlink comes first, and the other finds nothing. A process that was paused for an hour finds out.
+ * - to take over from a holder that was killed: its token is unlinked. Tokens are never used twice, so either the holder's
+ *   rename or the unlink comes first, and the other finds nothing. A holder that was only slow finds out, and tries again.
  *
- * No clock is compared with another: who waits sees for itself that the token's time does not move. (rename(2): an existing
- * directory must be empty; on NFS rename and unlink are the server's. A repeated answer of NFS can only look like a loss.)
+ * (rename(2): an existing directory must be empty; on NFS rename and unlink are the server's.)
  */
 
-import { existsSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,69 +27,38 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-export interface LeaseOptions {
-  readonly patienceMs: number;
-  /** Without a sign of life for so long a holder loses the lease. */
-  readonly leaseMs?: number;
-}
-
-const signOfLifeMs = 1_000;
+/** A holder needs less than a second. One that has held it for so long was killed on another machine, or is paused. */
+const leaseMs = 5_000;
 const prepared = ".new";
 
 /** Throws `LOCK_BUSY` when others hold it for longer than `patienceMs`, and `WRITE_FAILED`. */
-export async function acquireLease(
-  path: string,
-  { patienceMs, leaseMs = 5 * signOfLifeMs }: LeaseOptions,
-): Promise<Lease> {
+export async function acquireLease(path: string, patienceMs: number): Promise<Lease> {
   const busy = `${path}.busy`;
   const token = ownedName();
   const deadline = performance.now() + patienceMs;
-  const silent = createObserver(leaseMs);
-  let file: FileHandle | null = null;
+  const seen = new Map<string, number>();
   try {
     makeFolderFor(path);
-    for (;;) {
-      if (file === null) file = await prepare(busy, token, silent);
-      if (file !== null && (await moveIn(busy, token))) break;
-      // Somebody has cleaned up meanwhile.
-      if (file !== null && !existsSync(join(busy, token + prepared))) {
-        await file.close();
-        file = null;
-        continue;
-      }
-      if (file !== null) await removeSilent(busy, silent);
+    while (!(await prepare(busy, token)) || !(await moveIn(busy, token))) {
+      await takeOver(busy, seen);
       if (performance.now() > deadline) throw await busyError(busy, patienceMs);
       await sleep(20 + Math.random() * 30);
     }
   } catch (error) {
-    await file?.close();
     await rm(join(busy, token + prepared), { recursive: true, force: true }).catch(() => {});
     await tidy(busy);
     throw error instanceof ImgmatchError ? error : writeFailed(path, error);
   }
-  return leaseOf(path, busy, token, file);
-}
-
-function leaseOf(path: string, busy: string, token: string, file: FileHandle): Lease {
   const held = join(busy, "holder", token);
-  const beat = setInterval(() => {
-    const now = new Date();
-    // By the open file, so that nothing is brought back that was taken away.
-    file.utimes(now, now).catch(() => {});
-  }, signOfLifeMs);
-  beat.unref();
-  let isOpen = true;
-  const close = async () => {
-    clearInterval(beat);
-    if (isOpen) await file.close();
-    isOpen = false;
-  };
   return {
     async replace(text) {
       try {
-        await file.writeFile(text);
-        await file.sync();
-        await close();
+        // Not created here: what was taken away is not brought back.
+        const file = await open(held, "r+");
+        await file
+          .writeFile(text)
+          .then(() => file.sync())
+          .finally(() => file.close());
         await rename(held, path);
         return true;
       } catch (error) {
@@ -101,30 +67,27 @@ function leaseOf(path: string, busy: string, token: string, file: FileHandle): L
       }
     },
     async release() {
-      await close();
       await unlink(held).catch(() => {});
       await tidy(busy);
     },
   };
 }
 
-/** Makes the folder that is to be moved in; null where something else than a folder is in the way of all. */
-async function prepare(busy: string, token: string, silent: Observer): Promise<FileHandle | null> {
-  await mkdir(busy).catch(ignoring("EEXIST"));
-  const stats = await lstat(busy).catch(() => null);
-  if (stats === null) return null;
-  if (!stats.isDirectory()) {
-    // A guard of another form: never followed, and removed when nothing has touched it for as long as a lease.
-    if (silent(`${stats.ino} ${stats.mtimeMs}`)) await unlink(busy).catch(() => {});
-    return null;
+/** Makes the folder that is to be moved in. False where somebody has tidied up meanwhile. */
+async function prepare(busy: string, token: string): Promise<boolean> {
+  // Never followed: a checkout may have links there.
+  for (const place of [busy, join(busy, "holder")]) {
+    const stats = await lstat(place).catch(() => null);
+    if (stats !== null && !stats.isDirectory()) await unlink(place).catch(ignoring("ENOENT"));
   }
   try {
-    await writeFile(join(busy, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoring("EEXIST"));
     const folder = join(busy, token + prepared);
-    await mkdir(folder);
-    return await open(join(folder, token), "wx");
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(busy, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoring("EEXIST"));
+    await writeFile(join(folder, token), "");
+    return true;
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return null;
+    if (isErrno(error, "ENOENT")) return false;
     throw error;
   }
 }
@@ -139,45 +102,25 @@ async function moveIn(busy: string, token: string): Promise<boolean> {
   } catch (error) {
     const isHeld = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "EPERM", "EACCES", "ENOENT"];
     if (!isHeld.some((code) => isErrno(error, code))) throw error;
-    // What denies writing at all has denied the file before.
+    // What denies writing at all has denied the folder before.
     return false;
   }
 }
 
-/** Says of something whether it has looked the same for long enough. */
-type Observer = (state: string) => boolean;
-
-function createObserver(leaseMs: number): Observer {
-  const seen = new Map<string, number>();
-  return (state) => {
-    const now = performance.now();
-    const since = seen.get(state) ?? now;
-    seen.set(state, since);
-    return now - since > leaseMs;
-  };
-}
-
-/** Takes the lease from a holder that is gone or gives no sign of life. Its token is no one else's, so nobody else is hurt. */
-async function removeSilent(busy: string, silent: Observer): Promise<void> {
+/** Takes the lease from a holder that is gone. Its token is no one else's, so nobody else is hurt. `seen`: since when each token is known. */
+async function takeOver(busy: string, seen: Map<string, number>): Promise<void> {
   const holder = join(busy, "holder");
-  const stats = await lstat(holder).catch(() => null);
-  if (stats === null) return;
-  if (!stats.isDirectory()) {
-    if (silent(`holder ${stats.ino} ${stats.mtimeMs}`)) await unlink(holder).catch(() => {});
-    return;
-  }
-  for (const name of await readdir(holder).catch(() => [])) {
-    const path = join(holder, name);
-    const token = await lstat(path).catch(() => null);
-    if (token === null) continue;
-    if (ownerIsGone(name) === true || silent(`${name} ${token.ino} ${token.mtimeMs} ${token.size}`))
-      await unlink(path).catch(() => {});
+  for (const token of await readdir(holder).catch(() => [])) {
+    const now = performance.now();
+    const since = seen.get(token) ?? now;
+    seen.set(token, since);
+    if (ownerIsGone(token) || now - since > leaseMs) await unlink(join(holder, token)).catch(() => {});
   }
 }
 
 async function busyError(busy: string, patienceMs: number): Promise<ImgmatchError> {
   const [token = ""] = await readdir(join(busy, "holder")).catch(() => []);
-  const pid = ownerIsGone(token) === null ? null : ownerPid(token);
+  const pid = ownerPid(token);
   return new ImgmatchError({
     code: "LOCK_BUSY",
     message: `another process${pid === null ? "" : ` (${pid})`} is writing the lock for more than ${patienceMs / 1000} s`,

@@ -28,7 +28,7 @@ export async function updateLock(
   { patienceMs = 10_000, repository }: UpdateLockOptions = {},
 ): Promise<Lock> {
   for (let done = 0; done < tries; done++) {
-    const lease = await acquireLease(path, { patienceMs });
+    const lease = await acquireLease(path, patienceMs);
     try {
       const known = await readLockIfPresent(path);
       if (repository !== undefined) refuseForeignLock(known, repository, path);

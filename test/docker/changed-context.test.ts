@@ -1,6 +1,6 @@
 /** A build context that changes after it was hashed: with every way to hand it over, what arrives is what was hashed, or an error. */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   chmodSync,
@@ -240,8 +240,9 @@ test("copies that killed processes have left are removed by the next, those of l
   const { entries } = await readContext(folder, at);
   process.env.TMPDIR = makeFolder({});
   try {
-    const [, , place] = ownedName().split("-");
-    const left = join(process.env.TMPDIR, `imgmatch-context-${process.pid}-1-${place}-${"0".repeat(24)}`);
+    const [, machine] = ownedName().split("-");
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    const left = join(process.env.TMPDIR, `imgmatch-context-${pid}-${machine}-${"0".repeat(24)}`);
     const kept = join(process.env.TMPDIR, `imgmatch-context-${ownedName()}`);
     for (const path of [left, kept]) mkdirSync(join(path, "context/lib"), { recursive: true });
     const staging = await createStaging(0)({ contextDir: folder, contextFiles: entries });

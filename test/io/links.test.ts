@@ -1,6 +1,6 @@
 /** A checkout whose links lead out of it: nothing outside is made, changed or removed, at any place that is written to. */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -131,10 +131,11 @@ describe.each(Object.entries(outputs))("%s", (_, { path, write }) => {
   test("leaves nothing beside itself, and clears what killed processes have left", async () => {
     const root = makeFolder({});
     const folder = dirname(join(root, path));
-    const [, , place] = ownedName().split("-");
+    const [, machine] = ownedName().split("-");
+    const { pid } = spawnSync(process.execPath, ["--version"]);
     const random = "0".repeat(24);
     // A process that is gone; one that runs; one of who knows where, today and two days ago.
-    const left = [`.imgmatch-${process.pid}-1-${place}-${random}.tmp`, ".imgmatch-old.tmp"];
+    const left = [`.imgmatch-${pid}-${machine}-${random}.tmp`, ".imgmatch-old.tmp"];
     const kept = [`.imgmatch-${ownedName()}.tmp`, ".imgmatch-new.tmp"];
     for (const name of [...left, ...kept]) mkdirSync(join(folder, name), { recursive: true });
     const before = new Date(Date.now() - 48 * 3_600_000);

@@ -7,7 +7,6 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -95,7 +94,7 @@ describe("who holds the lock", () => {
   const soon = { patienceMs: 300 };
   const random = "0".repeat(24);
 
-  test("a process that gives signs of life is waited for, and named", async () => {
+  test("a process that runs is waited for, and named", async () => {
     const path = await held(ownedName());
     await expect(updateLock(path, renamed, soon)).rejects.toMatchObject({
       problems: [
@@ -107,28 +106,22 @@ describe("who holds the lock", () => {
       ],
     });
     const token = join(`${path}.busy`, "holder", readdirSync(join(`${path}.busy`, "holder"))[0] ?? "");
-    const beat = setInterval(() => utimesSync(token, new Date(), new Date()), 500);
-    await expect(updateLock(path, renamed, { patienceMs: 7000 })).rejects.toMatchObject({
-      code: "LOCK_BUSY",
-    });
-    clearInterval(beat);
     setTimeout(() => rmSync(token), 100);
     expect(await updateLock(path, renamed, { patienceMs: 4000 })).toMatchObject({ version: "1.12.0+" });
     expect(existsSync(`${path}.busy`)).toBe(false);
   });
 
-  test("a process that is gone is not, nor is an earlier one of the same number: a container that was started again", async () => {
-    const [, , place] = ownedName().split("-");
-    for (const token of [`${deadPid()}-1-${place}-${random}`, `${process.pid}-1-${place}-${random}`]) {
-      const path = await held(token);
-      expect(await updateLock(path, renamed, soon)).toMatchObject({ version: "1.12.0+" });
-    }
+  test("a process that is gone is not", async () => {
+    const [, machine] = ownedName().split("-");
+    const path = await held(`${deadPid()}-${machine}-${random}`);
+    expect(await updateLock(path, renamed, soon)).toMatchObject({ version: "1.12.0+" });
   });
 
   test.each<[string, string]>([
-    ["a process of another machine", `1-1-${"0".repeat(12)}-${random}`],
+    ["a process of another machine", `1-${"0".repeat(12)}-${random}`],
+    ["an earlier one of the same number, as of a container that was started again,", ownedName()],
     ["nobody that can be told", "leftover"],
-  ])("%s that gives no sign of life is given up within the usual patience", async (_, token) => {
+  ])("%s is given up within the usual patience", async (_, token) => {
     const path = await held(token);
     await expect(updateLock(path, renamed, soon)).rejects.toMatchObject({ code: "LOCK_BUSY" });
     expect(await updateLock(path, renamed)).toMatchObject({ version: "1.12.0+" });

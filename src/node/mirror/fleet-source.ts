@@ -1,7 +1,7 @@
 /** Where the mirror has a fleet from: a lock on this node, or the index in the registry. */
 
+import { stat } from "node:fs/promises";
 import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
-import { inputLimits } from "../../input/limits.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import {
@@ -13,7 +13,6 @@ import {
 import { slug } from "../../oci/slug.ts";
 import { fetchLock } from "../../registry/fetch-lock.ts";
 import type { FindTrust, IndexReader } from "../../registry/index-trust.ts";
-import { hangs, knock, lookBeside, stampOf } from "./hanging-files.ts";
 import { createRecent } from "./recent.ts";
 
 export interface FleetSource {
@@ -38,19 +37,15 @@ export interface SourceOptions {
 }
 
 /**
- * Read again when the file changes; a file that cannot be read, or that hangs, leaves the fleet as it was. Throws as `readLock` does.
+ * Read again when the file changes; a file that cannot be read leaves the fleet as it was. Throws as `readLock` does.
  */
 export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tell">): Promise<FleetSource> {
-  let stamp: string | null = null;
-  const look = lookBeside(() => stampOf(path, inputLimits.lock.bytes, stamp));
-  stamp = await stampOf(path, inputLimits.lock.bytes, null);
+  let stamp = await stampOf(path);
   let lock = await readLock(path);
-  const tellHanging = onceUntil(() => tell(`${path} does not answer: the fleet is as it was read last`));
   const { registry, repository } = parseImageReference(lock.repository);
   async function current(): Promise<Lock> {
-    const next = await look();
-    tellHanging(next === hangs);
-    if (next === hangs || next === stamp) return lock;
+    const next = await stampOf(path);
+    if (next === stamp) return lock;
     stamp = next;
     try {
       const read = await readLock(path);
@@ -75,13 +70,10 @@ export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tel
   };
 }
 
-/** Once for each time that it becomes true. */
-function onceUntil(tell: () => void): (isSo: boolean) => void {
-  let was = false;
-  return (isSo) => {
-    if (isSo && !was) tell();
-    was = isSo;
-  };
+/** Changes whenever the file does; null where there is none. */
+async function stampOf(path: string): Promise<string | null> {
+  const found = await stat(path).catch(() => null);
+  return found && `${found.ino} ${found.size} ${found.mtimeMs}`;
 }
 
 export interface RegistryFleetOptions extends SourceOptions {
@@ -113,26 +105,17 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
   const { registry, repository, tag: only } = reference;
   const known = createRecent<{ readonly lock: Lock | null; readonly at: number }>(mostKnown);
   const pending = new Map<string, Promise<Lock | null>>();
-  const { cache } = options;
-  const look = lookBeside(async () => cache !== null && knock(cache));
-  const tellHanging = onceUntil(() => options.tell(`${cache} does not answer: the cache is left aside`));
-
-  async function usableCache(): Promise<string | null> {
-    const found = await look();
-    tellHanging(found === hangs);
-    return found === true ? cache : null;
-  }
 
   async function ask(key: string, tag: string, authorization: string | null): Promise<Lock | null> {
     const last = known.get(key);
     const before = last?.lock ?? null;
     let lock: Lock | null;
     const version = withTag(reference, tag);
-    const [usable, trust] = [await usableCache(), (await options.trust?.(version)) ?? null];
+    const trust = (await options.trust?.(version)) ?? null;
     try {
       const read = await fetchLock(version, {
         connect: async () => options.readerFor(authorization),
-        cache: usable,
+        cache: options.cache,
         trust: async () => trust,
         now: () => new Date(options.now()),
         tell: options.tell,

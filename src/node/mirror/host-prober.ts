@@ -8,7 +8,6 @@ import type { HostFacts } from "../../host/facts.ts";
 import { parseHostFacts } from "../../host/parse-facts.ts";
 import { isRecord, parseJson } from "../../input/json.ts";
 import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
-import { late, within } from "./within.ts";
 
 export type Probed =
   | { readonly ok: true; readonly facts: HostFacts }
@@ -111,6 +110,16 @@ export function createHostProber(options: HostProberOptions): HostProber {
 function unknown(why: string): Probed {
   const fix = "imgmatch doctor, nvidia-smi and the kernel's log say more";
   return { ok: false, reason: `HOST_UNREADABLE: this host's facts ${why}; fix: ${fix}` };
+}
+
+const late = Symbol("late");
+
+async function within<Value>(limitMs: number, answer: Promise<Value>): Promise<Value | typeof late> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<typeof late>((resolve) => {
+    timer = setTimeout(() => resolve(late), limitMs);
+  });
+  return Promise.race([answer, limit]).finally(() => clearTimeout(timer));
 }
 
 /** A line is parsed when it is another than the last: the same object stands for the same facts. */

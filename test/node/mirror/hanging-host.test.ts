@@ -1,7 +1,7 @@
 /** The program's mirror on a machine whose driver, or a file of /proc, never answers: the mirror does, and says why. */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makeFolder } from "../../support/folders.ts";
@@ -81,18 +81,6 @@ describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => 
     );
     await expect.poll(() => log().at(-1)).toMatchObject({ outcome: "host-broken", status: 403 });
   });
-});
-
-it("A mirror that is killed leaves no probe behind that hangs", {
-  ...needs(whyNoNamespace, whyNoCompiler),
-}, async () => {
-  const { port, child, ended } = await startIn(hangs["a call of NVML that never returns"]);
-  expect((await ask(port, tagged)).status).toBe(404);
-  const [probe] = childrenOf(child.pid);
-  expect(existsSync(`/proc/${probe}`)).toBe(true);
-  child.kill("SIGKILL");
-  await ended;
-  await expect.poll(() => existsSync(`/proc/${probe}`), { timeout: 20_000, interval: 200 }).toBe(false);
 });
 
 function childrenOf(pid: number | undefined): string[] {
