@@ -7,7 +7,7 @@ import { lettersEscaped } from "./bundle-plugins.mjs";
 const folder = new URL("../src/page/browser/", import.meta.url);
 
 // In their order: the later ones win.
-const styles = ["base", "top", "summary", "to-do", "map", "table", "detail", "phone", "preferences", "print"];
+const styles = ["base", "top", "summary", "to-do", "map", "table", "detail", "phone", "preferences"];
 
 export async function bundlePage() {
   const bundle = await rolldown({

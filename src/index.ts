@@ -159,7 +159,6 @@ export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
 export { type CoverOptions, type CoverReport, coverReport } from "./cover/report.ts";
 export type { SuggestedCell, Suggestion, SuggestOptions } from "./cover/suggestion.ts";
-export { parseDistance, type StatedDistance } from "./cover/within.ts";
 export type { Diagnosis, Finding, FindingState } from "./doctor/diagnose.ts";
 export { examineMachine } from "./doctor/examine.ts";
 export type {

@@ -3,7 +3,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { CoverFleet } from "../cover/cover.ts";
-import { parseDistance } from "../cover/within.ts";
 import { plannedFleet } from "../cover/planned-fleet.ts";
 import { type CoverOptions, coverReport } from "../cover/report.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
@@ -34,7 +33,6 @@ export interface CoverFlags extends QuestionFlags {
   readonly check?: readonly string[];
   /** A file to write. */
   readonly suggest?: string;
-  readonly within?: string;
   readonly maxImages?: number;
   readonly markdown?: boolean;
   /** A file to write. */
@@ -91,13 +89,11 @@ async function readCoverHosts(
 }
 
 function suggestOf(
-  { suggest, within, maxImages, cpu, requireGpu, pin = [] }: CoverFlags,
+  { suggest, maxImages, cpu, requireGpu, pin = [] }: CoverFlags,
   planned: PlannedMatrix | undefined,
 ): Pick<CoverOptions, "suggest"> {
   if (suggest === undefined) {
     if (maxImages !== undefined) throw usageError("--max-images bounds a suggestion", "add --suggest FILE");
-    if (within !== undefined)
-      throw usageError("--within says what a suggestion is to reach", "add --suggest FILE");
     return {};
   }
   if (planned === undefined) throw usageError("--suggest writes a matrix anew", "add --matrix matrix.yaml");
@@ -107,7 +103,6 @@ function suggestOf(
     suggest: {
       matrix: planned.matrix,
       ...(maxImages === undefined ? {} : { most: maxImages }),
-      ...(within === undefined ? {} : { distance: parseDistance(within) }),
     },
   };
 }

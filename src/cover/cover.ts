@@ -13,10 +13,9 @@ import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
 import { type CoveredImage, useOfImages } from "./image-use.ts";
-import { type CpuDistance, cpuDistanceFrom, worstCode } from "./native-distance.ts";
+import { type CpuDistance, cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
 import { nativeMarch } from "./native-march.ts";
 import { isPlanned } from "./planned-image.ts";
-import { isWithin, nativeOnly } from "./within.ts";
 
 export const coverSchemaVersion = 1;
 
@@ -203,7 +202,7 @@ function matchOf(
     cell: winner.cell,
     reference: isPlanned(winner.image) ? null : immutableReferenceOf(lock, winner.image),
     tier: winner.fit.tier,
-    native: unusedGpus ? false : isWithin(nativeOnly, { cpu, gpu, tier: winner.fit.tier }),
+    native: unusedGpus ? false : isNative({ cpu, gpu, tier: winner.fit.tier }),
     gpu,
     cpu,
     reason: next === undefined ? "the only image that fits" : explainOrder(order, winner, next),

@@ -15,8 +15,6 @@ export interface Demand {
   readonly ranked: readonly number[];
   /** Those of them that are good enough. */
   readonly good: ReadonlySet<number>;
-  /** Those of the good ones that are preferred among sets of one size; absent where all good ones are alike. */
-  readonly best?: ReadonlySet<number>;
 }
 
 export interface MinimalSet {
@@ -30,16 +28,13 @@ export interface MinimalSet {
     | { readonly kind: "disjoint"; readonly demands: readonly number[] }
     | { readonly kind: "search"; readonly nodes: number }
     | { readonly kind: "limit"; readonly nodes: number; readonly atLeast: number };
-  /** Whether no other set of this size gives more hosts one of the best. */
-  readonly preferred: boolean;
 }
 
 /** Branches after which a proof is given up; some seconds. */
 const mostNodes = 2_000_000;
 
 /**
- * Of sets of the smallest size, one with which most hosts get one of the best. null where no set serves all demands, as far as ten times
- * as many branches tell. `cost` decides between images that are equal to all demands: the lower, then the lower number.
+ * A set of the smallest size. null where no set serves all demands, as far as ten times as many branches tell. `cost` decides between images that are equal to all demands: the lower, then the lower number.
  */
 export function findMinimalSet(
   demands: readonly Demand[],
@@ -50,8 +45,7 @@ export function findMinimalSet(
   const kept = undominated(demands, images, cost);
   const search = new Map<number, Place>(demands.map((demand, index) => [index, placesOf(demand, kept)]));
   const places = [...search.values()];
-  const total = worthOf(places, null);
-  const state = { best: null as readonly number[] | null, worth: 0, nodes: 0, gaveUp: false };
+  const state = { best: null as readonly number[] | null, nodes: 0, gaveUp: false };
   const walk = (chosen: readonly number[], forbidden: ReadonlySet<number>): void => {
     if (state.nodes >= (state.best === null ? 10 * limit : limit)) {
       state.gaveUp = true;
@@ -63,18 +57,13 @@ export function findMinimalSet(
       return options === null ? [] : [options];
     });
     if (open.length === 0) {
-      const worth = worthOf(places, chosen);
-      const isFewer = state.best === null || chosen.length < state.best.length;
-      if (isFewer || (chosen.length === state.best?.length && worth > state.worth))
-        Object.assign(state, { best: chosen, worth });
+      if (state.best === null || chosen.length < state.best.length) state.best = chosen;
       return;
     }
     const fewest = open.reduce((least, options) => (options.length < least.length ? options : least));
     if (fewest.length === 0) return;
     const bound = chosen.length + disjointOf(open).length;
-    // Where all that can be had is had, another set of the same size is no better.
-    const most = (state.best?.length ?? Number.POSITIVE_INFINITY) - (state.worth < total ? 0 : 1);
-    if (bound > most) return;
+    if (state.best !== null && bound >= state.best.length) return;
     const helps = (image: number) => open.filter((options) => options.includes(image)).length;
     const order = [...fewest].sort((a, b) => helps(b) - helps(a) || cost(a) - cost(b) || a - b);
     const out = new Set(forbidden);
@@ -89,36 +78,23 @@ export function findMinimalSet(
   const chosen = [...state.best].sort((a, b) => a - b);
   const independent = disjointDemands(places);
   const { nodes, gaveUp } = state;
-  const preferred = !gaveUp || state.worth === total;
   if (independent.length === chosen.length)
-    return { chosen, preferred, proof: { kind: "disjoint", demands: independent } };
-  if (gaveUp) return { chosen, preferred, proof: { kind: "limit", nodes, atLeast: independent.length } };
-  return { chosen, preferred, proof: { kind: "search", nodes } };
-}
-
-/** Hosts that get one of the best of a set; without a set those that could. */
-function worthOf(places: readonly Place[], chosen: readonly number[] | null): number {
-  return places.reduce((sum, { weight, ranked, best }) => {
-    if (best === null) return sum;
-    const gets = chosen === null ? null : ranked.find((image) => chosen.includes(image));
-    const has = gets === null ? best.size > 0 : gets !== undefined && best.has(gets);
-    return sum + (has ? weight : 0);
-  }, 0);
+    return { chosen, proof: { kind: "disjoint", demands: independent } };
+  if (gaveUp) return { chosen, proof: { kind: "limit", nodes, atLeast: independent.length } };
+  return { chosen, proof: { kind: "search", nodes } };
 }
 
 /** Of the images that are left, where each stands in a class's order. */
 interface Place {
-  readonly weight: number;
   readonly ranked: readonly number[];
   readonly at: ReadonlyMap<number, number>;
   readonly good: ReadonlySet<number>;
-  readonly best: ReadonlySet<number> | null;
 }
 
-function placesOf({ weight, ranked, good, best }: Demand, kept: ReadonlySet<number>): Place {
+function placesOf({ ranked, good }: Demand, kept: ReadonlySet<number>): Place {
   const left = ranked.filter((image) => kept.has(image));
   const at = new Map(left.map((image, place) => [image, place]));
-  return { weight, ranked: left, at, good, best: best ?? null };
+  return { ranked: left, at, good };
 }
 
 /** null where the class gets a good one; else the good ones of which one has to be added, as it comes before what it gets now. */
@@ -153,7 +129,7 @@ function disjointDemands(places: readonly Place[]): readonly number[] {
 
 /**
  * Without images in whose place another does as well in every set: that is good wherever this one is and comes no later there, and
- * that spoils no class which this one does not spoil as early; the same for the best, where there are such.
+ * that spoils no class which this one does not spoil as early.
  */
 function undominated(
   demands: readonly Demand[],
@@ -162,28 +138,19 @@ function undominated(
 ): ReadonlySet<number> {
   const at = demands.map(({ ranked }) => new Map(ranked.map((image, place) => [image, place])));
   const place = (image: number, demand: number) => at[demand]?.get(image) ?? Number.POSITIVE_INFINITY;
-  const wishes = [demands.map(({ good }) => good), demands.map(({ best }) => best)].map((sets) => {
-    const ofImages = (holds: (image: number, set: ReadonlySet<number>, demand: number) => boolean) =>
-      Array.from({ length: images }, (_, image) =>
-        sets.flatMap((set, demand) => (set !== undefined && holds(image, set, demand) ? [demand] : [])),
-      );
-    return {
-      sets,
-      helps: ofImages((image, set) => set.has(image)),
-      spoils: ofImages((image, set, demand) => at[demand]?.has(image) === true && !set.has(image)),
-    };
-  });
-  const dominates = (one: number, other: number) =>
-    wishes.every(
-      ({ sets, helps, spoils }) =>
-        (helps[other] ?? []).every(
-          (demand) => sets[demand]?.has(one) && place(one, demand) <= place(other, demand),
-        ) &&
-        (spoils[one] ?? []).every(
-          (demand) => (spoils[other] ?? []).includes(demand) && place(other, demand) <= place(one, demand),
-        ),
+  const demandsWhere = (holds: (image: number, good: ReadonlySet<number>, demand: number) => boolean) =>
+    Array.from({ length: images }, (_, image) =>
+      demands.flatMap(({ good }, demand) => (holds(image, good, demand) ? [demand] : [])),
     );
-  const goodIn = wishes[0]?.helps ?? [];
+  const goodIn = demandsWhere((image, good) => good.has(image));
+  const spoils = demandsWhere((image, good, demand) => at[demand]?.has(image) === true && !good.has(image));
+  const dominates = (one: number, other: number) =>
+    (goodIn[other] ?? []).every(
+      (demand) => demands[demand]?.good.has(one) && place(one, demand) <= place(other, demand),
+    ) &&
+    (spoils[one] ?? []).every(
+      (demand) => (spoils[other] ?? []).includes(demand) && place(other, demand) <= place(one, demand),
+    );
   const kept = new Set<number>();
   const order = Array.from({ length: images }, (_, image) => image)
     .filter((image) => (goodIn[image] ?? []).length > 0)

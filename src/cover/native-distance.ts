@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { featuresBuiltFor } from "../resolve/built-for.ts";
 import { compareCodeFits } from "../resolve/rules/gpu-code.ts";
-import type { CodeFit, Fit } from "../resolve/verdict.ts";
+import type { CodeFit, Fit, Tier } from "../resolve/verdict.ts";
 import { nativeMarch } from "./native-march.ts";
 
 export interface CpuDistance {
@@ -41,4 +41,24 @@ export function cpuDistanceFrom(
 /** The worst code that a visible GPU runs; null for an image without GPU code. */
 export function worstCode({ code }: Fit): CodeFit | null {
   return [...code].sort(compareCodeFits).at(-1) ?? null;
+}
+
+/**
+ * Whether an image is native: machine code for exactly these GPUs under a driver that knows all of the toolkit, and all that compilers
+ * use of the CPU. null where the facts do not tell.
+ */
+export function isNative({
+  cpu,
+  gpu,
+  tier,
+}: {
+  readonly cpu: CpuDistance | null;
+  readonly gpu: CodeFit | null;
+  readonly tier: Tier;
+}): boolean | null {
+  if (tier !== "native") return false;
+  if (gpu !== null && (gpu.kind === "ptx" || gpu.distance > 0)) return false;
+  if (cpu === null) return null;
+  if (cpu.unused.length > 0) return false;
+  return cpu.open ? null : true;
 }

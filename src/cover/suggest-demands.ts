@@ -7,15 +7,13 @@ import type { CandidateMap } from "./candidate-cells.ts";
 import { distanceKey } from "./compare-covers.ts";
 import type { HostClass } from "./host-classes.ts";
 import type { Demand } from "./minimal-set.ts";
-import { cpuDistanceFrom, worstCode } from "./native-distance.ts";
+import { cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
 import { plannedLock } from "./planned-image.ts";
-import { isWithin, nativeOnly, type StatedDistance } from "./within.ts";
 
-/** Numbers are places in the list of the cells. Good is within the distance, and where no cell is that, as near to native code as any. */
+/** Numbers are places in the list of the cells. Good is native code, and where no cell has that, as near to native code as any. */
 export interface ClassDemand extends Demand {
-  readonly within: ReadonlySet<number>;
   readonly native: ReadonlySet<number>;
-  /** Where no cell is within the distance: whether one could be, as far as the facts tell. */
+  /** Where no cell is native: whether one could be, as far as the facts tell. */
   readonly open: boolean;
 }
 
@@ -24,7 +22,6 @@ export function demandsOf(
   cells: CandidateMap,
   ids: readonly string[],
   classes: readonly HostClass[],
-  distance: StatedDistance,
 ): readonly ClassDemand[] {
   const numbers = new Map(ids.map((id, index) => [id, index]));
   const { rank } = createResolver(plannedLock(matrix, [...cells.values()]));
@@ -37,24 +34,19 @@ export function demandsOf(
       const unusedGpus = usable && image.requires.cuda === null;
       return {
         number: numbers.get(cell) ?? 0,
-        within: unusedGpus ? false : isWithin(distance, match),
-        native: !unusedGpus && isWithin(nativeOnly, match) === true,
+        native: unusedGpus ? false : isNative(match),
         key: distanceKey(unusedGpus, match),
       };
     });
-    const within = numbersOf(each, (one) => one.within === true);
     const nearest = each.map(({ key }) => key).sort(compareKeys)[0] ?? [];
-    const native = numbersOf(each, (one) => one.native);
-    const good = within.size > 0 ? within : numbersOf(each, ({ key }) => compareKeys(key, nearest) === 0);
+    const native = numbersOf(each, (one) => one.native === true);
+    const good = native.size > 0 ? native : numbersOf(each, ({ key }) => compareKeys(key, nearest) === 0);
     return {
       weight: names.length,
       ranked: each.map(({ number }) => number),
       good,
-      within,
       native,
-      // Native code is within every distance.
-      ...(distance === nativeOnly ? {} : { best: native }),
-      open: within.size === 0 && each.some((one) => one.within === null),
+      open: native.size === 0 && each.some((one) => one.native === null),
     };
   });
 }

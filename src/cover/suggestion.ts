@@ -8,22 +8,17 @@ import type { HostClass } from "./host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
 import { nativeMarch } from "./native-march.ts";
 import { type ClassDemand, demandsOf } from "./suggest-demands.ts";
-import { formatDistance, nativeOnly, type StatedDistance } from "./within.ts";
 
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */
   readonly cells: readonly SuggestedCell[];
-  /** How far from native code is near enough. */
-  readonly distance: StatedDistance;
   /** Hosts that get native code of them. */
   readonly native: number;
-  /** Hosts that get code within the distance. */
-  readonly within: number;
   /** Hosts that get any image of them. */
   readonly served: number;
-  /** Ids of classes for which no cell that could be built is within the distance: they get one that is as near to native as any. */
+  /** Ids of classes for which no cell that could be built is native: they get one that is as near to native as any. */
   readonly beyond: readonly string[];
-  /** Ids of classes of which the facts do not tell whether a cell is within it: they get one that is, as far as is known. */
+  /** Ids of classes of which the facts do not tell whether a cell is native: they get one that is, as far as is known. */
   readonly open: readonly string[];
   /** Ids of classes that no cell fits. */
   readonly nothing: readonly string[];
@@ -56,44 +51,40 @@ export interface SuggestOptions {
   readonly matrix: Matrix;
   /** At most so many cells. */
   readonly most?: number;
-  /** How far from native code is near enough; nothing but native code where it is left out. */
-  readonly distance?: StatedDistance;
 }
 
 /**
- * The fewest cells with which `resolve` gives every class native code, or code within a stated distance of it, or, where no cell is
- * that, what is as near to it as any; with `most`, those with which most hosts get such code. Chosen among the cells of the
+ * The fewest cells with which `resolve` gives every class native code, or, where no cell is native, what is as near to it as any; with `most`, those with which most hosts get such code. Chosen among the cells of the
  * matrix's values, and of the own compute capabilities and march of classes that those do not serve so. Toolkits are the matrix's:
  * only they have base images.
  *
  * @param planned what the matrix plans, with its free axes, and what of it a lock knows
  */
 export function suggestCells(
-  { matrix, most, distance = nativeOnly }: SuggestOptions,
+  { matrix, most }: SuggestOptions,
   planned: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
   classes: readonly HostClass[],
 ): Suggestion {
   const plannedIds = new Set(planned.cells.map(({ cell }) => cell));
-  const cells = candidatesFor(matrix, classes, distance);
+  const cells = candidatesFor(matrix, classes);
   const ids = [...cells.keys()].sort();
-  const demands = demandsOf(matrix, cells, ids, classes, distance);
+  const demands = demandsOf(matrix, cells, ids, classes);
   const asked = demands
     .map((demand, index) => ({ demand, index }))
     .filter(({ demand }) => demand.good.size > 0);
   const { chosen, proof, proved } =
     most === undefined
-      ? smallest(asked, ids, plannedIds, distance)
+      ? smallest(asked, ids, plannedIds)
       : best(
-          demands.map((demand) => ({ ...demand, good: demand.within })),
+          demands.map((demand) => ({ ...demand, good: demand.native })),
           ids,
           most,
         );
   const suggested = chosen.map((image) => describe(matrix, image, chosen, ids, cells, demands, plannedIds));
   return {
     cells: suggested,
-    distance,
     ...reached(demands, chosen),
-    beyond: idsOf(demands, ({ ranked, within, open }) => ranked.length > 0 && within.size === 0 && !open),
+    beyond: idsOf(demands, ({ ranked, native, open }) => ranked.length > 0 && native.size === 0 && !open),
     open: idsOf(demands, ({ open }) => open),
     nothing: idsOf(demands, ({ ranked }) => ranked.length === 0),
     proof,
@@ -109,17 +100,13 @@ export interface PlannedCell {
   readonly axes: Readonly<Record<string, string>>;
 }
 
-/** The matrix's own, and for classes that none of them serves within the distance, of their own values. */
-function candidatesFor(
-  matrix: Matrix,
-  classes: readonly HostClass[],
-  distance: StatedDistance,
-): CandidateMap {
+/** The matrix's own, and for classes that none of them serves natively, of their own values. */
+function candidatesFor(matrix: Matrix, classes: readonly HostClass[]): CandidateMap {
   const own = candidateCells(matrix);
   const cells = new Map(own);
-  const demands = demandsOf(matrix, own, [...own.keys()], classes, distance);
-  for (const [index, { within }] of demands.entries()) {
-    const extras = within.size > 0 ? null : extrasOf(classes[index]);
+  const demands = demandsOf(matrix, own, [...own.keys()], classes);
+  for (const [index, { native }] of demands.entries()) {
+    const extras = native.size > 0 ? null : extrasOf(classes[index]);
     if (extras === null) continue;
     for (const [id, cell] of candidateCells(matrix, extras)) cells.set(id, cell);
   }
@@ -155,7 +142,6 @@ function smallest(
   asked: readonly { readonly demand: Demand; readonly index: number }[],
   ids: readonly string[],
   planned: ReadonlySet<string>,
-  distance: StatedDistance,
 ): Chosen {
   const cost = (image: number) => (planned.has(ids[image] ?? "") ? 0 : 1);
   const found = findMinimalSet(
@@ -164,24 +150,14 @@ function smallest(
     cost,
   );
   if (found === null) return { chosen: [], proof: "no set of these cells was found", proved: false };
-  const { chosen, preferred } = found;
-  const { words, proved } = proofOf(found, asked, distance);
-  const size = chosen.length;
-  const preference =
-    distance === nativeOnly || size === 0
-      ? ""
-      : preferred
-        ? `; no other set of ${size} gives more hosts native code`
-        : `; another set of ${size} may give more hosts native code`;
-  return { chosen, proved, proof: `${words}${preference}` };
+  const { words, proved } = proofOf(found, asked);
+  return { chosen: found.chosen, proved, proof: words };
 }
 
 function proofOf(
   { chosen, proof }: MinimalSet,
   asked: readonly { readonly index: number }[],
-  distance: StatedDistance,
 ): { readonly words: string; readonly proved: boolean } {
-  const near = distance === nativeOnly ? "native" : `within ${formatDistance(distance)}`;
   switch (proof.kind) {
     case "disjoint": {
       if (chosen.length === 0) return { words: "no cell fits any of them", proved: true };
@@ -190,7 +166,7 @@ function proofOf(
       const words =
         classes.length === 1
           ? `one serves them all, and ${only} needs one`
-          : `${classes.join(", ")} share no cell that is ${near}, or as near as any, for two of them: each needs one of its own`;
+          : `${classes.join(", ")} share no cell that is native, or as near as any, for two of them: each needs one of its own`;
       return { words, proved: true };
     }
     case "search":
@@ -254,7 +230,7 @@ function describe(
 function reached(
   demands: readonly ClassDemand[],
   chosen: readonly number[],
-): Pick<Suggestion, "native" | "within" | "served"> {
+): Pick<Suggestion, "native" | "served"> {
   const hosts = (holds: (image: number, demand: ClassDemand) => boolean) =>
     demands.reduce((sum, demand) => {
       const image = gets(demand, chosen);
@@ -262,7 +238,6 @@ function reached(
     }, 0);
   return {
     native: hosts((image, { native }) => native.has(image)),
-    within: hosts((image, { within }) => within.has(image)),
     served: hosts(() => true),
   };
 }

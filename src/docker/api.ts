@@ -1,13 +1,14 @@
 /** A small client of the Docker Engine API: requests, JSON streams, errors that name the socket, the cause and the fix. */
 
+import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
-import { inputLimits, inputTooLarge } from "../input/limits.ts";
+import { attempt } from "../io/attempt.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
 import { type Endpoint, type Environment, findEndpoint } from "./endpoint.ts";
 import { type Check, requireChecked } from "../input/checks.ts";
 import { jsonLines } from "./json-lines.ts";
@@ -139,14 +140,9 @@ function requestTarget(endpoint: Endpoint): Target {
   return { endpoint, secure: true, options: { ...options, ...files } };
 }
 
-/** undefined where it cannot be read: the engine says what it misses. Throws `INPUT_TOO_LARGE`. */
+/** undefined where it cannot be read: the engine says what it misses. */
 function readPem(path: string): Buffer | undefined {
-  try {
-    return readBounded(path, inputLimits.certificates);
-  } catch (error) {
-    if (error instanceof ImgmatchError) throw error;
-    return undefined;
-  }
+  return attempt(() => readFileSync(path), undefined);
 }
 
 function requestOf(
@@ -222,13 +218,7 @@ function queryText(query: NonNullable<ApiCall["query"]>): string {
 async function readText(endpoint: Endpoint, response: http.IncomingMessage): Promise<string> {
   try {
     const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > inputLimits.engineAnswer.bytes)
-        throw inputTooLarge(inputLimits.engineAnswer, null, { file: endpoint.shown });
-      chunks.push(chunk);
-    }
+    for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
     return Buffer.concat(chunks).toString("utf8");
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;

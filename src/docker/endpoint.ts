@@ -1,13 +1,13 @@
 /** Where the Docker Engine listens, found as the docker command finds it. */
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf } from "../input/json.ts";
-import { inputLimits } from "../input/limits.ts";
-import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
 
 export type Endpoint =
   | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }
@@ -186,7 +186,7 @@ const diskIo: EndpointIo = {
     ),
   async readText(path) {
     try {
-      return readBounded(path, inputLimits.dockerConfig).toString("utf8");
+      return readFileSync(path, "utf8");
     } catch (error) {
       if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
       if (error instanceof ImgmatchError) throw error;

@@ -1,13 +1,13 @@
 /** `imgmatch doctor`: reads the host, the container engine and the logins of this machine, and says what is wrong. */
 
+import { readFileSync } from "node:fs";
 import { infoAnswer, versionAnswer } from "../docker/answers.ts";
 import { connectDocker } from "../docker/api.ts";
 import type { Environment } from "../docker/endpoint.ts";
 import { ImgmatchError } from "../errors.ts";
 import { nodeHostIo } from "../host/node-io.ts";
 import { probeHost } from "../host/probe.ts";
-import { inputLimits } from "../input/limits.ts";
-import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
 import { findProgram } from "../io/find-program.ts";
 import { dockerConfigPath } from "../registry/credentials.ts";
 import { listLogins } from "../registry/docker-config.ts";
@@ -50,7 +50,7 @@ export async function readLogins(env: Environment): Promise<LoginState> {
   const path = dockerConfigPath(env);
   const none = { registries: [], missingHelpers: [], store: null, path, problem: null };
   try {
-    const text = readBounded(path, inputLimits.dockerConfig).toString("utf8");
+    const text = readFileSync(path, "utf8");
     const { registries, helpers, store } = listLogins(text, path);
     const missingHelpers = helpers.filter((name) => findProgram(`docker-credential-${name}`, env) === null);
     return { ...none, registries, missingHelpers, store };

@@ -36,7 +36,7 @@ export async function readTemplate(
 ): Promise<ReadTemplate> {
   const { value: path, at } = matrix.template;
   const file = join(root, path);
-  const read = (reader: typeof readTextFile) =>
+  const read = (reader: typeof readExactText) =>
     other === undefined
       ? readReferenced(path, at, (options) => reader(file, inputLimits.template, options))
       : Promise.resolve(other);

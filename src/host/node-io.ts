@@ -1,10 +1,9 @@
 /** This machine, as the probe asks for it. */
 
-import { accessSync, constants, existsSync, readdirSync, readlinkSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { endianness } from "node:os";
 import { attempt } from "../io/attempt.ts";
-import { isErrno, readBounded } from "../io/files.ts";
-import { inputLimits } from "../input/limits.ts";
+import { isErrno } from "../io/files.ts";
 import { type Denied, denied, type HostIo } from "./io.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
@@ -30,7 +29,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
 
 function readText(path: string): string | null | Denied {
   try {
-    return readBounded(path, inputLimits.hostFile).toString("utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     return isErrno(error, "EACCES") || isErrno(error, "EPERM") ? denied : null;
   }

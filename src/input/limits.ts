@@ -1,6 +1,7 @@
 /**
  * How much of an input is read: a file that somebody else made must not fill the memory, nor keep a program busy that then hears
- * no signal; nor must a registry, or who speaks for it. The table in docs/reliability.md says the same.
+ * no signal; nor must a registry, or who speaks for it. What lies on the user's own machine, as keys, logins and the words of the engine,
+ * has no limit. docs/reliability.md says the same.
  */
 
 import { ImgmatchError, type Place } from "../errors.ts";
@@ -41,30 +42,16 @@ export const inputLimits = {
     bytes: 256 * MiB,
     fix: "pass the hosts in several files, or imgmatch probe --json of each in place of whole nodes",
   },
-  /** `/proc/cpuinfo` of 4096 processors has about 8 MB. */
-  hostFile: { what: "the file", bytes: 32 * MiB, fix: "it is not read" },
   /** 300,000 files with 200 bytes each. */
   contextRecord: { what: "the record of a context", bytes: 64 * MiB, fix: "remove it" },
   ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },
-  /** All certificates that browsers trust have 250 KB. */
-  certificates: { what: "the certificates", bytes: 16 * MiB, fix: "name a PEM file with --ca" },
   /** Ten thousand repositories with 100 bytes each; most name some. */
   trustPolicy: { what: "the policy", bytes: MiB, fix: "name repositories by patterns with *" },
-  /** A public key has at most a kilobyte, the public sigstore's trusted root 10. */
-  trustKey: { what: "the key", bytes: MiB, fix: "name a public key, or a trusted_root.json" },
-  /** A login has at most some kilobytes. */
-  dockerConfig: { what: "Docker's configuration", bytes: 4 * MiB, fix: "log out of what is not needed" },
   /** What BuildKit itself takes (moby/buildkit, session/secrets/secretsprovider/secretsprovider.go, MaxSecretSize). */
   secret: {
     what: "the secret",
     bytes: 500 * KiB,
     fix: "secrets are keys and passwords; send files with the context",
-  },
-  /** The list of every image and layer of a large machine has some megabytes. */
-  engineAnswer: {
-    what: "the engine's answer",
-    bytes: 64 * MiB,
-    fix: "check what DOCKER_HOST names, and remove images that nobody needs",
   },
 } as const satisfies Record<string, InputLimit>;
 

@@ -1,17 +1,17 @@
 /** Reading files, and what the system says when that fails. */
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { type InputLimit, inputTooLarge } from "../input/limits.ts";
 
 /**
  * Reads UTF-8 text, with line ends made `\n` so that a CRLF checkout gives the same digests.
  * A missing file throws `missingCode`, one beyond its limit `INPUT_TOO_LARGE`, anything else `FILE_UNREADABLE`, all naming `shown`.
- * `fix` is for a missing one.
+ * `limit`: null for a file that its reader names, and nobody else writes. `fix` is for a missing one.
  */
 export async function readTextFile(
   path: string,
-  limit: InputLimit,
+  limit: InputLimit | null,
   options: ReadOptions = {},
 ): Promise<string> {
   return readFileBytes(path, limit, options).toString("utf8").replaceAll("\r\n", "\n");
@@ -41,11 +41,11 @@ export async function readExactText(
 
 function readFileBytes(
   path: string,
-  limit: InputLimit,
+  limit: InputLimit | null,
   { missingCode = "FILE_NOT_FOUND", shown = path, fix }: ReadOptions,
 ): Buffer {
   try {
-    return readBounded(path, limit, shown);
+    return limit === null ? readFileSync(path) : readBounded(path, limit, shown);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
     if (!isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR")) throw unreadable(shown, error);

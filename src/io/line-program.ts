@@ -12,9 +12,6 @@ export interface LineProgram {
   readonly gone: Promise<void>;
 }
 
-/** No program that we ask says as much; facts of 16 GPUs have 10 KB. */
-const longestLine = 16 * 1024 * 1024;
-
 /** @param command the program and its arguments */
 export function startLineProgram(
   [program, ...args]: readonly [string, ...string[]],
@@ -47,8 +44,8 @@ export function startLineProgram(
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
     const end = text.indexOf("\n");
-    if (end < 0 && text.length <= longestLine) return;
-    const line = end < 0 ? null : text.slice(0, end);
+    if (end < 0) return;
+    const line = text.slice(0, end);
     text = "";
     answer(line);
   });

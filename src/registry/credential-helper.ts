@@ -15,7 +15,6 @@ export interface HelperOptions {
 
 // A helper may have to ask a cloud's metadata service, but never a person.
 const helperTimeoutMs = 30_000;
-const longestAnswer = 1024 * 1024;
 
 /** null when the helper says that it has no login for this server. Throws `REGISTRY_AUTH` for anything else but a login. */
 export async function askCredentialHelper(
@@ -38,7 +37,7 @@ export async function askCredentialHelper(
 
   const { env, timeoutMs = helperTimeoutMs } = options;
   // Its standard error goes nowhere: helpers print warnings there that are none of the caller's business.
-  const bounds = { timeoutMs, maxBytes: longestAnswer, dropErrors: true };
+  const bounds = { timeoutMs, dropErrors: true };
   const ended = await runProgram(program, ["get"], { env, input: `${server}\n`, ...bounds }).catch(
     (error) => {
       throw failed(isErrno(error, "ENOENT") ? "is not installed" : errnoMessage(error), error);

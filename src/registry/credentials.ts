@@ -1,10 +1,10 @@
 /** Logins, where `docker login` keeps them. */
 
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno, readBounded } from "../io/files.ts";
-import { inputLimits } from "../input/limits.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
 import type { Credential, CredentialStore } from "./credential.ts";
 import { askCredentialHelper } from "./credential-helper.ts";
 import {
@@ -57,7 +57,7 @@ export function dockerCredentials(env: Readonly<Record<string, string | undefine
 
 async function readConfig(path: string): Promise<DockerConfig | null> {
   try {
-    return parseDockerConfig(readBounded(path, inputLimits.dockerConfig).toString("utf8"), path);
+    return parseDockerConfig(readFileSync(path, "utf8"), path);
   } catch (error) {
     if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
     if (error instanceof ImgmatchError) throw error;

@@ -2,6 +2,7 @@
 
 import Handlebars from "handlebars";
 import { ImgmatchError, type Place, type Problem } from "../errors.ts";
+import { inputLimits, requireSize } from "../input/limits.ts";
 
 /** A parsed template with the text that it came from. */
 export interface TemplateSource {
@@ -13,16 +14,12 @@ export interface TemplateSource {
   readonly tree: hbs.AST.Program;
 }
 
-// A Dockerfile's template has some kilobytes. Handlebars visits blocks by recursion, and a chain of `else if` once for each of them.
-const longestTemplate = 1024 * 1024;
+// Handlebars visits blocks by recursion, and a chain of `else if` once for each of them.
 const deepestBlock = 200;
 
 /** Throws `TEMPLATE_SYNTAX`, and `INPUT_TOO_LARGE` before anything is parsed. */
 export function parseTemplate(source: string, file: string): TemplateSource {
-  if (source.length > longestTemplate) {
-    const what = `the template has ${source.length} characters, the limit is ${longestTemplate}`;
-    throw tooLarge(what, "move what is no Dockerfile into files of the context", { file });
-  }
+  requireSize(source, inputLimits.template, { file });
   const text = source.replaceAll("\r\n", "\n");
   const lines = text.split("\n");
   checkDepth(text, lines, file);

@@ -5,7 +5,6 @@ import type { CoverChange } from "../cover/compare-covers.ts";
 import type { CoveredImage } from "../cover/image-use.ts";
 import type { FleetCost } from "../cover/fleet-cost.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
-import { formatDistance, nativeOnly } from "../cover/within.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { count } from "./table.ts";
 
@@ -149,35 +148,21 @@ export function lackLines({ names, nearest, serve }: CoveredClass): readonly str
 }
 
 /** What to have, why fewer do not do, and what it costs. */
-export function suggestionHead({
-  cells,
-  distance,
-  native,
-  within,
-  served,
-  proof,
-  cost,
-}: Suggestion): readonly string[] {
-  const near =
-    formatDistance(distance) === formatDistance(nativeOnly)
-      ? []
-      : [`${within - native} more within ${formatDistance(distance)}`];
-  const reached = [`${count(native, "host")} with native code`, ...near];
+export function suggestionHead({ cells, native, served, proof, cost }: Suggestion): readonly string[] {
   return [
-    `${count(cells.length, "cell")}: ${[...reached, `${served - within} with something else`].join(", ")}`,
+    `${count(cells.length, "cell")}: ${count(native, "host")} with native code, ${served - native} with something else`,
     proof,
     suggestionCost(cost),
   ];
 }
 
 /** Classes that it does not bring to where they should be. */
-export function suggestionNotes({ beyond, open, nothing, distance }: Suggestion): readonly string[] {
-  const near = formatDistance(distance) === formatDistance(nativeOnly) ? "native" : "near enough";
+export function suggestionNotes({ beyond, open, nothing }: Suggestion): readonly string[] {
   return [
     ...(beyond.length === 0
       ? []
-      : [`${near} by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
-    ...(open.length === 0 ? [] : [`${near} as far as the facts tell: ${open.join(", ")}`]),
+      : [`native by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
+    ...(open.length === 0 ? [] : [`native as far as the facts tell: ${open.join(", ")}`]),
     ...(nothing.length === 0 ? [] : [`no cell fits ${nothing.join(", ")}`]),
   ];
 }

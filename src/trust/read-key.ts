@@ -1,7 +1,6 @@
 /** A public key from where `--key` and a policy name it: a file, or a variable of the environment. */
 
 import { ImgmatchError } from "../errors.ts";
-import { inputLimits } from "../input/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import type { KeySigner } from "./signer.ts";
 
@@ -16,7 +15,7 @@ export async function readKey(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<KeySigner> {
   if (!name.startsWith("env://")) {
-    const pem = await readTextFile(name, inputLimits.trustKey, { fix: "name a public key, as cosign.pub" });
+    const pem = await readTextFile(name, null, { fix: "name a public key, as cosign.pub" });
     return { kind: "key", name, pem };
   }
   const [, wanted = ""] = variable.exec(name) ?? [];

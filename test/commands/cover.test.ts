@@ -217,16 +217,6 @@ describe("imgmatch cover", () => {
       [...lock, "--host-type", "p5.48xlarge,g6.12xlage", "--driver", "580.95.05"],
       "did you mean g6.12xlarge?",
     ],
-    [
-      "a distance of nothing",
-      [hosts, ...lock, "--within", "ptx"],
-      "--within says what a suggestion is to reach",
-    ],
-    [
-      "a distance that is none",
-      [hosts, "--matrix", "matrix.yaml", "--suggest", "new.yaml", "--within", "near"],
-      '"near" is no distance',
-    ],
     ["two answers", [hosts, ...lock, "--json", "--markdown"], "--json and --markdown are two answers"],
     [
       "two fleets",

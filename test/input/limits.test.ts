@@ -1,19 +1,15 @@
 /** What is beyond a limit is refused with the numbers; what is at it is read. */
 
-import { createServer } from "node:http";
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseSecrets } from "../../src/build/engines/secrets.ts";
-import { connectDocker } from "../../src/docker/api.ts";
-import { readLogins } from "../../src/doctor/examine.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { inputLimits } from "../../src/input/limits.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../src/lock/parse-requirement.ts";
-import { dockerCredentials } from "../../src/registry/credentials.ts";
 
 describe("inputs beyond their limit are refused with the numbers", () => {
   let folder: string;
@@ -38,15 +34,6 @@ describe("inputs beyond their limit are refused with the numbers", () => {
     ],
   });
 
-  test("Docker's configuration, whoever reads it", async () => {
-    const { bytes } = inputLimits.dockerConfig;
-    fileOf("config.json", bytes + 1);
-    const env = { DOCKER_CONFIG: folder };
-    await expect(dockerCredentials(env).find("r.io")).rejects.toMatchObject(refusal(bytes));
-    await expect(connectDocker(env)).rejects.toMatchObject(refusal(bytes));
-    expect((await readLogins(env)).problem).toMatchObject({ code: "INPUT_TOO_LARGE" });
-  });
-
   test("a secret", async () => {
     const { bytes } = inputLimits.secret;
     const read = (path: string) => parseSecrets([`id=a,src=${path}`], {})[0]?.read();
@@ -57,46 +44,6 @@ describe("inputs beyond their limit are refused with the numbers", () => {
     expect(() => parseSecrets(["id=a,env=A"], { A: "a".repeat(bytes + 1) })).toThrow(
       expect.objectContaining(refusal(bytes)),
     );
-  });
-
-  test("the certificates of an engine", async () => {
-    const { bytes } = inputLimits.certificates;
-    fileOf("ca.pem", bytes + 1);
-    const env = { DOCKER_HOST: "tcp://127.0.0.1:1", DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: folder };
-    await expect(connectDocker(env)).rejects.toMatchObject(refusal(bytes));
-  });
-
-  test("an answer of an engine, before it is read to its end", async () => {
-    const { bytes } = inputLimits.engineAnswer;
-    const chunk = Buffer.alloc(2 ** 20, " ");
-    let sent = 0;
-    const server = createServer((_, response) => {
-      response.on("error", () => {});
-      const more = () => {
-        while (!response.destroyed) {
-          sent += chunk.length;
-          if (!response.write(chunk)) return;
-        }
-      };
-      response.on("drain", more);
-      more();
-    });
-    const socket = join(folder, "engine.sock");
-    await new Promise<void>((resolve) => server.listen(socket, resolve));
-    try {
-      await expect(connectDocker({ DOCKER_HOST: `unix://${socket}` })).rejects.toMatchObject({
-        problems: [
-          expect.objectContaining({
-            code: "INPUT_TOO_LARGE",
-            message: `the engine's answer has more than ${bytes} bytes, the limit is ${bytes}`,
-          }),
-        ],
-      });
-      expect(sent).toBeLessThan(2 * bytes);
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
   });
 
   test("facts that a program passes", async () => {

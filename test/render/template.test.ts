@@ -258,7 +258,7 @@ describe("a template has limits", () => {
     ["blocks in blocks", nested(201), "app.hbs:1: INPUT_TOO_LARGE: blocks are nested deeper than 200"],
     ["many more", nested(20_000), "app.hbs:1: INPUT_TOO_LARGE: blocks are nested deeper than 200"],
     ["a chain of choices", chained(200), "app.hbs:1: INPUT_TOO_LARGE: blocks are nested deeper than 200"],
-    ["its length", "x".repeat(1024 * 1024 + 1), "INPUT_TOO_LARGE: the template has 1048577 characters"],
+    ["its length", "x".repeat(1024 * 1024 + 1), "INPUT_TOO_LARGE: the template has 1048577 bytes"],
     [
       "loops in loops",
       `${loops.repeat(60)}${"{{/each}}".repeat(60)}`,

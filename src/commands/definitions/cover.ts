@@ -42,10 +42,6 @@ export const cover: Define = (command, run) =>
       "with --matrix: write the matrix of the fewest cells that serve every class natively",
     )
     .option(
-      "--within <distance>",
-      "with --suggest: what is near enough to native code, as in minors=3,features=8 or ptx,tier=minor",
-    )
-    .option(
       "--max-images <n>",
       "with --suggest: of the cells with which most hosts get native code",
       positive("--max-images 10"),

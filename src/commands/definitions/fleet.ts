@@ -6,6 +6,7 @@ import {
   withEngine,
   withEngineName,
   withFleet,
+  withMatrix,
   withLocalBases,
   withProgress,
   withRebuild,
@@ -50,7 +51,7 @@ export const plan: Define = (command, run) =>
     .action(run(async () => (await import("../plan.ts")).planFleets));
 
 export const render: Define = (command, run) =>
-  withFleet(command)
+  withMatrix(command)
     .description("write one Dockerfile per cell into images/")
     .option("--check", "write nothing; exit 1 when a Dockerfile is missing, differs or belongs to no cell")
     .option("--prune", "remove Dockerfiles that belong to no cell")

@@ -11,9 +11,16 @@ const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies 
 
 /** What concerns a matrix. */
 export function withFleet(command: Command): Command {
+  return withMatrix(command).option(
+    "--lock <file>",
+    "the lock (default: images/imgmatch.lock.json beside the matrix)",
+  );
+}
+
+/** Without the lock. */
+export function withMatrix(command: Command): Command {
   return withJson(command)
     .option("--matrix <file>", "the matrix", "matrix.yaml")
-    .option("--lock <file>", "the lock (default: images/imgmatch.lock.json beside the matrix)")
     .option("--only <cells>", "only these cells: axis=value,… or a cell's id; repeatable", collect, [])
     .option("--registry <host/path>", "publish there instead of the matrix's registry")
     .option(

@@ -1,7 +1,6 @@
 /** The flags of every command that speaks to a registry. */
 
 import { readTextFile } from "../../io/files.ts";
-import { inputLimits } from "../../input/limits.ts";
 import type { FullRegistryClient, RegistryOptions } from "../../registry/create-client.ts";
 import type { CommandContext } from "../context.ts";
 
@@ -19,9 +18,7 @@ export async function trustOf({
 }: RegistryFlags): Promise<Pick<RegistryOptions, "ca" | "plainHttp">> {
   const { isLoopback } = await import("../../registry/endpoint.ts");
   return {
-    ...(ca === undefined
-      ? {}
-      : { ca: await readTextFile(ca, inputLimits.certificates, { fix: "name a PEM file with --ca" }) }),
+    ...(ca === undefined ? {} : { ca: await readTextFile(ca, null, { fix: "name a PEM file with --ca" }) }),
     plainHttp: (host) => isLoopback(host) || plainHttp.includes(host),
   };
 }

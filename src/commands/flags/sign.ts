@@ -1,7 +1,6 @@
 /** What the flags about signing mean to the library. */
 
 import { usageError } from "../../errors.ts";
-import type { InputLimit } from "../../input/limits.ts";
 import type { FleetSigning } from "../../fleet/sign-fleet.ts";
 import { readTextFile } from "../../io/files.ts";
 import { parseImageReference } from "../../oci/reference.ts";
@@ -25,12 +24,6 @@ export interface SignFlags {
   /** A file: `trusted_root.json`. */
   readonly signRoot?: string;
 }
-
-const trustedRootFile: InputLimit = {
-  what: "the trusted root",
-  bytes: 4 * 1024 * 1024,
-  fix: "write it with cosign trusted-root create",
-};
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
 export async function openSigner(flags: SignFlags, { env }: CommandContext): Promise<ImageSigner | null> {
@@ -61,7 +54,7 @@ export async function openSigner(flags: SignFlags, { env }: CommandContext): Pro
       "--sign has nobody to sign as",
       "name a key with --sign-key, or give an OIDC token: id-token: write in GitHub Actions, SIGSTORE_ID_TOKEN elsewhere",
     );
-  const root = signRoot === undefined ? null : await readTextFile(signRoot, trustedRootFile);
+  const root = signRoot === undefined ? null : await readTextFile(signRoot, null);
   return identitySigner({ token, fulcioUrl, rekorUrl, timestampUrl, trustedRoot: root });
 }
 

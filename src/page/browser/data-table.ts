@@ -58,7 +58,6 @@ export function dataTable<Row>(
     draw();
     heads.querySelector<HTMLButtonElement>("th:not([aria-sort=none]) button")?.focus();
   };
-  addEventListener("beforeprint", () => more(pending.length));
   const table = h(
     "table",
     { role: "table", class: "data" },

@@ -1,18 +1,15 @@
 /** Where a token of OpenID Connect comes from: a file, a variable, or the CI that runs this. */
 
 import { usageError } from "../../errors.ts";
-import type { InputLimit } from "../../input/limits.ts";
 import { readTextFile } from "../../io/files.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
-
-const tokenFile: InputLimit = { what: "the token", bytes: 64 * 1024, fix: "name a file with one token" };
 
 /** null where nobody offers one. A file and GitHub Actions are asked each time, for tokens live for minutes. */
 export function identityTokenSource(file: string | undefined, env: Env): (() => Promise<string>) | null {
   if (file !== undefined)
     return async () =>
-      checkedToken(await readTextFile(file, tokenFile, { fix: "name it with --identity-token" }), file);
+      checkedToken(await readTextFile(file, null, { fix: "name it with --identity-token" }), file);
   const token = env.SIGSTORE_ID_TOKEN;
   if (token !== undefined && token !== "") return async () => checkedToken(token, "SIGSTORE_ID_TOKEN");
   if (env.ACTIONS_ID_TOKEN_REQUEST_URL === undefined) return null;

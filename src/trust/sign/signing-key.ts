@@ -1,15 +1,12 @@
 /** A key that signs: where it lies, and how it is opened. */
 
 import { createPrivateKey, createPublicKey, sign } from "node:crypto";
-import type { InputLimit } from "../../input/limits.ts";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { hashesOf } from "../public-key.ts";
 import { cosignKey, type Env, needsCosign, type SigningKey } from "./cosign-key.ts";
 import { decryptKey, isEncrypted } from "./encrypted-key.ts";
 import { invalidKey, wrongPassword } from "./key-mistakes.ts";
-
-const keyFile: InputLimit = { what: "the key", bytes: 64 * 1024, fix: "name a private key, as cosign.key" };
 
 /**
  * Opens the key that `--sign-key` names: a file or `env://NAME` with a private key, as PKCS#8 or as `cosign generate-key-pair` writes
@@ -22,7 +19,7 @@ export async function openSigningKey(name: string, env: Env): Promise<SigningKey
   const variable = /^env:\/\/(.*)$/s.exec(name)?.[1];
   const pem =
     variable === undefined
-      ? await readTextFile(name, keyFile, { fix: "name the private key with --sign-key" })
+      ? await readTextFile(name, null, { fix: "name the private key with --sign-key" })
       : env[variable];
   if (pem === undefined || pem === "")
     throw invalidKey(name, "is empty or not set", `export ${variable ?? "the key"}`);

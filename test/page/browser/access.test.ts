@@ -147,20 +147,6 @@ describe("the page for everybody", needs(whyNoChromium), () => {
     expect([await moves("reduce"), await moves("no-preference")]).toEqual(["auto", "smooth"]);
   });
 
-  it("is printed with all rows, in light colours and without what one presses", async () => {
-    const page = await opened({ colorScheme: "dark" });
-    await page.emulateMedia({ media: "print" });
-    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
-      "rgb(255, 255, 255)",
-    );
-    for (const gone of ["form[role=search]", "nav", ".choices", ".toggle", "select"])
-      expect(await page.locator(gone).first().isVisible()).toBe(false);
-    expect(await page.getByRole("table", { name: "Host classes" }).locator("tbody tr").count()).toBe(15);
-    const paper = await page.pdf({ format: "A4" });
-    expect(paper.subarray(0, 5).toString("latin1")).toBe("%PDF-");
-    expect(paper.length).toBeGreaterThan(20_000);
-  });
-
   it("says what it can where scripts do not run", async () => {
     const page = await opened({ javaScriptEnabled: false });
     await expect(page.locator("body").innerText()).resolves.toContain("878 of 1248 get native code");

@@ -28,13 +28,6 @@ describe("the page of 2,000 classes and 400 images", () => {
     const { page, complaints } = await served.open();
     expect(await page.locator(".map a").count()).toBe(400);
     expect(await rowsOf(page, "Host classes", 2000)).toHaveLength(2000);
-    // On paper are all of them, also while most are not made yet.
-    const printed = await page.evaluate(() => {
-      document.querySelector<HTMLButtonElement>("#classes th button")?.click();
-      dispatchEvent(new Event("beforeprint"));
-      return document.querySelectorAll("#classes tbody tr").length;
-    });
-    expect(printed).toBe(2000);
     await page.evaluate(() => {
       location.hash = "#class=c1000";
     });
