@@ -27,7 +27,7 @@ export interface PlanFlags extends FleetFlags, LocalBaseFlags {
   readonly explain?: string;
 }
 
-export async function plan(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
+async function plan(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
   const { remote = false, offline = false } = flags;
   if (remote && offline) {
     throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");

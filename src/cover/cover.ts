@@ -17,7 +17,7 @@ import { type CpuDistance, cpuDistanceFrom, isNative, worstCode } from "./native
 import { nativeMarch } from "./native-march.ts";
 import { isPlanned } from "./planned-image.ts";
 
-export const coverSchemaVersion = 1;
+const coverSchemaVersion = 1;
 
 /** A fleet that is there, or one that would be. */
 export interface CoverFleet {

@@ -46,7 +46,7 @@ async function readEngine(env: Environment): Promise<EngineState> {
 }
 
 /** Which registries this user has logins for. */
-export async function readLogins(env: Environment): Promise<LoginState> {
+async function readLogins(env: Environment): Promise<LoginState> {
   const path = dockerConfigPath(env);
   const none = { registries: [], missingHelpers: [], store: null, path, problem: null };
   try {

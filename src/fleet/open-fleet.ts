@@ -152,10 +152,7 @@ function onceFaultless(keywords: readonly string[], check: InstructionCheck): In
 }
 
 /** As BuildKit has it: `<Dockerfile>.dockerignore` beside the Dockerfile goes before the context's own. */
-export function ignoreFilesOf(
-  root: string,
-  { template, context }: Pick<Matrix, "template" | "context">,
-): string[] {
+function ignoreFilesOf(root: string, { template, context }: Pick<Matrix, "template" | "context">): string[] {
   const dockerfile = template.value.replace(/\.(hbs|handlebars)$/i, "");
   return [join(root, `${dockerfile}.dockerignore`), join(root, context.value, ".dockerignore")];
 }

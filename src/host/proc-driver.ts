@@ -11,7 +11,7 @@ export interface KernelModule {
 }
 
 export const procVersionPath = "/proc/driver/nvidia/version";
-export const sysVersionPath = "/sys/module/nvidia/version";
+const sysVersionPath = "/sys/module/nvidia/version";
 
 /**
  * Reads the text of `/proc/driver/nvidia/version`.

@@ -22,8 +22,8 @@ export const tegraChips = {
   tegra264: { name: "Thor", compute: "11.0" },
 } as const satisfies Record<string, TegraChip>;
 
-export const tegraReleasePath = "/etc/nv_tegra_release";
-export const deviceTreePath = "/proc/device-tree/compatible";
+const tegraReleasePath = "/etc/nv_tegra_release";
+const deviceTreePath = "/proc/device-tree/compatible";
 
 /** `# R36 (release), REVISION: 4.7, …` → `36.4.7`. */
 export function parseTegraRelease(text: string): string | null {

@@ -13,7 +13,7 @@ import type { OpenedImage } from "./image/opened-image.ts";
 import type { FileInspection } from "./file-inspection.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
 
-export const inspectionSchemaVersion = 1;
+const inspectionSchemaVersion = 1;
 
 export interface ImageInspection {
   readonly schemaVersion: typeof inspectionSchemaVersion;

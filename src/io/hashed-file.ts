@@ -63,7 +63,7 @@ function unopenable(path: string, error: unknown): ImgmatchError {
 }
 
 /** What is in the build context is not what the input digest was made of. */
-export function contextChanged(path: string, how: string, cause?: unknown): ImgmatchError {
+function contextChanged(path: string, how: string, cause?: unknown): ImgmatchError {
   return new ImgmatchError(
     {
       code: "CONTEXT_CHANGED",

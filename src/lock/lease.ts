@@ -82,7 +82,8 @@ async function prepare(busy: string, token: string): Promise<boolean> {
   }
   try {
     const folder = join(busy, token + prepared);
-    await mkdir(folder, { recursive: true });
+    // Not `recursive`: that says ENOENT for a full disk.
+    for (const made of [busy, folder]) await mkdir(made).catch(ignoring("EEXIST"));
     await writeFile(join(busy, ".gitignore"), "*\n", { flag: "wx" }).catch(ignoring("EEXIST"));
     await writeFile(join(folder, token), "");
     return true;

@@ -1,6 +1,6 @@
 /** One input of an image, then and now. */
 
-export const inputNames = [
+const inputNames = [
   "dockerfile",
   "context",
   "args",

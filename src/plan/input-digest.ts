@@ -9,7 +9,7 @@ import { digestOf } from "../oci/digest-of.ts";
 import { compareFirst, sortedEntries } from "../oci/text-order.ts";
 
 /** Raised when the canonical form below changes. */
-export const inputFormat = "imgmatch-inputs/1";
+const inputFormat = "imgmatch-inputs/1";
 
 /** `context` covers every path with its mode, content or link target, `builder` is the Dockerfile frontend and no machine. */
 export interface BuildInputs extends LockedInputs {

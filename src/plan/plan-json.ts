@@ -8,7 +8,7 @@ import type { ChangedFiles } from "./changed-files.ts";
 import type { InputComparison } from "./input-comparison.ts";
 import { type Action, actions, type Plan, type PlannedCell, type RetiredImage } from "./planned-cell.ts";
 
-export const planSchemaVersion = 1;
+const planSchemaVersion = 1;
 
 export interface PlanJson {
   readonly schemaVersion: typeof planSchemaVersion;

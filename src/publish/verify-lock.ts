@@ -16,7 +16,7 @@ import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 import { type IndexVerification, verifyIndex } from "./verify-index.ts";
 
-export const findings = ["moved", "vanished", "lost"] as const;
+const findings = ["moved", "vanished", "lost"] as const;
 
 /** What is not as the lock says. */
 export interface Drift {

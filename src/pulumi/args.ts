@@ -66,7 +66,7 @@ export interface ImageFleetArgs {
 }
 
 /** What only `docker-build` takes. */
-export const meansNames = ["cacheFrom", "cacheTo", "secrets", "ssh", "builder"] as const;
+const meansNames = ["cacheFrom", "cacheTo", "secrets", "ssh", "builder"] as const;
 
 /** In plain values, as far as the plan needs them. */
 export interface PlainArgs {

@@ -89,7 +89,7 @@ export function tookTooLong(request: Asked): RegistryError {
 }
 
 /** Method and address without the query, which may hold a signature. */
-export function show({ method, url }: Asked): string {
+function show({ method, url }: Asked): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
 

@@ -5,7 +5,7 @@ import { isPartialName, type Partials, partialsHint } from "./partials.ts";
 import { unknownName } from "./template-problems.ts";
 import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
 
-export const blockHelpers = ["if", "unless", "each", "with"] as const;
+const blockHelpers = ["if", "unless", "each", "with"] as const;
 export type BlockHelper = (typeof blockHelpers)[number];
 
 /** The helpers inside parentheses: how many values each takes, and how it is written. What they answer: `evaluate-expression.ts`. */

@@ -13,8 +13,8 @@ import { sortedEntries } from "../oci/text-order.ts";
 import type { Cell } from "../plan/cell.ts";
 import { oncePer } from "../plan/once-per.ts";
 
-export const cellLabel = "dev.imgmatch.cell";
-export const axesLabel = "dev.imgmatch.axes";
+const cellLabel = "dev.imgmatch.cell";
+const axesLabel = "dev.imgmatch.axes";
 export const requiresLabel = "dev.imgmatch.requires";
 
 /** Instructions for the end of the stage that becomes the image. `base` is the reference that it starts from. */

@@ -3,7 +3,7 @@
 import { parseDockerfile } from "./instructions.ts";
 
 /** Steps see it in their environment; the image has it in its history alone. */
-export const rebuildArg = "IMGMATCH_REBUILD";
+const rebuildArg = "IMGMATCH_REBUILD";
 
 /**
  * The Dockerfile with the word as an `ARG` at the beginning of every stage. A `RUN` has the arguments before it in its environment, and so in

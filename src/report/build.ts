@@ -231,7 +231,7 @@ function lineOf(event: BuildEvent, style: Style): string | null {
 }
 
 /** What came of it, and for every failed cell why, and where its log is. */
-export function summaryLines(summary: BuildSummary, style: Style): string[] {
+function summaryLines(summary: BuildSummary, style: Style): string[] {
   const { built, adopted, failed, interrupted, kept } = countResults(summary);
   const parts = [
     ...(built > 0 ? [style.good(`${built} built`)] : []),
@@ -255,7 +255,7 @@ function failureLines(result: Extract<CellResult, { status: "failed" }>, style: 
   ];
 }
 
-export function countResults({ results, kept }: BuildSummary) {
+function countResults({ results, kept }: BuildSummary) {
   const how = (name: string) =>
     results.filter((result) => result.status === "built" && result.how === name).length;
   return {

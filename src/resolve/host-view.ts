@@ -76,7 +76,7 @@ export function viewHost(facts: HostFacts): HostView {
  * States in which the host's GPUs may come back, so that "it has none" would be a wrong answer and not a small host.
  * A device without a driver, or a container without devices, is a host without usable GPUs: those do not count.
  */
-export const brokenStates = {
+const brokenStates = {
   HOST_DRIVER_LIBRARY_MISMATCH: "kernel module and user-space library differ until the next reboot",
   HOST_GPU_LOST: "a GPU fell off the bus",
   HOST_NVML_FAILED: "the driver answers with an error",

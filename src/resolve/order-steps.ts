@@ -125,7 +125,7 @@ export function compareKeys(a: SortKey, b: SortKey): number {
   return 0;
 }
 
-export function worstKey(keys: readonly SortKey[]): SortKey | undefined {
+function worstKey(keys: readonly SortKey[]): SortKey | undefined {
   return keys.reduce<SortKey | undefined>(
     (worst, next) => (worst === undefined || compareKeys(next, worst) > 0 ? next : worst),
     undefined,

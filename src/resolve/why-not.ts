@@ -15,7 +15,7 @@ import {
 } from "./resolve.ts";
 import type { Misfit, Resolution, Tier } from "./verdict.ts";
 
-export const whyNotSchemaVersion = 1;
+const whyNotSchemaVersion = 1;
 
 export interface WhyNot {
   readonly schemaVersion: typeof whyNotSchemaVersion;

@@ -50,7 +50,7 @@ export function hashesOf(name: string, key: KeyObject): readonly (string | null)
 }
 
 /** Of a public key, or of the public part of a private one. */
-export function hintOf(key: KeyObject): string {
+function hintOf(key: KeyObject): string {
   const publicKey = key.type === "public" ? key : createPublicKey(key);
   return createHash("sha256")
     .update(publicKey.export({ type: "spki", format: "der" }))

@@ -23,7 +23,7 @@ export function pushFailure(name: string, said: string, advice: Advice): Registr
 }
 
 /** Whether the registry wants another login. A number alone says nothing: ports and digests have the same digits. */
-export function isRefusal(said: string): boolean {
+function isRefusal(said: string): boolean {
   return /unauthorized|denied|authentication required|no basic auth credentials|forbidden|\bstatus(?: code)?:? 40[13]\b/i.test(
     said,
   );

@@ -32,7 +32,7 @@ import { type BuildFlags, checkProgress, exitCodeOf, reporterFor, runBuild } fro
 import { tellIndex } from "./tell-index.ts";
 import { publishedDigests } from "../../plan/published-digests.ts";
 
-export async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   checkIndexFlags(flags);
   checkProgress(flags);
   if (!flags.dryRun) requirePush(flags, flags.push ?? false);

@@ -11,7 +11,7 @@ import { openSigner, voucher } from "../flags/sign.ts";
 import { type BuildFlags, checkProgress, exitCodeOf, runBuild } from "./run-builder.ts";
 import { overFleets } from "../over-fleets.ts";
 
-export async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+async function publish(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   checkProgress(flags);
   const signer = await openSigner(flags, context);
   const lock = await readLockIfPresent(lockFileOf(flags));

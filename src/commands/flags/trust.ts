@@ -25,7 +25,7 @@ export interface TrustFlags {
 }
 
 /** Looked for where no flag names a signer or another policy. */
-export const policyName = "imgmatch.trust.yaml";
+const policyName = "imgmatch.trust.yaml";
 
 /**
  * null where neither a flag nor a policy asks for anything: then two places were looked at, and nothing was loaded. The machine's policy

@@ -24,7 +24,7 @@ const blockSize = 512;
 const maxExtension = 2 ** 20;
 /** Linux takes no longer path (`PATH_MAX`); whoever writes one means harm. */
 const maxPath = 4096;
-export const maxTarEntries = 2_000_000;
+const maxTarEntries = 2_000_000;
 
 const types: Readonly<Record<string, TarEntry["type"]>> = {
   "\0": "file",

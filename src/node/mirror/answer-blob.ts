@@ -10,7 +10,7 @@ import { refuseChallenge } from "../../registry/forwarding-client.ts";
 import type { BlobRequest, OpenedBlob } from "../../registry/open-blob.ts";
 import { type Answer, type Caller, ociError } from "./answer.ts";
 
-export const blobModes = ["off", "redirect", "proxy"] as const;
+const blobModes = ["off", "redirect", "proxy"] as const;
 /** `redirect`: sent on to the registry. `proxy`: passed on with the caller's own login. */
 export type BlobMode = (typeof blobModes)[number];
 

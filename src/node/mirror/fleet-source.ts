@@ -85,7 +85,7 @@ export interface RegistryFleetOptions extends SourceOptions {
 }
 
 /** For so long an answer of the registry is not asked for again. */
-export const freshMs = 10_000;
+const freshMs = 10_000;
 const mostKnown = 256;
 /** The tag is none of a fleet: whoever asks gets it from the registry. */
 const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_FORMAT"];

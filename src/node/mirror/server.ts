@@ -43,7 +43,7 @@ export interface RunningMirror {
   readonly stop: () => Promise<void>;
 }
 
-export const deadlineMs = 2000;
+const deadlineMs = 2000;
 /** More than any runtime opens; who opens more is cut off, and asks the next host. */
 const mostConnections = 1024;
 const longestShown = 300;

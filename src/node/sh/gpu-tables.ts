@@ -29,7 +29,7 @@ export function driverGrid(
 }
 
 /** Why a driver does not serve an image, in one letter. */
-export const reasonLetters: Partial<Record<ReasonCode, string>> = {
+const reasonLetters: Partial<Record<ReasonCode, string>> = {
   DRIVER_TOO_OLD: "o",
   DRIVER_NOT_EXACT: "x",
   COMPAT_NOT_SUPPORTED: "c",

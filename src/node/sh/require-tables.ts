@@ -11,7 +11,7 @@ import { gpuClasses, hostView, nvidiaView, type scales } from "./synthetic-host.
 import { tabulate } from "./version-grid.ts";
 
 /** In the order of the tables. */
-export const runtimes = ["cdi", "legacy", "none", null] as const;
+const runtimes = ["cdi", "legacy", "none", null] as const;
 
 /** For each runtime the number of a table, 0 where nothing is asked: `0,3,0,3`. */
 export function requireTables(

@@ -73,7 +73,7 @@ function imageOf(app: App, { id, match }: PageClass): Child {
 }
 
 /** How good the image is, or what is first against the nearest. */
-export function whyOf({ match, nearest, unusedGpus, host }: PageClass): string {
+function whyOf({ match, nearest, unusedGpus, host }: PageClass): string {
   const lacking = match === null || unusedGpus ? nearest?.reasons[0] : undefined;
   if (lacking !== undefined) return `${lacking.code}: ${lacking.message}`;
   return match === null ? host.problems.join(", ") || "no image fits" : matchWords(match);

@@ -12,7 +12,7 @@ import { findEvidence } from "../find-evidence.ts";
 import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
 import type { ImageSigner } from "./image-signer.ts";
 
-export const signatureFormats = {
+const signatureFormats = {
   bundle: ["bundle"],
   tag: ["simple-signing"],
   both: ["bundle", "simple-signing"],

@@ -7,7 +7,7 @@ import type { Cell } from "../../../plan/cell.ts";
  * Images in one stack. The whole state is written again after every step, so each image costs more as the stack grows: see
  * docs/pulumi.md for the figures.
  */
-export const shardLimit = 500;
+const shardLimit = 500;
 
 /**
  * Stack name → its cells. One stack where they all fit; else one for each value of the first axis, or of the first two, and
