@@ -25,7 +25,7 @@ export const versionAnswer = fields({
   Version: optional(anyText),
   Os: optional(anyText),
   Arch: optional(anyText),
-  Platform: optional(fields({ Name: optional(anyText, "") }), { Name: "" }),
+  Components: optional(list(fields({ Name: optional(anyText, "") })), []),
 });
 
 /** `/info` */

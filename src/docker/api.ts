@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
-import type { Duplex, Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
@@ -25,8 +25,6 @@ export interface DockerApi {
   stream(method: Method, path: string, call?: ApiCall): AsyncIterable<unknown>;
   /** An answer as it comes, of any length. Ending the loop early ends the request. */
   bytes(method: Method, path: string, call?: ApiCall): AsyncIterable<Uint8Array>;
-  /** The bare connection behind a `POST` that changes its protocol; null when the engine does not offer that. */
-  upgrade(path: string, headers: UpgradeHeaders): Promise<Duplex | null>;
 }
 
 /** An answer of the engine that is no yes. */
@@ -39,8 +37,6 @@ export class EngineRefusal extends ImgmatchError {
     this.status = status;
   }
 }
-
-export type UpgradeHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export type Method = "GET" | "POST" | "DELETE";
 
@@ -119,7 +115,6 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
         response.destroy();
       }
     },
-    upgrade: (path, headers) => upgrade(target, `/v${version}${path}`, headers),
   };
 }
 
@@ -145,41 +140,29 @@ function readPem(path: string): Buffer | undefined {
   return attempt(() => readFileSync(path), undefined);
 }
 
-function requestOf(
+function send(
   { endpoint, secure, options: own }: Target,
   method: Method,
   path: string,
-  headers: UpgradeHeaders,
-  signal?: AbortSignal,
-): http.ClientRequest {
+  { query = {}, headers = {}, body, signal }: ApiCall,
+): Promise<http.IncomingMessage> {
+  const host = endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`;
   const options: http.RequestOptions = {
     ...own,
     // Its own connection for each request: ending one build must not end another.
     agent: false,
     method,
-    path,
-    headers: {
-      ...(headers as http.OutgoingHttpHeaders),
-      host: endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`,
-    },
+    path: path + queryText(query),
+    headers: { ...headers, host },
     ...(signal && { signal }),
   };
-  return secure ? https.request(options) : http.request(options);
-}
-
-function send(
-  target: Target,
-  method: Method,
-  path: string,
-  { query = {}, headers = {}, body, signal }: ApiCall,
-): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = requestOf(target, method, path + queryText(query), headers, signal);
+    const request = secure ? https.request(options) : http.request(options);
     request.on("response", resolve);
     request.on("error", (error) => {
       if (body?.errored) reject(body.errored);
       else if (signal?.aborted && signal.reason?.name !== "TimeoutError") reject(signal.reason);
-      else reject(unreachable(target.endpoint, error));
+      else reject(unreachable(endpoint, error));
     });
     if (body === undefined) {
       request.end();
@@ -187,22 +170,6 @@ function send(
     }
     // An engine that refuses a build answers before it has read the whole body: that answer counts, not the EPIPE.
     pipeline(body, request).catch(() => {});
-  });
-}
-
-function upgrade(target: Target, path: string, headers: UpgradeHeaders): Promise<Duplex | null> {
-  return new Promise((resolve, reject) => {
-    const request = requestOf(target, "POST", path, { ...headers, connection: "Upgrade" });
-    request.once("upgrade", (_response, socket, head) => {
-      if (head.length > 0) socket.unshift(head);
-      resolve(socket);
-    });
-    request.once("response", (response) => {
-      response.resume();
-      resolve(null);
-    });
-    request.once("error", (error) => reject(unreachable(target.endpoint, error)));
-    request.end();
   });
 }
 

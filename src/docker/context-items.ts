@@ -16,8 +16,8 @@ export interface ContextItem {
   readonly mtime: number;
   /** Only for a link. */
   readonly target?: string;
-  /** Reads a file in chunks of so many bytes at most; null for what is no file. Throws `CONTEXT_CHANGED`. */
-  readonly content: ((chunkBytes?: number) => AsyncIterable<Uint8Array>) | null;
+  /** Reads a file; null for what is no file. Throws `CONTEXT_CHANGED`. */
+  readonly content: (() => AsyncIterable<Uint8Array>) | null;
 }
 
 /** All cells of a fleet have one context, which is put in order once. */
@@ -46,10 +46,8 @@ function itemOf(contextDir: string, entry: ContextEntry, mtime: number): Context
       return { ...common, type: "folder" };
     case "symlink":
       return { ...common, type: "link", target: entry.content.replaceAll("\\", "/") };
-    case "file": {
-      const content = (chunkBytes?: number) => readHashedFile(contextDir, entry, chunkBytes);
-      return { ...common, type: "file", content };
-    }
+    case "file":
+      return { ...common, type: "file", content: () => readHashedFile(contextDir, entry) };
   }
 }
 
@@ -57,8 +55,8 @@ function itemOf(contextDir: string, entry: ContextEntry, mtime: number): Context
 export function textItem(path: string, text: Uint8Array, mtime: number): ContextItem {
   return {
     ...{ path, mtime, type: "file", mode: 0o644, size: text.length },
-    content: async function* (chunkBytes = text.length) {
-      for (let at = 0; at < text.length; at += chunkBytes) yield text.subarray(at, at + chunkBytes);
+    content: async function* () {
+      yield text;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A build context as a tar stream, for engines without sessions: the same files give the same bytes on every machine. */
+/** A build context as a tar stream, for who has no client of BuildKit: the same files give the same bytes on every machine. */
 
 import type { Readable } from "node:stream";
 import type { ContextEntry } from "../io/context.ts";

@@ -50,25 +50,3 @@ export function* readFields(bytes: Uint8Array): Generator<Field> {
 export function fieldMap(bytes: Uint8Array): ReadonlyMap<number, Field["value"]> {
   return new Map([...readFields(bytes)].map(({ number, value }) => [number, value]));
 }
-
-/** One field: a number as varint, bytes and text length-delimited. Zero and empty fields are left out, as proto3 does. */
-export function field(number: number, value: number | Uint8Array | string): Uint8Array {
-  if (typeof value === "number") {
-    return value === 0 ? new Uint8Array() : Buffer.concat([varint(number * 8), varint(value)]);
-  }
-  const bytes = typeof value === "string" ? Buffer.from(value, "utf8") : value;
-  if (bytes.length === 0) return bytes;
-  return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
-}
-
-/** Non-negative whole numbers up to 2^53. */
-function varint(value: number): Uint8Array {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest >= 0x80) {
-    bytes.push((rest % 0x80) | 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  bytes.push(rest);
-  return Uint8Array.from(bytes);
-}

@@ -8,7 +8,7 @@ import type { ContextEntry } from "./context.ts";
 import { isErrno, unreadable } from "./files.ts";
 import { openPlainFile } from "./plain-file.ts";
 
-const defaultChunkBytes = 256 * 1024;
+const chunkBytes = 256 * 1024;
 
 /**
  * The bytes of a file whose size and sha256 are known. The last chunk is held back until all of them are found to be the ones
@@ -17,7 +17,6 @@ const defaultChunkBytes = 256 * 1024;
 export async function* readHashedFile(
   contextDir: string,
   { path, content, size }: Pick<ContextEntry, "path" | "content" | "size">,
-  chunkBytes = defaultChunkBytes,
 ): AsyncGenerator<Uint8Array> {
   const file = await openPlainFile(join(contextDir, path)).catch((error: unknown) => {
     throw unopenable(path, error);

@@ -23,15 +23,15 @@ describe("Docker Engine API", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** An engine that says `version` and answers everything else by `answer`. */
-  async function engineWith(answer: RequestListener, version = "1.52"): Promise<{ DOCKER_HOST: string }> {
+  /** An engine that says `version` and answers everything else by `answer`, on a machine without a docker command. */
+  async function engineWith(answer: RequestListener, version = "1.52") {
     const path = join(folder, "docker.sock");
     server = createServer((request, response) => {
       if (request.url !== "/_ping") return answer(request, response);
       response.setHeader("Api-Version", version).end("OK");
     });
     await new Promise<void>((resolve) => server?.listen(path, resolve));
-    return { DOCKER_HOST: `unix://${path}` };
+    return { DOCKER_HOST: `unix://${path}`, PATH: folder };
   }
 
   it.each(["1.41", "1.44", "1.52"])("speaks the engine's own version %s", async (version) => {
@@ -127,6 +127,7 @@ describe("Docker Engine API", () => {
   it("sends all that a build needs", async () => {
     let url = new URL("http://none");
     const env = await engineWith((request, response) => {
+      if (request.url?.endsWith("/version")) return response.end("{}");
       if (request.url?.includes("/json")) return response.end('{"Size":5}');
       url = new URL(request.url ?? "", "http://engine");
       request.resume().on("end", () => response.end('{"id":"moby.image.id","aux":{"ID":"sha256:1"}}\n'));
@@ -182,6 +183,7 @@ describe("Docker Engine API", () => {
   ])("learns what the registry took: %s", async (_, messages, expected) => {
     const requests: string[] = [];
     const env = await engineWith((request, response) => {
+      if (request.url?.endsWith("/version")) return response.end("{}");
       requests.push(`${request.method} ${request.url}`);
       if (request.url?.includes("/push"))
         response.end(messages.map((one) => `${JSON.stringify(one)}\r\n`).join(""));
@@ -206,7 +208,8 @@ describe("Docker Engine API", () => {
 
   it("says so when the engine ends a build with neither image nor error", async () => {
     const env = await engineWith(
-      (request, response) => void request.resume().on("end", () => response.end()),
+      (request, response) =>
+        void request.resume().on("end", () => response.end(request.url?.endsWith("/version") ? "{}" : "")),
     );
     const engine = await createDockerEngine({ env });
     const request = {

@@ -15,15 +15,11 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createStaging } from "../../src/build/engines/staged-context.ts";
-import { contextItems } from "../../src/docker/context-items.ts";
 import { contextTar } from "../../src/docker/context-tar.ts";
-import { sendFiles } from "../../src/docker/file-sync.ts";
-import type { GrpcCall } from "../../src/docker/grpc.ts";
-import { field, readFields } from "../../src/docker/protobuf.ts";
 import { type BuildContext, readContext } from "../../src/io/context.ts";
 import { ownedName } from "../../src/io/owner.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -47,51 +43,6 @@ const asTar: Send = async (contextDir, { entries }) => {
 
 const staged: Send = async (contextDir, { entries, digest }) =>
   readTree(await createStaging(0)({ contextDir, contextFiles: entries, contextDigest: digest }));
-
-/** The receiving side of the file transfer: asks for every file. */
-const bySession: Send = async (contextDir, { entries }) => {
-  const items = contextItems(contextDir, entries, 0);
-  const arrived: Record<string, string> = {};
-  let named = 0;
-  const asked: number[] = [];
-  let wake = () => {};
-  const call: GrpcCall = {
-    metadata: () => [],
-    async write(message) {
-      const fields = new Map([...readFields(message)].map(({ number, value }) => [number, value]));
-      const [type, id] = [Number(fields.get(1) ?? 0), Number(fields.get(3) ?? 0)];
-      const item = items[type === 2 ? id : named];
-      if (type === 0 && item !== undefined) {
-        const mark = item.mode === 0o755 && item.type === "file" ? " *" : "";
-        arrived[item.path + mark] =
-          item.type === "folder" ? "/" : item.type === "link" ? `-> ${item.target}` : "";
-        if (item.type === "file") asked.push(named);
-        named++;
-      }
-      if (type === 2 && item !== undefined) {
-        const data = fields.get(4);
-        const key = Object.keys(arrived).find((name) => name.replace(" *", "") === item.path) ?? "";
-        if (data instanceof Uint8Array && data.length > 0) arrived[key] += Buffer.from(data).toString();
-        else wake();
-      }
-    },
-    async *read() {
-      while (named < items.length) await new Promise((resolve) => setImmediate(resolve));
-      for (const id of asked) {
-        const ended = new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        yield Buffer.concat([field(1, 1), field(3, id)]);
-        await ended;
-      }
-      yield field(1, 3);
-      return undefined;
-    },
-    end: () => {},
-  };
-  await sendFiles(call, { entries: items });
-  return arrived;
-};
 
 function readTree(root: string, prefix = ""): Arrived {
   return Object.assign(
@@ -130,7 +81,7 @@ function makeContext(): string {
   return folder;
 }
 
-const waysOf = { "as a tar": asTar, "by a session": bySession, "as a staged folder": staged } as const;
+const waysOf = { "as a tar": asTar, "as a staged folder": staged } as const;
 
 describe.each(Object.entries(waysOf))("a build context that is sent %s", (_, send) => {
   test("arrives as it was hashed", async () => {
@@ -218,6 +169,19 @@ test("a staged folder stays what was hashed, and is made once for all cells", as
   writeFileSync(join(folder, "lib/a.h"), "A\n");
   expect(await stage(request)).toBe(first);
   expect(readTree(first)).toEqual(whole);
+});
+
+test("a staged folder has the name of its content alone: BuildKit keeps under it what it was sent", async () => {
+  const folder = makeContext();
+  const stage = async () => {
+    const { entries, digest } = await readContext(folder, at);
+    return createStaging(0)({ contextDir: folder, contextFiles: entries, contextDigest: digest });
+  };
+  const [first, again] = [await stage(), await stage()];
+  expect(again).not.toBe(first);
+  expect(basename(again)).toBe(basename(first));
+  writeFileSync(join(folder, "lib/a.h"), "A\n");
+  expect(basename(await stage())).not.toBe(basename(first));
 });
 
 test("a stream of other content ends before its last bytes", async () => {

@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { grpcMessages, longestMessage } from "../../src/docker/grpc-frames.ts";
 import { jsonLines, longestLine } from "../../src/docker/json-lines.ts";
 import { isLinear, measureGrowth } from "../properties/support/growth.ts";
 
@@ -44,36 +43,6 @@ describe("lines of JSON", () => {
     const growth = await measureGrowth(
       (size) => chunksOf(Buffer.from(JSON.stringify("x".repeat(size * 8))), 512),
       (chunks) => all(jsonLines(Readable.from(chunks))),
-    );
-    expect(growth, JSON.stringify(growth)).toSatisfy(isLinear);
-  });
-});
-
-describe("messages of gRPC", () => {
-  const message = (text: string) => {
-    const prefix = Buffer.alloc(5);
-    prefix.writeUInt32BE(Buffer.byteLength(text), 1);
-    return Buffer.concat([prefix, Buffer.from(text)]);
-  };
-  const read = async (chunks: readonly Buffer[]) =>
-    (await all(grpcMessages(Readable.from(chunks)))).map((each) => Buffer.from(each).toString());
-
-  test.each([1, 2, 5, 6, 7, 100])("in chunks of %i bytes", async (size) => {
-    const bytes = Buffer.concat(["one", "", "three"].map(message));
-    expect(await read(chunksOf(bytes, size))).toEqual(["one", "", "three"]);
-  });
-
-  test("one that says it is longer than any is refused at its prefix", async () => {
-    const prefix = Buffer.alloc(5);
-    prefix.writeUInt32BE(longestMessage + 1, 1);
-    await expect(read([prefix])).rejects.toMatchObject({ code: "ENGINE_FAILED" });
-    await expect(read([prefix])).rejects.toThrow(`${longestMessage + 1} bytes, the limit is`);
-  });
-
-  test("a long one in many chunks is read in proportion to it", async () => {
-    const growth = await measureGrowth(
-      (size) => chunksOf(message("x".repeat(size * 8)), 512),
-      (chunks) => read(chunks),
     );
     expect(growth, JSON.stringify(growth)).toSatisfy(isLinear);
   });

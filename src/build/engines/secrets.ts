@@ -1,12 +1,12 @@
 /** Build secrets: given to the steps that mount them (`RUN --mount=type=secret`), and to no image, log or digest. */
 
 import { resolve } from "node:path";
-import type { SessionSecret } from "../../docker/session.ts";
 import { ImgmatchError, usageError } from "../../errors.ts";
 import { readBounded, unreadable } from "../../io/files.ts";
 import { inputLimits, requireSize } from "../../input/limits.ts";
 
-export interface BuildSecret extends SessionSecret {
+export interface BuildSecret {
+  readonly id: string;
   /** As `docker buildx build` and `podman build` take it: `id=token,src=/path` or `id=token,env=NAME`. */
   readonly flag: string;
 }
@@ -16,7 +16,7 @@ export const secretName = /^[A-Za-z0-9_.-]+$/;
 
 /**
  * Parses the values of `--secret`: `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. Throws `USAGE`, also for a variable that is
- * not set: a step would see an empty secret and fail much later; `INPUT_TOO_LARGE`. Never shows a value.
+ * not set: a step would see an empty secret and fail much later; `FILE_UNREADABLE`, `INPUT_TOO_LARGE`. Never shows a value.
  */
 export function parseSecrets(
   texts: readonly string[],
@@ -28,21 +28,22 @@ export function parseSecrets(
       throw usage(`--secret ${JSON.stringify(text)} is not id=NAME,env=VARIABLE or id=NAME,src=FILE`);
     if (kind === "src") {
       const path = resolve(source);
-      return { id, flag: `id=${id},src=${path}`, read: () => readSecret(path) };
+      requireReadable(path);
+      return { id, flag: `id=${id},src=${path}` };
     }
     const value = env[source];
     if (value === undefined) throw usage(`--secret ${id}: the environment has no ${source}`);
     requireSize(value, inputLimits.secret, { file: `the environment's ${source}` });
-    return { id, flag: `id=${id},env=${source}`, read: async () => Buffer.from(value) };
+    return { id, flag: `id=${id},env=${source}` };
   });
   const twice = secrets.find(({ id }, index) => secrets.findIndex((other) => other.id === id) !== index);
   if (twice !== undefined) throw usage(`--secret ${twice.id} is given twice`);
   return secrets;
 }
 
-async function readSecret(path: string): Promise<Uint8Array> {
+function requireReadable(path: string): void {
   try {
-    return readBounded(path, inputLimits.secret);
+    readBounded(path, inputLimits.secret);
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
     throw unreadable(path, error, { what: "the secret" });

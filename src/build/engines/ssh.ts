@@ -10,8 +10,6 @@ export interface BuildSsh {
   readonly paths: readonly string[];
   /** As `docker buildx build`, bake and `podman build` take it: `default` or `id=path,…`. */
   readonly flag: string;
-  /** The agent's socket; null where keys are named, which an engine's own program reads. */
-  readonly socket: string | null;
 }
 
 /** The form alone: `default`, `ID`, `ID=SOCKET`, `ID=KEY,KEY`. Throws `USAGE`. */
@@ -28,42 +26,25 @@ export function parseSsh(
     const { id, paths } = partsOf(text);
     const [first, ...more] = paths;
     if (first === undefined) {
-      const socket = env.SSH_AUTH_SOCK || null;
-      if (socket === null || !isSocket(socket))
+      const socket = env.SSH_AUTH_SOCK;
+      if (!socket || !statSync(socket, { throwIfNoEntry: false })?.isSocket())
         throw usage(`--ssh ${text}: there is no agent, for SSH_AUTH_SOCK names none`);
-      return { id, paths, flag: id, socket };
+      return { id, paths, flag: id };
     }
     const absolute = [first, ...more].map((path) => resolve(path));
     const absent = absolute.find((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
     if (absent !== undefined) throw usage(`--ssh ${id}: there is no ${absent}`);
-    const [only = ""] = absolute;
-    const socket = more.length === 0 && isSocket(only) ? only : null;
-    return { id, paths: absolute, flag: `${id}=${absolute.join(",")}`, socket };
+    return { id, paths: absolute, flag: `${id}=${absolute.join(",")}` };
   });
   const twice = agents.find(({ id }, index) => agents.findIndex((other) => other.id === id) !== index);
   if (twice !== undefined) throw usage(`--ssh ${twice.id} is given twice`);
   return agents;
 }
 
-/** For an engine that is given connections and no keys. Throws `USAGE`. */
-export function requireAgents(agents: readonly BuildSsh[]): readonly { id: string; socket: string }[] {
-  return agents.map(({ id, socket }) => {
-    if (socket !== null) return { id, socket };
-    throw usageError(
-      `--ssh ${id} names a key, and the docker engine takes an agent`,
-      `give the key to an agent and name that: eval "$(ssh-agent)" && ssh-add KEY, then --ssh ${id}; or build with --engine buildx`,
-    );
-  });
-}
-
 function partsOf(text: string): { readonly id: string; readonly paths: readonly string[] } {
   const [, id, , paths] = /^([A-Za-z0-9_.-]+)(=(.+))?$/.exec(text) ?? [];
   if (id === undefined) throw usage(`--ssh ${JSON.stringify(text)} is not ID, ID=SOCKET or ID=KEY`);
   return { id, paths: paths === undefined ? [] : paths.split(",") };
-}
-
-function isSocket(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isSocket() ?? false;
 }
 
 function usage(message: string): ImgmatchError {

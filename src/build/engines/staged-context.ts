@@ -6,7 +6,7 @@
 import { rmSync } from "node:fs";
 import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type ContextItem, contextItems } from "../../docker/context-items.ts";
 import { isLeft, ownedName } from "../../io/owner.ts";
 import type { BuildRequest } from "../engine.ts";
@@ -57,12 +57,14 @@ async function removeLeft(): Promise<void> {
   }
 }
 
-async function stage({ contextDir, contextFiles }: Staged, mtime: number): Promise<string> {
+async function stage({ contextDir, contextFiles, contextDigest }: Staged, mtime: number): Promise<string> {
   await removeLeft();
   const root = join(tmpdir(), prefix + ownedName());
   await mkdir(root, { mode: 0o700 });
   roots.add(root);
-  const folder = join(root, "context");
+  // BuildKit keeps what a client has sent it from a folder of this name, and takes a file of the same path, size and time for the one
+  // that it has (docker/buildx, build/opt.go, SharedKey): equal names must mean equal files, and no other process has this one by chance.
+  const folder = join(root, contextDigest?.replace(":", "-") ?? basename(root));
   await mkdir(folder);
   const items = contextItems(contextDir, contextFiles, mtime);
   await writeContextItems(folder, items);

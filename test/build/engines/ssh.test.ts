@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BuildRequest } from "../../../src/build/engine.ts";
 import { buildFlags } from "../../../src/build/engines/build-flags.ts";
-import { parseSsh, requireAgents } from "../../../src/build/engines/ssh.ts";
+import { parseSsh } from "../../../src/build/engines/ssh.ts";
 import { engineFor } from "../../../src/commands/flags/engine.ts";
 import { makeFolder } from "../../support/folders.ts";
 
@@ -28,9 +28,9 @@ describe("--ssh", () => {
     expect(
       parseSsh(["default", `work=${socket}`, `deploy=${key},${key}`], { SSH_AUTH_SOCK: socket }),
     ).toEqual([
-      { id: "default", paths: [], flag: "default", socket },
-      { id: "work", paths: [socket], flag: `work=${socket}`, socket },
-      { id: "deploy", paths: [key, key], flag: `deploy=${key},${key}`, socket: null },
+      { id: "default", paths: [], flag: "default" },
+      { id: "work", paths: [socket], flag: `work=${socket}` },
+      { id: "deploy", paths: [key, key], flag: `deploy=${key},${key}` },
     ]);
   });
 
@@ -48,13 +48,6 @@ describe("--ssh", () => {
 
   test("twice of one id is refused", () => {
     expect(() => parseSsh([`a=${socket}`, `a=${key}`], {})).toThrow("given twice");
-  });
-
-  test("with a key needs an agent where the engine is given connections", () => {
-    expect(requireAgents(parseSsh([`a=${socket}`], {}))).toEqual([{ id: "a", socket }]);
-    expect(() => requireAgents(parseSsh([`a=${key}`], {}))).toThrow(
-      /names a key, and the docker engine takes/,
-    );
   });
 
   test("and --network are the same flags of buildx, podman and buildah", () => {
@@ -76,7 +69,6 @@ describe("an engine that cannot refuses", () => {
     [{ engine: "docker", network: "mine" }, '--network "mine" is not offered with --engine docker'],
     [{ engine: "buildx", network: "mine" }, '--network "mine" is not offered with --engine buildx'],
     [{ engine: "podman", network: "-x" }, '--network "-x" is not offered with --engine podman'],
-    [{ engine: "docker", ssh: [`a=${key}`] }, "names a key, and the docker engine takes an agent"],
   ])("%j", async (flags, words) => {
     await expect(refusal(flags)).rejects.toMatchObject({
       problems: [{ code: "USAGE", message: expect.stringContaining(words) }],

@@ -2,7 +2,7 @@
 
 import { connect as connectHttp } from "node:http2";
 import { connect } from "node:net";
-import { field, readFields } from "../../../src/docker/protobuf.ts";
+import { readFields } from "../../../src/docker/protobuf.ts";
 
 export interface ImageStatus {
   /** `repository@sha256:…` */
@@ -75,4 +75,11 @@ function authConfig(login: string | undefined): Buffer[] {
 /** `PullImageRequest` and `ImageStatusRequest`: `{ ImageSpec image = 1 { string image = 1 } }`. */
 function imageRequest(reference: string): Uint8Array {
   return field(1, field(1, reference));
+}
+
+/** One field, length-delimited: no message here is longer than 127 bytes. */
+function field(number: number, value: Uint8Array | string): Uint8Array {
+  const bytes = Buffer.from(value);
+  if (bytes.length > 127) throw new Error(`${bytes.length} bytes need a longer varint`);
+  return Buffer.concat([Uint8Array.of(number * 8 + 2, bytes.length), bytes]);
 }

@@ -5,57 +5,42 @@
  * with a registry as its output: so nothing passes through this machine.
  */
 
-import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../docker/api.ts";
 import { hasContentStore } from "../../../docker/content-store.ts";
-import type { Environment } from "../../../docker/endpoint.ts";
 import { forgetName } from "../../../docker/forget-name.ts";
 import { createLocalBases, type WithLocalBases } from "../../../docker/local-bases.ts";
 import { createScratch } from "../../../docker/scratch.ts";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
-import { isDigest } from "../../../oci/digest.ts";
 import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
 import { retryPush } from "../../retry-push.ts";
 import { sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { argsWithSaid, attestValues } from "../attestations.ts";
-import { buildFlags } from "../build-flags.ts";
-import { cacheReference, createCacheTargets, inlineCache, noCache } from "../cache.ts";
+import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure } from "../docker/build-failure.ts";
 import type { BuildFailure } from "../docker/build-output.ts";
 import type { DockerEngineOptions } from "../docker/engine.ts";
 import { readLayers } from "../../../docker/read-layers.ts";
 import { type Layer, layersOfConfig } from "../../../oci/image-layers.ts";
-import { runProgram } from "../program.ts";
+import { type DockerBuildMeans, type DockerBuilt, noAttestations, runDockerBuild } from "../docker-build.ts";
 import { pushFailure } from "../push-failure.ts";
 import { createRewriting } from "../rewrite-timestamp.ts";
-import type { StepOptions } from "../step-options.ts";
-import { type Complete, createSharedFailures, type SharedFailures } from "../shared-failure.ts";
-import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
+import { createSharedFailures } from "../shared-failure.ts";
+import { createStaging } from "../staged-context.ts";
 import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
 import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
-import { plainFailure } from "./plain-failure.ts";
 
 export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> {
   /** Default: the one that `docker buildx use` has chosen. */
   readonly builder?: string | undefined;
 }
 
-interface Means {
-  readonly env: Environment;
-  readonly builder: readonly string[];
-  readonly cacheFrom: readonly string[];
-  readonly cacheTargets: (cell: string) => readonly string[];
-  readonly given: StepOptions;
-  readonly stage: StageContext;
-  readonly shared: SharedFailures;
+interface Means extends DockerBuildMeans {
   readonly withLocalBases: WithLocalBases;
   readonly advice: Advice;
-  /** Seconds since 1970 to set in the image, or null to leave it to the build. */
-  readonly epoch: number | null;
 }
 
 /** Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
@@ -72,18 +57,16 @@ export async function createBuildxEngine({
   // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
   const engineOf = facts.driver === "docker" ? once(() => connectDocker(engineOfBuilder(env, facts))) : null;
   const means: Means = {
-    // Those that nobody asked for would make an index of every image.
-    env: { ...env, BUILDX_NO_DEFAULT_ATTESTATIONS: "1", BUILDX_METADATA_PROVENANCE: "disabled" },
-    builder: chosen,
+    env: { ...env, ...noAttestations },
+    command: ["buildx", "build", ...chosen],
     cacheFrom: cache.from,
-    cacheTargets: createCacheTargets(cache),
     given,
     stage: createStaging(epoch ?? 0),
     shared: createSharedFailures(),
     withLocalBases: localBasesOf(facts, engineOf),
     advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),
-    epoch,
   };
+  const cacheTargets = createCacheTargets(cache);
   const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
   const option = (rewrite: boolean) =>
     rewrite ? `,rewrite-timestamp=true${engineOf === null ? "" : ",unpack=false"}` : "";
@@ -108,7 +91,7 @@ export async function createBuildxEngine({
         known.set(image, layers);
         return image;
       }
-      const targets = means.cacheTargets(request.cell);
+      const targets = cacheTargets(request.cell);
       const caches = targets.flatMap((to) => ["--cache-to", cacheTarget(to)]);
       // An image without a name would stay in the engine for ever.
       const name = engineOf === null || request.tags.length === 0 ? "" : `,"name=${request.tags.join(",")}"`;
@@ -210,51 +193,22 @@ interface Writes {
   readonly caches?: readonly string[];
 }
 
-interface Result {
-  readonly config: `sha256:${string}` | null;
-  readonly digest: `sha256:${string}` | null;
-}
-
 async function buildx(
-  { env, builder, cacheFrom, given, stage, shared, withLocalBases, advice }: Means,
+  means: Means,
   request: BuildRequest,
   more: readonly string[],
-  { signal, onLog }: BuildWatch,
+  watch: BuildWatch,
   writes: Writes = {},
-): Promise<Result> {
-  const context = await stage(request);
-  const inFolder = (complete: Complete) =>
-    withTemporaryFolder(async (folder) => {
-      const [metadata, dockerfile] = [join(folder, "metadata.json"), join(folder, "Dockerfile")];
-      await writeFile(dockerfile, request.dockerfile);
-      await writeFile(`${dockerfile}.dockerignore`, nothingMore);
-      const { status, lastLines } = await runProgram(
-        "docker",
-        [
-          ...["buildx", "build"],
-          ...builder,
-          ...["--progress", "plain", "--metadata-file", metadata, "--file", dockerfile],
-          ...buildFlags({ ...request, args: argsWithSaid(request) }, given),
-          ...cacheFrom.flatMap((from) => [
-            "--cache-from",
-            `type=registry,ref=${cacheReference(from, request.cell)}`,
-          ]),
-          ...more,
-          context,
-        ],
-        { env, signal, onLine: onLog },
-      );
-      if (status !== 0) {
-        const failure = plainFailure(lastLines);
-        const pushed = notWritten(failure, writes);
-        if (pushed !== null) throw pushFailure(pushed, failure.message, advice);
-        throw buildFailure(request.cell, await complete(failure), advice);
-      }
-      const json = JSON.parse(await readFile(metadata, "utf8")) as Readonly<Record<string, unknown>>;
-      const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);
-      return { config: digestAt("containerimage.config.digest"), digest: digestAt("containerimage.digest") };
-    });
-  return withLocalBases(request.localBases ?? [], () => shared.during(onLog, inFolder));
+): Promise<DockerBuilt> {
+  const said = { ...request, args: argsWithSaid(request) };
+  const built = await means.withLocalBases(request.localBases ?? [], () =>
+    runDockerBuild(means, said, more, watch),
+  );
+  const { failure } = built;
+  if (failure === null) return built;
+  const pushed = notWritten(failure, writes);
+  if (pushed !== null) throw pushFailure(pushed, failure.message, means.advice);
+  throw buildFailure(request.cell, failure, means.advice);
 }
 
 /** The reference whose push it was that failed, or null when something else did. */

@@ -1,4 +1,4 @@
-/** Bases that need a login, for engines without sessions: they pull anonymously while they build, so this is done before. */
+/** Bases for a build that no client of BuildKit runs: only a client is asked for logins, so they are pulled before. */
 
 import type { DockerApi } from "../../../docker/api.ts";
 import { registryAuthHeader } from "../../../docker/registry-auth.ts";
@@ -13,7 +13,7 @@ import { remember } from "../../../oci/remember.ts";
  * Pulls, once for each base and platform, what is pinned by digest in a registry that has credentials.
  * The engine finds an image that it has under that digest and asks no registry for it.
  */
-export function pullPrivateBases(
+export function pullBases(
   api: DockerApi,
   credentials: CredentialStore,
 ): (request: BuildRequest, watch: BuildWatch) => Promise<void> {
