@@ -21,7 +21,13 @@ import { publishImage } from "../../src/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/registry/create-client.ts";
 import { noCredentials } from "../../src/registry/credentials.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
-import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
+import {
+  type RunningBuilder,
+  startBuilder,
+  whyNoBuildkitd,
+  whyNoBuildx,
+  whyNoClient,
+} from "./support/buildkitd.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, type StoreProgram, whyNoProgram } from "./support/containers-store.ts";
 import { startFaultProxy } from "./support/fault-proxy.ts";
@@ -105,10 +111,21 @@ async function constantInEngine(): Promise<{ layers: boolean; id: boolean }> {
 const subjects: readonly Subject[] = [
   {
     name: "docker",
-    missing: null,
+    missing: whyNoClient(engineEnv),
     constant: constantInEngine,
     create: async (more) => ({
       engine: await engines.docker({ env: { ...env, ...more }, credentials: noCredentials }),
+      stop: nothingToStop,
+      images: imagesOfEngine,
+    }),
+  },
+  {
+    name: "docker without its command",
+    missing: null,
+    // What the engine could do it is not told.
+    constant: async () => ({ layers: false, id: false }),
+    create: async (more) => ({
+      engine: await engines.docker({ env: { ...env, PATH: "/nonexistent", ...more } }),
       stop: nothingToStop,
       images: imagesOfEngine,
     }),
@@ -194,7 +211,7 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
       expect(log).toContain(`hello to ${name} ${process.pid}`);
       expect(log).toContain("/src/main.c");
       expect(log).not.toContain("hidden.txt");
-      expect(log).not.toMatch(/\/\S*Dockerfile$/m);
+      if (name !== "docker without its command") expect(log).not.toMatch(/\/\S*Dockerfile$/m);
 
       const to = reference(`${name.replaceAll(" ", "-")}:plain`);
       const published = await publishImage({
@@ -323,6 +340,29 @@ describe.each(subjects)("Engine: $name", ({ name, missing, create, constant }) =
         await expect(engine.build({ ...anew, noCache: true }, silent)).resolves.toHaveProperty("id");
       } finally {
         await changing.remove();
+      }
+    });
+
+    it("takes no file for another one of the same name, size and time, and so with Dockerfiles", async () => {
+      const [one, two] = await Promise.all(["1", "2"].map((text) => makeBusyboxContext({ f: `${text}\n` })));
+      const printed = async (number: string, changing: BusyboxContext | undefined) => {
+        const lines: string[] = [];
+        const { folder: contextDir, files: contextFiles } = changing ?? context;
+        const request = {
+          ...requestFor("same-size", `: ${name}; busybox echo file $(busybox cat /f) of ${number}`),
+          ...{ contextDir, contextFiles, contextDigest: digestOf(Buffer.from(contextDir)) },
+        };
+        await engine.build(request, { ...silent, onLog: (line) => lines.push(line) });
+        return lines.filter((line) => /file \d of \d$/.test(line)).map((line) => line.slice(-11));
+      };
+      try {
+        // At one time: their Dockerfiles have the same name, size and perhaps time.
+        const both = Promise.all([printed("1", one), printed("2", one)]);
+        expect(await both).toEqual([["file 1 of 1"], ["file 1 of 2"]]);
+        expect(await printed("3", two)).toEqual(["file 2 of 3"]);
+      } finally {
+        await one?.remove();
+        await two?.remove();
       }
     });
 

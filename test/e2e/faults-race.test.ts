@@ -27,7 +27,7 @@ describe("Publishers at once", needs(reason), () => {
 
   beforeAll(async () => {
     if (!stack.available) return;
-    engine = await createDockerEngine({ env: stack.engineEnv });
+    engine = await createDockerEngine({ env: { ...process.env, ...stack.engineEnv } });
     platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
     context = await makeBusyboxContext();
     for (let index = 0; index < 8; index++) {

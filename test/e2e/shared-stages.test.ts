@@ -24,7 +24,7 @@ describe("Shared stages", needs(reason), () => {
 
   beforeAll(async () => {
     if (!stack.available) return;
-    engine = await createDockerEngine({ env: stack.engineEnv });
+    engine = await createDockerEngine({ env: { ...process.env, ...stack.engineEnv } });
     api = await connectDocker(stack.engineEnv);
     platform = `linux/${process.arch === "x64" ? "amd64" : process.arch}`;
     context = await makeBusyboxContext({ "src/main.c": "int main() { return 0; }\n" });

@@ -21,6 +21,12 @@ export function whyNoBuildx(env: Readonly<Record<string, string>>): string | nul
   return whyNot("docker", ["buildx", "version"], { install, env: { ...process.env, ...env } });
 }
 
+/** null where the docker command hands builds to an engine's BuildKit, else what to install. */
+export function whyNoClient(env: Readonly<Record<string, string>>): string | null {
+  const hasOwn = answers("sh", ["-c", "docker --version | grep -qE ' (18|19|20)[.]'"]);
+  return hasOwn ? null : whyNoBuildx(env);
+}
+
 export function whyNoBuildkitd(): string | null {
   return whyNot(program, ["--version"], { install: "or name another by IMGMATCH_BUILDKITD_PROGRAM" });
 }
