@@ -99,7 +99,7 @@ describe("Shared stages", needs(reason), () => {
         return { message, log: log.join("\n") };
       }),
     );
-    const needle = new RegExp(`^\\W*(#\\d+ )?main\\.c:1: error of ${salt}$`, "m");
+    const needle = new RegExp(`^\\W*(#\\d+ )?(\\d+\\.\\d+ )?main\\.c:1: error of ${salt}$`, "m");
     for (const { message, log } of failures) {
       expect(message).toContain("BUILD_FAILED");
       expect(message).toMatch(needle);

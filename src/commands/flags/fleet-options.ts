@@ -70,7 +70,7 @@ export function withEngine(command: Command): Command {
     )
     .option(
       "--ssh <agent>",
-      "an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY (docker: agents alone); repeatable",
+      "an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY; repeatable",
       collect,
       [],
     )

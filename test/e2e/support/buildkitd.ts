@@ -23,7 +23,8 @@ export function whyNoBuildx(env: Readonly<Record<string, string>>): string | nul
 
 /** null where the docker command hands builds to an engine's BuildKit, else what to install. */
 export function whyNoClient(env: Readonly<Record<string, string>>): string | null {
-  const hasOwn = answers("sh", ["-c", "docker --version | grep -qE ' (18|19|20)[.]'"]);
+  const version = ["-c", "docker --version | grep -E ' (18|19|20)[.]'"];
+  const hasOwn = whyNot("sh", version, { install: "apt-get install docker.io" }) === null;
   return hasOwn ? null : whyNoBuildx(env);
 }
 
