@@ -20,6 +20,7 @@ import { dockerCredentials } from "../../src/registry/credentials.ts";
 import { readImageConfig } from "../../src/registry/platform-image.ts";
 import { contextEntries } from "../support/context-entries.ts";
 import { startRegistry } from "./support/registry.ts";
+import { startTokenServer } from "./support/token-server.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");
@@ -140,6 +141,31 @@ describe("Docker engine", needs(reason), () => {
       await expect(withLogin.build(request, silent)).resolves.toHaveProperty("id");
     } finally {
       await closed.stop();
+    }
+  });
+
+  it.each<[string, object]>([
+    ["the docker command", {}],
+    ["the engine's API alone", { PATH: "/nonexistent" }],
+  ])("builds by %s on a base that everybody may pull with a token", async (name, more) => {
+    const tokens = await startTokenServer("builder:open-sesame");
+    const behind = await startRegistry({ token: tokens });
+    tokens.standBefore(behind.host);
+    try {
+      const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}), ...more };
+      const credential = { kind: "password", username: "builder", password: "open-sesame" } as const;
+      const builder = await createDockerEngine({ env, credentials: { find: async () => credential } });
+      const image = await builder.build(requestFor("public-base", `busybox echo "${name}" > /b`), silent);
+      const to = parseImageReference(`${tokens.host}/team/base:1`);
+      const digest = await builder.push(image, to, silent);
+      await removeImage(env, image.id);
+      const dockerfile = `FROM ${tokens.host}/team/base:1@${digest}\nRUN ["/bin/busybox", "cat", "/b"]\n`;
+      const request = { ...requestFor("on-public", "true"), dockerfile };
+      const anonymous = await createDockerEngine({ env });
+      await expect(anonymous.build(request, silent)).resolves.toHaveProperty("id");
+    } finally {
+      await behind.stop();
+      await tokens.stop();
     }
   });
 

@@ -161,6 +161,7 @@ describe("why a build failed", () => {
     [null, "pull access denied for x, repository does not exist", "BASE_UNRESOLVED"],
     ["[2/3] RUN make", "write /x: no space left on device", "ENGINE_FAILED"],
     ["[2/3] RUN make", "exit code: 2", "BUILD_FAILED"],
+    ["[2/3] RUN --mount=type=secret,id=t make", "no active sessions", "ENGINE_NOT_FOUND"],
     [null, "dockerfile parse error line 2: unknown instruction: FOO", "BUILD_FAILED"],
   ])("%s: %s is %s", (step, message, code) => {
     expect(buildFailure("cell", { step, message, lastLines: [] })).toMatchObject({ code });

@@ -1,4 +1,4 @@
-/** Bases for a build that no client of BuildKit runs: only a client is asked for logins, so they are pulled before. */
+/** Bases for a build that no client of BuildKit runs: the engine asks its client for every token, and without one pulls nothing. */
 
 import type { DockerApi } from "../../../docker/api.ts";
 import { registryAuthHeader } from "../../../docker/registry-auth.ts";
@@ -10,8 +10,8 @@ import type { BuildRequest, BuildWatch } from "../../engine.ts";
 import { remember } from "../../../oci/remember.ts";
 
 /**
- * Pulls, once for each base and platform, what is pinned by digest in a registry that has credentials.
- * The engine finds an image that it has under that digest and asks no registry for it.
+ * Pulls, once for each base and platform, what is pinned by digest. The engine finds an image that it has under that digest and asks no
+ * registry for it.
  */
 export function pullBases(
   api: DockerApi,
@@ -23,7 +23,6 @@ export function pullBases(
       const { registry, repository, digest } = parseImageReference(ref);
       if (digest === null) continue;
       const credential = await credentials.find(registry);
-      if (credential === null) continue;
       const name = `${registry}/${repository}`;
       const key = `${name}@${digest} ${platform}`;
       const pull = remember(pulls, key, () => pullBase(api, name, digest, platform, credential, watch));
@@ -32,7 +31,10 @@ export function pullBases(
       } catch (error) {
         // The next cell may try again: a registry that was down for one need not be for all.
         pulls.delete(key);
-        throw error;
+        // Where nobody has to log in the build tells: the engine may have the base already.
+        if (credential !== null) throw error;
+        watch.signal.throwIfAborted();
+        watch.onLog(error instanceof Error ? error.message : String(error));
       }
     }
   };
@@ -43,7 +45,7 @@ async function pullBase(
   name: string,
   digest: string,
   platform: string,
-  credential: Credential,
+  credential: Credential | null,
   { signal, onLog }: BuildWatch,
 ): Promise<void> {
   onLog(`pulling ${name}@${digest}`);

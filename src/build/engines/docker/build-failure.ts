@@ -44,6 +44,12 @@ function kind(
       "the engine has this base for another platform alone: build it for this cell's too, or leave the cell out with --only";
     return { code: "BASE_UNRESOLVED", fix };
   }
+  // moby/buildkit, session/manager.go: what POST /build alone cannot give.
+  if (/\bno active sessions\b/.test(message)) {
+    const fix =
+      "a secret, an SSH agent or a token is asked for, which takes the docker command with buildx: install its packages";
+    return { code: "ENGINE_NOT_FOUND", fix };
+  }
   const trust = advice.trust(message);
   if (trust !== null) return { code: "BASE_UNRESOLVED", fix: trust };
   const [, base] = /^\[internal\] load metadata for (\S+)/.exec(step ?? "") ?? [];
