@@ -8,7 +8,7 @@ const longUnit = [
   "test/execution/**/*.test.ts",
   "test/hardware/cpu-compilers.test.ts",
   "test/inspect/image/bombs.test.ts",
-  "test/launch/fleet.test.ts",
+  "test/node/launch/fleet.test.ts",
   "test/package/**/*.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */

@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createDockerEngine } from "../src/build/engines/docker/engine.ts";
-import { readContext } from "../src/io/context.ts";
+import { createDockerEngine } from "../src/fleet/build/engines/docker/docker-engine.ts";
+import { readContext } from "../src/fleet/dockerfile/context.ts";
 import { parseImageReference } from "../src/oci/reference.ts";
 import { addBusybox } from "../test/e2e/support/busybox.ts";
 import { measure } from "./measure.ts";

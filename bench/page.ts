@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
-import { coverReport } from "../src/cover/report.ts";
-import { coverPage } from "../src/page/cover-page.ts";
-import { launchChromium, whyNoChromium } from "../test/page/support/chromium.ts";
-import { largeFleet } from "../test/page/support/fleets.ts";
+import { coverReport } from "../src/cover/cover-report.ts";
+import { coverPage } from "../src/cover/page/cover-page.ts";
+import { launchChromium, whyNoChromium } from "../test/cover/page/support/chromium.ts";
+import { largeFleet } from "../test/cover/page/support/fleets.ts";
 import { line } from "./report.ts";
 
 const rounds = 7;

@@ -3,8 +3,8 @@
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
 import type { Lock } from "../src/lock/lock.ts";
-import type { PlanJson } from "../src/plan/plan-json.ts";
-import { createRegistryClient } from "../src/registry/create-client.ts";
+import type { PlanJson } from "../src/fleet/plan/plan-json.ts";
+import { createRegistryClient } from "../src/oci/registry/create-client.ts";
 import { digestOf } from "../src/oci/digest-of.ts";
 import { manifestTypes } from "../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withTag } from "../src/oci/reference.ts";

@@ -1,7 +1,7 @@
 /** What a build pays for Pulumi: the same images by `--engine pulumi` and by the Docker Engine that it uses, pushed. */
 
 import { join } from "node:path";
-import { findParts } from "../src/build/engines/pulumi/missing-parts.ts";
+import { findParts } from "../src/pulumi/missing-parts.ts";
 import { measure } from "./measure.ts";
 import { median, type OpenedBuilds } from "./opened-builds.ts";
 import { line, seconds } from "./report.ts";

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Lock, LockedImage } from "../src/lock/lock.ts";
-import type { PlanJson } from "../src/plan/plan-json.ts";
+import type { PlanJson } from "../src/fleet/plan/plan-json.ts";
 import { measure } from "./measure.ts";
 import { line, seconds } from "./report.ts";
 

@@ -67,7 +67,7 @@ export const tablesAsText = {
 export const pageAsText = {
   name: "page-as-text",
   async load(id) {
-    if (id !== resolve("src/page/assets.ts")) return null;
+    if (id !== resolve("src/cover/page/assets.ts")) return null;
     const { bundlePage } = await import("./page.mjs");
     return `const assets = ${JSON.stringify(await bundlePage())};\nexport const pageAssets = async () => assets;`;
   },

@@ -24,16 +24,16 @@ const packages = Object.keys({
 });
 // The commands of imgmatch.cjs; another one says where it is.
 const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export/sh"].map((name) =>
-  resolve(`src/commands/${name}.ts`),
+  resolve(`src/cli/${name}.ts`),
 );
 const withoutOtherCommands = {
   name: "without-other-commands",
   async resolveId(source, importer, { kind }) {
     // Nor the way to the public sigstore, which is as long as all the rest: a node gets its trusted root as a file.
     if (source === "./public-root.ts") return resolve("src/trust/no-public-root.ts");
-    if (kind !== "dynamic-import" || dirname(importer) !== resolve("src/commands/definitions")) return null;
+    if (kind !== "dynamic-import" || dirname(importer) !== resolve("src/cli/definitions")) return null;
     const found = await this.resolve(source, importer);
-    return ofNode.includes(found.id) ? found : resolve("src/commands/not-included.ts");
+    return ofNode.includes(found.id) ? found : resolve("src/cli/not-included.ts");
   },
 };
 // Threads that open files load a bundle of their own, which lies beside the programs; a chunk lies in a folder.
@@ -56,22 +56,22 @@ const options = {
 };
 
 const bundledModules = new Set();
-const hot = await modulesOf({ bin: "src/bin.ts", resolve: "src/commands/resolve.ts" });
+const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/cli/resolve.ts" });
 await rm(folder, { recursive: true, force: true });
 // The library is a bundle of its own: one that shared the program's file would start the program.
-await write({ cli: "src/bin.ts" }, "cli", {
+await write({ cli: "src/cli/bin.ts" }, "cli", {
   format: "cjs",
   ending: "cjs",
   codeSplitting: { groups: [{ name: "cli", test: (id) => hot.has(id) }] },
 });
-await write({ imgmatch: "src/bin.ts" }, "imgmatch", {
+await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
   format: "cjs",
   ending: "cjs",
   codeSplitting: false,
   plugins: [...options.plugins, compressedLibraries, withoutOtherCommands],
 });
 // The library and its Pulumi component share their chunks, so that both throw the same class of error.
-await write({ index: "src/index.ts", pulumi: "src/pulumi.ts" }, "index", {
+await write({ index: "src/index.ts", pulumi: "src/pulumi/image-fleet.ts" }, "index", {
   format: "esm",
   ending: "js",
   codeSplitting: true,

@@ -1,10 +1,10 @@
 // Writes docs/cover-page.webp, the picture of a fleet's page in the README: npx tsx scripts/cover-page-screenshot.ts. Needs Chromium.
 import { writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { coverReport } from "../src/cover/report.ts";
-import { coverPage } from "../src/page/cover-page.ts";
-import { launchChromium } from "../test/page/support/chromium.ts";
-import { teamFleet } from "../test/page/support/fleets.ts";
+import { coverReport } from "../src/cover/cover-report.ts";
+import { coverPage } from "../src/cover/page/cover-page.ts";
+import { launchChromium } from "../test/cover/page/support/chromium.ts";
+import { teamFleet } from "../test/cover/page/support/fleets.ts";
 
 const { fleet, hosts: all } = teamFleet();
 // As many of those who are not served as leave room for the map.

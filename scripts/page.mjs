@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { lettersEscaped } from "./bundle-plugins.mjs";
 
-const folder = new URL("../src/page/browser/", import.meta.url);
+const folder = new URL("../src/cover/page/browser/", import.meta.url);
 
 // In their order: the later ones win.
 const styles = ["base", "top", "summary", "to-do", "map", "table", "detail", "phone", "preferences"];

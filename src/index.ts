@@ -23,14 +23,14 @@ export {
 export { version } from "./version.ts";
 
 // Build: matrix → plan → render → build → publish → lock
-export type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./build/engine.ts";
+export type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./fleet/build/engine.ts";
 export type { Layer } from "./oci/image-layers.ts";
-export { engines } from "./build/engines/engines.ts";
-export type { BuildSummary, FleetSources } from "./build/fleet-builder.ts";
-export type { LayerDifference, ReproReport } from "./build/repro.ts";
-export type { BuildEvent, BuiltCell, CellResult, FailedCell } from "./build/schedule.ts";
-export type { BakeFile, BakeTarget } from "./export/bake.ts";
-export type { Shard } from "./export/shards.ts";
+export { engines } from "./fleet/build/engines/engines.ts";
+export type { BuildSummary, FleetSources } from "./fleet/build/fleet-builder.ts";
+export type { LayerDifference, ReproReport } from "./fleet/build/build-twice.ts";
+export type { BuildEvent, BuiltCell, CellResult, FailedCell } from "./fleet/build/schedule.ts";
+export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
+export type { Shard } from "./fleet/export/shards.ts";
 export { type AdoptOptions, type Adoption, adoptImages } from "./fleet/adopt-images.ts";
 export { type BakeOptions, bakePlan } from "./fleet/bake-plan.ts";
 export { type BuildPlanOptions, buildPlan } from "./fleet/build-plan.ts";
@@ -44,36 +44,40 @@ export { type FleetPublication, type PublishFleetOptions, publishFleet } from ".
 export { checkFleet, type RenderedFleet, type RenderOptions, renderFleet } from "./fleet/render-fleet.ts";
 export { type ReproOptions, reproduceCell } from "./fleet/repro-cell.ts";
 export { shardPlan } from "./fleet/shard-plan.ts";
-export type { Matrix } from "./matrix/matrix.ts";
-export { parseMatrix } from "./matrix/parse-matrix.ts";
-export { matrixJsonSchema } from "./matrix/json-schema.ts";
-export type { Cell } from "./plan/cell.ts";
-export { explainInputs } from "./plan/changes.ts";
-export type { ExpandedCell } from "./plan/expand.ts";
-export type { InputComparison } from "./plan/input-comparison.ts";
-export { type PlanJson, planToJson } from "./plan/plan-json.ts";
-export type { Action, Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
-export { parseSelections, type Selection, selectImages } from "./plan/select.ts";
-export type { BaseUpdate } from "./plan/update-bases.ts";
-export type { NativeImage } from "./publish/native-images.ts";
-export type { PublishedIndex, Vouching } from "./publish/publish-index.ts";
-export { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
-export type { SurveyOptions } from "./publish/survey.ts";
-export type { IndexVerification } from "./publish/verify-index.ts";
+export type { Matrix } from "./fleet/matrix/matrix.ts";
+export { parseMatrix } from "./fleet/matrix/parse-matrix.ts";
+export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
+export type { Cell } from "./fleet/cells/cell.ts";
+export { explainInputs } from "./fleet/plan/changes.ts";
+export type { ExpandedCell } from "./fleet/cells/expand.ts";
+export type { InputComparison } from "./fleet/plan/input-comparison.ts";
+export { type PlanJson, planToJson } from "./fleet/plan/plan-json.ts";
+export type { Action, Plan, PlannedBase, PlannedCell } from "./fleet/plan/planned-cell.ts";
+export { parseSelections, type Selection, selectImages } from "./fleet/cells/select.ts";
+export type { BaseUpdate } from "./fleet/plan/update-bases.ts";
+export type { NativeImage } from "./fleet/publish/native-images.ts";
+export type { PublishedIndex, Vouching } from "./fleet/publish/publish-index.ts";
+export {
+  type PlanIndex,
+  type PlanIndexOptions,
+  publishPlanIndex,
+} from "./fleet/publish/publish-plan-index.ts";
+export type { SurveyOptions } from "./fleet/publish/survey.ts";
+export type { IndexVerification } from "./fleet/publish/verify-index.ts";
 export {
   type Drift as RegistryDrift,
   type Verification,
   verifyLock,
   type VerifyOptions,
-} from "./publish/verify-lock.ts";
+} from "./fleet/publish/verify-lock.ts";
 export {
   type ImageProvenance,
   type ProvenanceOptions,
   type ProvenanceVerification,
   verifyProvenance,
 } from "./trust/provenance/verify-provenance.ts";
-export type { Drift } from "./render/drift.ts";
-export type { RenderedFile } from "./render/render.ts";
+export type { Drift } from "./fleet/dockerfile/drift.ts";
+export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 
 // The lock
 export { formatLock } from "./lock/format-lock.ts";
@@ -101,7 +105,7 @@ export { updateLock, type UpdateLockOptions } from "./lock/update-lock.ts";
 export { writeLock } from "./lock/write-lock.ts";
 
 // Images and registries
-export type { Environment } from "./docker/endpoint.ts";
+export type { Environment } from "./oci/engine/engine-endpoint.ts";
 export { type FindImageOptions, type FoundImage, findImage } from "./inspect/find-image.ts";
 export { type LayerCache, noCache as noLayerCache } from "./inspect/image/layer-cache.ts";
 export { type InspectRequest, inspect as inspectImage } from "./inspect/inspect.ts";
@@ -117,27 +121,27 @@ export type {
   Referrer,
   ReferrersReader,
   RegistryClient,
-} from "./registry/client.ts";
+} from "./oci/registry/client.ts";
 export {
   createRegistryClient,
   type FullRegistryClient,
   type RegistryOptions,
-} from "./registry/create-client.ts";
-export type { CredentialStore } from "./registry/credential.ts";
-export { dockerCredentials } from "./registry/credentials.ts";
-export { type FetchOptions, fetchFleet, fetchLock } from "./registry/fetch-lock.ts";
+} from "./oci/registry/create-client.ts";
+export type { CredentialStore } from "./oci/registry/credential.ts";
+export { dockerCredentials } from "./oci/registry/credentials.ts";
+export { type FetchOptions, fetchFleet, fetchLock } from "./lock/fetch-lock.ts";
 export type {
   FetchedFleet,
   FindTrust,
   IndexReader,
   IndexTrust,
   SignedBy,
-} from "./registry/index-trust.ts";
+} from "./lock/index-trust.ts";
 export { type TrustOptions, trustBy } from "./trust/find-trust.ts";
-export type { IdentitySigner, KeySigner, Signer } from "./trust/signer.ts";
+export type { IdentitySigner, KeySigner, Signer } from "./trust/trusted-signer.ts";
 export { readTrustPolicy } from "./trust/policy/read-policy.ts";
 export type { TrustPolicy } from "./trust/policy/policy.ts";
-export { requiresLabel } from "./render/metadata.ts";
+export { requiresLabel } from "./fleet/dockerfile/metadata.ts";
 
 // Use: host facts → resolve → launch
 export { type CatalogRequest, catalogHosts } from "./cover/catalog.ts";
@@ -154,13 +158,13 @@ export type {
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
-export { coverPage } from "./page/cover-page.ts";
+export { coverPage } from "./cover/page/cover-page.ts";
 export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
-export { type CoverOptions, type CoverReport, coverReport } from "./cover/report.ts";
+export { type CoverOptions, type CoverReport, coverReport } from "./cover/cover-report.ts";
 export type { SuggestedCell, Suggestion, SuggestOptions } from "./cover/suggestion.ts";
-export type { Diagnosis, Finding, FindingState } from "./doctor/diagnose.ts";
-export { examineMachine } from "./doctor/examine.ts";
+export type { Diagnosis, Finding, FindingState } from "./node/doctor/diagnose.ts";
+export { examineMachine } from "./node/doctor/examine.ts";
 export type {
   CpuFacts,
   GpuFacts,
@@ -177,23 +181,27 @@ export { probeHost, type ProbeOptions } from "./host/probe.ts";
 export { readHost } from "./host/read-host.ts";
 export { readHostFiles } from "./host/read-host-files.ts";
 export { type NamedHost, readHosts } from "./host/read-hosts.ts";
-export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./launch/choose-gpus.ts";
-export { chooseLaunch, type LaunchChoice, type LaunchChoiceOptions } from "./launch/choose-launch.ts";
-export { type FleetLaunchOptions, type FleetRequests, fleetRequests } from "./launch/fleet/fleet-requests.ts";
-export type { FleetMember } from "./launch/fleet/split-nodes.ts";
-export { formatDocuments, formatLaunch } from "./launch/format-launch.ts";
-export { labelFormats } from "./launch/labels/label-formats.ts";
+export { type ChoiceOptions, chooseGpus, type GpuChoice, type GpuWish } from "./node/launch/choose-gpus.ts";
+export { chooseLaunch, type LaunchChoice, type LaunchChoiceOptions } from "./node/launch/choose-launch.ts";
+export {
+  type FleetLaunchOptions,
+  type FleetRequests,
+  fleetRequests,
+} from "./node/launch/fleet/fleet-requests.ts";
+export type { FleetMember } from "./node/launch/fleet/split-nodes.ts";
+export { formatDocuments, formatLaunch } from "./node/launch/format-launch.ts";
+export { labelFormats } from "./node/launch/labels/label-formats.ts";
 export {
   type AdvertisedNode,
   advertiseNode,
   nodeLabels,
   type NodeLabels,
-} from "./launch/labels/node-labels.ts";
-export { type NodeLabel, resolvedLabel } from "./launch/labels/vocabulary.ts";
-export { launchTargets } from "./launch/launch-targets.ts";
-export { type NfdCompatSpecs, nfdCompatSpecs } from "./launch/nfd-compat.ts";
-export { runImage, type Spawn } from "./launch/run.ts";
-export { shellCommand } from "./launch/shell.ts";
+} from "./node/launch/labels/node-labels.ts";
+export { type NodeLabel, resolvedLabel } from "./node/launch/labels/vocabulary.ts";
+export { launchTargets } from "./node/launch/launch-targets.ts";
+export { type NfdCompatSpecs, nfdCompatSpecs } from "./node/launch/nfd-compat.ts";
+export { runImage, type Spawn } from "./node/launch/run-image.ts";
+export { shellCommand } from "./node/launch/shell.ts";
 export type {
   FleetLaunch,
   FleetTarget,
@@ -204,7 +212,7 @@ export type {
   LaunchRequest,
   LaunchTarget,
   LocalTarget,
-} from "./launch/target.ts";
+} from "./node/launch/target.ts";
 export { type PulledImage, type PullOptions, type PullRequest, pullImage } from "./node/pull/pull-image.ts";
 export type { RuntimeName } from "./node/pull/runtimes.ts";
 export { type ExportedScript, type ExportShOptions, exportSh } from "./node/sh/export-sh.ts";
@@ -250,6 +258,6 @@ export { describeHardware, type HardwareKind } from "./hardware/describe-hardwar
 export { classifyGpu, type GpuClass } from "./hardware/gpu-class.ts";
 export { findGpuByPci, type GpuProduct } from "./hardware/gpu-products.ts";
 export { type GpuTarget, parseGpuTarget, targetRunsOn } from "./hardware/gpu-target.ts";
-export type { HardwareReport, ReportRow, ReportTable } from "./hardware/report.ts";
+export type { HardwareReport, ReportRow, ReportTable } from "./hardware/hardware-report.ts";
 export { hardwareSources, type SourceKey } from "./hardware/sources.ts";
-export { compareDriverVersions, type DriverVersion, parseDriverVersion } from "./hardware/version.ts";
+export { compareDriverVersions, type DriverVersion, parseDriverVersion } from "./hardware/driver-version.ts";

@@ -17,7 +17,8 @@ const files = readdirSync("src", { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".ts"))
   .sort();
 const sources = new Map(files.map((path) => [path, readFileSync(join("src", path), "utf8")]));
-const imports = files.flatMap(importsOf);
+/** Tables lie beside the files that read them. */
+const imports = files.flatMap(importsOf).filter(({ to }) => !to.endsWith(".json"));
 
 /** Without comments, whose examples import too. */
 function code(path: string): string {
@@ -59,93 +60,48 @@ function target(from: string, specifier: string): string {
 const folderOf = (path: string) =>
   path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
 
-/** What every room may import: what is from outside is everywhere. */
-const everywhere: readonly string[] = ["input"];
-
-/** Which rooms each room may import, types included; `CONTRIBUTING.md` says why. */
-const allowed: Readonly<Record<string, readonly string[]>> = {
-  errors: [],
-  input: ["errors"],
-  hardware: ["errors"],
-  oci: ["errors"],
-  io: ["errors", "oci"],
-  lock: ["errors", "hardware", "io", "oci"],
-  registry: ["errors", "io", "lock", "oci"],
-  docker: ["errors", "io", "oci", "registry"],
-  trust: ["errors", "io", "lock", "oci", "registry"],
-  matrix: ["errors", "hardware", "oci"],
-  plan: ["errors", "hardware", "lock", "matrix", "oci"],
-  render: ["errors", "hardware", "lock", "matrix", "oci", "plan"],
-  build: ["docker", "errors", "io", "lock", "matrix", "oci", "plan", "registry", "render"],
-  inspect: ["build", "docker", "errors", "hardware", "io", "lock", "oci", "registry"],
-  publish: [
-    "build",
-    "errors",
+/** Each hall knows those before it alone, types included. The first three are files that all may import. */
+const halls = [
+  ...["version", "printable", "errors"],
+  ...[
+    "io",
     "hardware",
-    "inspect",
-    "lock",
     "oci",
-    "plan",
-    "registry",
-    "render",
-    "resolve",
-    "trust",
-  ],
-  fleet: [
-    "build",
-    "errors",
-    "export",
-    "inspect",
-    "io",
     "lock",
-    "matrix",
-    "oci",
-    "plan",
-    "publish",
-    "registry",
-    "render",
-    "trust",
-  ],
-  pulumi: [
-    "build",
-    "errors",
-    "fleet",
     "host",
-    "inspect",
-    "io",
-    "lock",
-    "oci",
-    "plan",
-    "publish",
-    "registry",
     "resolve",
+    "inspect",
+    "trust",
+    "fleet",
+    "node",
+    "cover",
+    "pulumi",
   ],
-  host: ["errors", "hardware", "io", "oci"],
-  doctor: ["docker", "errors", "host", "io", "oci", "registry"],
-  resolve: ["errors", "hardware", "host", "lock", "oci"],
-  launch: ["errors", "hardware", "host", "lock", "oci", "resolve"],
-  node: ["errors", "hardware", "host", "io", "lock", "oci", "registry", "resolve"],
-  cover: ["errors", "hardware", "host", "lock", "matrix", "oci", "plan", "resolve"],
-  page: ["cover", "errors", "hardware", "host", "io", "lock", "oci", "report", "resolve", "version"],
-  export: ["build", "errors", "oci"],
-  "from-dockerfile": ["errors", "fleet", "hardware", "host", "io", "matrix", "render"],
-};
+  ...["index", "cli"],
+] as const;
+
+/** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */
+const pipeline = ["matrix", "cells", "dockerfile", "plan", "build", "publish"] as const;
 
 describe("imports point one way", () => {
-  test.each(Object.entries(allowed))("%s imports only %j", (stage, others) => {
+  test.each(halls)("%s knows only the halls before it", (hall) => {
+    const before: readonly string[] = halls.slice(0, halls.indexOf(hall) + 1);
     const wrong = imports
-      .filter(({ from, to }) => folderOf(from) === stage && sources.has(to))
-      .filter(({ to }) => folderOf(to) !== stage && !others.includes(folderOf(to)))
-      .filter(({ to }) => !everywhere.includes(folderOf(to)));
+      .filter(({ from, to }) => folderOf(from) === hall && sources.has(to))
+      .filter(({ to }) => !before.includes(folderOf(to)));
     expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
-  test("nothing but the program imports commands and cli", () => {
-    const wrong = imports.filter(
-      ({ from, to }) =>
-        (folderOf(to) === "commands" && !["cli", "bin", "commands"].includes(folderOf(from))) ||
-        (to === "cli.ts" && from !== "bin.ts"),
-    );
+  test.each(pipeline)("fleet/%s knows only the rooms before it", (room) => {
+    const before = pipeline.slice(0, pipeline.indexOf(room) + 1);
+    const wrong = imports
+      .filter(({ from, to }) => from.startsWith(`fleet/${room}/`) && to.startsWith("fleet/"))
+      .filter(({ to }) => !before.some((each) => to.startsWith(`fleet/${each}/`)));
+    expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+
+  test("nothing but the command line imports it", () => {
+    const wrong = imports.filter(({ from, to }) => folderOf(to) === "cli" && folderOf(from) !== "cli");
     expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
@@ -157,10 +113,9 @@ describe("imports point one way", () => {
     expect(lost).toEqual([]);
   });
 
-  test("every folder is one of these rooms, or the program", () => {
-    const rooms = new Set(files.filter((path) => path.includes("/")).map(folderOf));
-    const free = ["commands", "report", ...Object.keys(allowed)];
-    expect([...rooms].filter((room) => !free.includes(room))).toEqual([]);
+  test("every folder is one of these halls", () => {
+    const rooms = new Set(files.map(folderOf));
+    expect([...rooms].sort()).toEqual([...halls].sort());
   });
 
   test("no two files import each other by any way round, by types neither", () => {
@@ -210,22 +165,19 @@ function reachable(roots: readonly string[]): Set<string> {
 }
 
 describe("the path of resolve", () => {
-  const packages = [...reachable(["bin.ts", "commands/resolve.ts", "commands/probe.ts"])].filter(
+  const packages = [...reachable(["cli/bin.ts", "cli/resolve.ts", "cli/probe.ts"])].filter(
     (path) => !sources.has(path) && !path.startsWith("node:"),
   );
 
   test("loads no npm package but the argument parser", () => expect(packages).toEqual(["commander"]));
 
   test("loads nothing that builds", () => {
-    const folders = new Set(
-      [...reachable(["bin.ts", "commands/resolve.ts", "commands/probe.ts"])].map(folderOf),
-    );
-    for (const folder of ["matrix", "plan", "render", "build", "fleet", "launch", "cover", "page"])
-      expect(folders).not.toContain(folder);
+    const folders = new Set([...reachable(["cli/bin.ts", "cli/resolve.ts", "cli/probe.ts"])].map(folderOf));
+    for (const folder of ["inspect", "fleet", "cover", "pulumi"]) expect(folders).not.toContain(folder);
   });
 
   test("loads no npm package for a key either", () => {
-    const roots = ["commands/flags/registry-fleet.ts", "trust/find-trust.ts", "trust/named-signers.ts"];
+    const roots = ["cli/flags/registry-fleet.ts", "trust/find-trust.ts", "trust/named-signers.ts"];
     expect([...reachable(roots)].filter((path) => !sources.has(path) && !path.startsWith("node:"))).toEqual(
       [],
     );
@@ -236,21 +188,21 @@ describe("the path of resolve", () => {
     expect(reachable([reader])).toContain("yaml");
     const users = imports.filter(({ to, isType }) => to === reader && !isType);
     expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([
-      ["commands/flags/trust.ts", true],
+      ["cli/flags/trust.ts", true],
       ["index.ts", false],
     ]);
   });
 
   test("and the walk would find one: plan needs the YAML reader", () => {
-    expect(reachable(["commands/plan.ts"])).toContain("yaml");
+    expect(reachable(["cli/plan.ts"])).toContain("yaml");
   });
 });
 
 describe("Pulumi", () => {
   // One file requires the packages, so that it can say which is missing; the others import them.
-  const requires = "build/engines/pulumi/packages.ts";
+  const requires = "pulumi/packages.ts";
   const isPulumi = (name: string) => name.startsWith("@pulumi/") || name === requires;
-  const isOwn = (path: string) => path === "pulumi.ts" || /^(?:build\/engines\/)?pulumi\//.test(path);
+  const isOwn = (path: string) => folderOf(path) === "pulumi";
 
   test("is imported by its engine and its component only", () => {
     const users = imports.filter(({ to, isType }) => isPulumi(to) && !isType).map(({ from }) => from);
@@ -262,12 +214,12 @@ describe("Pulumi", () => {
   test("is loaded with nothing but the component, before somebody asks for that engine", () => {
     const roots = files.filter((path) => !isOwn(path));
     expect([...reachable(roots)].filter(isPulumi)).toEqual([]);
-    expect([...reachable(["pulumi.ts"])].filter(isPulumi).length).toBeGreaterThan(0);
+    expect([...reachable(["pulumi/image-fleet.ts"])].filter(isPulumi).length).toBeGreaterThan(0);
   });
 });
 
 describe("effects stay at the edge", () => {
-  const isProgram = (path: string) => path === "bin.ts" || folderOf(path) === "commands";
+  const isProgram = (path: string) => folderOf(path) === "cli";
   const lines = (pattern: RegExp, given: readonly string[]) =>
     given.filter((path) => pattern.test(code(path)));
 
@@ -280,14 +232,15 @@ describe("effects stay at the edge", () => {
     expect(lines(/node:child_process/, files)).toEqual([
       "io/line-program.ts",
       "io/run-program.ts",
-      "launch/run.ts",
+      "node/launch/run-image.ts",
     ]);
   });
 
   test("plan, resolve and the parsers touch no file and no process", () => {
     const pure = files.filter(
       (path) =>
-        ["plan", "resolve", "cover", "matrix", "render", "hardware"].includes(folderOf(path)) ||
+        (["resolve", "cover", "hardware"].includes(folderOf(path)) && path !== "cover/page/write-page.ts") ||
+        /^fleet\/(matrix|cells|plan)\//.test(path) ||
         /\/parse-[\w-]+\.ts$/.test(path),
     );
     const effects = imports.filter(

@@ -3,12 +3,18 @@
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { CpuRequirement, Lock, LockedImage } from "../lock/lock.ts";
-import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
-import { none, type Parsed, parseComputeValue, parseCudaValue, parseMarchValue } from "../matrix/values.ts";
+import type { ComputeValue, CudaValue, MarchValue } from "../fleet/matrix/matrix.ts";
+import {
+  none,
+  type Parsed,
+  parseComputeValue,
+  parseCudaValue,
+  parseMarchValue,
+} from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { slug } from "../oci/slug.ts";
-import { whyImpossible } from "../plan/impossible.ts";
-import { requirementOf } from "../plan/requirement.ts";
+import { whyImpossible } from "../fleet/cells/impossible.ts";
+import { requirementOf } from "../fleet/cells/declared-requirement.ts";
 import { plannedImage } from "./planned-image.ts";
 
 type Axes = Readonly<Record<string, string>>;

@@ -1,11 +1,11 @@
 /** Cells that a matrix could have: of its own values, and of values that only a host class brings. */
 
-import type { AxisValue, ComputeValue, CudaValue, MarchValue, Matrix } from "../matrix/matrix.ts";
-import { parseComputeValue, parseMarchValue } from "../matrix/values.ts";
+import type { AxisValue, ComputeValue, CudaValue, MarchValue, Matrix } from "../fleet/matrix/matrix.ts";
+import { parseComputeValue, parseMarchValue } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../oci/text-order.ts";
-import type { Cell, CellValues } from "../plan/cell.ts";
-import { isExcluded, makeCell } from "../plan/expand.ts";
-import { whyImpossible } from "../plan/impossible.ts";
+import type { Cell, CellValues } from "../fleet/cells/cell.ts";
+import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
+import { whyImpossible } from "../fleet/cells/impossible.ts";
 
 export interface Extras {
   /** Compute capabilities of a class's GPUs. */

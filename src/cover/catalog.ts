@@ -11,12 +11,12 @@ import {
   machineCatalogs,
   machineTypes,
 } from "../hardware/machine-types.ts";
-import { parseDriverVersion } from "../hardware/version.ts";
-import { readCpu } from "../host/cpu.ts";
+import { parseDriverVersion } from "../hardware/driver-version.ts";
+import { readCpu } from "../host/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { unknownGpu, unknownHost } from "../host/unknown.ts";
-import { didYouMean, suggest } from "../matrix/suggest.ts";
+import { didYouMean, suggest } from "../fleet/matrix/suggest.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */

@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "../resolve/host-view.ts";
-import { type ResolveOptions, wantsCpu } from "../resolve/options.ts";
+import { type ResolveOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";

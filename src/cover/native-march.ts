@@ -1,7 +1,7 @@
 /** The march that a compiler would name for a host's own CPU. */
 
 import { type March, marchesOn } from "../hardware/cpu-marches.ts";
-import { compareVersions, parseVersion, type VersionParts } from "../hardware/version.ts";
+import { compareVersions, parseVersion, type VersionParts } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { normalizePlatform } from "../resolve/host-view.ts";
 

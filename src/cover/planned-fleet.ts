@@ -1,7 +1,7 @@
 /** The fleet of a matrix that is not built yet. */
 
-import type { Matrix } from "../matrix/matrix.ts";
-import { expandMatrix } from "../plan/expand.ts";
+import type { Matrix } from "../fleet/matrix/matrix.ts";
+import { expandMatrix } from "../fleet/cells/expand.ts";
 import type { CoverFleet } from "./cover.ts";
 import { plannedLock } from "./planned-image.ts";
 

@@ -1,8 +1,8 @@
 /** Images that are not built, as if they were: what their plan says that they will need is all that is asked. */
 
 import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
-import type { Matrix } from "../matrix/matrix.ts";
-import type { Cell } from "../plan/cell.ts";
+import type { Matrix } from "../fleet/matrix/matrix.ts";
+import type { Cell } from "../fleet/cells/cell.ts";
 
 /** The lock that a matrix would have with these cells. Tags, which decide between images that are equal in all else, are not known: the cells' ids stand for them. */
 export function plannedLock(

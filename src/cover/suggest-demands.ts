@@ -1,6 +1,6 @@
 /** What each host class gets of each cell that could be built, and which of them are good enough. */
 
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { compareKeys } from "../resolve/order-steps.ts";
 import { createResolver } from "../resolve/resolver.ts";
 import type { CandidateMap } from "./candidate-cells.ts";

@@ -1,9 +1,9 @@
 /** A suggestion as a matrix: the one that it was made from, with just its cells. Pure. */
 
 import { usageError } from "../errors.ts";
-import type { Matrix } from "../matrix/matrix.ts";
-import { parseMatrix } from "../matrix/parse-matrix.ts";
-import { withCells } from "../matrix/with-cells.ts";
+import type { Matrix } from "../fleet/matrix/matrix.ts";
+import { parseMatrix } from "../fleet/matrix/parse-matrix.ts";
+import { withCells } from "../fleet/matrix/with-cells.ts";
 import { plannedFleet } from "./planned-fleet.ts";
 import type { Suggestion } from "./suggestion.ts";
 

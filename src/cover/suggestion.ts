@@ -1,6 +1,6 @@
 /** `imgmatch cover --suggest`: the cells that a fleet needs, and no more. */
 
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { findBestSet } from "./best-set.ts";
 import { type CandidateMap, candidateCells, everyFree } from "./candidate-cells.ts";
 import { costOf, type EstimatedCost, estimateCost, type Figures, type FleetCost } from "./fleet-cost.ts";

@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
-import { parseDriverVersion } from "../hardware/version.ts";
+import { parseDriverVersion } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "../resolve/host-view.ts";

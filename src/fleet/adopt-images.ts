@@ -18,8 +18,8 @@ import {
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../oci/text-order.ts";
-import type { BlobCopier, ReferrersReader, RegistryClient } from "../registry/client.ts";
-import { findImageConfig } from "../registry/platform-image.ts";
+import type { BlobCopier, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
+import { findImageConfig } from "../oci/registry/platform-image.ts";
 
 export interface AdoptOptions extends OpenOptions {
   readonly registry: RegistryClient & Partial<BlobCopier & ReferrersReader>;
@@ -98,7 +98,7 @@ async function bring(
   const { copyBlob, readReferrers } = registry;
   if (copyBlob === undefined || readReferrers === undefined)
     throw new TypeError("this client copies no blobs");
-  const { copyImage } = await import("../publish/copy-image.ts");
+  const { copyImage } = await import("./publish/copy-image.ts");
   const to = withTag(repository, tag);
   onCopy(formatImageReference(from), formatImageReference(to));
   await copyImage(withDigest(from, digest), to, {

@@ -1,15 +1,15 @@
 /** `imgmatch audit`: the images of a fleet that exists are opened, and what is declared of them compared with what their files show. */
 
-import type { BuildWatch } from "../build/engine.ts";
+import type { BuildWatch } from "./build/engine.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
 import type { LayerCache } from "../inspect/image/layer-cache.ts";
-import { type DeclaredImage, imageAuditor } from "../inspect/audit/image-examiner.ts";
+import { type DeclaredImage, imageAuditor } from "./audit/image-examiner.ts";
 import type { Lock, LockedImage, Measured } from "../lock/lock.ts";
 import { parseImageReference, withDigest } from "../oci/reference.ts";
-import type { PlannedCell } from "../plan/planned-cell.ts";
-import type { Selection } from "../plan/select.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { PlannedCell } from "./plan/planned-cell.ts";
+import type { Selection } from "./cells/select.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
 import { declaredImage } from "./declared-image.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { planOpenFleet } from "./plan-open-fleet.ts";

@@ -1,10 +1,10 @@
 /** `imgmatch export bake`: the cells of a plan that are not built already, as a bake file. */
 
-import { isReady, jobOf, unreadyProblem } from "../build/jobs.ts";
+import { isReady, jobOf, unreadyProblem } from "./build/jobs.ts";
 import { type Problem, throwProblems } from "../errors.ts";
-import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "../export/bake.ts";
-import { readContext } from "../io/context.ts";
-import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./export/bake.ts";
+import { readContext } from "./dockerfile/context.ts";
+import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 export interface BakeOptions extends BakeSteps {

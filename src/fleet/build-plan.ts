@@ -1,26 +1,26 @@
 /** Stages 4 to 6: a plan's images are built, get their names in a registry, and stand in the lock. */
 
-import { cellBuilder } from "../build/cell-builder.ts";
-import type { Engine } from "../build/engine.ts";
+import { cellBuilder } from "./build/cell-builder.ts";
+import type { Engine } from "./build/engine.ts";
 import type {
   BuildSummary,
   FleetBuilder,
   FleetBuildOptions,
   FleetSources,
   StackPreview,
-} from "../build/fleet-builder.ts";
-import type { Attester } from "../build/attester.ts";
-import type { Examiner } from "../build/examiner.ts";
-import type { Publisher } from "../build/publisher.ts";
-import { recordContext } from "../io/context-record.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+} from "./build/fleet-builder.ts";
+import type { Attester } from "./build/attest.ts";
+import type { Examiner } from "./build/examiner.ts";
+import type { Publisher } from "./build/publisher.ts";
+import { recordContext } from "./dockerfile/context-record.ts";
+import type { Plan } from "./plan/planned-cell.ts";
 import { type LayerCache, noCache } from "../inspect/image/layer-cache.ts";
-import { imageExaminer } from "../inspect/audit/image-examiner.ts";
-import { registryPublisher } from "../publish/registry-publisher.ts";
-import type { BlobWriter, ReferrersReader, RegistryClient } from "../registry/client.ts";
+import { imageExaminer } from "./audit/image-examiner.ts";
+import { registryPublisher } from "./publish/registry-publisher.ts";
+import type { BlobWriter, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import type { StatementSigner } from "../trust/provenance/attach-provenance.ts";
 import { type BuildOrigin, unknownOrigin } from "../trust/provenance/build-record.ts";
-import { attesterOf } from "./attester.ts";
+import { attesterOf } from "./attest-build.ts";
 import { declaredImages } from "./declared-image.ts";
 import { requireAttestable } from "./require-attestable.ts";
 import { type Signing, signedPublisher } from "./signed-publisher.ts";

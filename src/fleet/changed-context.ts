@@ -1,8 +1,8 @@
 /** Which files of its context a cell's image would now be built with that it was not. */
 
-import { recallContext } from "../io/context-record.ts";
-import { type ChangedFiles, changedFiles } from "../plan/changed-files.ts";
-import type { PlannedCell } from "../plan/planned-cell.ts";
+import { recallContext } from "./dockerfile/context-record.ts";
+import { type ChangedFiles, changedFiles } from "./plan/changed-files.ts";
+import type { PlannedCell } from "./plan/planned-cell.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 /** null where the context is the same, and where this machine did not build with the one of then. */

@@ -1,11 +1,11 @@
 /** Before anything is built: hardware axes that make no difference to the images. */
 
 import { throwProblems } from "../errors.ts";
-import type { Cell } from "../plan/cell.ts";
-import type { ExpandedCell } from "../plan/expand.ts";
-import { selectCells } from "../plan/plan.ts";
-import type { Selection } from "../plan/select.ts";
-import { axisNeighbours, ignoredAxes } from "../render/ignored-axes.ts";
+import type { Cell } from "./cells/cell.ts";
+import type { ExpandedCell } from "./cells/expand.ts";
+import { selectCells } from "./plan/plan.ts";
+import type { Selection } from "./cells/select.ts";
+import { axisNeighbours, ignoredAxes } from "./dockerfile/ignored-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 /**

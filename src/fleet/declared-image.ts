@@ -1,10 +1,10 @@
 /** What a plan declares of each cell's image, for who opens them. */
 
-import type { DeclaredImage } from "../inspect/audit/image-examiner.ts";
+import type { DeclaredImage } from "./audit/image-examiner.ts";
 import type { LockedLocal } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
-import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
-import { runBaseOf } from "../render/run-base.ts";
+import type { Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
+import { runBaseOf } from "./dockerfile/run-base.ts";
 
 /** null for a cell that the plan does not have, or whose base has no digest. */
 export function declaredImages({ cells, matrix }: Plan): (cell: string) => DeclaredImage | null {

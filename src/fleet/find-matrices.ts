@@ -4,11 +4,11 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
-import { inputLimits } from "../input/limits.ts";
+import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { liesIn } from "../io/project-folder.ts";
-import { mistake } from "../matrix/mistake.ts";
-import { parseWorkspace } from "../matrix/parse-workspace.ts";
+import { mistake } from "./matrix/mistake.ts";
+import { parseWorkspace } from "./matrix/parse-workspace.ts";
 import { matchesGlob } from "../oci/glob.ts";
 import { compareText } from "../oci/text-order.ts";
 

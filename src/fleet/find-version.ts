@@ -3,8 +3,8 @@
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { describeHead, type GitAnswer, shortHead } from "../io/git-version.ts";
 import { lockPath } from "../lock/lock.ts";
-import type { Located, Matrix, VersionSource } from "../matrix/matrix.ts";
-import { secretIn } from "../matrix/secrets.ts";
+import type { Located, Matrix, VersionSource } from "./matrix/matrix.ts";
+import { secretIn } from "./matrix/secret-names.ts";
 import { isTag } from "../oci/reference.ts";
 
 export interface FindVersionOptions {

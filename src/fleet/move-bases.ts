@@ -6,8 +6,8 @@ import { refuseForeignLock } from "../lock/foreign-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";
-import { movableBases } from "../plan/registry-view.ts";
-import { type BaseUpdate, baseUpdates, withUpdatedBases } from "../plan/update-bases.ts";
+import { movableBases } from "./plan/registry-view.ts";
+import { type BaseUpdate, baseUpdates, withUpdatedBases } from "./plan/update-bases.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";
 

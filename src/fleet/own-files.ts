@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { openPlainFile } from "../io/plain-file.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { lockPath } from "../lock/lock.ts";
-import { generatedStart, isGenerated } from "../render/generated-line.ts";
+import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 
 /**
  * Matrix and templates (paths from the matrix) of this fleet, and of every fleet what `build` and `render` write: `.imgmatch/`, lock, Dockerfiles; and git's.

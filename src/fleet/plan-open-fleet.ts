@@ -2,15 +2,15 @@
 
 import { type Place, type Problem, throwProblems } from "../errors.ts";
 import type { Lock, LockedBase, LockedLocal, LockPins } from "../lock/lock.ts";
-import { suggest } from "../matrix/suggest.ts";
+import { suggest } from "./matrix/suggest.ts";
 import type { Digest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import type { Cell } from "../plan/cell.ts";
-import { oncePerText } from "../plan/once-per.ts";
-import { type CellSources, planFleet } from "../plan/plan.ts";
-import type { Plan, PlannedBase } from "../plan/planned-cell.ts";
-import { rebuildsOf } from "../plan/rebuild.ts";
-import type { Selection } from "../plan/select.ts";
+import type { Cell } from "./cells/cell.ts";
+import { oncePerText } from "./cells/once-per.ts";
+import { type CellSources, planFleet } from "./plan/plan.ts";
+import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
+import { rebuildsOf } from "./plan/rebuild-word.ts";
+import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 

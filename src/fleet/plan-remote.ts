@@ -1,10 +1,10 @@
 /** `imgmatch plan --remote`: a plan with what registries say of it. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import type { Plan } from "../plan/planned-cell.ts";
-import { withRegistryView } from "../plan/registry-view.ts";
-import { planIndexConflicts } from "../publish/index-conflicts.ts";
-import { type SurveyOptions, surveyRegistries } from "../publish/survey.ts";
+import type { Plan } from "./plan/planned-cell.ts";
+import { withRegistryView } from "./plan/registry-view.ts";
+import { planIndexConflicts } from "./publish/index-conflicts.ts";
+import { type SurveyOptions, surveyRegistries } from "./publish/survey.ts";
 
 export interface RemotePlan {
   /** With `adopt`, `conflict` and `stale` where registries say so. */

@@ -1,13 +1,13 @@
 /** `imgmatch publish`: what was built and not pushed is pushed, then the version's index says what there is. Builds nothing new. */
 
-import type { BuildSummary } from "../build/fleet-builder.ts";
+import type { BuildSummary } from "./build/fleet-builder.ts";
 import { throwProblems } from "../errors.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
-import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
-import { planIndexConflicts } from "../publish/index-conflicts.ts";
-import { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "../publish/publish-plan-index.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
+import { planIndexConflicts } from "./publish/index-conflicts.ts";
+import { type PlanIndex, type PlanIndexOptions, publishPlanIndex } from "./publish/publish-plan-index.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";
 

@@ -3,17 +3,17 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ImgmatchError, type Place, throwProblems } from "../errors.ts";
-import { inputLimits } from "../input/limits.ts";
+import { inputLimits } from "../io/limits.ts";
 import { liesIn } from "../io/project-folder.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
-import type { GivenArguments } from "../matrix/given-arguments.ts";
-import type { Matrix } from "../matrix/matrix.ts";
-import { undeclaredArguments, unreachedArguments } from "../render/declared-arguments.ts";
-import { parseDockerfile } from "../render/instructions.ts";
-import { type PartialFile, partialFile, readPartials } from "../render/partials.ts";
-import { parseTemplate } from "../render/template-syntax.ts";
-import type { Template } from "../render/compiled-template.ts";
-import { compileTemplate, isTemplateName, plainDockerfile } from "../render/template.ts";
+import type { GivenArguments } from "./matrix/given-arguments.ts";
+import type { Matrix } from "./matrix/matrix.ts";
+import { undeclaredArguments, unreachedArguments } from "./dockerfile/declared-arguments.ts";
+import { parseDockerfile } from "./dockerfile/instructions.ts";
+import { type PartialFile, partialFile, readPartials } from "./dockerfile/partials.ts";
+import { parseTemplate } from "./dockerfile/template-syntax.ts";
+import type { Template } from "./dockerfile/compiled-template.ts";
+import { compileTemplate, isTemplateName, plainDockerfile } from "./dockerfile/template.ts";
 
 export interface ReadTemplate {
   readonly template: Template;

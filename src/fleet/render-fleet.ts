@@ -1,8 +1,8 @@
 /** `imgmatch render`: one Dockerfile for each cell that can be built, and what is out of date. */
 
-import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "../io/dockerfiles.ts";
-import type { Selection } from "../plan/select.ts";
-import { type Drift, findDrift } from "../render/drift.ts";
+import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
+import type { Selection } from "./cells/select.ts";
+import { type Drift, findDrift } from "./dockerfile/drift.ts";
 import { checkedCells } from "./check-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 

@@ -1,11 +1,11 @@
 /** `imgmatch repro`: one cell of a plan, built twice without cache and compared. */
 
-import type { BuildWatch, Engine } from "../build/engine.ts";
-import type { FleetSources } from "../build/fleet-builder.ts";
-import { isReady, jobOf, type ReadyCell, unreadyProblem } from "../build/jobs.ts";
-import { buildTwice, type ReproReport } from "../build/repro.ts";
+import type { BuildWatch, Engine } from "./build/engine.ts";
+import type { FleetSources } from "./build/fleet-builder.ts";
+import { isReady, jobOf, type ReadyCell, unreadyProblem } from "./build/jobs.ts";
+import { buildTwice, type ReproReport } from "./build/build-twice.ts";
 import { ImgmatchError, usageError } from "../errors.ts";
-import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
 
 export interface ReproOptions {
   /** Asked for when the cell can be built. */

@@ -1,8 +1,8 @@
 /** Whether what builds can attest what a matrix asks for: found out before anything is built. */
 
-import type { FleetBuilder, FleetSources } from "../build/fleet-builder.ts";
+import type { FleetBuilder, FleetSources } from "./build/fleet-builder.ts";
 import { type Problem, throwProblems } from "../errors.ts";
-import type { Attestations, Located, Matrix } from "../matrix/matrix.ts";
+import type { Attestations, Located, Matrix } from "./matrix/matrix.ts";
 
 /** Throws `ATTEST_UNSUPPORTED`: never is anything left out in silence. */
 export function requireAttestable(

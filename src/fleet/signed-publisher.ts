@@ -1,6 +1,6 @@
 /** Gives no name to what is not signed, and takes over nothing that a stranger has named. */
 
-import type { Publisher } from "../build/publisher.ts";
+import type { Publisher } from "./build/publisher.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 

@@ -1,8 +1,8 @@
 /** Images that stay as they are though the matrix asks for attestations: nobody is to take them for attested. */
 
-import type { BuildSummary } from "../build/fleet-builder.ts";
+import type { BuildSummary } from "./build/fleet-builder.ts";
 import type { Problem } from "../errors.ts";
-import type { Plan } from "../plan/planned-cell.ts";
+import type { Plan } from "./plan/planned-cell.ts";
 
 const mostNamed = 5;
 

@@ -11,7 +11,7 @@ import {
 } from "./cpu-features.ts";
 import { armRows, type MarchRow, powerRows, riscvRows, x86Rows } from "./cpu-march-table.ts";
 import type { SourceKey } from "./sources.ts";
-import { compareVersions, parseVersion } from "./version.ts";
+import { compareVersions, parseVersion } from "./driver-version.ts";
 
 /** Architectures in OCI words. */
 export type CpuArchitecture = "amd64" | "arm64" | "ppc64le" | "riscv64";

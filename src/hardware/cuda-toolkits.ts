@@ -5,7 +5,7 @@ import { targetRows } from "./cuda-target-table.ts";
 import { driverFloors, type ToolkitRow, toolkitRows } from "./cuda-toolkit-table.ts";
 import { formatGpuTarget, type GpuTarget } from "./gpu-target.ts";
 import type { SourceKey } from "./sources.ts";
-import { parseCudaVersion, parseDriverVersion } from "./version.ts";
+import { parseCudaVersion, parseDriverVersion } from "./driver-version.ts";
 
 export type CudaToolkit = ToolkitRow;
 

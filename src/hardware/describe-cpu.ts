@@ -2,7 +2,7 @@
 
 import { linuxName } from "./cpu-features.ts";
 import { allMarches, findMarch, type March } from "./cpu-marches.ts";
-import { type ReportTable, reportTable } from "./report.ts";
+import { type ReportTable, reportTable } from "./hardware-report.ts";
 
 /** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
 export function describeCpu(name?: string): readonly ReportTable[] {

@@ -9,8 +9,8 @@ import {
   supportedTargets,
 } from "./cuda-toolkits.ts";
 import { compatPackages } from "./forward-compat.ts";
-import { type ReportTable, reportTable } from "./report.ts";
-import { parseDriverVersion } from "./version.ts";
+import { type ReportTable, reportTable } from "./hardware-report.ts";
+import { parseDriverVersion } from "./driver-version.ts";
 
 /** All tables, or those rows that a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`, `570`) selects. */
 export function describeCuda(name?: string): readonly ReportTable[] {

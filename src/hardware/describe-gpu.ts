@@ -8,7 +8,7 @@ import {
 import { type GpuArchitecture, gpuArchitectures } from "./gpu-architectures.ts";
 import { findGpuByPci, searchGpus } from "./gpu-products.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "./gpu-target.ts";
-import { type ReportTable, reportTable } from "./report.ts";
+import { type ReportTable, reportTable } from "./hardware-report.ts";
 
 /** All architectures, or what a compute capability, a target, a PCI id or a product selects. */
 export async function describeGpu(name?: string): Promise<readonly ReportTable[]> {

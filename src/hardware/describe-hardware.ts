@@ -5,7 +5,7 @@ import { describeCpu } from "./describe-cpu.ts";
 import { describeCuda } from "./describe-cuda.ts";
 import { describeGpu } from "./describe-gpu.ts";
 import { describeMachine } from "./describe-machine.ts";
-import { type HardwareReport, hardwareReport, type ReportTable } from "./report.ts";
+import { type HardwareReport, hardwareReport, type ReportTable } from "./hardware-report.ts";
 
 export const hardwareKinds = ["cuda", "gpu", "cpu", "machine"] as const;
 export type HardwareKind = (typeof hardwareKinds)[number];

@@ -1,7 +1,7 @@
 /** Machine types as a printable table. */
 
 import { machineTypes } from "./machine-types.ts";
-import { type ReportTable, reportTable } from "./report.ts";
+import { type ReportTable, reportTable } from "./hardware-report.ts";
 
 /** All of them, those of a catalog (`aws`), or those whose name has this text. */
 export async function describeMachine(name?: string): Promise<readonly ReportTable[]> {

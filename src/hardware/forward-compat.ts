@@ -3,7 +3,7 @@
 import { cudaOfDriver } from "./cuda-toolkits.ts";
 import { type CompatRow, compatRows } from "./forward-compat-table.ts";
 import type { GpuClass } from "./gpu-class.ts";
-import { parseCudaVersion } from "./version.ts";
+import { parseCudaVersion } from "./driver-version.ts";
 
 export interface CompatPackage extends CompatRow {
   /** The list to decide by: see {@link findCompatPackage}. */

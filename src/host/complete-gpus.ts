@@ -3,7 +3,7 @@
 import { classifyGpu } from "../hardware/gpu-class.ts";
 import type { GpuClass, GpuFacts, HostProblem } from "./facts.ts";
 import type { PciGpu } from "./pci.ts";
-import { fieldUnknown } from "./problems.ts";
+import { fieldUnknown } from "./host-problems.ts";
 import type { RawGpu } from "./raw-gpu.ts";
 import { parseTegraName, type Tegra } from "./tegra.ts";
 import { compareText } from "../oci/text-order.ts";

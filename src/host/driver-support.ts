@@ -2,10 +2,10 @@
 
 import { parseComputeCapability } from "../hardware/compute-capability.ts";
 import { branchDrives, findArchitecture } from "../hardware/gpu-architectures.ts";
-import { driverBranch, parseDriverVersion } from "../hardware/version.ts";
+import { driverBranch, parseDriverVersion } from "../hardware/driver-version.ts";
 import { gpuLabel } from "./complete-gpus.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "./facts.ts";
-import { unsupported } from "./problems.ts";
+import { unsupported } from "./host-problems.ts";
 
 /** The known reason why this driver does not drive the GPU, or null. */
 export function supportProblem(

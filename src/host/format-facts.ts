@@ -1,9 +1,9 @@
 /** Host facts as canonical JSON, and as lines for a person. */
 
-import { isRecord } from "../input/json.ts";
+import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
-import { isLabelled } from "./problems.ts";
+import { isLabelled } from "./host-problems.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 
 /** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */

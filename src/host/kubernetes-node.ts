@@ -3,11 +3,11 @@
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type HostProblem } from "./facts.ts";
-import { kernelNumber } from "./kernel.ts";
+import { kernelNumber } from "./kernel-facts.ts";
 import { cpuFromLabels } from "./kubernetes-cpu.ts";
 import { nvidiaFromLabels } from "./kubernetes-gpus.ts";
 import type { KubernetesNode } from "./kubernetes-object.ts";
-import { labelsOpen } from "./problems.ts";
+import { labelsOpen } from "./host-problems.ts";
 
 /**
  * What the node's labels prove. What they leave open stays unknown and is named in `problems`, as `HOST_LABELS_INCOMPLETE`:

@@ -1,7 +1,7 @@
 /** What `kubectl get node NAME -o json` prints, as far as the facts need it. */
 
 import { ImgmatchError } from "../errors.ts";
-import { fieldsOf, isRecord, text, textsOf } from "../input/json.ts";
+import { fieldsOf, isRecord, text, textsOf } from "../io/json.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

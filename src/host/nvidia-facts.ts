@@ -1,12 +1,12 @@
 /** The NVIDIA facts of a machine whose driver was asked: each value with its source. */
 
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
-import { compareCudaVersions, parseCudaVersion } from "../hardware/version.ts";
+import { compareCudaVersions, parseCudaVersion } from "../hardware/driver-version.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
 import { supportProblem } from "./driver-support.ts";
 import type { HostProblem, NvidiaFacts } from "./facts.ts";
 import type { HostIo } from "./io.ts";
-import { l4tNumber } from "./problems.ts";
+import { l4tNumber } from "./host-problems.ts";
 import type { NvidiaReading } from "./raw-gpu.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { unlistedProblems } from "./unlisted-gpus.ts";

@@ -4,7 +4,7 @@ import { completeGpus } from "./complete-gpus.ts";
 import type { HostIo } from "./io.ts";
 import { gpuSources, type NvidiaResult, nvidiaFacts } from "./nvidia-facts.ts";
 import { type PciGpu, pciPath } from "./pci.ts";
-import * as problem from "./problems.ts";
+import * as problem from "./host-problems.ts";
 import { fromPci } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";

@@ -11,7 +11,7 @@ import {
   nvmlValue,
 } from "./nvml-reading.ts";
 import { formatBus, formatPciId } from "./pci.ts";
-import { gpuLost, gpuUnreadable, noPermission } from "./problems.ts";
+import { gpuLost, gpuUnreadable, noPermission } from "./host-problems.ts";
 import { mebibyte, type NvidiaReading, type RawGpu } from "./raw-gpu.ts";
 
 /** Reads the answers of an NVML that was initialized (`init` is 0). */

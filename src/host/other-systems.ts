@@ -3,8 +3,8 @@
 import { cpuLevel } from "../hardware/cpu-marches.ts";
 import { factsSchemaVersion, type HostFacts, type NvidiaFacts } from "./facts.ts";
 import type { HostIo, Inventory } from "./io.ts";
-import { kernelNumber } from "./kernel.ts";
-import { foreignDriver, unreadable } from "./problems.ts";
+import { kernelNumber } from "./kernel-facts.ts";
+import { foreignDriver, unreadable } from "./host-problems.ts";
 import { unknownGpu } from "./unknown.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };

@@ -16,9 +16,9 @@ import {
   text,
   truth,
   wholeNumber,
-} from "../input/checks.ts";
-import { readJson } from "../input/json.ts";
-import { inputLimits, requireSize } from "../input/limits.ts";
+} from "../io/checks.ts";
+import { readJson } from "../io/json.ts";
+import { inputLimits, requireSize } from "../io/limits.ts";
 import { compareFirst } from "../oci/text-order.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {

@@ -1,11 +1,11 @@
 /** What this machine is. */
 
 import { readContainerRuntime } from "./container-runtime.ts";
-import { readCpu } from "./cpu.ts";
+import { readCpu } from "./cpu-facts.ts";
 import { withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import { type HostIo, textOf } from "./io.ts";
-import { kernelNumber } from "./kernel.ts";
+import { kernelNumber } from "./kernel-facts.ts";
 import { readNvidia } from "./nvidia.ts";
 import { applyVisibility } from "./visible-devices.ts";
 

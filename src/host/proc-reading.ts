@@ -5,7 +5,7 @@ import type { HostProblem } from "./facts.ts";
 import type { HostIo } from "./io.ts";
 import type { PciGpu } from "./pci.ts";
 import { pciPath } from "./pci.ts";
-import { noPermission } from "./problems.ts";
+import { noPermission } from "./host-problems.ts";
 import { type ProcGpu, procGpusPath, readProcGpus } from "./proc-gpus.ts";
 import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
 import { unknownGpu } from "./unknown.ts";

@@ -7,7 +7,7 @@ import type { HostProblem } from "./facts.ts";
 import type { HostIo } from "./io.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
-import * as problem from "./problems.ts";
+import * as problem from "./host-problems.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
 import type { NvidiaReading } from "./raw-gpu.ts";
 import type { Surroundings } from "./surroundings.ts";

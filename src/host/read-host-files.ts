@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { inputLimits } from "../input/limits.ts";
+import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { compareText } from "../oci/text-order.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";

@@ -1,7 +1,7 @@
 /** Facts that somebody passes: what `imgmatch probe --json` prints, or a Kubernetes node. */
 
-import { isRecord, parseJson } from "../input/json.ts";
-import { inputLimits, requireSize } from "../input/limits.ts";
+import { isRecord, parseJson } from "../io/json.ts";
+import { inputLimits, requireSize } from "../io/limits.ts";
 import type { HostFacts } from "./facts.ts";
 import { parseHostFacts } from "./parse-facts.ts";
 

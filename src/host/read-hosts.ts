@@ -1,9 +1,9 @@
 /** Facts of many hosts in one text, as ssh, Slurm, Ansible and kubectl gather them. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { splitJson } from "../input/json-values.ts";
-import { isRecord } from "../input/json.ts";
-import { inputLimits, requireSize } from "../input/limits.ts";
+import { splitJson } from "../io/json-values.ts";
+import { isRecord } from "../io/json.ts";
+import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
 import type { HostFacts } from "./facts.ts";
 import { factsOfNode } from "./kubernetes-node.ts";

@@ -14,7 +14,7 @@ import {
   type SmiHeader,
   unknownField,
 } from "./nvidia-smi.ts";
-import * as problem from "./problems.ts";
+import * as problem from "./host-problems.ts";
 import type { NvidiaReading, RawGpu } from "./raw-gpu.ts";
 import { unknownUse } from "./unknown.ts";
 import { wslLibraries } from "./wsl.ts";

@@ -5,7 +5,7 @@ import { type LibraryReading, readDriverLibraries } from "./driver-library.ts";
 import type { HostProblem } from "./facts.ts";
 import { denied, type HostIo } from "./io.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
-import { noPermission } from "./problems.ts";
+import { noPermission } from "./host-problems.ts";
 import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-driver.ts";
 import { readTegra, type Tegra } from "./tegra.ts";
 import { isWsl } from "./wsl.ts";

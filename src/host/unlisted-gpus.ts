@@ -5,7 +5,7 @@ import { unclaimedProblem } from "./driver-support.ts";
 import type { HostProblem, NvidiaFacts } from "./facts.ts";
 import type { HostIo } from "./io.ts";
 import type { PciGpu } from "./pci.ts";
-import { missingDevices, noDevices } from "./problems.ts";
+import { missingDevices, noDevices } from "./host-problems.ts";
 import { parseProcGpu, procGpusPath } from "./proc-gpus.ts";
 import { fromPci } from "./proc-reading.ts";
 import type { NvidiaReading } from "./raw-gpu.ts";

@@ -3,7 +3,7 @@
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import type { ElfDynamic } from "./elf/dynamic.ts";
-import type { GpuCode } from "./gpu/gpu-code.ts";
+import type { GpuCode } from "./gpu/gpu-inspection.ts";
 
 export interface FileInspection {
   /** Bytes. */

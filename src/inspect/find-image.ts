@@ -1,11 +1,11 @@
 /** Finds one image, in the container engine or in its registry, and reads what it says about itself. */
 
-import { connectDocker } from "../docker/api.ts";
+import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
-import { isRecord } from "../input/json.ts";
-import type { RegistryClient } from "../registry/client.ts";
-import { type ImageConfig, parseImageConfig, readImageConfig } from "../registry/platform-image.ts";
-import { readPlatforms } from "../registry/platforms.ts";
+import { isRecord } from "../io/json.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
+import { type ImageConfig, parseImageConfig, readImageConfig } from "../oci/registry/platform-image.ts";
+import { readPlatforms } from "../oci/registry/platforms.ts";
 import { formatImageReference, type ImageReference, parseImageReference } from "../oci/reference.ts";
 
 export interface FoundImage {

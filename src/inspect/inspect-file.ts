@@ -13,7 +13,7 @@ import { readGnuNotes, readNotes } from "./elf/notes.ts";
 import { hiddenPayloads } from "./elf/payload.ts";
 import type { FileInspection } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
-import { createGpuTally, type GpuCode } from "./gpu/gpu-code.ts";
+import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
 import { readPtxText } from "./gpu/ptx-text.ts";
 import { headBytes } from "./holds-code.ts";
 

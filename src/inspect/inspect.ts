@@ -2,10 +2,10 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { connectDocker } from "../docker/api.ts";
+import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import type { RegistryClient } from "../registry/client.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
 import { openFromArchive } from "./image/from-archive.ts";
 import { openFromFolder } from "./image/from-folder.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";

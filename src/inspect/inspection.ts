@@ -1,13 +1,13 @@
 /** What was found in an image: per file, in all, and what it asks of a host. The JSON of `imgmatch inspect --json`. */
 
 import { levelNeeded } from "../hardware/cpu-marches.ts";
-import { compareVersions } from "../hardware/version.ts";
+import { compareVersions } from "../hardware/driver-version.ts";
 import { compareFirst } from "../oci/text-order.ts";
 import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
 import { variantsAmong } from "./cpu/variants.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
-import { compareTargets } from "./gpu/gpu-code.ts";
+import { compareTargets } from "./gpu/gpu-inspection.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/opened-image.ts";
 import type { FileInspection } from "./file-inspection.ts";

@@ -2,7 +2,7 @@
 
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
-import { type InputLimit, inputTooLarge } from "../input/limits.ts";
+import { type InputLimit, inputTooLarge } from "./limits.ts";
 
 /**
  * Reads UTF-8 text, with line ends made `\n` so that a CRLF checkout gives the same digests.

@@ -1,6 +1,6 @@
 /** Lock → text: sorted keys, two spaces, final newline; equal locks are equal bytes, and two people's changes merge. */
 
-import { isRecord } from "../input/json.ts";
+import { isRecord } from "../io/json.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import type { Lock } from "./lock.ts";
 

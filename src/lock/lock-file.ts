@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../input/limits.ts";
+import { inputLimits } from "../io/limits.ts";
 import type { Lock } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";
 

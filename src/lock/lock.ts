@@ -1,6 +1,6 @@
 /** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
 
-import type { StoredBlobs } from "../registry/stored-blobs.ts";
+import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
 import type { Measured, Requirement } from "../hardware/requirement.ts";
 import type { Digest } from "../oci/digest.ts";
 

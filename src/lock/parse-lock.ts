@@ -16,9 +16,9 @@ import {
   someText,
   text,
   wholeNumber,
-} from "../input/checks.ts";
-import { fieldsOf, placeOfLine, readJson } from "../input/json.ts";
-import { inputLimits, requireSize } from "../input/limits.ts";
+} from "../io/checks.ts";
+import { fieldsOf, placeOfLine, readJson } from "../io/json.ts";
+import { inputLimits, requireSize } from "../io/limits.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { isMediaType } from "../oci/media-types.ts";
 import { isRepository, isTag } from "../oci/reference.ts";

@@ -11,8 +11,8 @@ import {
   shape,
   someText,
   variants,
-} from "../input/checks.ts";
-import { readJson } from "../input/json.ts";
+} from "../io/checks.ts";
+import { readJson } from "../io/json.ts";
 import type { CpuRequirement, CudaRequirement, DriverRequirement, Requirement } from "./lock.ts";
 
 export type ParsedRequirement =

@@ -1,6 +1,6 @@
 /** Data that is equal has one text: the keys of every object sorted, lists in their own order. */
 
-import { isRecord } from "../input/json.ts";
+import { isRecord } from "../io/json.ts";
 import { sortedEntries } from "./text-order.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The images of an index, and which of them is meant for a platform (OCI image-spec, `image-index.md`). */
 
-import { isRecord, text } from "../input/json.ts";
+import { isRecord, text } from "../io/json.ts";
 import { type Digest, isDigest } from "./digest.ts";
 
 export interface PlatformEntry {

@@ -1,9 +1,9 @@
 /** What an ImageFleet is made of, and the wait for what its plan has to know. */
 
 import type { Input, Output, Resource } from "@pulumi/pulumi";
-import type { RegistryLogin } from "../build/engines/pulumi/component.ts";
-import { pulumi } from "../build/engines/pulumi/packages.ts";
-import { type ProviderName, providerNames } from "../build/engines/pulumi/stack-images.ts";
+import type { RegistryLogin } from "./component.ts";
+import { pulumi } from "./packages.ts";
+import { type ProviderName, providerNames } from "./stack-images.ts";
 import { type ImgmatchError, usageError } from "../errors.ts";
 
 /**

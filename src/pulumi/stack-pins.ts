@@ -1,6 +1,6 @@
 /** What a stack's own lock pins, as far as its state tells of it. Pure. */
 
-import { fieldsOf } from "../input/json.ts";
+import { fieldsOf } from "../io/json.ts";
 import { type LockedBase, type LockPins, rebuildWord } from "../lock/lock.ts";
 import { isDigest } from "../oci/digest.ts";
 

@@ -2,7 +2,7 @@
 
 import { driverFloor, findToolkit } from "../hardware/cuda-toolkits.ts";
 import { compatAllowsClass, findCompatPackage } from "../hardware/forward-compat.ts";
-import { driverBranch } from "../hardware/version.ts";
+import { driverBranch } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { CudaRequirement, LockedImage, Requirement } from "../lock/lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";

@@ -3,7 +3,7 @@
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../oci/group-by.ts";
 import { sortedEntries } from "../oci/text-order.ts";
-import type { ResolveOptions } from "./options.ts";
+import type { ResolveOptions } from "./resolve-options.ts";
 import { plainPins } from "./pins.ts";
 import { remember } from "../oci/remember.ts";
 

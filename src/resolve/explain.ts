@@ -1,7 +1,7 @@
 /** The long answer: why the winner won, and what would make each other image fit. */
 
 import type { HostFacts, HostProblem } from "../host/facts.ts";
-import { isLabelled } from "../host/problems.ts";
+import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../oci/group-by.ts";
 import { printable } from "../printable.ts";

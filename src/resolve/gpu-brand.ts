@@ -1,6 +1,6 @@
 /** The brand of a GPU as `NVIDIA_REQUIRE_CUDA` spells it: the names of NVML's brand enumeration. */
 
-import { type DriverVersion, driverBranch } from "../hardware/version.ts";
+import { type DriverVersion, driverBranch } from "../hardware/driver-version.ts";
 import type { GpuFacts } from "../host/facts.ts";
 
 /**

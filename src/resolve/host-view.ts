@@ -10,7 +10,7 @@ import {
   parseDriverVersion,
   parseVersion,
   type VersionParts,
-} from "../hardware/version.ts";
+} from "../hardware/driver-version.ts";
 import type { DriverScale, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
 import { brandOf } from "./gpu-brand.ts";
 

@@ -5,7 +5,7 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { judgeOptions } from "./existing-cells.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { type AskRule, askNow, findMisfitsBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
-import type { ResolveOptions } from "./options.ts";
+import type { ResolveOptions } from "./resolve-options.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
 

@@ -3,7 +3,7 @@
  * and step by step is a total order whatever the steps and however a lock reorders them.
  */
 
-import { parseVersion } from "../hardware/version.ts";
+import { parseVersion } from "../hardware/driver-version.ts";
 import type { CpuRequirement, LockedImage } from "../lock/lock.ts";
 import { codeKinds } from "./rules/gpu-code.ts";
 import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";

@@ -3,7 +3,7 @@
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { nearestFirst } from "./nearest.ts";
-import type { ResolveOptions } from "./options.ts";
+import type { ResolveOptions } from "./resolve-options.ts";
 import { resolveImage } from "./resolve.ts";
 import type { Misfit, Resolution } from "./verdict.ts";
 

@@ -9,7 +9,7 @@ import { describeMeasured } from "./describe-measured.ts";
 import { judgeOptions } from "./existing-cells.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { type AskRule, askNow, type JudgeOptions, judgeBy, withWorkingCures } from "./judge.ts";
-import type { ResolveOptions } from "./options.ts";
+import type { ResolveOptions } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
@@ -17,7 +17,7 @@ import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import { type Misfit, type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
 
-export type { ResolveOptions } from "./options.ts";
+export type { ResolveOptions } from "./resolve-options.ts";
 export type { Candidate } from "./order-steps.ts";
 
 export interface Ranking extends RankedImages {

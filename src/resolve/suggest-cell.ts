@@ -3,7 +3,7 @@
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaToolkits, driverFloor, toolkitCompiles } from "../hardware/cuda-toolkits.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
-import { compareVersions, parseVersion } from "../hardware/version.ts";
+import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";

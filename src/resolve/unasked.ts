@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
-import { type ResolveOptions, wantsCpu } from "./options.ts";
+import { type ResolveOptions, wantsCpu } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { explainOrder } from "./rank.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";

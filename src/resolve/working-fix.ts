@@ -7,7 +7,7 @@ import {
   driverBranch,
   parseCudaVersion,
   parseDriverVersion,
-} from "../hardware/version.ts";
+} from "../hardware/driver-version.ts";
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
 import type { FindCells } from "./existing-cells.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";

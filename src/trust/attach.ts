@@ -1,7 +1,7 @@
 /** Attaches to an image what is said of it: by the referrers API, by the tag in its place, and under cosign's own tag. */
 
 import { ImgmatchError } from "../errors.ts";
-import { fieldsOf, isRecord, parseJson } from "../input/json.ts";
+import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../oci/media-types.ts";
@@ -13,10 +13,10 @@ import type {
   Referrer,
   ReferrersReader,
   RegistryClient,
-} from "../registry/client.ts";
-import { parseReferrers, referrersTag } from "../registry/referrers.ts";
-import { RegistryError } from "../registry/registry-error.ts";
-import { mostRetries, type TryOptions, waitAfter, waitFor } from "../registry/try-again.ts";
+} from "../oci/registry/client.ts";
+import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
+import { RegistryError } from "../oci/registry/registry-error.ts";
+import { mostRetries, type TryOptions, waitAfter, waitFor } from "../oci/registry/try-again.ts";
 import {
   emptyType,
   layerAnnotations,

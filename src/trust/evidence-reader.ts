@@ -1,11 +1,11 @@
 /** Reads what may vouch for an image: one part after the other, each as long as it says, and all of them within one budget. */
 
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
-import { fieldsOf } from "../input/json.ts";
+import { fieldsOf } from "../io/json.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
-import type { Manifest, ReferrersReader, RegistryClient } from "../registry/client.ts";
-import { RegistryError } from "../registry/registry-error.ts";
+import type { Manifest, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
+import { RegistryError } from "../oci/registry/registry-error.ts";
 import { invalidSignature } from "./failures.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;

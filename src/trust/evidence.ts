@@ -1,7 +1,7 @@
 /** What was found in a registry and may prove who signed an image: plain data, so that a cache can hold it. Nothing of it is believed. */
 
-import { type Check, object, oneOf, optional, text, variants } from "../input/checks.ts";
-import { registryLimits } from "../input/limits.ts";
+import { type Check, object, oneOf, optional, text, variants } from "../io/checks.ts";
+import { registryLimits } from "../io/limits.ts";
 
 export type Evidence = ReadEvidence | UnreadEvidence;
 

@@ -1,10 +1,10 @@
 /** What a registry has that may prove who signed an image: by the referrers API, by the tag in its place, and by cosign's own tag. */
 
-import { fieldsOf, parseJson, text, textsOf } from "../input/json.ts";
-import { registryLimits } from "../input/limits.ts";
+import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
+import { registryLimits } from "../io/limits.ts";
 import { withTag } from "../oci/reference.ts";
-import type { Manifest, Referrer } from "../registry/client.ts";
-import { parseReferrers, referrersTag } from "../registry/referrers.ts";
+import type { Manifest, Referrer } from "../oci/registry/client.ts";
+import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import {
   type EvidenceReader,
   evidenceBudget,

@@ -1,11 +1,11 @@
 /** What flags and policies together ask of a reference: each of them has to agree. */
 
 import { usageError } from "../errors.ts";
-import { checked, list } from "../input/checks.ts";
-import { registryLimits } from "../input/limits.ts";
+import { checked, list } from "../io/checks.ts";
+import { registryLimits } from "../io/limits.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import type { FindTrust, IndexTrust, SignedBy } from "../registry/index-trust.ts";
+import type { FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
 import { type Asked, requireAskedFor } from "./asked-for.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
@@ -14,7 +14,7 @@ import type { TrustPolicy, TrustRule } from "./policy/policy.ts";
 import { readSigner } from "./policy/read-signer.ts";
 import { rememberedRoot } from "./remembered-root.ts";
 import { takeForward } from "./seen-indexes.ts";
-import type { Signer } from "./signer.ts";
+import type { Signer } from "./trusted-signer.ts";
 import { fetchPublicRoot, type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
 
 export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {

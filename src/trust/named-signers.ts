@@ -1,9 +1,9 @@
 /** Who may have signed, as flags name them: keys, or one identity of a certificate. */
 
 import { usageError } from "../errors.ts";
-import { identitySigner } from "./identity-signer.ts";
+import { identitySigner } from "./trusted-identity.ts";
 import { readKey } from "./read-key.ts";
-import type { Signer } from "./signer.ts";
+import type { Signer } from "./trusted-signer.ts";
 
 export interface SignerNames {
   /** Files, or `env://NAME`. */

@@ -1,7 +1,7 @@
 /** What a good signature proves: that it is about this image and no other. */
 
-import { checked, fields, oneOf, text } from "../input/checks.ts";
-import { parseJson } from "../input/json.ts";
+import { checked, fields, oneOf, text } from "../io/checks.ts";
+import { parseJson } from "../io/json.ts";
 import { isDigest } from "../oci/digest.ts";
 import { base64, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import type { Failure } from "./failures.ts";

@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
-import type { KeySigner } from "./signer.ts";
+import type { KeySigner } from "./trusted-signer.ts";
 
 const variable = /^env:\/\/([A-Za-z_]\w*)$/;
 

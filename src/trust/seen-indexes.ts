@@ -3,9 +3,9 @@
 import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { type Check, checked, object, record, schemaVersion, someText } from "../input/checks.ts";
-import { readJson } from "../input/json.ts";
-import { inputLimits } from "../input/limits.ts";
+import { type Check, checked, object, record, schemaVersion, someText } from "../io/checks.ts";
+import { readJson } from "../io/json.ts";
+import { inputLimits } from "../io/limits.ts";
 import { attempt } from "../io/attempt.ts";
 import { isErrno, readBounded, unreadable } from "../io/files.ts";
 import { makeFolders } from "../io/folders.ts";

@@ -1,7 +1,7 @@
 /** Statements of in-toto in envelopes of DSSE: what is signed in a bundle. */
 
-import { checked, fields, ifPresent, list, someText, text } from "../input/checks.ts";
-import { fieldsOf, parseJson } from "../input/json.ts";
+import { checked, fields, ifPresent, list, someText, text } from "../io/checks.ts";
+import { fieldsOf, parseJson } from "../io/json.ts";
 import { base64 } from "./evidence.ts";
 
 export interface Statement {

@@ -6,7 +6,7 @@ import { type Failure, unproven } from "./failures.ts";
 import type { Subject } from "./evidence-reader.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof, unreadable } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
-import { describeSigner, type KeySigner, type Signer } from "./signer.ts";
+import { describeSigner, type KeySigner, type Signer } from "./trusted-signer.ts";
 import { preAuthentication, readBundle } from "./statement.ts";
 
 export interface Verified extends Proof {

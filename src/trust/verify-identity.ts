@@ -11,13 +11,13 @@ import {
   Verifier,
 } from "@sigstore/verify";
 import { ImgmatchError } from "../errors.ts";
-import { checked, fields, text, wholeNumber } from "../input/checks.ts";
-import { fieldsOf, parseJson } from "../input/json.ts";
+import { checked, fields, text, wholeNumber } from "../io/checks.ts";
+import { fieldsOf, parseJson } from "../io/json.ts";
 import { attempt } from "../io/attempt.ts";
 import { base64, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import type { Failure } from "./failures.ts";
 import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
-import { type IdentitySigner, isNamed } from "./signer.ts";
+import { type IdentitySigner, isNamed } from "./trusted-signer.ts";
 
 /**
  * A certificate lives for minutes: it counts by the time that a log or a timestamp authority has confirmed, never by the clock of this

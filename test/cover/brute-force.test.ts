@@ -5,14 +5,14 @@ import { expect, it } from "vitest";
 import { candidateCells } from "../../src/cover/candidate-cells.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { plannedLock } from "../../src/cover/planned-image.ts";
-import { coverReport } from "../../src/cover/report.ts";
+import { coverReport } from "../../src/cover/cover-report.ts";
 import type { Suggestion } from "../../src/cover/suggestion.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import type { Cell } from "../../src/plan/cell.ts";
-import type { Matrix } from "../../src/matrix/matrix.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import type { Cell } from "../../src/fleet/cells/cell.ts";
+import type { Matrix } from "../../src/fleet/matrix/matrix.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
 import { a100, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
 

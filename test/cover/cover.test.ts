@@ -8,7 +8,7 @@ import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import { a100, avx512, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";

@@ -4,10 +4,10 @@ import { compareCovers } from "../../src/cover/compare-covers.ts";
 import { coverClasses, coverFleet } from "../../src/cover/cover.ts";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
-import { type CoverReport, coverReport } from "../../src/cover/report.ts";
+import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { withCells } from "../../src/matrix/with-cells.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
+import { withCells } from "../../src/fleet/matrix/with-cells.ts";
 
 const text = readFileSync("matrix.yaml", "utf8");
 const matrix = parseMatrix(text, "matrix.yaml");

@@ -54,7 +54,7 @@ describe("programs", () => {
         compilerOptions: {
           paths: {
             imgmatch: [join(root, "src/index.ts")],
-            "imgmatch/pulumi": [join(root, "src/pulumi.ts")],
+            "imgmatch/pulumi": [join(root, "src/pulumi/image-fleet.ts")],
             "@pulumi/aws": [cloud("aws")],
             "@pulumi/kubernetes": [cloud("kubernetes")],
           },

@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { problemCodes } from "../../src/errors.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { expandMatrix } from "../../src/plan/expand.ts";
-import { parseWorkspace } from "../../src/matrix/parse-workspace.ts";
-import { viewOf } from "../../src/render/view.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
+import { expandMatrix } from "../../src/fleet/cells/expand.ts";
+import { parseWorkspace } from "../../src/fleet/matrix/parse-workspace.ts";
+import { viewOf } from "../../src/fleet/dockerfile/view.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
 import {
   describedCommands,

@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Problem } from "../../src/errors.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { needs } from "../support/needs.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { imgmatch } from "./support/program.ts";

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { connectDocker } from "../../src/docker/api.ts";
+import { connectDocker } from "../../src/oci/engine/api.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { probeHost } from "../../src/host/probe.ts";
 import { makeFolder } from "../support/folders.ts";

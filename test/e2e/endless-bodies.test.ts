@@ -8,7 +8,7 @@ import { formatHostFacts } from "../../src/host/format-facts.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
-import { referrersTag } from "../../src/registry/referrers.ts";
+import { referrersTag } from "../../src/oci/registry/referrers.ts";
 import { bundleType, layerAnnotations, signatureTag, simpleSigningType } from "../../src/trust/evidence.ts";
 import { makeTar } from "../inspect/support/make-image.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";

@@ -6,10 +6,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { BuildRequest, Engine } from "../../src/build/engine.ts";
-import { engines } from "../../src/build/engines/engines.ts";
-import { buildTwice } from "../../src/build/repro.ts";
-import { connectDocker } from "../../src/docker/api.ts";
+import type { BuildRequest, Engine } from "../../src/fleet/build/engine.ts";
+import { engines } from "../../src/fleet/build/engines/engines.ts";
+import { buildTwice } from "../../src/fleet/build/build-twice.ts";
+import { connectDocker } from "../../src/oci/engine/api.ts";
 import { openFromArchive } from "../../src/inspect/image/from-archive.ts";
 import type { LayerCache } from "../../src/inspect/image/layer-cache.ts";
 import type { LayerInspection } from "../../src/inspect/image/layer.ts";
@@ -17,10 +17,10 @@ import type { OpenProgress } from "../../src/inspect/image/opened-image.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
-import { publishImage } from "../../src/publish/publish-image.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
-import { noCredentials } from "../../src/registry/credentials.ts";
-import { readImageConfig } from "../../src/registry/platform-image.ts";
+import { publishImage } from "../../src/fleet/publish/publish-image.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
+import { noCredentials } from "../../src/oci/registry/credentials.ts";
+import { readImageConfig } from "../../src/oci/registry/platform-image.ts";
 import {
   type RunningBuilder,
   startBuilder,

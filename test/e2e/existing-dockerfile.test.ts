@@ -13,7 +13,7 @@ import { pushRootfs, pushWithFolder, type Workshop } from "../../demo/image.ts";
 import { capture } from "../../demo/process.ts";
 import { makeRootfs } from "../../demo/rootfs.ts";
 import { createUndo } from "../../demo/undo.ts";
-import { applyEdits } from "../../src/from-dockerfile/draft.ts";
+import { applyEdits } from "../../src/fleet/init/draft.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { isShown, runSteps, stepsOf } from "../docs/support/console.ts";

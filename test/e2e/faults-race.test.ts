@@ -2,12 +2,12 @@
 
 import { setMaxListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { BuiltImage, Engine } from "../../src/build/engine.ts";
-import { createDockerEngine } from "../../src/build/engines/docker/engine.ts";
+import type { BuiltImage, Engine } from "../../src/fleet/build/engine.ts";
+import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-engine.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { publishImage } from "../../src/publish/publish-image.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { publishImage } from "../../src/fleet/publish/publish-image.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { rounds } from "./support/long.ts";
 import { needs } from "../support/needs.ts";

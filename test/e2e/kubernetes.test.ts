@@ -13,12 +13,12 @@ import { parseAllDocuments } from "yaml";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { splitNodes } from "../../src/launch/fleet/split-nodes.ts";
+import { splitNodes } from "../../src/node/launch/fleet/split-nodes.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
-import { mixedLock, ownLock, visionLock } from "../launch/support/fleet-locks.ts";
-import { fleetLocks, fleetOf, launchedObjects } from "../launch/support/kubernetes-objects.ts";
-import { imgmatchPrints } from "../launch/support/program.ts";
+import { mixedLock, ownLock, visionLock } from "../node/launch/support/fleet-locks.ts";
+import { fleetLocks, fleetOf, launchedObjects } from "../node/launch/support/kubernetes-objects.ts";
+import { imgmatchPrints } from "../node/launch/support/program.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { makeFolder } from "../support/folders.ts";
 import {

@@ -10,7 +10,7 @@ import type { Workshop } from "../../demo/image.ts";
 import { capture } from "../../demo/process.ts";
 import { createUndo } from "../../demo/undo.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch, type Ran, type RunOptions, root } from "./support/program.ts";
 import { servedBlobs } from "./support/served-blobs.ts";

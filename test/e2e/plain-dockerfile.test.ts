@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { capture } from "../../demo/process.ts";
-import { findParts } from "../../src/build/engines/pulumi/missing-parts.ts";
+import { findParts } from "../../src/pulumi/missing-parts.ts";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";

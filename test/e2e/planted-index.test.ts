@@ -2,16 +2,16 @@
 
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { fieldsOf, parseJson } from "../../src/input/json.ts";
+import { fieldsOf, parseJson } from "../../src/io/json.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
-import type { Manifest } from "../../src/registry/client.ts";
+import type { Manifest } from "../../src/oci/registry/client.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { keySigner } from "../../src/trust/sign/image-signer.ts";
 import { signImages } from "../../src/trust/sign/sign-images.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
-import { manifestOf } from "../registry/support/manifests.ts";
+import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { needs } from "../support/needs.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { registry } from "./support/signed-fleet.ts";

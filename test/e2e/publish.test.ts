@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { capture } from "../../demo/process.ts";
 import { neededRequirement } from "../../src/lock/needed-requirement.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { createRegistryClient } from "../../src/registry/create-client.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { needs } from "../support/needs.ts";
 import { createProject, type Project } from "./support/project.ts";
 

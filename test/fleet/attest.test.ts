@@ -1,21 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Attests } from "../../src/build/fleet-builder.ts";
+import type { Attests } from "../../src/fleet/build/fleet-builder.ts";
 import { ImgmatchError } from "../../src/errors.ts";
-import { attesterOf } from "../../src/fleet/attester.ts";
+import { attesterOf } from "../../src/fleet/attest-build.ts";
 import { plainRemote, readOrigin } from "../../src/fleet/build-origin.ts";
 import { requireAttestable } from "../../src/fleet/require-attestable.ts";
 import { unattestedImages } from "../../src/fleet/unattested.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
-import { expandMatrix } from "../../src/plan/expand.ts";
+import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { cellSources } from "../support/cell-sources.ts";
-import { planFleet } from "../../src/plan/plan.ts";
+import { planFleet } from "../../src/fleet/plan/plan.ts";
 import { unknownOrigin } from "../../src/trust/provenance/build-record.ts";
 import { verifyProvenance } from "../../src/trust/provenance/verify-provenance.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "./publish/support/memory-registry.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
 

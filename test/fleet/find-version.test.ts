@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { openFleet } from "../../src/fleet/open-fleet.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { makeFolder, writeIn } from "../support/folders.ts";
 import { matrixText } from "../support/matrices.ts";
 

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isReady, jobOf, localBaseIds, lockedImageOf, lockOf } from "../../src/build/jobs.ts";
+import { isReady, jobOf, localBaseIds, lockedImageOf, lockOf } from "../../src/fleet/build/jobs.ts";
 import { bakePlan } from "../../src/fleet/bake-plan.ts";
 import { declaredImages } from "../../src/fleet/declared-image.ts";
 import { openFleet } from "../../src/fleet/open-fleet.ts";
@@ -11,9 +11,9 @@ import type { Lock } from "../../src/lock/lock.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import type { Digest } from "../../src/oci/digest.ts";
-import { localBases, publishedOnLocal } from "../../src/plan/local-bases.ts";
-import { movableBases } from "../../src/plan/registry-view.ts";
-import { withUpdatedBases } from "../../src/plan/update-bases.ts";
+import { localBases, publishedOnLocal } from "../../src/fleet/plan/local-bases.ts";
+import { movableBases } from "../../src/fleet/plan/registry-view.ts";
+import { withUpdatedBases } from "../../src/fleet/plan/update-bases.ts";
 import { makeFolder } from "../support/folders.ts";
 import { matrixText } from "../support/matrices.ts";
 

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isReady, jobOf } from "../../src/build/jobs.ts";
+import { isReady, jobOf } from "../../src/fleet/build/jobs.ts";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { bakePlan } from "../../src/fleet/bake-plan.ts";
 import { openFleet } from "../../src/fleet/open-fleet.ts";

@@ -1,13 +1,13 @@
 /** What is signed has its name only then, and what a stranger has named is not taken over. */
 
 import { describe, expect, it } from "vitest";
-import type { PublishRequest } from "../../src/build/publisher.ts";
+import type { PublishRequest } from "../../src/fleet/build/publisher.ts";
 import { ImgmatchError } from "../../src/errors.ts";
 import { type Signing, signedPublisher } from "../../src/fleet/signed-publisher.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { registryPublisher } from "../../src/publish/registry-publisher.ts";
-import { createMemoryRegistry } from "../publish/support/memory-registry.ts";
+import { registryPublisher } from "../../src/fleet/publish/registry-publisher.ts";
+import { createMemoryRegistry } from "./publish/support/memory-registry.ts";
 
 const inputDigest: Digest = `sha256:${"1234567890abcdef".repeat(4)}`;
 const labels = { "dev.imgmatch.inputs": inputDigest };

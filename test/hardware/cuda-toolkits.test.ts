@@ -10,7 +10,7 @@ import {
 } from "../../src/hardware/cuda-toolkits.ts";
 import { gpuArchitectures } from "../../src/hardware/gpu-architectures.ts";
 import { parseGpuTarget } from "../../src/hardware/gpu-target.ts";
-import { compareVersions, parseVersion } from "../../src/hardware/version.ts";
+import { compareVersions, parseVersion } from "../../src/hardware/driver-version.ts";
 
 describe("toolkits", () => {
   test("a full version is one row, a minor its first general release", () => {

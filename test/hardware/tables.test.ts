@@ -10,7 +10,7 @@ import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
 import { pciRows } from "../../src/hardware/gpu-pci-table.ts";
 import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
 import { hardwareSources, type SourceKey } from "../../src/hardware/sources.ts";
-import { compareVersions, parseVersion } from "../../src/hardware/version.ts";
+import { compareVersions, parseVersion } from "../../src/hardware/driver-version.ts";
 
 interface Row {
   readonly source: readonly SourceKey[];

@@ -8,7 +8,7 @@ import {
   parseCudaVersion,
   parseDriverVersion,
   parseVersion,
-} from "../../src/hardware/version.ts";
+} from "../../src/hardware/driver-version.ts";
 
 const parts = fc.array(fc.integer({ min: 0, max: 999_999_999 }), { minLength: 1, maxLength: 4 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readHost } from "../../src/host/read-host.ts";
-import { labelFormats } from "../../src/launch/labels/label-formats.ts";
-import { nodeLabels } from "../../src/launch/labels/node-labels.ts";
+import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
+import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
 import { a100, gpuHost } from "../resolve/support/hosts.ts";
 
 const facts = JSON.stringify(gpuHost([a100], "570.124.06", "12.8"));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasNvidiaRuntime } from "../../src/host/container-runtime.ts";
 import { parseLibraryTarget } from "../../src/host/driver-library.ts";
-import { kernelNumber } from "../../src/host/kernel.ts";
+import { kernelNumber } from "../../src/host/kernel-facts.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../src/host/nvidia-smi.ts";
 import { formatCuda, libraryVersion } from "../../src/host/nvml.ts";
 import { formatBus, formatPciId, isGpuClass } from "../../src/host/pci.ts";

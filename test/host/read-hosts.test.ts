@@ -6,7 +6,7 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { readHostFiles } from "../../src/host/read-host-files.ts";
 import { readHosts } from "../../src/host/read-hosts.ts";
-import { inputLimits } from "../../src/input/limits.ts";
+import { inputLimits } from "../../src/io/limits.ts";
 
 const machine = (name: string) =>
   JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts;

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
-import { print } from "../../src/commands/print.ts";
+import { print } from "../../src/cli/print.ts";
 import { isPrintable } from "../../src/printable.ts";
 import { memorySource } from "../../src/inspect/byte-source.ts";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
@@ -15,7 +15,7 @@ import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import { inThisThread } from "../../src/inspect/workers/file-inspector.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
-import { inspectionLines } from "../../src/report/inspection.ts";
+import { inspectionLines } from "../../src/cli/report/inspection.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gpuFile, layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { mutateBytes, pick, type Random } from "./mutate.ts";

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeDockerfiles } from "../../src/io/dockerfiles.ts";
+import { writeDockerfiles } from "../../src/fleet/dockerfile/dockerfiles.ts";
 import { readTextFile } from "../../src/io/files.ts";
 import { writeFileAtomic } from "../../src/io/write-file.ts";
-import { inputLimits } from "../../src/input/limits.ts";
+import { inputLimits } from "../../src/io/limits.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 

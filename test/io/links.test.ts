@@ -16,8 +16,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openCellLog } from "../../src/build/cell-log.ts";
-import { removeDockerfiles, writeDockerfiles } from "../../src/io/dockerfiles.ts";
+import { openCellLog } from "../../src/fleet/build/cell-log.ts";
+import { removeDockerfiles, writeDockerfiles } from "../../src/fleet/dockerfile/dockerfiles.ts";
 import { ownedName } from "../../src/io/owner.ts";
 import { isTemporaryName, writeFileAtomic } from "../../src/io/write-file.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";

@@ -8,10 +8,10 @@ import { join, resolve } from "node:path";
 import { ed25519ph } from "@noble/curves/ed25519.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
-import { publishIndex } from "../../src/publish/publish-index.ts";
-import { writeCachedIndex } from "../../src/registry/index-cache.ts";
+import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
+import { writeCachedIndex } from "../../src/lock/index-cache.ts";
 import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
-import { createMemoryRegistry } from "../publish/support/memory-registry.ts";
+import { createMemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
 

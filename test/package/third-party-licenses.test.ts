@@ -89,7 +89,7 @@ it("takes the nearest package of a module, also one with a scope or below anothe
     join(root, "node_modules/commander/lib/command.js"),
     `\0${join(root, "node_modules/commander/index.js")}?commonjs-module`,
     join(root, "node_modules/@types/node/index.d.ts"),
-    join(root, "src/bin.ts"),
+    join(root, "src/cli/bin.ts"),
   ]);
   expect(packages.map(({ title }) => title.split(" ")[0])).toEqual(["@types/node", "commander"]);
 });

@@ -2,9 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import type { ResolveOptions } from "../../src/resolve/options.ts";
+import type { ResolveOptions } from "../../src/resolve/resolve-options.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
-import { parseRequire, type RequireCondition, requireOperators } from "../../src/resolve/nvidia-require.ts";
+import {
+  parseRequire,
+  type RequireCondition,
+  requireOperators,
+} from "../../src/resolve/parse-nvidia-require.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
 import { createResolver } from "../../src/resolve/resolver.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";

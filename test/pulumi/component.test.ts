@@ -10,7 +10,7 @@ import type { ImgmatchError } from "../../src/errors.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import type { ImageFleetArgs } from "../../src/pulumi.ts";
+import type { ImageFleetArgs } from "../../src/pulumi/image-fleet.ts";
 import { failuresOf as failuresOfRun, openProgram, type Program, value } from "./support/program.ts";
 import { type ServedRegistry, serveRegistry } from "./support/served-registry.ts";
 

@@ -5,7 +5,7 @@ import Module from "node:module";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ImageFleetArgs } from "../../src/pulumi.ts";
+import type { ImageFleetArgs } from "../../src/pulumi/image-fleet.ts";
 import { failuresOf, openProgram, type Program, settled, value } from "./support/program.ts";
 import { type ServedRegistry, serveRegistry } from "./support/served-registry.ts";
 

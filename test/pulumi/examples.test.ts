@@ -47,7 +47,7 @@ async function run<Exports>(name: string): Promise<Exports> {
     "@pulumi/aws": "test/docs/support/clouds/aws.ts",
     "@pulumi/kubernetes": "test/docs/support/clouds/kubernetes.ts",
     imgmatch: "src/index.ts",
-    "imgmatch/pulumi": "src/pulumi.ts",
+    "imgmatch/pulumi": "src/pulumi/image-fleet.ts",
   };
   const text = Object.entries(sources).reduce(
     (now, [from, path]) => now.replace(`from "${from}"`, `from ${JSON.stringify(join(root, path))}`),

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ImageFleetArgs } from "../../src/pulumi.ts";
+import type { ImageFleetArgs } from "../../src/pulumi/image-fleet.ts";
 import {
   failuresOf,
   isKnown,

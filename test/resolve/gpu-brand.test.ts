@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseDriverVersion } from "../../src/hardware/version.ts";
+import { parseDriverVersion } from "../../src/hardware/driver-version.ts";
 import type { GpuClass } from "../../src/host/facts.ts";
 import { brandOf } from "../../src/resolve/gpu-brand.ts";
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { judgeImage } from "../../src/resolve/judge.ts";
-import { evaluateRequire, parseRequire, type RequireSubject } from "../../src/resolve/nvidia-require.ts";
+import {
+  evaluateRequire,
+  parseRequire,
+  type RequireSubject,
+} from "../../src/resolve/parse-nvidia-require.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
 import { formatRequire } from "./support/format-require.ts";
 import { a100, gpu, gpuHost, rtx4090 } from "./support/hosts.ts";

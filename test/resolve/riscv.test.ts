@@ -3,8 +3,8 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { probeHost } from "../../src/host/probe.ts";
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import { expandMatrix } from "../../src/plan/expand.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
+import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { resolveImage } from "../../src/resolve/resolve.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { image, lockOf } from "./support/locks.ts";

@@ -1,9 +1,9 @@
 /** What a plan takes beside the cells, made up: one Dockerfile for each. */
 
 import type { Digest } from "../../src/oci/digest.ts";
-import type { ExpandedCell } from "../../src/plan/expand.ts";
-import type { CellSources } from "../../src/plan/plan.ts";
-import type { PlannedBase } from "../../src/plan/planned-cell.ts";
+import type { ExpandedCell } from "../../src/fleet/cells/expand.ts";
+import type { CellSources } from "../../src/fleet/plan/plan.ts";
+import type { PlannedBase } from "../../src/fleet/plan/planned-cell.ts";
 
 export interface MadeUpSources {
   readonly text?: (cell: string) => string;

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { type ContextEntry, folderEntry } from "../../src/io/context.ts";
+import { type ContextEntry, folderEntry } from "../../src/fleet/dockerfile/context.ts";
 
 export function contextEntries(folder: string, paths: readonly string[]): readonly ContextEntry[] {
   return paths.map((path): ContextEntry => {

@@ -1,8 +1,8 @@
 /** Small matrices for tests, as text: what a test is about stands in `rest`. */
 
-import { parseMatrix } from "../../src/matrix/parse-matrix.ts";
-import type { Cell } from "../../src/plan/cell.ts";
-import { type ExpandedCell, expandMatrix } from "../../src/plan/expand.ts";
+import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
+import type { Cell } from "../../src/fleet/cells/cell.ts";
+import { type ExpandedCell, expandMatrix } from "../../src/fleet/cells/expand.ts";
 
 /** `rest` may override a line of the head by its key. */
 export function matrixText(rest: string): string {

@@ -1,7 +1,7 @@
 /** `imgmatch` in this process: the arguments of a command line → its exit code and what it prints. */
 
-import type { CommandContext } from "../../src/commands/context.ts";
-import { runCli } from "../../src/cli.ts";
+import type { CommandContext } from "../../src/cli/command-context.ts";
+import { runCli } from "../../src/cli/cli.ts";
 
 export interface Ran {
   readonly exit: number;

@@ -4,11 +4,11 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
-import { registryLimits } from "../../src/input/limits.ts";
+import { registryLimits } from "../../src/io/limits.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { formatImageReference, parseImageReference } from "../../src/oci/reference.ts";
-import type { Referrer } from "../../src/registry/client.ts";
+import type { Referrer } from "../../src/oci/registry/client.ts";
 import {
   bundleType,
   type Evidence,
@@ -19,10 +19,10 @@ import {
 import type { EvidenceReader } from "../../src/trust/evidence-reader.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { keySigner } from "../../src/trust/sign/image-signer.ts";
-import type { IdentitySigner, KeySigner } from "../../src/trust/signer.ts";
+import type { IdentitySigner, KeySigner } from "../../src/trust/trusted-signer.ts";
 import { preAuthentication, readStatement, statementType } from "../../src/trust/statement.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
-import { manifestOf } from "../registry/support/manifests.ts";
+import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { type LocalSigstore, startSigstore } from "../support/sigstore.ts";
 
 const digest = digestOf("an image");

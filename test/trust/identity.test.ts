@@ -8,7 +8,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Evidence, signPredicate } from "../../src/trust/evidence.ts";
 import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
 import type { ImageSigner } from "../../src/trust/sign/image-signer.ts";
-import type { IdentitySigner } from "../../src/trust/signer.ts";
+import type { IdentitySigner } from "../../src/trust/trusted-signer.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
 

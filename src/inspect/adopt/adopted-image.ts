@@ -4,7 +4,7 @@ import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
-import { parseCudaVersion } from "../../hardware/version.ts";
+import { parseCudaVersion } from "../../hardware/driver-version.ts";
 import type {
   CudaRequirement,
   DriverRequirement,

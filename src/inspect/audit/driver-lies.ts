@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CudaRequirement } from "../../hardware/requirement.ts";
-import { compareDriverVersions, parseDriverVersion } from "../../hardware/version.ts";
+import { compareDriverVersions, parseDriverVersion } from "../../hardware/driver-version.ts";
 import type { MeasuredFloor } from "../gpu/driver-floor.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
 import type { ImageInspection } from "../inspection.ts";

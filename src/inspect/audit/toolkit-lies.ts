@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CudaRequirement } from "../../hardware/requirement.ts";
-import { minorOf } from "../../hardware/version.ts";
+import { minorOf } from "../../hardware/driver-version.ts";
 import type { InspectedFile } from "../inspection.ts";
 import type { Findings } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";

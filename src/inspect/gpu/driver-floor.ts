@@ -1,9 +1,9 @@
 /** The oldest driver that loads the code of an image, by the toolkits that wrote it and how they compressed it. */
 
 import { driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
-import { compareCudaVersions, parseCudaVersion } from "../../hardware/version.ts";
+import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
 import type { DriverFiles } from "./driver-files.ts";
-import type { GpuCode, ToolkitCount } from "./gpu-code.ts";
+import type { GpuCode, ToolkitCount } from "./gpu-inspection.ts";
 
 export interface GpuFile {
   readonly path: string;

@@ -9,7 +9,7 @@ import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubi
 import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
-import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-code.ts";
+import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-inspection.ts";
 import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { decompressLz4, lz4Bound } from "./lz4.ts";
 import { decompressZstd, readZstdBytes } from "./zstd.ts";

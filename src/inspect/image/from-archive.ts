@@ -5,7 +5,7 @@
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { isRecord, parseJson, text } from "../../input/json.ts";
+import { isRecord, parseJson, text } from "../../io/json.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { checked } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
@@ -14,7 +14,7 @@ import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
 import { configParts, manifestParts } from "./manifest.ts";
 import type { ImageSourceKind, OpenedImage, OpenOptions } from "./opened-image.ts";
-import { readTar } from "./tar.ts";
+import { readTar } from "./read-tar.ts";
 
 /** Manifests and configurations: anything else that is so short and is JSON is held too. */
 const maxJson = 4 * 2 ** 20;

@@ -1,8 +1,8 @@
 /** An image of the container engine: as the archive of `docker save`, and its layers. */
 
-import { readLayers } from "../../docker/read-layers.ts";
-import { connectDocker } from "../../docker/api.ts";
-import type { Environment } from "../../docker/endpoint.ts";
+import { readLayers } from "../../oci/engine/read-layers.ts";
+import { connectDocker } from "../../oci/engine/api.ts";
+import type { Environment } from "../../oci/engine/engine-endpoint.ts";
 import type { Layer } from "../../oci/image-layers.ts";
 
 /** Throws `ENGINE_…` while it is read. */

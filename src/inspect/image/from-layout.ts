@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { isRecord, parseJson } from "../../input/json.ts";
+import { isRecord, parseJson } from "../../io/json.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
 import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";

@@ -1,12 +1,12 @@
 /** An image in a registry, layer by layer, without an engine. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { parseJson } from "../../input/json.ts";
+import { parseJson } from "../../io/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
-import type { RegistryClient } from "../../registry/client.ts";
-import { selectPlatformManifest } from "../../registry/platform-image.ts";
-import { RegistryError } from "../../registry/registry-error.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { checked } from "./checked.ts";
 import { inspectLayer } from "./layer.ts";
 import { configParts, manifestParts } from "./manifest.ts";

@@ -9,7 +9,7 @@ import { compressionBy, decompressed } from "./decompress.ts";
 import { findMark } from "./marks.ts";
 import type { ContentSink } from "./opened-file.ts";
 import { maxSpool, spool, withSpooled } from "./spool.ts";
-import { readTar } from "./tar.ts";
+import { readTar } from "./read-tar.ts";
 import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 
 /** What is left of what the archives of one layer may unpack to, and of the names in them, both in bytes and all together. */

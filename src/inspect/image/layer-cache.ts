@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { randomUUID } from "node:crypto";
 import type { Digest } from "../../oci/digest.ts";
-import { isRecord, parseJson } from "../../input/json.ts";
+import { isRecord, parseJson } from "../../io/json.ts";
 import type { LayerInspection } from "./layer.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */

@@ -8,7 +8,7 @@ import { archiveBudget, inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { type LayerChange, layerChanges } from "./layer-changes.ts";
 import { collect } from "./opened-file.ts";
-import { readTar } from "./tar.ts";
+import { readTar } from "./read-tar.ts";
 
 /** In the order of the archive, as the last entry of a path counts. Everything but directories is here. */
 export interface LayerInspection {

@@ -1,7 +1,7 @@
 /** Manifests and configurations of images, as a layout or an archive holds them (OCI image-spec `manifest.md`, `config.md`). */
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isRecord } from "../../input/json.ts";
+import { isRecord } from "../../io/json.ts";
 import { platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
 import type { OpenedImage } from "./opened-image.ts";

@@ -4,11 +4,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import { finished } from "node:stream";
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
-import { mostConnections } from "../../registry/agents.ts";
-import { registryUrl } from "../../registry/endpoint.ts";
-import { refuseChallenge } from "../../registry/forwarding-client.ts";
-import type { BlobRequest, OpenedBlob } from "../../registry/open-blob.ts";
-import { type Answer, type Caller, ociError } from "./answer.ts";
+import { mostConnections } from "../../oci/registry/agents.ts";
+import { registryUrl } from "../../oci/registry/registry-endpoint.ts";
+import { refuseChallenge } from "../../oci/registry/forwarding-client.ts";
+import type { BlobRequest, OpenedBlob } from "../../oci/registry/open-blob.ts";
+import { type Answer, type Caller, ociError } from "./mirror-answer.ts";
 
 const blobModes = ["off", "redirect", "proxy"] as const;
 /** `redirect`: sent on to the registry. `proxy`: passed on with the caller's own login. */

@@ -11,8 +11,8 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
-import { fetchLock } from "../../registry/fetch-lock.ts";
-import type { FindTrust, IndexReader } from "../../registry/index-trust.ts";
+import { fetchLock } from "../../lock/fetch-lock.ts";
+import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
 import { createRecent } from "./recent.ts";
 
 export interface FleetSource {

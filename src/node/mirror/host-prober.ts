@@ -6,7 +6,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { parseHostFacts } from "../../host/parse-facts.ts";
-import { isRecord, parseJson } from "../../input/json.ts";
+import { isRecord, parseJson } from "../../io/json.ts";
 import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
 
 export type Probed =

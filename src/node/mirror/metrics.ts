@@ -1,6 +1,6 @@
 /** What the mirror has done, in the text format of Prometheus (exposition format 0.0.4). */
 
-import type { Outcome } from "./answer.ts";
+import type { Outcome } from "./mirror-answer.ts";
 
 export interface Metrics {
   readonly count: (outcome: Outcome, status: number, seconds: number) => void;

@@ -2,12 +2,12 @@
 
 import { type ImgmatchError, usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import { isLoopback } from "../../registry/endpoint.ts";
-import { createForwardingClient, type ForwardingOptions } from "../../registry/forwarding-client.ts";
-import { createBlobOpener } from "../../registry/open-blob.ts";
-import type { FindTrust } from "../../registry/index-trust.ts";
+import { isLoopback } from "../../oci/registry/registry-endpoint.ts";
+import { createForwardingClient, type ForwardingOptions } from "../../oci/registry/forwarding-client.ts";
+import { createBlobOpener } from "../../oci/registry/open-blob.ts";
+import type { FindTrust } from "../../lock/index-trust.ts";
 import type { ResolveOptions } from "../../resolve/resolve.ts";
-import type { Outcome } from "./answer.ts";
+import type { Outcome } from "./mirror-answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
 import { createAnswers, type MirrorOptions } from "./answer-request.ts";
 import { createChooser } from "./choose-image.ts";

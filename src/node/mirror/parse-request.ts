@@ -2,7 +2,7 @@
 
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isRepositoryPath, isTag } from "../../oci/reference.ts";
-import { type Answer, ociError } from "./answer.ts";
+import { type Answer, ociError } from "./mirror-answer.ts";
 
 export interface RawRequest {
   readonly method: string;

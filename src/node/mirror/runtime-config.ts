@@ -1,7 +1,7 @@
 /** What a container runtime is to be given, so that it asks the mirror first: the files, and where they go. */
 
 import type { ImageReference } from "../../oci/reference.ts";
-import { apiHost } from "../../registry/endpoint.ts";
+import { apiHost } from "../../oci/registry/registry-endpoint.ts";
 
 export const runtimes = ["containerd", "docker", "podman", "crio"] as const;
 export type Runtime = (typeof runtimes)[number];

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
 import { ImgmatchError } from "../../errors.ts";
-import { type Answer, ociError } from "./answer.ts";
+import { type Answer, ociError } from "./mirror-answer.ts";
 import type { AnswerRequest } from "./answer-request.ts";
 import { createMetrics, type Gauges } from "./metrics.ts";
 import { parseMirrorRequest } from "./parse-request.ts";

@@ -1,6 +1,6 @@
 /** Images as rows: what each needs, by numbers of tables, and its place in the total order. */
 
-import { parseVersion } from "../../hardware/version.ts";
+import { parseVersion } from "../../hardware/driver-version.ts";
 import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";

@@ -1,10 +1,10 @@
 /** `NVIDIA_REQUIRE_CUDA` expressions, tabulated by container runtime, brand of the GPU and compute capability. */
 
 import type { GpuClass } from "../../hardware/gpu-class.ts";
-import { parseVersion } from "../../hardware/version.ts";
+import { parseVersion } from "../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { brandOf, brandsByName } from "../../resolve/gpu-brand.ts";
-import { parseRequire } from "../../resolve/nvidia-require.ts";
+import { parseRequire } from "../../resolve/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia-require.ts";
 import type { Interner } from "./interner.ts";
 import { gpuClasses, hostView, nvidiaView, type scales } from "./synthetic-host.ts";

@@ -2,7 +2,7 @@
 
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
-import { parseCudaVersion, parseDriverVersion } from "../../hardware/version.ts";
+import { parseCudaVersion, parseDriverVersion } from "../../hardware/driver-version.ts";
 import type { HostView, NvidiaView } from "../../resolve/host-view.ts";
 
 /** In the order of the tables. */

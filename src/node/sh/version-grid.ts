@@ -1,6 +1,6 @@
 /** A verdict as a function of two versions, tabulated: a rule is asked once for each range that it can tell apart. */
 
-import { compareVersions, parseVersion, type VersionParts } from "../../hardware/version.ts";
+import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { RuleSteps } from "../../resolve/rules/rule-steps.ts";
 
 /** `null` is a version that is not known. */

@@ -3,7 +3,7 @@
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
-import { minorOf } from "../../hardware/version.ts";
+import { minorOf } from "../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
 import { compareText } from "../../oci/text-order.ts";
 import type { GpuView } from "../host-view.ts";
@@ -11,7 +11,7 @@ import { misfit } from "../misfit.ts";
 import type { Cure } from "../remedy.ts";
 import type { CodeFit, Misfit } from "../verdict.ts";
 import type { DriverService } from "./driver.ts";
-import { addCode, someDriverOffers } from "./remedy.ts";
+import { addCode, someDriverOffers } from "./rule-remedy.ts";
 
 /** Best first. Machine code made for this device beats that of its family, of its major, and what the driver compiles. */
 export const codeKinds = ["specific", "family", "sass", "ptx"] as const satisfies readonly CodeFit["kind"][];

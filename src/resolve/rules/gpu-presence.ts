@@ -3,9 +3,9 @@
 import { type ComputeCapability, formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/version.ts";
+import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../hardware/driver-version.ts";
 import type { HostProblem } from "../../host/facts.ts";
-import { isLabelled } from "../../host/problems.ts";
+import { isLabelled } from "../../host/host-problems.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Cure } from "../remedy.ts";

@@ -3,7 +3,7 @@
 import type { CudaRequirement } from "../../lock/lock.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import { evaluateRequire, parseRequire, type RequireSubject } from "../nvidia-require.ts";
+import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvidia-require.ts";
 import type { Misfit } from "../verdict.ts";
 import type { RuleSteps } from "./rule-steps.ts";
 

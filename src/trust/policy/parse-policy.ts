@@ -1,10 +1,10 @@
 /** `imgmatch.trust.yaml` → rules, every mistake with its place. Keys are named here, not read. */
 
 import { throwProblems } from "../../errors.ts";
-import { isRecord } from "../../input/json.ts";
-import { inputLimits } from "../../input/limits.ts";
-import type { YamlKind } from "../../input/yaml/yaml-kind.ts";
-import { parseYamlSource } from "../../input/yaml/yaml-source.ts";
+import { isRecord } from "../../io/json.ts";
+import { inputLimits } from "../../io/limits.ts";
+import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
+import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import type { NamedSigner, TrustPolicy, TrustRule } from "./policy.ts";
 import { createPolicyReader, nameOf, type PolicyPath, type PolicyReader } from "./policy-reader.ts";
 import { parseRepositoryPattern } from "./repository-pattern.ts";

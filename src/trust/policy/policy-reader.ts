@@ -1,8 +1,8 @@
 /** Values of a policy with their places: each mistake is reported where it stands, and reading goes on. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { isRecord } from "../../input/json.ts";
-import type { YamlSource } from "../../input/yaml/yaml-source.ts";
+import { isRecord } from "../../io/json.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
 export type PolicyPath = readonly (string | number)[];
 

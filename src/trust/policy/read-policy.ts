@@ -1,6 +1,6 @@
 /** A policy from its file. Loads the reader of YAML. */
 
-import { inputLimits } from "../../input/limits.ts";
+import { inputLimits } from "../../io/limits.ts";
 import { readTextFile } from "../../io/files.ts";
 import { parseTrustPolicy } from "./parse-policy.ts";
 import type { TrustPolicy } from "./policy.ts";

@@ -1,9 +1,9 @@
 /** A signer that a policy names, with its key. */
 
 import { dirname, resolve } from "node:path";
-import { identitySigner } from "../identity-signer.ts";
+import { identitySigner } from "../trusted-identity.ts";
 import { readKey } from "../read-key.ts";
-import type { Signer } from "../signer.ts";
+import type { Signer } from "../trusted-signer.ts";
 import type { NamedSigner, TrustPolicy } from "./policy.ts";
 import { requireSafe } from "./require-safe.ts";
 

@@ -1,6 +1,6 @@
 /** What a statement of provenance says of an image, whoever wrote it: each claim, or null where it says nothing. */
 
-import { fieldsOf, isRecord, text, textsOf } from "../../input/json.ts";
+import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
 import type { Statement } from "../statement.ts";

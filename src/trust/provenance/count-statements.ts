@@ -4,7 +4,7 @@ import { exitCodes, ImgmatchError, type Problem } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import { describeSigner, type Signer } from "../signer.ts";
+import { describeSigner, type Signer } from "../trusted-signer.ts";
 import { type VerifyOptions, verifyEvidence } from "../verify-evidence.ts";
 import type { AttestedBuild } from "./attested-build.ts";
 import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";

@@ -1,12 +1,12 @@
 /** All provenance of an image that a registry has: in the index around it, where BuildKit writes it, and attached to it. */
 
-import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../input/json.ts";
-import { registryLimits } from "../../input/limits.ts";
+import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
+import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
-import { selectPlatformManifest } from "../../registry/platform-image.ts";
-import type { Manifest } from "../../registry/client.ts";
+import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
+import type { Manifest } from "../../oci/registry/client.ts";
 import type { BundleEvidence, Evidence } from "../evidence.ts";
 import {
   type EvidenceReader,

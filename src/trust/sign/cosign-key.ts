@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
-import { fieldsOf, parseJson, text } from "../../input/json.ts";
+import { fieldsOf, parseJson, text } from "../../io/json.ts";
 import { findProgram } from "../../io/find-program.ts";
 import { runProgram } from "../../io/run-program.ts";
 import { signingFailed } from "./key-mistakes.ts";

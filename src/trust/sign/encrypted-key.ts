@@ -2,8 +2,8 @@
 
 import { createPrivateKey, type KeyObject, scrypt } from "node:crypto";
 import { promisify } from "node:util";
-import { checked, fields, oneOf, text, wholeNumber } from "../../input/checks.ts";
-import { parseJson } from "../../input/json.ts";
+import { checked, fields, oneOf, text, wholeNumber } from "../../io/checks.ts";
+import { parseJson } from "../../io/json.ts";
 import { attempt } from "../../io/attempt.ts";
 import { base64 } from "../evidence.ts";
 import { invalidKey, wrongPassword } from "./key-mistakes.ts";

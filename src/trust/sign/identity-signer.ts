@@ -3,7 +3,7 @@
 import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { usageError } from "../../errors.ts";
 import { publicRoot } from "../public-root.ts";
-import type { IdentitySigner } from "../signer.ts";
+import type { IdentitySigner } from "../trusted-signer.ts";
 import { type ImageSigner, type Services, signingFailure, signingWith } from "./image-signer.ts";
 
 export interface IdentityOptions extends Services {

@@ -5,7 +5,7 @@ import type { Signer as SigstoreSigner, Witness } from "@sigstore/sign";
 import { InternalError } from "../../errors.ts";
 import type { SimpleSigning } from "../evidence.ts";
 import { isSignedBy, parsePublicKey } from "../public-key.ts";
-import type { Signer } from "../signer.ts";
+import type { Signer } from "../trusted-signer.ts";
 import { statementType } from "../statement.ts";
 import type { SigningKey } from "./cosign-key.ts";
 import { signingFailed } from "./key-mistakes.ts";

@@ -4,7 +4,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import type { Signer } from "../signer.ts";
+import type { Signer } from "../trusted-signer.ts";
 import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
 
 export interface Believed {

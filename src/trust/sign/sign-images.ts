@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import { type TryOptions, waitFor } from "../../registry/try-again.ts";
+import { type TryOptions, waitFor } from "../../oci/registry/try-again.ts";
 import { attachListed, attachSimpleSigning, type AttachmentRegistry } from "../attach.ts";
 import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../evidence.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";

@@ -1,13 +1,13 @@
 /** The lock of docs/examples/vision: as a build would write it, but with stand-ins for the digests of images and bases. */
 
 import { join } from "node:path";
-import { isReady, lockedImageOf } from "../../../src/build/jobs.ts";
+import { isReady, lockedImageOf } from "../../../src/fleet/build/jobs.ts";
 import { openFleet } from "../../../src/fleet/open-fleet.ts";
 import { planOpenFleet } from "../../../src/fleet/plan-open-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import type { Cell } from "../../../src/plan/cell.ts";
+import type { Cell } from "../../../src/fleet/cells/cell.ts";
 
 /** Images of one base share its layers, and those of one toolkit and Python the packages on it. */
 function figuresOf({ id, axes }: Cell) {

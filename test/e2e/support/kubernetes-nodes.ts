@@ -6,8 +6,8 @@ import type { HostFacts } from "../../../src/host/facts.ts";
 import { formatHostFacts } from "../../../src/host/format-facts.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
-import type { KubernetesObject } from "../../launch/support/kubernetes-objects.ts";
-import { imgmatchPrints } from "../../launch/support/program.ts";
+import type { KubernetesObject } from "../../node/launch/support/kubernetes-objects.ts";
+import { imgmatchPrints } from "../../node/launch/support/program.ts";
 import { makeFolder } from "../../support/folders.ts";
 import type { Answer, RunningKubernetes } from "./kubernetes.ts";
 

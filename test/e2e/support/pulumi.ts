@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { delimiter, dirname } from "node:path";
 import * as automation from "@pulumi/pulumi/automation/index.js";
-import { findParts } from "../../../src/build/engines/pulumi/missing-parts.ts";
+import { findParts } from "../../../src/pulumi/missing-parts.ts";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { findProgram } from "../../../src/io/find-program.ts";
 import { whyNoBuildkitd, whyNoBuildx } from "./buildkitd.ts";

@@ -5,9 +5,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
-import { createRegistryClient } from "../../../src/registry/create-client.ts";
+import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { isIndexType } from "../../../src/oci/media-types.ts";
-import { readImageConfig } from "../../../src/registry/platform-image.ts";
+import { readImageConfig } from "../../../src/oci/registry/platform-image.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { lockFile, type Project } from "./project.ts";
 

@@ -11,7 +11,7 @@ import { mkdtempSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspect } from "../../../src/inspect/inspect.ts";
-import { createRegistryClient } from "../../../src/registry/create-client.ts";
+import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { needs } from "../../support/needs.ts";
 import { entriesByCuobjdump, entriesByImgmatch, whyNoCuda } from "../support/cuda-tools.ts";
 

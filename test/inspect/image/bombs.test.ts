@@ -7,7 +7,7 @@ import { archiveBudget, inspectContent } from "../../../src/inspect/image/inspec
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import { collect } from "../../../src/inspect/image/opened-file.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
-import { readTar } from "../../../src/inspect/image/tar.ts";
+import { readTar } from "../../../src/inspect/image/read-tar.ts";
 import { readZip } from "../../../src/inspect/image/zip.ts";
 import { inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
 import { gpuFile, makeTar, type MadeFile } from "../support/make-image.ts";

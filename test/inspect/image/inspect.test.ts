@@ -6,8 +6,8 @@ import { ImgmatchError } from "../../../src/errors.ts";
 import { folderCache, noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspect } from "../../../src/inspect/inspect.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { createRegistryClient } from "../../../src/registry/create-client.ts";
-import { startFaultServer } from "../../registry/support/fault-server.ts";
+import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
+import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readTar } from "../../../src/inspect/image/tar.ts";
+import { readTar } from "../../../src/inspect/image/read-tar.ts";
 import { makeTar, type MadeFile } from "../support/make-image.ts";
 
 /** Path → size of each entry, or what refuses the archive. Nobody reads the content. */

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
-import type { GpuCode, ToolkitCount } from "../../../src/inspect/gpu/gpu-code.ts";
+import type { GpuCode, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer-changes.ts";
 import type { OpenedImage } from "../../../src/inspect/image/opened-image.ts";
 import type { FileInspection } from "../../../src/inspect/file-inspection.ts";

@@ -9,7 +9,7 @@ import { openFromFolder } from "../../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import type { SpooledFile } from "../../../src/inspect/spooled-file.ts";
-import { answerOf, readAnswer } from "../../../src/inspect/workers/answer.ts";
+import { answerOf, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
 import { type FileInspector, inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
 import { createWorkerPool } from "../../../src/inspect/workers/worker-pool.ts";
 import { bundled } from "../../support/bundle.ts";

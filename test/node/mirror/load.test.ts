@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { startFaultServer } from "../../registry/support/fault-server.ts";
+import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { cudaFreeLock } from "../../cli/support/lock.ts";

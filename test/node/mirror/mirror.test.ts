@@ -11,9 +11,9 @@ import { type NodeMirrorOptions, nodeMirror } from "../../../src/node/mirror/nod
 import { type ServerOptions, startMirror } from "../../../src/node/mirror/server.ts";
 import { acceptedTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
-import { publishIndex } from "../../../src/publish/publish-index.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../../publish/support/memory-registry.ts";
-import { type Answer, type FaultServer, startFaultServer } from "../../registry/support/fault-server.ts";
+import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
+import { type Answer, type FaultServer, startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { cpuHost, levelV3 } from "../../resolve/support/hosts.ts";
 import { image, lockOf, requirement } from "../../resolve/support/locks.ts";
 import { makeFolder } from "../../support/folders.ts";

@@ -8,7 +8,7 @@ import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
 import { resolveImage } from "../../../src/resolve/resolve.ts";
 import { anyLock } from "../../properties/support/machines.ts";
-import { byIndex } from "../../registry/support/index-of-lock.ts";
+import { byIndex } from "../../oci/registry/support/index-of-lock.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";

@@ -6,12 +6,12 @@ import { readHost } from "../../../src/host/read-host.ts";
 import { readHosts } from "../../../src/host/read-hosts.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../../src/lock/parse-requirement.ts";
-import { findBases } from "../../../src/render/bases.ts";
-import { missingSources } from "../../../src/render/copy-sources.ts";
-import { parseDockerfile } from "../../../src/render/instructions.ts";
-import { endOfTarget } from "../../../src/render/target-stage.ts";
-import { compileTemplate } from "../../../src/render/template.ts";
-import { writtenSecrets } from "../../../src/render/written-secrets.ts";
+import { findBases } from "../../../src/fleet/dockerfile/bases.ts";
+import { missingSources } from "../../../src/fleet/dockerfile/copy-sources.ts";
+import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
+import { endOfTarget } from "../../../src/fleet/dockerfile/target-stage.ts";
+import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
+import { writtenSecrets } from "../../../src/fleet/dockerfile/written-secrets.ts";
 import { coded, numbered, type Reader, repeated } from "./reader.ts";
 
 export const fileReaders: Readonly<Record<string, Reader>> = {

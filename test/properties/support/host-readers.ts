@@ -5,7 +5,7 @@
 import { hasNvidiaRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpuinfo.ts";
 import { parseLibraryTarget } from "../../../src/host/driver-library.ts";
-import { kernelNumber } from "../../../src/host/kernel.ts";
+import { kernelNumber } from "../../../src/host/kernel-facts.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,

@@ -1,6 +1,6 @@
 /** A matrix, with texts that are hard for its reader. */
 
-import { parseMatrix } from "../../../src/matrix/parse-matrix.ts";
+import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
 const head = "name: app\nversion: 1\nregistry: r.example.com/t\ntemplate: a/b\naxes:\n  march: [x86-64]\n";

@@ -2,21 +2,21 @@
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 
-import { readTrace } from "../../../src/docker/trace.ts";
+import { readTrace } from "../../../src/oci/engine/trace.ts";
 import { narrowGpus } from "../../../src/host/visible-devices.ts";
-import { labelValue, resolvedLabel } from "../../../src/launch/labels/vocabulary.ts";
-import { shellWord } from "../../../src/launch/shell.ts";
-import { dnsName } from "../../../src/launch/workload-name.ts";
+import { labelValue, resolvedLabel } from "../../../src/node/launch/labels/vocabulary.ts";
+import { shellWord } from "../../../src/node/launch/shell.ts";
+import { dnsName } from "../../../src/node/launch/workload-name.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { matchesLabel } from "../../../src/plan/match.ts";
-import { parseChallenge } from "../../../src/registry/challenge.ts";
+import { matchesLabel } from "../../../src/fleet/cells/match.ts";
+import { parseChallenge } from "../../../src/oci/registry/challenge.ts";
 import {
   findDockerAuth,
   findHelper,
   listLogins,
   parseDockerConfig,
-} from "../../../src/registry/docker-config.ts";
-import { evaluateRequire, parseRequire } from "../../../src/resolve/nvidia-require.ts";
+} from "../../../src/oci/registry/docker-config.ts";
+import { evaluateRequire, parseRequire } from "../../../src/resolve/parse-nvidia-require.ts";
 import { checkPins, compilePins } from "../../../src/resolve/pins.ts";
 import { compareVersions } from "../../../src/trust/version-order.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";

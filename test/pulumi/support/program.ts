@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { expect, vi } from "vitest";
-import { ImageFleet, type ImageFleetArgs } from "../../../src/pulumi.ts";
+import { ImageFleet, type ImageFleetArgs } from "../../../src/pulumi/image-fleet.ts";
 import type { ServedRegistry } from "./served-registry.ts";
 
 export type ProviderName = NonNullable<ImageFleetArgs["provider"]>;

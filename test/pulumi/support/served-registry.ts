@@ -2,7 +2,7 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createMemoryRegistry, type MemoryRegistry } from "../../publish/support/memory-registry.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 
 export interface ServedRegistry extends MemoryRegistry {
   readonly host: string;

@@ -12,7 +12,7 @@ import { verifyProvenance } from "../../../src/trust/provenance/verify-provenanc
 import { writeProvenance } from "../../../src/trust/provenance/write-provenance.ts";
 import { keySigner } from "../../../src/trust/sign/image-signer.ts";
 import { openSigningKey } from "../../../src/trust/sign/signing-key.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../../publish/support/memory-registry.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 import { image as lockedImage, lockOf } from "../../resolve/support/locks.ts";
 
 const commit = "0123456789abcdef0123456789abcdef01234567";

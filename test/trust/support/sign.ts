@@ -4,8 +4,8 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { type ImageReference, withTag } from "../../../src/oci/reference.ts";
 import { layerAnnotations, signatureTag, simpleSigningType } from "../../../src/trust/evidence.ts";
-import type { KeySigner } from "../../../src/trust/signer.ts";
-import type { MemoryRegistry } from "../../publish/support/memory-registry.ts";
+import type { KeySigner } from "../../../src/trust/trusted-signer.ts";
+import type { MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 
 export interface TestKey {
   readonly signer: KeySigner;

@@ -1,0 +1,136 @@
+/** The program: its commands and flags, and errors → exit codes. Every command's code is loaded only when it runs. */
+
+import { Command, CommanderError } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import type { Run } from "./definitions/define.ts";
+import { refuseRepeats } from "./flags/refuse-repeats.ts";
+import { commandTable, isCommand } from "./table.ts";
+import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
+import { styleFor } from "./report/style.ts";
+import { terminalText } from "./report/terminal-text.ts";
+import { version } from "../version.ts";
+
+/**
+ * Runs the command line and answers the exit code: of imgmatch, or of the container that it has run.
+ *
+ * @example
+ * process.exitCode = await runCli(["plan", "--json"], context);
+ */
+export async function runCli(args: readonly string[], world: CommandContext): Promise<number> {
+  const context = printingSafely(world);
+  let exitCode: number = exitCodes.ok;
+  const run: Run =
+    (load) =>
+    async (...given) => {
+      const action = await load();
+      exitCode = await action(flagsOf(given, args), context);
+    };
+  try {
+    const program = await createProgram(args, run, context);
+    await program.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return reportError(error, args, context);
+  }
+}
+
+/** What commander hands to an action, each argument, then flags and command, as the one object that a command takes. */
+function flagsOf<Flags>(given: readonly unknown[], args: readonly string[]): Flags {
+  const command = given.at(-1) as Command;
+  const named = command.registeredArguments.map(
+    (argument, index) => [argument.name(), given[index]] as const,
+  );
+  const written = Object.fromEntries(named.filter(([, value]) => value !== undefined));
+  const afterDashes = args.slice(beforeDashes(args).length + 1);
+  return { ...command.parent?.opts(), ...command.opts(), ...written, afterDashes } as Flags;
+}
+
+/** What stands after `--` is for the container. */
+function beforeDashes(args: readonly string[]): readonly string[] {
+  const end = args.indexOf("--");
+  return end < 0 ? args : args.slice(0, end);
+}
+
+/** Every word that the program prints goes through here, whoever wrote it. */
+function printingSafely(context: CommandContext): CommandContext {
+  return {
+    ...context,
+    out: (text) => context.out(terminalText(text)),
+    err: (text) => context.err(terminalText(text)),
+    log: (line) => context.log(terminalText(line)),
+  };
+}
+
+async function createProgram(args: readonly string[], run: Run, context: CommandContext): Promise<Command> {
+  const program = new Command("imgmatch")
+    .description(
+      "Builds a fleet of container images from a matrix, and finds the one that was built for a host.",
+    )
+    .version(version)
+    .exitOverride()
+    // What it says of a wrong option comes as an error with a code, like every other.
+    .configureOutput({ writeOut: context.out, writeErr: context.err, outputError: () => {} })
+    .addHelpText("after", helpFooter);
+  // A node that resolves should not wait for the flags of commands that it does not run.
+  const [first] = args;
+  const names = isCommand(first) ? [first] : Object.keys(commandTable).filter(isCommand);
+  const definitions = await Promise.all(
+    names.map(async (name) => [name, await commandTable[name]()] as const),
+  );
+  for (const [name, define] of definitions) define(program.command(name), run);
+  for (const command of program.commands) refuseRepeats(command);
+  return program;
+}
+
+async function reportError(
+  error: unknown,
+  args: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
+  if (error instanceof CommanderError) {
+    // Help and version end here too, with exit code 0; commander has printed what there is to say.
+    if (error.exitCode === 0) return exitCodes.ok;
+    // A call without a command: the help is the answer, and was printed.
+    if (error.code === "commander.help") return exitCodes.usage;
+    return reportProblems([usageProblem(error)], args, context);
+  }
+  if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
+  const { systemProblem } = await import("../io/system-error.ts");
+  const known = systemProblem(error);
+  if (known === null) {
+    const { bugReport } = await import("./report/bug.ts");
+    context.err(bugReport(error, version));
+    return exitCodes.failed;
+  }
+  const { problems } = known;
+  return reportProblems(problems, args, context);
+}
+
+async function reportProblems(
+  problems: readonly [Problem, ...Problem[]],
+  args: readonly string[],
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { problemsToJson, reportProblem } = await import("./report/problems.ts");
+  if (beforeDashes(args).includes("--json")) context.out(problemsToJson(problems));
+  else {
+    for (const problem of problems)
+      context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
+  }
+  return problemCodes[problems[0].code];
+}
+
+/** `error: unknown option '--jsn'\n(Did you mean --json?)` of commander. */
+function usageProblem({ message }: CommanderError): Problem {
+  const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
+  const meant = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
+  return {
+    code: "USAGE",
+    message: what,
+    fix: meant === undefined ? "see imgmatch --help" : `write ${meant}; see imgmatch --help`,
+  };
+}
+
+const helpFooter = `
+Exit codes: 0 ok, 1 failed or drift found, 2 usage or matrix, 3 no image fits, 4 host broken or unreadable,
+5 container engine or registry, 6 a tag holds something else, 130 interrupted.`;

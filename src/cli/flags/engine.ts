@@ -1,0 +1,121 @@
+/** The flags that choose what builds, turned into an engine. */
+
+import { resolve } from "node:path";
+import type { Engine } from "../../fleet/build/engine.ts";
+import { type EngineName, type EngineTraits, engineTraits } from "../../fleet/build/engines/engine-traits.ts";
+import type { EngineOptions } from "../../fleet/build/engines/engines.ts";
+import type { FleetBuilder } from "../../fleet/build/fleet-builder.ts";
+import { usageError } from "../../errors.ts";
+import type { CommandContext } from "../command-context.ts";
+
+export interface EngineFlags {
+  readonly engine: EngineName;
+  readonly builder?: string;
+  readonly cacheFrom?: readonly string[];
+  readonly cacheTo?: readonly string[];
+  /** `id=NAME,env=VARIABLE` or `id=NAME,src=FILE`. */
+  readonly secret?: readonly string[];
+  /** `ID`, `ID=SOCKET` or `ID=KEY`. */
+  readonly ssh?: readonly string[];
+  readonly network?: string;
+  readonly stack?: string;
+  /** PEM file with certificates to trust beside the usual ones. */
+  readonly ca?: string;
+}
+
+/** What builds one image. Throws `USAGE` for flags that do not go together, and what the engine throws when it is not there. */
+export async function engineFor(flags: EngineFlags, context: Pick<CommandContext, "env">): Promise<Engine> {
+  const options = await engineOptions(flags, context);
+  const { engines } = await import("../../fleet/build/engines/engines.ts");
+  return engines[flags.engine](options);
+}
+
+/** What builds a fleet; throws as {@link engineFor}. */
+export async function fleetBuilderFor(
+  flags: EngineFlags,
+  context: Pick<CommandContext, "env">,
+): Promise<FleetBuilder> {
+  const options = await engineOptions(flags, context);
+  if (flags.engine === "pulumi") {
+    const { createPulumiBuilder } = await import("../../pulumi/builder.ts");
+    return createPulumiBuilder({ ...options, stack: flags.stack });
+  }
+  const [{ engines }, { cellBuilder }] = await Promise.all([
+    import("../../fleet/build/engines/engines.ts"),
+    import("../../fleet/build/cell-builder.ts"),
+  ]);
+  return cellBuilder(await engines[flags.engine](options));
+}
+
+async function engineOptions(
+  flags: EngineFlags,
+  { env }: Pick<CommandContext, "env">,
+): Promise<EngineOptions> {
+  requireOffered(flags);
+  const { builder, cacheFrom: from = [], cacheTo: to = [] } = flags;
+  const [{ checkCache }, { parseSecrets }, { parseSsh }, { dockerCredentials }] = await Promise.all([
+    import("../../fleet/build/engines/cache.ts"),
+    import("../../fleet/build/engines/build-secrets.ts"),
+    import("../../fleet/build/engines/ssh.ts"),
+    import("../../oci/registry/credentials.ts"),
+  ]);
+  const cache = { from, to };
+  checkCache(cache);
+  const ca = flags.ca === undefined ? undefined : resolve(flags.ca);
+  const secrets = parseSecrets(flags.secret ?? [], env);
+  const ssh = parseSsh(flags.ssh ?? [], env);
+  const { network } = flags;
+  return { env, credentials: dockerCredentials(env), builder, cache, secrets, ssh, network, ca };
+}
+
+function requireOffered({
+  engine,
+  builder,
+  stack,
+  cacheFrom = [],
+  cacheTo = [],
+  secret = [],
+  ssh = [],
+  network = "default",
+}: EngineFlags): void {
+  const offered = engineTraits[engine];
+  if (builder !== undefined && !offered.builders)
+    throw usageError("--builder names a builder of buildx", "add --engine buildx");
+  if (stack !== undefined && !offered.stacks)
+    throw usageError("--stack names a stack of Pulumi", "add --engine pulumi");
+  if (cacheFrom.length + cacheTo.length > 0 && !offered.cache) {
+    throw usageError(
+      `--cache-from and --cache-to are not offered with --engine ${engine}`,
+      "leave them out, or build with --engine buildx",
+    );
+  }
+  if (secret.length > 0 && !offered.secrets) {
+    throw usageError(
+      `--secret is not offered with --engine ${engine}, whose state would keep it`,
+      "build with another engine",
+    );
+  }
+  if (ssh.length > 0 && !offered.ssh) {
+    throw usageError(
+      `--ssh is not offered with --engine ${engine}, whose provider knows no agents`,
+      "build with another engine",
+    );
+  }
+  requireNetwork(network, engine);
+}
+
+/** Throws `USAGE` for a network that this engine does not have. */
+export function requireNetwork(network: string, engine: EngineName): void {
+  const { networks }: EngineTraits = engineTraits[engine];
+  if (networks?.includes(network) ?? /^[A-Za-z0-9][\w.:/=,-]*$/.test(network)) return;
+  throw usageError(
+    `--network ${JSON.stringify(network)} is not offered with --engine ${engine}`,
+    networks === null ? "write none, host, or a network's name" : `write one of: ${networks.join(", ")}`,
+  );
+}
+
+/** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
+export function requirePush({ engine }: EngineFlags, push: boolean): void {
+  if (engineTraits[engine].keeper !== null || push) return;
+  throw usageError("what a buildx builder builds stays on the builder", "add --push");
+}

@@ -1,0 +1,76 @@
+/** The flags that every command about the matrix has, turned into what the library wants. */
+
+import { dirname, join } from "node:path";
+import { type Problem, usageError } from "../../errors.ts";
+import { type Fleet, openFleet } from "../../fleet/open-fleet.ts";
+import type { FindBaseDigest } from "../../fleet/plan-open-fleet.ts";
+import { parseBuildArguments } from "../../fleet/matrix/given-arguments.ts";
+import { lockPath } from "../../lock/lock.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import { parseSelections, type Selection } from "../../fleet/cells/select.ts";
+import type { CommandContext } from "../command-context.ts";
+import { type RegistryFlags, trustOf } from "./registry.ts";
+
+export interface FleetFlags extends RegistryFlags {
+  readonly matrix: string;
+  readonly lock?: string;
+  readonly registry?: string;
+  readonly only?: readonly string[];
+  /** `NAME=VALUE` or `NAME`. */
+  readonly buildArg?: readonly string[];
+  /** Of `--no-cache`: its word, or false without one. */
+  readonly cache?: string | false;
+  readonly replaceBase?: readonly string[];
+  readonly offline?: boolean;
+  readonly json?: boolean;
+}
+
+export async function openFleetFor(
+  flags: FleetFlags,
+  { env }: Pick<CommandContext, "env">,
+): Promise<{ fleet: Fleet; only: Selection[] }> {
+  const fleet = await openFleet(flags.matrix, {
+    ...(flags.registry === undefined ? {} : { registry: flags.registry }),
+    env,
+    args: parseBuildArguments(flags.buildArg ?? [], env),
+  });
+  const only = parseSelections(
+    flags.only ?? [],
+    fleet.matrix.axes.map(({ name }) => name),
+  );
+  return { fleet, only };
+}
+
+/** The lock beside the matrix, unless `--lock` names another. */
+export function lockFileOf({ matrix, lock }: Pick<FleetFlags, "matrix" | "lock">): string {
+  return lock ?? join(dirname(matrix), lockPath);
+}
+
+/** `--replace-base OLD=NEW`. */
+export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    texts.map((text): [string, string] => {
+      const at = text.indexOf("=");
+      if (at < 1) {
+        throw usageError(
+          `--replace-base ${text} is not OLD=NEW`,
+          "write --replace-base debian:bookworm-slim=registry.example.com/debian:bookworm-slim",
+        );
+      }
+      const replacement = text.slice(at + 1);
+      parseImageReference(replacement);
+      return [text.slice(0, at), replacement];
+    }),
+  );
+}
+
+/** Asks registries for base digests; what cannot be had is null, and `onProblem` hears why. */
+export async function baseLookup(
+  { offline = false, ...flags }: FleetFlags,
+  { env, signal }: Pick<CommandContext, "env" | "signal">,
+  onProblem: (problem: Problem, ref: string) => void,
+): Promise<FindBaseDigest> {
+  if (offline) return async () => null;
+  const { createBaseLookup } = await import("../../oci/registry/base-lookup.ts");
+  return createBaseLookup(env, onProblem, { ...(await trustOf(flags)), signal });
+}

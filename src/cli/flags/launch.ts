@@ -1,0 +1,128 @@
+/** The flags of launch → what runs. */
+
+import { usageError } from "../../errors.ts";
+import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "../../node/launch/target.ts";
+import { unsupported } from "../../node/launch/unsupported.ts";
+import type { QuestionFlags } from "./question.ts";
+
+export interface LaunchFlags extends QuestionFlags {
+  readonly target: string;
+  /** Arguments for the container's program. */
+  readonly args: readonly string[];
+  readonly task?: Task;
+  readonly name?: string;
+  readonly env?: readonly string[];
+  readonly mount?: readonly string[];
+  readonly cpus?: string;
+  readonly memory?: string;
+  readonly command?: string;
+  readonly set?: readonly string[];
+  readonly option?: readonly string[];
+  readonly allowBusy?: boolean;
+  readonly anywhere?: boolean;
+  readonly fleet?: boolean;
+  readonly run?: boolean;
+  readonly yaml?: boolean;
+}
+
+export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
+
+/** What runs, whatever the image is. Throws `USAGE` for a value that cannot be read. */
+export function workloadOf(target: LaunchTarget, flags: LaunchFlags): Workload {
+  const env = pairs("--env", flags.env ?? []);
+  for (const name of Object.keys(env)) {
+    // Kubernetes allows more; a name that no shell can set helps nobody.
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+      throw usageError(`--env ${name}=… is no name of a variable`, "use letters, digits and _");
+  }
+  return {
+    args: flags.args,
+    env,
+    mounts: (flags.mount ?? []).map(parseMount),
+    options: optionsFor(target, flags),
+    settings: settingsFor(target, flags),
+    ...(flags.task === undefined ? {} : { task: flags.task }),
+    ...(flags.name === undefined ? {} : { name: flags.name }),
+    ...(flags.command === undefined ? {} : { program: flags.command }),
+    ...(flags.cpus === undefined ? {} : { cpus: parseCpus(flags.cpus) }),
+    ...(flags.memory === undefined ? {} : { memoryMiB: parseMemory(flags.memory) }),
+  };
+}
+
+/** Which form is wanted. Throws `LAUNCH_UNSUPPORTED` for one that the target does not write. */
+export function formatFor(target: LaunchTarget, { json, yaml }: LaunchFlags): LaunchFormat {
+  if (json && yaml) throw usageError("--json and --yaml are two answers", "ask for one of them");
+  const format = json ? "json" : yaml ? "yaml" : target.formats[0];
+  if (target.formats.includes(format)) return format;
+  throw unsupported(target.name, `write ${format}`, `it writes ${target.formats.join(", ")}`);
+}
+
+function optionsFor(
+  target: LaunchTarget,
+  { option: options = [], yaml, fleet }: LaunchFlags,
+): readonly string[] {
+  if (options.length > 0 && (target.formats[0] !== "shell" || yaml || fleet))
+    throw unsupported(target.name, "take options of a command: it writes a document", "leave --option out");
+  return options;
+}
+
+function settingsFor(target: LaunchTarget, flags: LaunchFlags): Readonly<Record<string, string>> {
+  const settings = pairs("--set", flags.set ?? []);
+  const known = Object.keys(target.settings ?? {});
+  for (const name of Object.keys(settings)) {
+    if (known.includes(name)) continue;
+    throw unsupported(
+      target.name,
+      `be told ${name}`,
+      known.length === 0 ? "leave --set out" : `it can be told: ${known.join(", ")}`,
+    );
+  }
+  return settings;
+}
+
+/** Windows paths are none of these: the images are for Linux. */
+function parseMount(text: string): Mount {
+  const parts = text.split(":");
+  const mode = parts.length > 2 && /^(ro|rw)$/.test(parts.at(-1) ?? "") ? parts.pop() : "rw";
+  // A colon belongs to a path only where a slash follows it: /a:b:/c is /a:b mounted to /c.
+  const at = text.indexOf(":/");
+  const source = text.slice(0, Math.max(at, 0));
+  const target = parts.join(":").slice(at + 1);
+  if (at > 0 && source.startsWith("/") && target.startsWith("/") && !target.includes(":/")) {
+    const end = target.indexOf(":");
+    if (end < 0) return { source, target, readOnly: mode === "ro" };
+    // Docker's other modes, as in :z and :ro,z, must not become the end of a path.
+    const other = JSON.stringify(target.slice(end + 1));
+    throw usageError(`--mount ${text}: ${other} is no mode`, "write ro, rw or nothing in its place");
+  }
+  throw usageError(
+    `--mount ${text} is not SOURCE:TARGET with two absolute paths`,
+    "write --mount /data:/data:ro",
+  );
+}
+
+function parseCpus(text: string): number {
+  const cpus = Number(text);
+  if (/^\d{1,5}(\.\d{1,3})?$/.test(text) && cpus > 0) return cpus;
+  throw usageError(`--cpus ${text} is no number of CPUs`, "write --cpus 4 or --cpus 0.5");
+}
+
+const units = { m: 1, g: 1024, t: 1024 * 1024 } as const;
+
+function parseMemory(text: string): number {
+  const match = /^(\d{1,6}(?:\.\d{1,3})?)([mgt])(?:ib?|b)?$/i.exec(text);
+  const unit = match?.[2]?.toLowerCase() as keyof typeof units | undefined;
+  const memory = unit === undefined ? 0 : Math.ceil(Number(match?.[1]) * units[unit]);
+  if (memory > 0) return memory;
+  throw usageError(`--memory ${text} is no amount with a unit`, "write --memory 512m or --memory 16g");
+}
+
+function pairs(flag: string, texts: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf("=");
+      if (at < 1) throw usageError(`${flag} ${text} is not NAME=VALUE`, `write ${flag} NAME=VALUE`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}

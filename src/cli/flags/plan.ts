@@ -1,0 +1,147 @@
+/** The fleet of a command with its plan, as its flags ask for it. */
+
+import type { EngineName } from "../../fleet/build/engines/engine-traits.ts";
+import { type Problem, throwProblems } from "../../errors.ts";
+import type { Fleet } from "../../fleet/open-fleet.ts";
+import {
+  type FindBaseDigest,
+  type FindLocalBase,
+  type FleetPlanOptions,
+  planOpenFleet,
+} from "../../fleet/plan-open-fleet.ts";
+import { refuseAdoptedLock } from "../../lock/adopted-lock.ts";
+import { refuseForeignLock } from "../../lock/foreign-lock.ts";
+import type { LocalEngine, Lock } from "../../lock/lock.ts";
+import { readLockIfPresent } from "../../lock/lock-file.ts";
+import { type LocalBaseUse, localBases } from "../../fleet/plan/local-bases.ts";
+import { findPlanned, type Plan } from "../../fleet/plan/planned-cell.ts";
+import type { Selection } from "../../fleet/cells/select.ts";
+import type { CommandContext } from "../command-context.ts";
+import { tell } from "../print.ts";
+import type { EngineFlags } from "./engine.ts";
+import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet.ts";
+
+export interface ExportFlags extends FleetFlags, Pick<EngineFlags, "secret" | "ssh" | "network"> {
+  readonly kind: string;
+  /** Only for `github-matrix`. */
+  readonly shards?: number;
+}
+
+/** Only of commands that can build on what an engine alone has. */
+export interface LocalBaseFlags {
+  /** A base that no registry has may be the engine's. */
+  readonly localBases?: boolean;
+  readonly engine?: EngineName;
+  readonly builder?: string;
+}
+
+export interface PlannedFleet {
+  readonly fleet: Fleet;
+  readonly only: readonly Selection[];
+  readonly plan: Plan;
+  readonly findBaseDigest: FindBaseDigest;
+}
+
+export interface PlanForOptions {
+  /** Hears what keeps a base image's digest from being known. */
+  readonly onProblem: (problem: Problem) => void;
+  /** The lock is to be written: throws where it is of another repository. */
+  readonly writes?: boolean;
+  /** What is to keep the images where they are not pushed: it is asked which of them it has. */
+  readonly keeper?: LocalEngine | null;
+  /** The one cell that is asked about: no registry is asked about others. */
+  readonly cell?: string | undefined;
+}
+
+/** Throws what opening and planning a fleet throw. */
+export async function planFor(
+  flags: FleetFlags & LocalBaseFlags & { readonly push?: boolean },
+  context: CommandContext,
+  { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
+): Promise<PlannedFleet> {
+  const opened = await openFleetFor(flags, context);
+  const { fleet } = opened;
+  const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
+  const lock = await readLockIfPresent(lockFileOf(flags));
+  refuseAdoptedLock(lock, lockFileOf(flags));
+  if (writes) refuseForeignLock(lock, fleet.matrix.repository, lockFileOf(flags));
+  // Until the plan is there: what an engine has is no problem.
+  const missing = new Map<string, Problem>();
+  let hear: typeof onProblem | null = null;
+  const findBaseDigest = await baseLookup(flags, context, (problem, ref) =>
+    hear === null ? missing.set(ref, problem) : hear(problem),
+  );
+  const plan = await planOpenFleet(fleet, {
+    lock,
+    only,
+    published: flags.push ?? false,
+    ...(await heldBy(keeper, lock, context)),
+    replaceBases: parseReplacements(flags.replaceBase),
+    rebuild: rebuildAsked(flags.cache),
+    findBaseDigest,
+    ...(flags.localBases ? { findLocalBase: await localLookup(flags, context) } : {}),
+  });
+  hear = onProblem;
+  for (const problem of unresolvedBases(plan, fleet, missing)) onProblem(problem);
+  if (flags.localBases && !flags.json) tell(localBases(plan).map(describeLocal), context);
+  return { fleet, only, plan, findBaseDigest };
+}
+
+/** `--no-cache` alone means now: each time is another. */
+function rebuildAsked(cache: FleetFlags["cache"]): string | undefined {
+  if (typeof cache === "string") return cache;
+  return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
+}
+
+/** What is missing of the bases that are needed, each where a Dockerfile names it first. */
+function unresolvedBases(
+  { cells }: Plan,
+  { dockerfileOf }: Fleet,
+  missing: ReadonlyMap<string, Problem>,
+): readonly Problem[] {
+  const told = new Map<string, Problem>();
+  for (const { cell, bases } of cells) {
+    for (const { ref, used, digest } of bases) {
+      const problem = missing.get(used);
+      if (digest !== null || problem === undefined || told.has(used)) continue;
+      const base = dockerfileOf(cell).bases.find((each) => each.ref === ref);
+      told.set(used, base === undefined ? problem : { ...problem, at: { file: base.file, line: base.line } });
+    }
+  }
+  return [...told.values()];
+}
+
+async function localLookup(
+  { engine = "docker", builder }: LocalBaseFlags,
+  { env }: CommandContext,
+): Promise<FindLocalBase> {
+  const { createLocalBaseLookup } = await import("../../fleet/build/engines/find-local-base.ts");
+  return createLocalBaseLookup(engine, env, builder);
+}
+
+function describeLocal({ ref, engine, id }: LocalBaseUse): string {
+  return `base ${ref}: in no registry, what ${engine} has is used: ${id}`;
+}
+
+/** Asked only where the lock has something that was built and not pushed: a build with nothing to do needs no engine. */
+async function heldBy(
+  keeper: LocalEngine | null,
+  lock: Lock | null,
+  { env }: CommandContext,
+): Promise<Pick<FleetPlanOptions, "held">> {
+  const waiting = Object.values(lock?.images ?? {}).some(
+    ({ digest, created }) => digest === null && created !== null,
+  );
+  if (keeper === null || !waiting) return {};
+  const { heldImages } = await import("../../fleet/build/engines/held-images.ts");
+  return { held: await heldImages(keeper, env) };
+}
+
+/** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
+export async function planForExport(flags: FleetFlags, context: CommandContext): Promise<PlannedFleet> {
+  const problems: Problem[] = [];
+  const onProblem = (problem: Problem) => problems.push(problem);
+  const planned = await planFor({ ...flags, push: true }, context, { onProblem });
+  throwProblems(problems);
+  return planned;
+}

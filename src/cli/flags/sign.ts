@@ -1,0 +1,106 @@
+/** What the flags about signing mean to the library. */
+
+import { usageError } from "../../errors.ts";
+import type { FleetSigning } from "../../fleet/sign-fleet.ts";
+import { readTextFile } from "../../io/files.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
+import { count } from "../../io/table.ts";
+import type { ImageSigner } from "../../trust/sign/image-signer.ts";
+import type { SignatureFormat } from "../../trust/sign/sign-images.ts";
+import type { CommandContext } from "../command-context.ts";
+import { signersFor } from "./trust.ts";
+
+export interface SignFlags {
+  readonly sign?: boolean;
+  /** A file, `env://NAME`, or an address that cosign understands. */
+  readonly signKey?: string;
+  readonly signFormat?: SignatureFormat;
+  /** A file with a token of OpenID Connect. */
+  readonly identityToken?: string;
+  readonly fulcioUrl?: string;
+  readonly rekorUrl?: string;
+  readonly timestampUrl?: string;
+  /** A file: `trusted_root.json`. */
+  readonly signRoot?: string;
+}
+
+/** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
+export async function openSigner(flags: SignFlags, { env }: CommandContext): Promise<ImageSigner | null> {
+  const { sign, signKey, identityToken, signRoot, ...urls } = flags;
+  const { fulcioUrl = env.COSIGN_FULCIO_URL, rekorUrl = env.COSIGN_REKOR_URL } = urls;
+  const { timestampUrl = env.COSIGN_TIMESTAMP_SERVER_URL } = urls;
+  if (!sign) return refuseWithoutSign(flags);
+  for (const url of [fulcioUrl, rekorUrl, timestampUrl]) if (url !== undefined) checkUrl(url);
+  if (signKey !== undefined) {
+    if (identityToken !== undefined || flags.fulcioUrl !== undefined)
+      throw usageError(
+        "--sign-key signs with a key, and needs neither token nor Fulcio",
+        "leave one of them out",
+      );
+    const [{ openSigningKey }, { keySigner }] = await Promise.all([
+      import("../../trust/sign/signing-key.ts"),
+      import("../../trust/sign/image-signer.ts"),
+    ]);
+    return keySigner(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
+  }
+  const [{ identityTokenSource }, { identitySigner }] = await Promise.all([
+    import("../../trust/sign/identity-token.ts"),
+    import("../../trust/sign/identity-signer.ts"),
+  ]);
+  const token = identityTokenSource(identityToken, env);
+  if (token === null)
+    throw usageError(
+      "--sign has nobody to sign as",
+      "name a key with --sign-key, or give an OIDC token: id-token: write in GitHub Actions, SIGSTORE_ID_TOKEN elsewhere",
+    );
+  const root = signRoot === undefined ? null : await readTextFile(signRoot, null);
+  return identitySigner({ token, fulcioUrl, rekorUrl, timestampUrl, trustedRoot: root });
+}
+
+function refuseWithoutSign(flags: SignFlags): null {
+  const { signKey, identityToken, fulcioUrl, rekorUrl, timestampUrl, signRoot } = flags;
+  const given = { "--sign-key": signKey, "--identity-token": identityToken, "--fulcio-url": fulcioUrl };
+  const more = { "--rekor-url": rekorUrl, "--timestamp-url": timestampUrl, "--sign-root": signRoot };
+  const [name] = Object.entries({ ...given, ...more }).find(([, value]) => value !== undefined) ?? [];
+  if (name !== undefined) throw usageError(`${name} is about signing, and --sign is not there`, "add --sign");
+  return null;
+}
+
+function checkUrl(url: string): void {
+  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isHttp) throw usageError(`${url} is no address of http`, "write it as https://host");
+}
+
+export interface Voucher extends FleetSigning {
+  /** Says on standard error, or as a line of JSON, what was signed. */
+  readonly tell: () => void;
+}
+
+/** null where nothing is to be signed. */
+export async function voucher(
+  signer: ImageSigner | null,
+  repository: string,
+  registry: FullRegistryClient,
+  { signFormat: format = "both", json }: SignFlags & { readonly json?: boolean },
+  context: CommandContext,
+): Promise<Voucher | null> {
+  if (signer === null) return null;
+  const { fleetSigning } = await import("../../fleet/sign-fleet.ts");
+  const { signal } = context;
+  const reference = parseImageReference(repository);
+  const others = () => signersFor(reference, {}, context);
+  const signing = fleetSigning(reference, { signer, registry, format, signal, others });
+  return {
+    ...signing,
+    tell() {
+      const { signed, kept } = signing.done();
+      if (signed.length + kept.length === 0) return;
+      if (json) context.out(`${JSON.stringify({ schemaVersion: 1, type: "signatures", signed, kept })}\n`);
+      else
+        context.err(
+          `signed ${count(signed.length, "manifest")}, ${kept.length} had this signature already\n`,
+        );
+    },
+  };
+}

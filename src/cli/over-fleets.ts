@@ -1,0 +1,89 @@
+/** A command about one matrix, over several of a workspace: one after the other, and a fleet that fails does not stop the others. */
+
+import { dirname, relative } from "node:path";
+import { exitCodes, usageError } from "../errors.ts";
+import { findMatrices, workspaceFile } from "../fleet/find-matrices.ts";
+import { systemProblem } from "../io/system-error.ts";
+import { matchesGlob } from "../oci/glob.ts";
+import { problemsToJson } from "./report/problems.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { Action } from "./definitions/define.ts";
+import type { FleetFlags } from "./flags/fleet.ts";
+import { tellProblem } from "./tell-problem.ts";
+
+export interface WorkspaceFlags {
+  /** Its file, or its default name. */
+  readonly workspace?: string | true;
+  /** Folders of fleets in it, `*` standing for any characters. */
+  readonly fleet?: readonly string[];
+}
+
+type OverFlags = FleetFlags & WorkspaceFlags & { readonly json?: boolean; readonly explain?: string };
+
+/** `whole`: each answer is one JSON document, and they become one. `lines`: each is some lines of JSON. */
+type JsonForm = "whole" | "lines";
+
+/** Ends with the exit code of the fleets that failed; with 1 where they failed in different ways. */
+export function overFleets<Flags extends OverFlags>(
+  command: Action<Flags>,
+  jsonForm: (flags: Flags) => JsonForm,
+): Action<Flags> {
+  return async (flags, context) => {
+    if (flags.workspace === undefined && (flags.fleet ?? []).length === 0) return command(flags, context);
+    const form = flags.json ? jsonForm(flags) : null;
+    const answers: unknown[] = [];
+    const failures = new Set<number>();
+    for (const matrix of await chooseMatrices(flags)) {
+      if (form === null) context.err(`${matrix}:\n`);
+      if (form === "lines") context.out(`${JSON.stringify({ schemaVersion: 1, type: "fleet", matrix })}\n`);
+      let text = "";
+      const keep = (part: string) => {
+        text += part;
+      };
+      const own = form === "whole" ? { ...context, out: keep } : context;
+      const code = await runOne(command, { ...flags, matrix }, own, form);
+      if (text !== "") answers.push({ matrix, ...JSON.parse(text) });
+      if (code !== exitCodes.ok) failures.add(code);
+      if (code === exitCodes.interrupted) break;
+    }
+    if (form === "whole") context.out(`${JSON.stringify({ schemaVersion: 1, fleets: answers }, null, 2)}\n`);
+    if (failures.has(exitCodes.interrupted)) return exitCodes.interrupted;
+    const [code = exitCodes.ok] = failures;
+    return failures.size > 1 ? exitCodes.failed : code;
+  };
+}
+
+async function runOne<Flags extends OverFlags>(
+  command: Action<Flags>,
+  flags: Flags,
+  context: CommandContext,
+  form: JsonForm | null,
+): Promise<number> {
+  try {
+    return await command(flags, context);
+  } catch (error) {
+    if (context.signal.aborted) return exitCodes.interrupted;
+    const known = systemProblem(error);
+    if (known === null) throw error;
+    if (form === null) for (const problem of known.problems) tellProblem(problem, context);
+    else context.out(`${JSON.stringify(JSON.parse(problemsToJson(known.problems)))}\n`);
+    return known.exitCode;
+  }
+}
+
+async function chooseMatrices({ workspace = true, fleet = [], lock, explain }: OverFlags) {
+  if (lock !== undefined)
+    throw usageError("--lock names one lock, and each fleet has its own", "leave --lock out");
+  if (explain !== undefined)
+    throw usageError("--explain is about a cell of one fleet", "name its matrix with --matrix");
+  const file = workspace === true ? workspaceFile : workspace;
+  const all = await findMatrices(file);
+  if (fleet.length === 0) return all;
+  const nameOf = (matrix: string) => relative(dirname(file), dirname(matrix)) || ".";
+  for (const pattern of fleet) {
+    if (all.some((matrix) => matchesGlob(pattern, nameOf(matrix)))) continue;
+    const has = all.map(nameOf).join(", ");
+    throw usageError(`--fleet ${pattern}: ${file} has no such fleet`, `it has ${has}`);
+  }
+  return all.filter((matrix) => fleet.some((pattern) => matchesGlob(pattern, nameOf(matrix))));
+}

@@ -1,0 +1,44 @@
+/** What is said beside an answer: a quiet second best would be taken for the best. */
+
+import type { HostFacts } from "../../host/facts.ts";
+import { isBroken } from "../../resolve/host-view.ts";
+import { listSome } from "../../resolve/misfit.ts";
+import type { Resolution } from "../../resolve/verdict.ts";
+
+/**
+ * What is wrong with a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in
+ * silence, and an answer from the labels of a Kubernetes node is no better than they are. A broken host's problem is the answer.
+ */
+export function problemLines({ problems }: Pick<HostFacts, "problems">): readonly string[] {
+  return problems
+    .filter((problem) => !isBroken(problem))
+    .flatMap(({ code, message, fix }) => {
+      const word = code === "HOST_LABELS_INCOMPLETE" ? "not proved" : code;
+      return [`${word}: ${message}`, ...(fix === undefined ? [] : [`  fix: ${fix}`])];
+    });
+}
+
+/** What the answer decided unasked: GPUs that stay unused, axes that nobody pinned. */
+export function unaskedLines({
+  unusedGpus,
+  openAxes = [],
+}: Pick<Resolution, "unusedGpus" | "openAxes">): readonly string[] {
+  return [...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)), ...openAxes.map(openLine)];
+}
+
+function unusedLines({ gpus, nearest }: NonNullable<Resolution["unusedGpus"]>): readonly string[] {
+  const stay = gpus.length === 1 ? "stays" : "stay";
+  const head = `unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`;
+  if (nearest === null) return [head, "  the fleet has no image with GPU code"];
+  const { cell, code, message, fix } = nearest;
+  return [
+    head,
+    `  nearest with GPU code: ${cell}: ${code === null ? "" : `${code}: `}${message}`,
+    `  fix: ${fix}`,
+  ];
+}
+
+function openLine({ axis, value, others }: NonNullable<Resolution["openAxes"]>[number]): string {
+  const fit = others.length === 1 ? "fits" : "fit";
+  return `not pinned: ${axis}=${value} was taken, ${listSome(others, 8)} ${fit} too: --pin ${axis}=VALUE`;
+}

@@ -1,0 +1,276 @@
+/** A build as it goes: one reporter per kind of reader, each a function from events to text. */
+
+import type { BuildSummary } from "../../fleet/build/fleet-builder.ts";
+import type { BuildEvent, CellResult } from "../../fleet/build/schedule.ts";
+import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
+import { formatImageReference } from "../../oci/reference.ts";
+import { printable } from "../../printable.ts";
+import { problemJson, reportProblem } from "./problems.ts";
+import { keptLines, progressLines } from "./progress.ts";
+import type { Style } from "./style.ts";
+import { count } from "../../io/table.ts";
+import { mark } from "./terminal-text.ts";
+
+export interface BuildReporter {
+  onEvent(event: BuildEvent): void;
+  /** Called once, after the last event. */
+  end(summary: BuildSummary): void;
+}
+
+export interface ReporterOptions {
+  readonly write: (text: string) => void;
+  readonly style: Style;
+  /** Cells to build. */
+  readonly total: number;
+  readonly columns: number;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
+}
+
+export const buildReporters = {
+  tty: ttyReporter,
+  plain: plainReporter,
+  steps: stepsReporter,
+  quiet: quietReporter,
+  json: jsonReporter,
+} as const satisfies Record<string, (options: ReporterOptions) => BuildReporter>;
+
+export type ReporterName = keyof typeof buildReporters;
+
+/** One line per step: for logs. */
+function plainReporter({ write, style, total }: ReporterOptions): BuildReporter {
+  let finished = 0;
+  const warnings = warningsOnce(style);
+  return {
+    onEvent(event) {
+      if (event.type === "done" || event.type === "failed") finished++;
+      const line = eventLine(event, style);
+      if (line !== null) write(`[${finished}/${total}] ${line}\n`);
+      for (const warning of warnings(event)) write(`${warning}\n`);
+    },
+    end: (summary) => write(`${summaryLines(summary, style).join("\n")}\n`),
+  };
+}
+
+/** Finished cells as lines, and below them what is redrawn: counts, and each running cell with the end of its log. */
+function ttyReporter(options: ReporterOptions): BuildReporter {
+  const { write, style, total, clock } = options;
+  const started = clock();
+  const running = new Map<string, { readonly since: number; readonly lines: string[] }>();
+  let done = 0;
+  let failed = 0;
+  let drawn = 0;
+  const warnings = warningsOnce(style);
+  const clear = () => {
+    const text = mark("clearLine") + `${mark("lineUp")}${mark("clearLine")}`.repeat(Math.max(0, drawn - 1));
+    drawn = 0;
+    return text;
+  };
+  const draw = () => {
+    const { columns } = options;
+    const lines = progressLines({ total, done, failed, running, now: clock(), started, columns });
+    write(clear() + lines.join("\n"));
+    drawn = lines.length;
+  };
+  const timer = setInterval(draw, 200);
+  timer.unref();
+  return {
+    onEvent(event) {
+      // Drawn with the next tick: a step can print thousands of lines in a second.
+      if (event.type === "log") return keepLine(running.get(event.cell)?.lines, event.line);
+      if (event.type === "start") running.set(event.cell, { since: clock(), lines: [] });
+      if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
+        running.delete(event.cell);
+      if (event.type === "done") done++;
+      if (event.type === "failed") failed++;
+      const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
+      for (const told of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${told}\n`);
+      draw();
+    },
+    end(summary) {
+      clearInterval(timer);
+      write(`${clear()}${summaryLines(summary, style).join("\n")}\n`);
+    },
+  };
+}
+
+function keepLine(lines: string[] | undefined, line: string): void {
+  if (lines === undefined || line.trim() === "") return;
+  lines.push(line);
+  if (lines.length > keptLines) lines.shift();
+}
+
+/** Plain lines, and between them what the steps print, each line behind its cell. */
+function stepsReporter(options: ReporterOptions): BuildReporter {
+  const plain = plainReporter(options);
+  return {
+    onEvent(event) {
+      if (event.type === "log") options.write(`${printable(`${event.cell}: ${event.line}`)}\n`);
+      else plain.onEvent(event);
+    },
+    end: plain.end,
+  };
+}
+
+/** Warnings, and at the end what failed. */
+function quietReporter({ write, style }: ReporterOptions): BuildReporter {
+  const warnings = warningsOnce(style);
+  return {
+    onEvent(event) {
+      for (const warning of warnings(event)) write(`${warning}\n`);
+    },
+    end(summary) {
+      const isWhole = summary.results.every(({ status }) => status === "built");
+      if (!isWhole) write(`${summaryLines(summary, style).join("\n")}\n`);
+    },
+  };
+}
+
+/** What many cells have in common, as files of one base, is told with the first. */
+function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
+  const told = new Set<string>();
+  return (event) => {
+    if (event.type !== "done") return [];
+    const fresh = event.result.warnings.filter(({ code, message }) => !told.has(`${code} ${message}`));
+    for (const { code, message } of fresh) told.add(`${code} ${message}`);
+    return fresh.map((warning) => reportProblem(warning, style));
+  };
+}
+
+/** One JSON object per line, the summary last. */
+function jsonReporter({ write }: ReporterOptions): BuildReporter {
+  const line = (value: object) => write(`${JSON.stringify(value)}\n`);
+  return {
+    onEvent(event) {
+      switch (event.type) {
+        case "push":
+          return line({ ...event, reference: formatImageReference(event.reference) });
+        case "done":
+        case "failed":
+          return line({ type: event.type, ...resultJson(event.result) });
+        case "start":
+        case "open":
+        case "log":
+        case "interrupted":
+          return line(event);
+        default:
+          return assertNever(event);
+      }
+    },
+    end: (summary) =>
+      line({
+        type: "summary",
+        schemaVersion: 1,
+        ...countResults(summary),
+        results: summary.results.map(resultJson),
+      }),
+  };
+}
+
+/** The contract has a problem's details in its message. */
+function resultJson(result: CellResult): object {
+  switch (result.status) {
+    case "built":
+      return { ...result, warnings: result.warnings.map(problemJson) };
+    case "failed":
+      return { ...result, problems: result.problems.map(problemJson) };
+    case "interrupted":
+      return result;
+  }
+}
+
+/** The same, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
+export function annotating(
+  reporter: BuildReporter,
+  { write }: Pick<ReporterOptions, "write">,
+): BuildReporter {
+  return {
+    onEvent(event) {
+      reporter.onEvent(event);
+      if (event.type !== "failed") return;
+      for (const problem of event.result.problems) {
+        const title = escapeProperty(`${event.cell}: ${problem.code}`);
+        write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
+      }
+    },
+    end: (summary) => reporter.end(summary),
+  };
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+function eventLine(event: BuildEvent, style: Style): string | null {
+  const line = lineOf(event, style);
+  return line === null ? null : printable(line);
+}
+
+function lineOf(event: BuildEvent, style: Style): string | null {
+  switch (event.type) {
+    case "start":
+      return `build  ${event.cell}`;
+    case "open":
+      return `open   ${event.cell}`;
+    case "push":
+      return `push   ${event.cell}`;
+    case "done":
+      return `${style.good("done")}   ${event.cell}  ${event.result.how}${event.result.differs ? ` (${style.warn("not reproducible")}: built here were other bytes)` : ""}${event.result.digest === null ? "" : ` ${event.result.digest}`}  ${seconds(event.result.durationMs)}`;
+    case "failed":
+      return `${style.bad("failed")} ${event.cell}  ${event.result.problems[0].code}  ${seconds(event.result.durationMs)}`;
+    case "log":
+    case "interrupted":
+      return null;
+    default:
+      return assertNever(event);
+  }
+}
+
+/** What came of it, and for every failed cell why, and where its log is. */
+function summaryLines(summary: BuildSummary, style: Style): string[] {
+  const { built, adopted, failed, interrupted, kept } = countResults(summary);
+  const parts = [
+    ...(built > 0 ? [style.good(`${built} built`)] : []),
+    ...(adopted > 0 ? [`${adopted} adopted`] : []),
+    ...(failed > 0 ? [style.bad(`${failed} failed`)] : []),
+    ...(interrupted > 0 ? [style.warn(`${interrupted} not done`)] : []),
+    ...(kept > 0 ? [`${kept} kept`] : []),
+  ];
+  const failures = summary.results.flatMap((result) =>
+    result.status === "failed" ? failureLines(result, style) : [],
+  );
+  return [...failures, parts.length === 0 ? "nothing to build" : parts.join(", ")];
+}
+
+function failureLines(result: Extract<CellResult, { status: "failed" }>, style: Style): string[] {
+  const problems = result.problems.map((problem: Problem) => reportProblem(problem, style));
+  return [
+    printable(`${style.strong(result.cell)}:`),
+    ...problems,
+    ...(result.log === null ? [] : [printable(`  log: ${result.log}`)]),
+  ];
+}
+
+function countResults({ results, kept }: BuildSummary) {
+  const how = (name: string) =>
+    results.filter((result) => result.status === "built" && result.how === name).length;
+  return {
+    built: how("built") + how("pushed"),
+    adopted: how("adopted"),
+    failed: results.filter(({ status }) => status === "failed").length,
+    interrupted: results.filter(({ status }) => status === "interrupted").length,
+    kept,
+  };
+}
+
+export function describeNothing(kept: number): string {
+  return `nothing to build: ${count(kept, "image")} in the lock`;
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,94 @@
+/** `imgmatch cover --markdown`: for a pull request, or `$GITHUB_STEP_SUMMARY`. */
+
+import type { Violation } from "../../cover/policies.ts";
+import type { CoverReport } from "../../cover/cover-report.ts";
+import { printable } from "../../printable.ts";
+import * as words from "../../cover/cover-rows.ts";
+
+/** Texts of hosts and locks are text there too: no markup of theirs is read as such. */
+export function coverMarkdown(report: CoverReport): readonly string[] {
+  const { whatIf, suggestion, violations, images } = report;
+  const lacking = words.lackingClasses(report);
+  const sources = words.sourceRows(report);
+  const idle = images.filter(({ hosts }) => hosts === 0);
+  return [
+    `### ${escaped(words.headline(report))}`,
+    "",
+    `${escaped(words.summary(report))}. ${escaped(words.costWords(report.cost))}.`,
+    "",
+    ...table(words.classHeads, report.classes.map(words.classRow)),
+    ...(whatIf === undefined ? [] : whatIfLines(whatIf)),
+    ...(suggestion === undefined
+      ? []
+      : [
+          "",
+          "### Suggested",
+          "",
+          `${[...words.suggestionHead(suggestion), ...words.suggestionNotes(suggestion)].map(escaped).join(". ")}.`,
+          "",
+          ...table(["cell", "hosts", "classes", ""], suggestion.cells.map(words.suggestionRow)),
+        ]),
+    ...(violations === undefined ? [] : violationLines(violations)),
+    ...(sources.length === 0
+      ? []
+      : details("Where CPU features are known from", table(["class", "from"], sources))),
+    ...(lacking.length === 0 ? [] : details("Who gets nothing, or leaves GPUs unused", lackItems(report))),
+    ...(idle.length === 0
+      ? []
+      : details(
+          `Images that no host gets: ${idle.length}`,
+          table(
+            ["image", "why"],
+            idle.map((image) => [image.cell, words.idleWords(image)]),
+          ),
+        )),
+  ];
+}
+
+function whatIfLines({ changes, diff, after }: NonNullable<CoverReport["whatIf"]>): readonly string[] {
+  const rows = diff.map((each) => [each.id, String(each.hosts), each.kind, words.changeWords(each)]);
+  return [
+    "",
+    `### What if ${escaped(changes.join(", "))}`,
+    "",
+    `${escaped(words.summary(after))}. ${escaped(words.costWords(after.cost))}.`,
+    "",
+    ...(rows.length === 0 ? ["No host gets another image."] : table(["class", "hosts", "", "image"], rows)),
+  ];
+}
+
+function violationLines(violations: readonly Violation[]): readonly string[] {
+  if (violations.length === 0) return ["", "Every policy holds."];
+  const rows = violations.map(({ policy, of, hosts, message }) => [policy, of, String(hosts), message]);
+  const head = `### ${violations.length} against the policies`;
+  return ["", head, "", ...table(["policy", "of", "hosts", "why"], rows)];
+}
+
+function lackItems(report: CoverReport): readonly string[] {
+  return words.lackingClasses(report).map(
+    (each) =>
+      `- **${each.id}**: ${words
+        .lackLines(each)
+        .map((line) => escaped(line.trim()))
+        .join("<br>")}`,
+  );
+}
+
+function details(summaryText: string, lines: readonly string[]): readonly string[] {
+  return ["", `<details><summary>${escaped(summaryText)}</summary>`, "", ...lines, "", "</details>"];
+}
+
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]) => `| ${cells.map(escaped).join(" | ")} |`;
+  return [line(heads), `|${heads.map(() => " --- |").join("")}`, ...rows.map(line)];
+}
+
+/** As CommonMark and GitHub read it: every character of ASCII that could begin markup is escaped, a mention or a link too. */
+function escaped(text: string): string {
+  return printable(text)
+    .replace(/[&<>]/g, (mark) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[mark] ?? "")
+    .replace(/[\\`*_{}[\]()#+!|~-]/g, "\\$&")
+    .replace(/@/g, "&#64;")
+    .replace(/:\/\//g, "&#58;//")
+    .replace(/\bwww\./gi, "www&#46;");
+}

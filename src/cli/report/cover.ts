@@ -1,0 +1,105 @@
+/** `imgmatch cover` on a terminal. */
+
+import type { CoverReport } from "../../cover/cover-report.ts";
+import type { CoverChange } from "../../cover/compare-covers.ts";
+import type { Suggestion } from "../../cover/suggestion.ts";
+import type { Violation } from "../../cover/policies.ts";
+import * as words from "../../cover/cover-rows.ts";
+import type { Style } from "./style.ts";
+import { count, formatTable } from "../../io/table.ts";
+
+export function coverLines(report: CoverReport, style: Style): readonly string[] {
+  const { whatIf, suggestion, violations } = report;
+  return [
+    style.strong(words.headline(report)),
+    words.summary(report),
+    words.costWords(report.cost),
+    "",
+    ...formatTable([words.classHeads, ...report.classes.map(words.classRow)]),
+    ...sourceLines(report, style),
+    ...words
+      .lackingClasses(report)
+      .flatMap((each) => [
+        "",
+        style.bad(`${each.id} ${each.match === null ? "gets nothing" : "leaves its GPUs without work"}`),
+        ...words.lackLines(each).map((line) => `  ${line}`),
+      ]),
+    ...idleLines(report, style),
+    ...(whatIf === undefined ? [] : whatIfLines(whatIf, style)),
+    ...(suggestion === undefined ? [] : suggestionLines(suggestion, style)),
+    ...(violations === undefined ? [] : violationLines(violations, style)),
+  ];
+}
+
+function sourceLines(report: CoverReport, style: Style): readonly string[] {
+  const rows = words.sourceRows(report);
+  if (rows.length === 0) return [];
+  return [
+    "",
+    style.strong("where CPU features are known from"),
+    ...formatTable(rows.map(([id = "", ...rest]) => [`  ${id}`, ...rest])),
+  ];
+}
+
+function idleLines({ images }: CoverReport, style: Style): readonly string[] {
+  const idle = images.filter(({ hosts }) => hosts === 0);
+  if (idle.length === 0) return [];
+  return [
+    "",
+    style.warn(`${count(idle.length, "image")} that no host gets`),
+    ...formatTable(idle.map((image) => [`  ${image.cell}`, words.idleWords(image)])),
+  ];
+}
+
+const signs = { gains: "+", better: "+", changes: "~", worse: "-", loses: "-" } as const satisfies Record<
+  CoverChange["kind"],
+  string
+>;
+
+function whatIfLines(
+  { changes, diff, after }: NonNullable<CoverReport["whatIf"]>,
+  style: Style,
+): readonly string[] {
+  const rows = formatTable(
+    diff.map((each) => [
+      `${signs[each.kind]} ${each.id}`,
+      count(each.hosts, "host"),
+      each.kind,
+      words.changeWords(each),
+    ]),
+  );
+  const colour = { "+": style.good, "~": style.warn, "-": style.bad } as const;
+  return [
+    "",
+    style.strong(`what if ${changes.join(", ")}`),
+    words.summary(after),
+    words.costWords(after.cost),
+    ...(diff.length === 0
+      ? ["no host gets another image"]
+      : rows.map((row, index) => colour[signs[diff[index]?.kind ?? "changes"]](row))),
+  ];
+}
+
+function suggestionLines(suggestion: Suggestion, style: Style): readonly string[] {
+  const { cells } = suggestion;
+  const [head = "", ...rest] = words.suggestionHead(suggestion);
+  return [
+    "",
+    style.strong(`suggested: ${head}`),
+    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each).slice(1)])),
+    ...rest,
+    ...words.suggestionNotes(suggestion),
+  ];
+}
+
+function violationLines(violations: readonly Violation[], style: Style): readonly string[] {
+  if (violations.length === 0) return ["", style.good("every policy holds")];
+  return [
+    "",
+    style.bad(`${violations.length} violation${violations.length === 1 ? "" : "s"}`),
+    ...violations.map(
+      ({ policy, of, hosts, message }) =>
+        `  ${policy}: ${of}${hosts === 0 ? "" : ` (${count(hosts, "host")})`} ${message}`,
+    ),
+  ];
+}

@@ -1,0 +1,149 @@
+/** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
+
+import type { ImageInspection, InspectedFile } from "../../inspect/inspection.ts";
+import type { Style } from "./style.ts";
+import { count, formatTable } from "../../io/table.ts";
+
+export interface InspectionReport {
+  /** Every file, not only those that decide. */
+  readonly allFiles: boolean;
+  readonly style: Style;
+}
+
+const mostFiles = 12;
+const mostUnopened = 12;
+
+export function inspectionLines(
+  inspection: ImageInspection,
+  { allFiles, style }: InspectionReport,
+): readonly string[] {
+  const { files, unopened, unreadPackages, layers } = inspection;
+  const deciding = files.filter((file) => file.gpu !== null || needed(file).length > 0);
+  const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
+  const size = layers.reduce((sum, layer) => sum + layer.size, 0);
+  const hidden = files.length - shown.length;
+  return [
+    style.strong(inspection.image),
+    `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`, count(files.length, "program")].filter(Boolean).join("  ")}`,
+    "",
+    ...(shown.length === 0
+      ? [`  ${nothingDecides(inspection)}`]
+      : formatTable([
+          ["FILE", "CPU", "GPU"],
+          ...shown.map((file) => [file.path, cpuText(file), gpuText(file)]),
+        ]).map((line) => `  ${line}`)),
+    ...(hidden > 0 && !allFiles
+      ? [style.dim(`  and ${count(hidden, "file")} that decide less (--files shows all)`)]
+      : []),
+    ...section("Driver", driverLines(inspection)),
+    ...section("Not opened", unopenedLines(unopened, allFiles)),
+    ...section(
+      "Packages not known, so that their files count as the image's own",
+      unopenedLines(unreadPackages, allFiles),
+    ),
+    ...section("What this image needs of a host", needLines(inspection)),
+  ];
+}
+
+function nothingDecides(inspection: ImageInspection): string {
+  return isUnread(inspection)
+    ? "the code of its programs is not read"
+    : "no file needs more than every host has";
+}
+
+/** Whether it has programs, and none whose code is read: then nobody knows what they need of a CPU. */
+function isUnread({ cpu, files }: ImageInspection): boolean {
+  return cpu.architecture === null && files.some(({ program }) => program !== null);
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+}
+
+/** GPU code first, by its modules, then what demands most of a CPU. */
+function weight(file: InspectedFile): number {
+  return (file.gpu?.modules ?? 0) * 1000 + needed(file).length;
+}
+
+function needed({ answer }: InspectedFile): readonly string[] {
+  return Object.entries(answer?.features ?? {})
+    .filter(([, use]) => use === "needed")
+    .map(([name]) => name);
+}
+
+function cpuText(file: InspectedFile): string {
+  if (file.answer === null) return file.program === null ? "" : file.program.machine;
+  const names = needed(file);
+  const others = Object.keys(file.answer.features).length - names.length;
+  const asks = others > 0 && file.answer.asks.length > 0 ? `asks the CPU for ${others} more` : "";
+  return [names.join(" "), asks].filter(Boolean).join(", ") || "baseline";
+}
+
+function gpuText({ gpu }: InspectedFile): string {
+  if (gpu === null) return "";
+  const targets = gpu.targets.map(({ target, modules }) =>
+    gpu.modules === 1 ? target : `${target}×${modules}`,
+  );
+  const relocatable = gpu.relocatable
+    .filter(({ target }) => target.startsWith("compute_"))
+    .map(({ target }) => target);
+  const unknown = gpu.unknown.map(({ kind }) => `unknown kind ${kind}`);
+  const zstd = (gpu.compression.zstd ?? 0) > 0 ? "zstd" : "";
+  return [...targets, ...relocatable, ...gpu.lto.map(({ target }) => `lto:${target}`), ...unknown, zstd]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function driverLines({ driver }: ImageInspection): readonly string[] {
+  const line = (what: string) => (file: { library: string; version: string; path: string }) => [
+    `${file.library} ${file.version}`,
+    what,
+    file.path,
+  ];
+  return formatTable([
+    ...driver.bundled.map(line("bundled")),
+    ...driver.compat.map(line("forward compatibility")),
+    ...driver.runtime.map(line("runtime")),
+  ]);
+}
+
+function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean): readonly string[] {
+  const shown = allFiles ? unopened : unopened.slice(0, mostUnopened);
+  const rest = unopened.length - shown.length;
+  return [
+    ...shown.map(({ path, reason }) => `${path}: ${reason}`),
+    ...(rest > 0 ? [`and ${rest} more (--files shows all)`] : []),
+  ];
+}
+
+function needLines(inspection: ImageInspection): readonly string[] {
+  const { requires, cpu, gpu } = inspection;
+  const none = isUnread(inspection) ? "unknown" : "none beyond the baseline";
+  const mayUse = Object.entries(cpu.features)
+    .filter(([, use]) => use === "mayBeUsed")
+    .map(([name]) => name);
+  const { cuda } = requires;
+  return formatTable([
+    ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
+    ["features", requires.cpu.features.join(" ") || none],
+    ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
+    ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
+    ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),
+    ["GPU code", gpu === null ? "none" : gpu.targets.map(({ target }) => target).join(" ") || "unknown"],
+    ...(cuda === null
+      ? []
+      : [
+          ["toolkit", cuda.toolkit ?? "unknown"],
+          ["driver", `${driverText(cuda.driver)}${cuda.raisedBy === null ? "" : ` (${cuda.raisedBy})`}`],
+        ]),
+    ...requires.undecided.map((text) => ["not decided", text]),
+  ]);
+}
+
+function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
+  if (driver === null) return "unknown";
+  if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
+  if (driver.mode === "compat")
+    return `${driver.minimum === null ? "" : `at least ${driver.minimum}, or `}older with the forward-compatibility package ${driver.package}`;
+  return `at least ${driver.minimum}`;
+}

@@ -1,0 +1,21 @@
+/** Verdicts on one image, for people. */
+
+import type { Misfit } from "../../resolve/verdict.ts";
+import type { Style } from "./style.ts";
+
+/** `fits` is null where nothing is proved. */
+export function verdictLine(style: Style, fits: boolean | null, what: string): string {
+  if (fits === null) return `${style.warn("not proved")}: ${what}`;
+  return `${fits ? style.good("fits") : style.bad("does not fit")}: ${what}`;
+}
+
+/** Each reason with its fix below it. */
+export function reasonLines(
+  reasons: readonly Pick<Misfit, "code" | "message" | "fix">[],
+  style: Style,
+): readonly string[] {
+  return reasons.flatMap(({ code, message, fix }) => [
+    `  ${style.strong(code)}: ${message}`,
+    `    fix: ${fix}`,
+  ]);
+}

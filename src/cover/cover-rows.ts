@@ -1,0 +1,194 @@
+/** Rows of a cover in a few words each, for a terminal and for Markdown. */
+
+import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover.ts";
+import type { CoverChange } from "./compare-covers.ts";
+import type { CoveredImage } from "./image-use.ts";
+import type { FleetCost } from "./fleet-cost.ts";
+import type { Suggestion } from "./suggestion.ts";
+import { listSome } from "../resolve/misfit.ts";
+import { count } from "../io/table.ts";
+
+export const classHeads = ["hosts", "class", "GPU", "driver", "CPU", "image", "how"] as const;
+
+export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): readonly string[] {
+  return [
+    String(hosts),
+    id,
+    gpuWords(host),
+    host.driver ?? "-",
+    cpuWords(host),
+    match?.cell ?? "none",
+    [
+      ...(unusedGpus ? ["GPUs unused"] : []),
+      ...(match === null ? [] : [matchWords(match)]),
+      ...host.problems.filter(isShort),
+    ]
+      .filter(Boolean)
+      .join(", ") || "-",
+  ];
+}
+
+/** What labels leave open is said by every node of a cluster, and what no source tells of a type under `sourceLines`. */
+function isShort(code: string): boolean {
+  return code !== "HOST_LABELS_INCOMPLETE" && code !== "HOST_TYPE_INCOMPLETE";
+}
+
+/** `H100 80GB HBM3 (9.0)`, of several kinds `8.6, 9.0`. */
+export function gpuWords({ gpus, products }: ClassDescription): string {
+  if (gpus.length === 0) return "-";
+  const computes = [...new Set(gpus.map(({ compute }) => compute ?? "unknown"))].join(", ");
+  const names = products.map((name) => name.replace(/^NVIDIA /, ""));
+  return names.length === 0 ? computes : `${listSome(names, 2)} (${computes})`;
+}
+
+/** `x86-64+` where the facts leave open whether it is more than that. */
+export function cpuWords({ platform, nativeMarch, nativeOpen, level }: ClassDescription): string {
+  const cpu = `${nativeMarch ?? level ?? "unknown CPU"}${nativeOpen ? "+" : ""}`;
+  return platform === "linux/amd64" ? cpu : `${cpu} (${platform})`;
+}
+
+/** `native`, or what keeps it from being that. */
+export function matchWords({ tier, native, gpu, cpu }: ClassMatch): string {
+  if (native === true) return gpu === null ? "native" : `native, ${gpu.target}`;
+  return [
+    ...(tier === "native" ? [] : [tier === "minor" ? "older driver" : "forward compatibility"]),
+    ...(gpu === null ? [] : [codeWords(gpu)]),
+    ...cpuDistanceWords(cpu),
+  ].join(", ");
+}
+
+function cpuDistanceWords(cpu: ClassMatch["cpu"]): readonly string[] {
+  if (cpu === null) return ["CPU distance unknown"];
+  const { march, unused, open } = cpu;
+  if (unused.length === 0) return open ? [`${march}, more of the CPU unknown`] : [];
+  return [`${march}, ${open ? "at least " : ""}${count(unused.length, "CPU feature")} unused`];
+}
+
+function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): string {
+  if (kind === "ptx") return `${target}, compiled by the driver`;
+  return distance === 0 ? target : `${target}, ${count(distance, "minor")} behind`;
+}
+
+export function headline({ fleet, counts }: Cover): string {
+  const { name, version, from } = fleet;
+  const hosts = `${count(counts.hosts, "host")} in ${classCount(counts.classes)}`;
+  return `${name} ${version} (${from}): ${hosts}, ${count(counts.images, "image")}`;
+}
+
+export function classCount(number: number): string {
+  return `${number} class${number === 1 ? "" : "es"}`;
+}
+
+export function summary({ counts }: Pick<Cover, "counts">): string {
+  const { native, served, unserved, unusedGpus, unusedImages } = counts;
+  return [
+    `${native} of ${counts.hosts} get native code`,
+    `${served - native} get something else`,
+    `${unserved} get nothing`,
+    ...(unusedGpus === 0 ? [] : [`${count(unusedGpus, "host")} with unused GPUs`]),
+    ...(unusedImages === 0 ? [] : [`${count(unusedImages, "image")} nobody gets`]),
+  ].join(", ");
+}
+
+/** `12 images: 4.9 GB in the registry, 31.5 build minutes`. */
+export function costWords(cost: FleetCost): string {
+  return `${count(cost.images, "image")}: ${sizeWords(cost, " in the registry")}, ${timeWords(cost)}`;
+}
+
+/** What they take in the registry, `where` said after it. */
+function sizeWords({ registryBytes: bytes, unsized }: FleetCost, where = ""): string {
+  if (bytes === null) return `size${where} unknown`;
+  const size = bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+  return unsized === 0 ? size + where : `${size}${where} and ${unsized} of unknown size`;
+}
+
+function timeWords({ buildMinutes, untimed }: FleetCost): string {
+  if (buildMinutes === null) return "build minutes unknown";
+  return `${buildMinutes} build minutes${untimed === 0 ? "" : ` and ${untimed} of unknown time`}`;
+}
+
+/** What a suggestion changes, in registry and build minutes. */
+function suggestionCost({ kept, dropped, added }: Suggestion["cost"]): string {
+  const parts = [
+    `of the plan's cells ${kept.images} stay (${sizeWords(kept)})`,
+    `${dropped.images} go (${sizeWords(dropped)} that only they have)`,
+    `${added.images} are new${added.images === 0 ? "" : ` (${addedWords(added)})`}`,
+  ];
+  return parts.join(", ");
+}
+
+function addedWords(added: Suggestion["cost"]["added"]): string {
+  if (added.after.length === 0) return "what they take is not known: no cell like them was built";
+  const size = added.registryBytes === null ? sizeWords(added) : `at most ${sizeWords(added)}`;
+  const time = added.buildMinutes === null ? timeWords(added) : `about ${timeWords(added)}`;
+  return `${time}, ${size}, as ${count(added.after.length, "built cell")} let expect`;
+}
+
+/** Classes whose CPU features come from elsewhere than the host's own kernel. */
+export function sourceRows({ classes }: Pick<Cover, "classes">): readonly (readonly string[])[] {
+  return classes.flatMap(({ id, host: { cpuSources } }) =>
+    cpuSources.some((source) => !source.startsWith("/proc/")) ? [[id, listSome(cpuSources, 3)]] : [],
+  );
+}
+
+/** Classes of which more is to be said than a row has room for. */
+export function lackingClasses({ classes }: Pick<Cover, "classes">): readonly CoveredClass[] {
+  return classes.filter(({ match, unusedGpus }) => match === null || unusedGpus);
+}
+
+/** Who they are, what is nearest, and what would serve them, a line each. */
+export function lackLines({ names, nearest, serve }: CoveredClass): readonly string[] {
+  return [
+    listSome(names, 4),
+    ...(nearest === null ? [] : [`nearest: ${nearest.cell}`]),
+    ...(nearest?.reasons.flatMap(({ code, message, fix }) => [`  ${code}: ${message}`, `  fix: ${fix}`]) ??
+      []),
+    ...(serve === null ? [] : [`what would serve it: ${serve}`]),
+  ];
+}
+
+/** What to have, why fewer do not do, and what it costs. */
+export function suggestionHead({ cells, native, served, proof, cost }: Suggestion): readonly string[] {
+  return [
+    `${count(cells.length, "cell")}: ${count(native, "host")} with native code, ${served - native} with something else`,
+    proof,
+    suggestionCost(cost),
+  ];
+}
+
+/** Classes that it does not bring to where they should be. */
+export function suggestionNotes({ beyond, open, nothing }: Suggestion): readonly string[] {
+  return [
+    ...(beyond.length === 0
+      ? []
+      : [`native by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
+    ...(open.length === 0 ? [] : [`native as far as the facts tell: ${open.join(", ")}`]),
+    ...(nothing.length === 0 ? [] : [`no cell fits ${nothing.join(", ")}`]),
+  ];
+}
+
+export function suggestionRow({
+  cell,
+  hosts,
+  classes,
+  planned,
+}: Suggestion["cells"][number]): readonly string[] {
+  return [cell, count(hosts, "host"), listSome(classes, 6), planned ? "planned" : "new"];
+}
+
+/** Why nobody gets an image. */
+export function idleWords({ fits, alwaysBeatenBy, beatenBy, misfit }: CoveredImage): string {
+  if (fits > 0) {
+    const [better] = alwaysBeatenBy;
+    return better === undefined
+      ? `runs on ${count(fits, "host")}, which get ${listSome(beatenBy, 3)}`
+      : `runs on ${count(fits, "host")}, where ${better} always comes first`;
+  }
+  return misfit === null ? "runs on no host" : `runs on no host: ${misfit.code}: ${misfit.message}`;
+}
+
+export function changeWords({ before, after }: CoverChange): string {
+  const shown = (match: CoverChange["before"]) =>
+    match === null ? "nothing" : `${match.cell} (${match.tier})`;
+  return `${shown(before)} → ${shown(after)}`;
+}

@@ -1,0 +1,69 @@
+/** What the page works out when somebody asks: by the rules of `resolve`, so that it says what `imgmatch why-not` says. */
+
+import { groupBy } from "../../oci/group-by.ts";
+import { judgeOptions } from "../../resolve/existing-cells.ts";
+import { viewHost } from "../../resolve/host-view.ts";
+import { askNow, judgeBy } from "../../resolve/judge.ts";
+import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import { explainOrder } from "../../resolve/rank.ts";
+import { createResolver } from "../../resolve/resolver.ts";
+import { type WhyNot, whyNot } from "../../resolve/why-not.ts";
+import type { PageFleet } from "./page-data.ts";
+
+/** Everything a page can be asked about one state of fleet and hosts; a class is given by its place. */
+export interface Answers {
+  /** All images for one class: those that fit, the best first, and the others by what is first against them. */
+  readonly imagesFor: (place: number) => ImagesForClass;
+  readonly whyNot: (place: number, cell: string) => WhyNot;
+  /** Places of classes that an image does not fit, by what is first against it. */
+  readonly against: (cell: string) => ReadonlyMap<string, readonly number[]>;
+}
+
+export interface ImagesForClass {
+  readonly fits: readonly { readonly cell: string; readonly behind: string | null }[];
+  readonly rejected: readonly RejectedImages[];
+}
+
+export interface RejectedImages {
+  readonly code: string;
+  readonly message: string;
+  readonly cells: readonly string[];
+}
+
+export function answersOf({ lock, hosts }: PageFleet, options: ResolveOptions): Answers {
+  const resolver = createResolver(lock, options);
+  const hostAt = (place: number) => {
+    const host = hosts[place];
+    if (host === undefined) throw new Error(`no class ${place}`);
+    return host;
+  };
+  return {
+    imagesFor: (place) => {
+      const { ranked, rejected, order } = resolver.rank(hostAt(place));
+      const [winner] = ranked;
+      const groups = groupBy(rejected, ({ code, message }) => `${code}\n${message}`);
+      return {
+        fits: ranked.map((each) => ({
+          cell: each.cell,
+          behind: winner === undefined || winner === each ? null : explainOrder(order, winner, each),
+        })),
+        rejected: [...groups.values()].flatMap((members) => {
+          const [first] = members;
+          if (first === undefined) return [];
+          return [{ code: first.code, message: first.message, cells: members.map(({ cell }) => cell) }];
+        }),
+      };
+    },
+    whyNot: (place, cell) => whyNot(lock, cell, hostAt(place), options),
+    against: (cell) => {
+      const image = lock.images[cell];
+      const judge = judgeOptions(lock, options);
+      const found = hosts.flatMap((host, place) => {
+        const verdict = image === undefined ? null : judgeBy(askNow, image, viewHost(host), judge);
+        return verdict === null || verdict.ok ? [] : [{ code: verdict.code, place }];
+      });
+      const groups = groupBy(found, ({ code }) => code);
+      return new Map([...groups].map(([code, members]) => [code, members.map(({ place }) => place)]));
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** What all parts of the page share: what was read, what is asked, and who wants to know when that changes. */
+
+import { type Answers, answersOf } from "../ask.ts";
+import type { Status } from "../class-status.ts";
+import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
+import type { Cover } from "../../cover.ts";
+import type { CoverChange } from "../../compare-covers.ts";
+
+/** The fleet and its hosts as they are, or with the changes. */
+export type ViewName = "now" | "after";
+
+export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
+  readonly classes: readonly PageClass[];
+  readonly fleet: PageFleet;
+  /** Worked out when somebody asks for the first time. */
+  readonly answers: () => Answers;
+}
+
+export interface Asked {
+  readonly view: ViewName;
+  readonly query: string;
+  /** null for all. */
+  readonly status: Status | null;
+  /** Only images that nobody gets. */
+  readonly idle: boolean;
+}
+
+export interface App {
+  readonly data: PageData;
+  readonly views: { readonly now: View; readonly after: View | null };
+  /** By a class's id. */
+  readonly changes: ReadonlyMap<string, CoverChange>;
+  readonly asked: () => Asked;
+  readonly view: () => View;
+  readonly ask: (change: Partial<Asked>) => void;
+  /** Told of each change, and what changed. */
+  readonly listen: (listener: (changed: ReadonlySet<keyof Asked>) => void) => void;
+}
+
+export function createApp(data: PageData): App {
+  const { report, now, after, question } = data;
+  const { whatIf } = report;
+  const options = optionsOf(question);
+  const viewOf = (cover: Pick<View, "counts" | "cost" | "images" | "classes">, fleet: PageFleet): View => {
+    const { counts, cost, images, classes } = cover;
+    let answers: Answers | undefined;
+    return { counts, cost, images, classes, fleet, answers: () => (answers ??= answersOf(fleet, options)) };
+  };
+  const views = {
+    now: viewOf(report, now),
+    after: whatIf === undefined || after === null ? null : viewOf(whatIf.after, after),
+  };
+  const listeners: ((changed: ReadonlySet<keyof Asked>) => void)[] = [];
+  let asked: Asked = { view: "now", query: "", status: null, idle: false };
+  return {
+    data,
+    views,
+    changes: new Map(whatIf?.diff.map((change) => [change.id, change])),
+    asked: () => asked,
+    view: () => views[asked.view] ?? views.now,
+    ask: (change) => {
+      const next = { ...asked, ...change };
+      const names = Object.keys(change) as (keyof Asked)[];
+      const changed = new Set(names.filter((name) => next[name] !== asked[name]));
+      asked = next;
+      if (changed.size > 0) for (const listener of listeners) listener(changed);
+    },
+    listen: (listener) => listeners.push(listener),
+  };
+}
+
+/** `c3` is the third. */
+export function placeOf(id: string): number {
+  return Number(id.slice(1)) - 1;
+}

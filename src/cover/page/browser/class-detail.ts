@@ -1,0 +1,166 @@
+/** All about one host class: its hosts, its facts, its image with the reason, and every other image with why not. */
+
+import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
+import { listSome } from "../../../resolve/misfit.ts";
+import type { ImagesForClass } from "../ask.ts";
+import type { PageClass } from "../page-data.ts";
+import { type App, placeOf } from "./app.ts";
+import { imageLink, lead, statusPill } from "./class-words.ts";
+import { counted, digits, h } from "./element.ts";
+import { copyable, factsList } from "./facts-list.ts";
+import { whyNotAddress } from "./route.ts";
+
+/** null for a class that is none. */
+export function classDetail(app: App, id: string): readonly HTMLElement[] | null {
+  const found = app.view().classes.find((each) => each.id === id);
+  if (found === undefined) return null;
+  return [
+    h(
+      "p",
+      { class: "lead-line" },
+      statusPill(found),
+      ` ${counted(found.hosts, "host")}: `,
+      listSome(found.names, 6),
+    ),
+    answerOf(app, found),
+    h("h3", {}, "Facts"),
+    factsOf(found),
+    h("h3", {}, "Every image, for these hosts"),
+    imagesOf(app, found),
+    ...allNames(found),
+  ];
+}
+
+function answerOf(app: App, each: PageClass): HTMLElement {
+  const { match, nearest, serve } = each;
+  const change = app.changes.get(each.id);
+  const now = app.asked().view === "now";
+  const other = (now ? change?.after : change?.before) ?? null;
+  return h(
+    "div",
+    { class: "answer" },
+    match === null
+      ? h("p", {}, h("strong", {}, "No image fits."))
+      : h("p", {}, "Gets ", imageLink(match.cell), `: ${matchWords(match)}`),
+    match === null ? null : h("p", { class: "muted" }, `First of those that fit: ${match.reason}`),
+    match?.reference == null ? null : copyable(match.reference),
+    match?.cpu == null || match.cpu.unused.length === 0
+      ? null
+      : h(
+          "p",
+          {},
+          `CPU features that native code (${match.cpu.nativeMarch}) would use: ${match.cpu.unused.join(", ")}`,
+        ),
+    nearest === null
+      ? null
+      : h(
+          "div",
+          {},
+          h("p", {}, match === null ? "Nearest: " : "Nearest with GPU code: ", imageLink(nearest.cell)),
+          reasonList(nearest.reasons),
+        ),
+    serve === null ? null : h("p", {}, lead("Serve"), serve),
+    change === undefined
+      ? null
+      : h(
+          "p",
+          {},
+          now ? "With the changes: " : "Before the changes: ",
+          h("span", { class: "cell" }, other === null ? "none" : `${other.cell} (${other.tier})`),
+        ),
+  );
+}
+
+export function reasonList(
+  reasons: readonly { readonly code: string; readonly message: string; readonly fix: string }[],
+): HTMLElement {
+  return h(
+    "ul",
+    { class: "reasons" },
+    ...reasons.map(({ code, message, fix }) =>
+      h("li", {}, h("code", {}, code), ` ${message}`, h("p", { class: "fix" }, lead("Fix"), fix)),
+    ),
+  );
+}
+
+function factsOf({ host }: PageClass): HTMLElement {
+  const [fewest, most] = host.gpuCount;
+  const gpus = fewest === most ? counted(most, "GPU") : `${digits(fewest)} to ${digits(most)} GPUs`;
+  return factsList([
+    [
+      "GPU",
+      host.gpus.length === 0
+        ? "none"
+        : `${gpus}: ${gpuWords(host)}, ${[...new Set(host.gpus.map((gpu) => gpu.class))].join(", ")}`,
+    ],
+    [
+      "Driver",
+      host.driver === null ? "none" : `${host.driver}${host.cuda === null ? "" : ` (CUDA ${host.cuda})`}`,
+    ],
+    [
+      "CPU",
+      `${host.model ?? "unknown model"}: ${cpuWords(host)}${host.level === null ? "" : `, ${host.level}`}`,
+    ],
+    host.cpuSources.length === 0 ? null : ["CPU read from", listSome(host.cpuSources, 3)],
+    ["Platform", host.platform],
+    host.problems.length === 0 ? null : ["Problems", host.problems.join(", ")],
+  ]);
+}
+
+function imagesOf(app: App, { id }: PageClass): HTMLElement {
+  const { fits, rejected } = app.view().answers().imagesFor(placeOf(id));
+  return h(
+    "div",
+    { class: "images" },
+    fits.length === 0
+      ? null
+      : h(
+          "details",
+          { open: true },
+          h(
+            "summary",
+            {},
+            fits.length === 1 ? "1 image fits" : `${digits(fits.length)} images fit, the best first`,
+          ),
+          h(
+            "ol",
+            {},
+            ...fits.map(({ cell, behind }) =>
+              h("li", {}, whyNotLink(id, cell), behind === null ? " is the answer" : ` ${behind}`),
+            ),
+          ),
+        ),
+    ...rejected.map((group) => rejectedGroup(id, group)),
+  );
+}
+
+/** Its links are made when it is opened: a class may be refused by hundreds of images. */
+function rejectedGroup(
+  id: string,
+  { code, message, cells }: ImagesForClass["rejected"][number],
+): HTMLElement {
+  const list = h("ul", {});
+  const fill = () => {
+    if (list.childElementCount === 0) list.append(...cells.map((cell) => h("li", {}, whyNotLink(id, cell))));
+  };
+  return h(
+    "details",
+    { ontoggle: fill },
+    h("summary", {}, `${counted(cells.length, "image")}: `, h("code", {}, code), ` ${message}`),
+    list,
+  );
+}
+
+function whyNotLink(id: string, cell: string): HTMLElement {
+  return h("a", { href: whyNotAddress(id, cell), class: "cell" }, cell);
+}
+
+function allNames({ names }: PageClass): readonly HTMLElement[] {
+  if (names.length <= 6) return [];
+  const list = h("p", { class: "all-names" });
+  const fill = () => list.replaceChildren(names.join(", "));
+  return [
+    h("h3", {}, "Hosts"),
+    h("details", { ontoggle: fill }, h("summary", {}, `all ${digits(names.length)} names`), list),
+  ];
+}

@@ -1,0 +1,114 @@
+/** All about one image: what it needs, who gets it, and who does not, with why not. */
+
+import { groupBy } from "../../../oci/group-by.ts";
+import { describeMeasured } from "../../../resolve/describe-measured.ts";
+import { referenceOf } from "../../../resolve/resolve.ts";
+import { isPlanned } from "../../planned-image.ts";
+import type { LockedImage } from "../../../lock/lock.ts";
+import type { App, View } from "./app.ts";
+import { classLink, someOf } from "./class-words.ts";
+import { counted, h } from "./element.ts";
+import { copyable, factsList } from "./facts-list.ts";
+import { noteOf } from "./image-table.ts";
+import { whyNotAddress } from "./route.ts";
+
+/** null for an image that is none. */
+export function imageDetail(app: App, cell: string): readonly HTMLElement[] | null {
+  const view = app.view();
+  const found = view.images.find((each) => each.cell === cell);
+  const image = view.fleet.lock.images[cell];
+  if (found === undefined || image === undefined) return null;
+  const note = noteOf(found);
+  return [
+    h(
+      "p",
+      { class: "lead-line" },
+      h("strong", {}, `${counted(found.hosts, "host")} ${found.hosts === 1 ? "gets" : "get"} it`),
+      `; it fits ${counted(found.fits, "host")}.`,
+    ),
+    h("div", { class: "answer" }, note === "" ? null : h("p", {}, note), referenceLine(view, image)),
+    h("h3", {}, "What it is, and needs"),
+    needsOf(image),
+    h("h3", {}, "Who gets it"),
+    gettersOf(view, cell),
+    h("h3", {}, "Who does not, and why"),
+    othersOf(view, cell),
+  ];
+}
+
+function referenceLine({ fleet }: View, image: LockedImage): HTMLElement {
+  return isPlanned(image)
+    ? h("p", { class: "muted" }, "Planned: it is not built yet.")
+    : copyable(referenceOf(fleet.lock, image));
+}
+
+function needsOf(image: LockedImage): HTMLElement {
+  const { cpu, cuda, kernel } = image.requires;
+  const measured = describeMeasured(image);
+  return factsList([
+    [
+      "Axes",
+      Object.entries(image.axes)
+        .map(([axis, value]) => `${axis}=${value}`)
+        .join("  "),
+    ],
+    ["Platform", image.platform],
+    ["CPU", cpu.march],
+    ["GPU code", cuda === null ? "none" : `${cuda.code.join(", ")} of CUDA ${cuda.toolkit}`],
+    cuda === null ? null : ["Driver", driverWords(cuda.driver)],
+    kernel === undefined ? null : ["Kernel", `${kernel} or newer`],
+    measured === null ? null : ["Measured", measured],
+  ]);
+}
+
+function driverWords(driver: NonNullable<LockedImage["requires"]["cuda"]>["driver"]): string {
+  switch (driver.mode) {
+    case "host":
+      return `${driver.minimum} or newer`;
+    case "bundled":
+      return `exactly ${driver.version}, which it bundles`;
+    case "compat":
+      return `forward compatibility by package ${driver.package}`;
+  }
+}
+
+function gettersOf({ classes }: View, cell: string): HTMLElement {
+  const getters = classes.filter(({ match }) => match?.cell === cell);
+  if (getters.length === 0) return h("p", {}, "Nobody.");
+  return h(
+    "p",
+    {},
+    ...someOf(
+      getters.map(({ id }) => classLink(id)),
+      12,
+      "classes",
+    ),
+  );
+}
+
+function othersOf(view: View, cell: string): HTMLElement {
+  const against = view.answers().against(cell);
+  const refused = new Set([...against.values()].flat());
+  const beaten = view.classes.flatMap(({ match }, place) =>
+    !refused.has(place) && match?.cell !== cell ? [place] : [],
+  );
+  const instead = groupBy(beaten, (place) => view.classes[place]?.match?.cell ?? "");
+  const groups = [
+    ...[...instead].map(([other, places]) => ({
+      words: [h("span", { class: "cell" }, other), " comes first"],
+      places,
+    })),
+    ...[...against].map(([code, places]) => ({ words: [h("code", {}, code)], places })),
+  ];
+  if (groups.length === 0) return h("p", {}, "Everybody gets it.");
+  return h(
+    "ul",
+    { class: "others" },
+    ...groups.map(({ words, places }) => {
+      const classes = places.flatMap((place) => view.classes[place] ?? []);
+      const hosts = classes.reduce((sum, each) => sum + each.hosts, 0);
+      const links = classes.map(({ id }) => h("a", { href: whyNotAddress(id, cell) }, id));
+      return h("li", {}, ...words, `, ${counted(hosts, "host")}: `, ...someOf(links, 8, "classes"));
+    }),
+  );
+}

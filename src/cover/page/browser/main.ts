@@ -1,0 +1,49 @@
+/** The page of `imgmatch cover --html`: reads what stands in its file, and shows it. */
+
+import type { PageData } from "../page-data.ts";
+import { unpack } from "../packed.ts";
+import { policySection, suggestionSection } from "./answers.ts";
+import { createApp } from "./app.ts";
+import { classTable } from "./class-table.ts";
+import { detailDialog } from "./detail-dialog.ts";
+import { h } from "./element.ts";
+import { imageTable } from "./image-table.ts";
+import { mapSection } from "./map-table.ts";
+import { schemeSwitch } from "./scheme.ts";
+import { searchBar } from "./search-bar.ts";
+import { headingOf, summaryOf } from "./summary.ts";
+import { toDoList } from "./to-do-list.ts";
+import { viewSwitch, whatIfSection } from "./what-if-form.ts";
+
+const app = createApp(unpack(document.getElementById("data")?.textContent ?? "null") as PageData);
+const sections = [
+  policySection(app),
+  toDoList(app),
+  whatIfSection(app),
+  suggestionSection(app),
+  mapSection(app),
+  classTable(app),
+  imageTable(app),
+].flatMap((section) => section ?? []);
+const links = sections.map((section) =>
+  h("a", { href: `#${section.id}` }, section.querySelector("h2")?.textContent ?? ""),
+);
+
+document.body.append(
+  h("a", { class: "skip", href: "#classes" }, "Skip to the host classes"),
+  h("header", { class: "top" }, headingOf(app), searchBar(app), schemeSwitch()),
+  h(
+    "main",
+    {},
+    h("div", { class: "controls" }, viewSwitch(app)),
+    summaryOf(app),
+    h("nav", { "aria-label": "On this page" }, ...links),
+    ...sections,
+  ),
+  h(
+    "footer",
+    { class: "muted" },
+    `Written by imgmatch ${app.data.version}. Nothing on this page comes from a network, and nothing leaves it.`,
+  ),
+  detailDialog(app),
+);

@@ -1,0 +1,169 @@
+/** The fleet as a map: every image at its place among the axes, the darker the more hosts get it. */
+
+import type { CoveredImage } from "../../image-use.ts";
+import { costWords } from "../../cover-rows.ts";
+import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
+import type { App } from "./app.ts";
+import { type Child, digits, h, hidden, mark } from "./element.ts";
+import { imageAddress } from "./route.ts";
+
+export function mapSection(app: App): HTMLElement {
+  const box = h("div", {
+    class: "scroll",
+    role: "region",
+    tabindex: 0,
+    "aria-label": "The map, which can be scrolled",
+  });
+  let across: string | null = null;
+  const picker = h("span", {});
+  const cost = h("p", { class: "count" });
+  const draw = () => {
+    const { images } = app.view();
+    const map = mapFleet(images, across);
+    box.replaceChildren(tableOf(app, map));
+    cost.replaceChildren(costWords(app.view().cost));
+    picker.replaceChildren(...pickerOf(axesAcross(images), map, choose));
+  };
+  const choose = (axis: string) => {
+    across = axis;
+    draw();
+    document.getElementById("across")?.focus();
+  };
+  app.listen((changed) => changed.has("view") && draw());
+  draw();
+  return h(
+    "section",
+    { id: "map", "aria-labelledby": "map-head" },
+    h("div", { class: "head" }, h("h2", { id: "map-head" }, "The fleet"), cost, legend(), picker),
+    box,
+  );
+}
+
+function legend(): HTMLElement {
+  return h(
+    "p",
+    { class: "legend muted" },
+    "hosts that get an image: ",
+    h("span", { class: "heat step0" }, "0"),
+    ...[1, 2, 3, 4, 5].map((step) => h("span", { class: `heat step${step}`, "aria-hidden": "true" })),
+    " many",
+  );
+}
+
+function pickerOf(
+  axes: readonly string[],
+  map: FleetMap,
+  choose: (axis: string) => void,
+): readonly HTMLElement[] {
+  if (axes.length < 2) return [];
+  const select = h(
+    "select",
+    { id: "across", onchange: () => choose(select.value) },
+    ...axes.map((axis) => h("option", { value: axis, selected: axis === map.across }, axis)),
+  );
+  return [h("label", { for: "across" }, "across ", select)];
+}
+
+function tableOf(app: App, map: FleetMap): HTMLElement {
+  const { across, columns, down, rows, same } = map;
+  const { images } = app.view();
+  const most = Math.max(1, ...images.map(({ hosts }) => hosts));
+  const before = app.asked().view === "after" ? hostsBefore(app) : null;
+  const sum = (list: readonly CoveredImage[]) => list.reduce((total, { hosts }) => total + hosts, 0);
+  const total = (number: number) => h("td", { class: "total" }, digits(number));
+  return h(
+    "table",
+    { class: "map" },
+    h("caption", {}, captionOf(map, same)),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ...down.map((axis) => h("th", { scope: "col", class: "axis" }, axis)),
+        ...columns.map((value) =>
+          h("th", { scope: "col" }, across === null ? "hosts" : hidden(`${across} `), value),
+        ),
+        h("th", { scope: "col", class: "total" }, "all"),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      ...rows.map(({ values, cells }, index) =>
+        h(
+          "tr",
+          {},
+          ...values.map((value, place) =>
+            h("th", { scope: "row", class: isRepeated(rows, index, place) ? "repeated" : "" }, value),
+          ),
+          ...cells.map((list) => h("td", {}, cellOf(list, most, before))),
+          total(sum(cells.flat())),
+        ),
+      ),
+    ),
+    h(
+      "tfoot",
+      {},
+      h(
+        "tr",
+        {},
+        down.length === 0 ? null : h("th", { scope: "row", colspan: down.length }, "all"),
+        ...columns.map((_, index) => total(sum(rows.flatMap(({ cells }) => cells[index] ?? [])))),
+        total(sum(images)),
+      ),
+    ),
+  );
+}
+
+function captionOf({ across, down }: FleetMap, same: FleetMap["same"]): string {
+  const axes =
+    across === null ? "" : `: ${across} across${down.length === 0 ? "" : `, ${down.join(", ")} down`}`;
+  const alike = same.filter(([axis]) => axis !== "platform").map(([axis, value]) => `${axis}=${value}`);
+  return `How many hosts get each image${axes}${alike.length === 0 ? "" : `; all have ${alike.join(", ")}`}`;
+}
+
+/** The same value as in the row above, in the same group: said again, and seen less. */
+function isRepeated(rows: FleetMap["rows"], index: number, place: number): boolean {
+  const above = rows[index - 1];
+  return (
+    above !== undefined &&
+    rows[index]?.values.slice(0, place + 1).every((value, at) => value === above.values[at]) === true
+  );
+}
+
+function cellOf(
+  list: readonly CoveredImage[],
+  most: number,
+  before: ReadonlyMap<string, number> | null,
+): Child {
+  if (list.length === 0) return [mark("·"), hidden("no such image")];
+  return list.map(({ cell, hosts }) => {
+    const change = before === null ? 0 : hosts - (before.get(cell) ?? 0);
+    return h(
+      "a",
+      {
+        href: imageAddress(cell),
+        class: `heat step${stepOf(hosts, most)}`,
+        "data-key": cell,
+        "data-hosts": hosts,
+      },
+      digits(hosts),
+      change === 0
+        ? null
+        : h("span", { class: "change" }, ` ${change > 0 ? "+" : "−"}${digits(Math.abs(change))}`),
+      hidden(` ${hosts === 1 ? "host" : "hosts"}, ${cell}`),
+    );
+  });
+}
+
+/** 0 for nobody, 1 to 5 by the logarithm: one host is not lost beside a thousand. */
+function stepOf(hosts: number, most: number): number {
+  if (hosts === 0) return 0;
+  return most === 1 ? 3 : 1 + Math.round((4 * Math.log(hosts)) / Math.log(most));
+}
+
+function hostsBefore({ views }: App): ReadonlyMap<string, number> {
+  return new Map(views.now.images.map(({ cell, hosts }) => [cell, hosts]));
+}

@@ -1,0 +1,112 @@
+/** What to do so that more hosts are served: the first thing to read after the numbers. */
+
+import type { Status } from "../class-status.ts";
+import { cpuWords, gpuWords } from "../../cover-rows.ts";
+import { listSome } from "../../../resolve/misfit.ts";
+import type { PageClass } from "../page-data.ts";
+import { type ToDo, toDoOf } from "../to-do.ts";
+import type { App } from "./app.ts";
+import { classLink, imageLink, lead, someOf } from "./class-words.ts";
+import { counted, h } from "./element.ts";
+
+const urgent: readonly Status[] = ["none", "gpus"];
+const atOnce = 6;
+
+export function toDoList(app: App): HTMLElement {
+  const box = h("section", { id: "to-do", "aria-labelledby": "to-do-head" });
+  const draw = () => {
+    const { classes } = app.view();
+    const [now, later] = [toDoOf(classes, urgent), toDoOf(classes, ["near"])];
+    const open = later.filter(({ serve }) => serve !== null);
+    box.replaceChildren(
+      h("h2", { id: "to-do-head" }, now.length === 0 ? "Nobody is left out" : "Not served, and what to do"),
+      now.length === 0
+        ? h("p", {}, "Every host gets an image, and no host leaves its GPUs unused.")
+        : listOf(now, "entries"),
+      open.length === 0
+        ? ""
+        : h(
+            "details",
+            { class: "later" },
+            h(
+              "summary",
+              {},
+              `${counted(
+                open.reduce((sum, { hosts }) => sum + hosts, 0),
+                "host",
+              )} would get code that is nearer to native of ${counted(open.length, "cell")} more`,
+            ),
+            listOf(open, "cells"),
+          ),
+    );
+  };
+  app.listen((changed) => changed.has("view") && draw());
+  draw();
+  return box;
+}
+
+function listOf(entries: readonly ToDo[], noun: string): HTMLElement {
+  const list = h("ol", { class: "to-do" }, ...entries.slice(0, atOnce).map(entryOf));
+  const rest = entries.slice(atOnce);
+  if (rest.length === 0) return list;
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "more",
+      onclick: () => {
+        const items = rest.map(entryOf);
+        list.append(...items);
+        button.remove();
+        items[0]?.querySelector("a")?.focus();
+      },
+    },
+    `${rest.length} more ${noun}`,
+  );
+  return h("div", {}, list, button);
+}
+
+function entryOf({ status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLElement {
+  const what = { none: "no image", gpus: "GPUs unused", near: "not native", unknown: "", native: "" }[status];
+  const ids = classes.map(({ id }) => classLink(id));
+  return h(
+    "li",
+    { class: status },
+    h(
+      "p",
+      { class: "who" },
+      h("strong", {}, counted(hosts, "host")),
+      `, ${what}: `,
+      ...someOf(ids, 5, "classes"),
+      h("span", { class: "names" }, whoWords(classes)),
+    ),
+    ...fixes.map((fix, index) => h("p", { class: "fix" }, lead(index === 0 ? "Fix" : "And"), fix)),
+    serve === null ? null : h("p", { class: "fix" }, lead(fixes.length === 0 ? "Serve" : "Or"), serve),
+    fixes.length === 0 && serve === null
+      ? h("p", { class: "fix" }, "The facts do not tell what would serve them.")
+      : null,
+    nearest === null
+      ? null
+      : h(
+          "p",
+          { class: "muted" },
+          "Nearest: ",
+          imageLink(nearest.cell),
+          ...nearest.reasons.map(({ code, message }) =>
+            h("span", { class: "reason" }, h("code", {}, code), ` ${message}`),
+          ),
+        ),
+  );
+}
+
+/** What they are and how some of them are called; of several classes what the first is stands for none of the others. */
+function whoWords(classes: readonly PageClass[]): string {
+  const [first, ...others] = classes;
+  if (first === undefined) return "";
+  const { host, names } = first;
+  const driver = host.gpus.length === 0 ? [] : [host.driver === null ? "no driver" : `driver ${host.driver}`];
+  const kind = others.length > 0 ? [] : [host.gpus.length === 0 ? cpuWords(host) : gpuWords(host), ...driver];
+  return [...kind, listSome(others.length > 0 ? classes.flatMap((each) => each.names) : names, 3)].join(
+    " · ",
+  );
+}

@@ -1,0 +1,36 @@
+/** `imgmatch cover --html`: one file that shows a fleet and its hosts, and answers why-not, in any browser and without a network. */
+
+import type { CoverFleet } from "../cover.ts";
+import type { CoverReport } from "../cover-report.ts";
+import type { NamedHost } from "../../host/read-hosts.ts";
+import { headline, summary } from "../cover-rows.ts";
+import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import { version } from "../../version.ts";
+import { pageDocument } from "./document.ts";
+import { pack } from "./packed.ts";
+import { pageData } from "./page-data.ts";
+
+/**
+ * The page of a report, as HTML. It holds the names of hosts and what rules ask of them, no serial numbers.
+ *
+ * @param report what `coverReport` answered for the same fleet, hosts and options
+ * @example
+ * const report = coverReport(fleet, hosts, { whatIf: ["driver=580.95.05"] });
+ * await writeFile("report.html", await coverPage(fleet, hosts, report));
+ */
+export async function coverPage(
+  fleet: CoverFleet,
+  hosts: readonly NamedHost[],
+  report: CoverReport,
+  options: ResolveOptions = {},
+): Promise<string> {
+  const { name, version: release } = report.fleet;
+  const data = pack(pageData(fleet, hosts, report, options));
+  const text = {
+    title: `${name} ${release}: who gets which image`,
+    summary: `${headline(report)}: ${summary(report)}`,
+  };
+  // Apart: it is as large as all else that a program loads.
+  const { pageAssets } = await import("./assets.ts");
+  return pageDocument({ ...text, version, data }, await pageAssets());
+}

@@ -1,0 +1,81 @@
+/** The page as one file: nothing of it comes from elsewhere, and no text of a host or a fleet is read as anything but text. */
+
+import { createHash } from "node:crypto";
+import { printable } from "../../printable.ts";
+
+export interface PageAssets {
+  /** A program in one file. */
+  readonly script: string;
+  readonly style: string;
+}
+
+/** How every page begins, so that nothing else is ever overwritten by one. */
+export const pageStart =
+  '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="generator" content="imgmatch';
+
+export interface PageText {
+  readonly title: string;
+  /** For those who run no scripts. */
+  readonly summary: string;
+  readonly version: string;
+  /** JSON. */
+  readonly data: string;
+}
+
+/**
+ * Only this script and this style run (Content Security Policy 3, 8.4: hashes), nothing is loaded, sent or framed, and markup is
+ * never made of text (`require-trusted-types-for`).
+ */
+export function pageDocument({ title, summary, version, data }: PageText, assets: PageAssets): string {
+  const { script, style } = { script: inline(assets.script, "script"), style: inline(assets.style, "style") };
+  const policy = [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+  return `${pageStart} ${text(version)}">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${text(title)}</title>
+<style>${style}</style>
+<body>
+<noscript><h1>${text(title)}</h1><p>${text(summary)}.</p><p>The rest of this page is shown by its own script.</p></noscript>
+<script type="application/json" id="data">${dataText(data)}</script>
+<script>${script}</script>
+</html>
+`;
+}
+
+function hashOf(content: string): string {
+  return `sha256-${createHash("sha256").update(content).digest("base64")}`;
+}
+
+/** As HTML reads it, in an element or between double quotes. */
+function text(value: string): string {
+  const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  return printable(value).replace(/[&<>"]/g, (mark) => marks[mark] ?? "");
+}
+
+/**
+ * Inside a script element, `</script`, `<script` and `<!--` end or nest it whatever surrounds them (HTML, 4.12.1.3): JSON has a
+ * `<` only in its strings, where an escape says the same.
+ */
+function dataText(json: string): string {
+  return json.replace(
+    /[<>&\u2028\u2029]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Our own text, which has to be free of what would end its element. */
+function inline(content: string, element: "script" | "style"): string {
+  const found = /<\/?(?:script|style)|<!--|\r/i.exec(content);
+  if (found !== null) throw new Error(`the page's ${element} has ${JSON.stringify(found[0])} in it`);
+  return content;
+}

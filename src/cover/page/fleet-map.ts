@@ -1,0 +1,101 @@
+/** The images of a fleet as a table of two directions: one axis across, every combination of the others down. */
+
+import type { CoveredImage } from "../image-use.ts";
+
+export interface FleetMap {
+  /** The axis whose values are the columns; null for a fleet that has no axis with two values. */
+  readonly across: string | null;
+  readonly columns: readonly string[];
+  /** The axes whose values name a row. */
+  readonly down: readonly string[];
+  readonly rows: readonly MapRow[];
+  /** Axes with one value for all images, which need no place. */
+  readonly same: readonly (readonly [axis: string, value: string])[];
+}
+
+export interface MapRow {
+  readonly values: readonly string[];
+  /** By column; none where the fleet has no such image, several where axes do not tell images apart. */
+  readonly cells: readonly (readonly CoveredImage[])[];
+}
+
+/** Stands for the value of an axis that an image does not have. */
+export const noValue = "–";
+
+/** @param across the axis to have across; one that is none is chosen anew */
+export function mapFleet(images: readonly CoveredImage[], across: string | null = null): FleetMap {
+  const values = valuesByAxis(images);
+  const varied = [...values].filter(([, all]) => all.length > 1).map(([axis]) => axis);
+  const chosen = across !== null && varied.includes(across) ? across : chooseAcross(values);
+  const down = varied.filter((axis) => axis !== chosen);
+  const columns = chosen === null ? [""] : (values.get(chosen) ?? []);
+  const rows = new Map<string, { readonly values: readonly string[]; readonly cells: CoveredImage[][] }>();
+  for (const image of images) {
+    const own = down.map((axis) => valueAt(image, axis));
+    const key = JSON.stringify(own);
+    const row = rows.get(key) ?? { values: own, cells: columns.map(() => []) };
+    rows.set(key, row);
+    row.cells[chosen === null ? 0 : columns.indexOf(valueAt(image, chosen))]?.push(image);
+  }
+  return {
+    across: chosen,
+    columns,
+    down,
+    rows: [...rows.values()].sort((a, b) => compareLists(a.values, b.values)),
+    same: [...values].flatMap(([axis, [value = noValue, ...more]]) =>
+      more.length === 0 ? [[axis, value] as const] : [],
+    ),
+  };
+}
+
+/** The axes that can stand across. */
+export function axesAcross(images: readonly CoveredImage[]): readonly string[] {
+  return [...valuesByAxis(images)].filter(([, all]) => all.length > 1).map(([axis]) => axis);
+}
+
+/** Wide enough for a screen: GPUs before all else, then what has the most values of those that have not too many. */
+function chooseAcross(values: ReadonlyMap<string, readonly string[]>): string | null {
+  const varied = [...values].filter(([, all]) => all.length > 1);
+  const [best] = varied.sort(
+    ([a, one], [b, other]) =>
+      Number(one.length > mostColumns) - Number(other.length > mostColumns) ||
+      Number(b === "compute") - Number(a === "compute") ||
+      (one.length > mostColumns ? one.length - other.length : other.length - one.length),
+  );
+  return best?.[0] ?? null;
+}
+
+const mostColumns = 12;
+
+/** Hardware first, as people read it; a platform counts as an axis where images differ in it. */
+const order = ["platform", "cuda", "compute", "march"];
+
+function valuesByAxis(images: readonly CoveredImage[]): ReadonlyMap<string, readonly string[]> {
+  const names = new Set(images.flatMap(({ axes }) => Object.keys(axes)));
+  const free = [...names].filter((axis) => !order.includes(axis)).sort();
+  const all = ["platform", ...order.slice(1).filter((axis) => names.has(axis)), ...free];
+  return new Map(
+    all.map((axis) => [axis, [...new Set(images.map((image) => valueAt(image, axis)))].sort(compareValues)]),
+  );
+}
+
+function valueAt({ axes, platform }: CoveredImage, axis: string): string {
+  if (Object.hasOwn(axes, axis)) return axes[axis] ?? noValue;
+  return axis === "platform" ? platform : noValue;
+}
+
+/** Numbers in texts as numbers, and what is none of something at the end. */
+export function compareValues(a: string, b: string): number {
+  const last = (value: string) => Number(value === "none" || value === noValue);
+  return last(a) - last(b) || collator.compare(a, b) || (a < b ? -1 : Number(a > b));
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+function compareLists(a: readonly string[], b: readonly string[]): number {
+  for (const [index, value] of a.entries()) {
+    const difference = compareValues(value, b[index] ?? "");
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

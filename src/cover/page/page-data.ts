@@ -1,0 +1,149 @@
+/** What the page of a cover is told: the report, and of fleet and hosts what its own rules need to answer every why-not. */
+
+import type { CoveredClass, CoverFleet } from "../cover.ts";
+import type { HostClass } from "../host-classes.ts";
+import { openCover } from "../open-cover.ts";
+import type { CoverReport } from "../cover-report.ts";
+import type { GpuFacts, HostFacts } from "../../host/facts.ts";
+import type { NamedHost } from "../../host/read-hosts.ts";
+import { unknownGpu } from "../../host/unknown.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import { plainPins } from "../../resolve/pins.ts";
+import { version } from "../../version.ts";
+
+export interface PageData {
+  /** Of imgmatch. */
+  readonly version: string;
+  readonly report: PageReport;
+  readonly now: PageFleet;
+  /** With the changes of `--what-if`; null where none were asked for. */
+  readonly after: PageFleet | null;
+  readonly question: PageQuestion;
+}
+
+/** What also fits a class, hundreds of names for each, is worked out by the page. */
+export type PageClass = Omit<CoveredClass, "others">;
+
+type WhatIf = NonNullable<CoverReport["whatIf"]>;
+
+export type PageReport = Omit<CoverReport, "classes" | "whatIf"> & {
+  readonly classes: readonly PageClass[];
+  readonly whatIf?: Omit<WhatIf, "after"> & {
+    readonly after: Omit<WhatIf["after"], "classes"> & { readonly classes: readonly PageClass[] };
+  };
+};
+
+export interface PageFleet {
+  readonly lock: Lock;
+  /** Of class `c1`, `c2`, …: without what no rule asks, as serial numbers, addresses and use are. */
+  readonly hosts: readonly HostFacts[];
+}
+
+/** `ResolveOptions` as data. */
+export interface PageQuestion {
+  readonly pins: Readonly<Record<string, { readonly text: string; readonly values: readonly string[] }>>;
+  readonly cpuOnly: boolean;
+  readonly requireGpu: boolean;
+  readonly prefer: readonly string[] | null;
+  readonly local: readonly string[] | null;
+}
+
+/** @param report of the same fleet, hosts and options */
+export function pageData(
+  fleet: CoverFleet,
+  hosts: readonly NamedHost[],
+  report: CoverReport,
+  options: ResolveOptions,
+): PageData {
+  const { classes, after } = openCover(fleet, hosts, report.whatIf?.changes ?? []);
+  const locks = [fleet.lock, ...(after === null ? [] : [after.fleet.lock])];
+  const { whatIf, ...now } = report;
+  return {
+    version,
+    report: {
+      ...now,
+      classes: now.classes.map(withoutOthers),
+      ...(whatIf === undefined
+        ? {}
+        : {
+            whatIf: {
+              ...whatIf,
+              after: { ...whatIf.after, classes: whatIf.after.classes.map(withoutOthers) },
+            },
+          }),
+    },
+    now: pageFleet(fleet.lock, classes),
+    after: after === null ? null : pageFleet(after.fleet.lock, after.classes),
+    question: questionOf(locks, options),
+  };
+}
+
+function withoutOthers({ others: _, ...each }: CoveredClass): PageClass {
+  return each;
+}
+
+function pageFleet(lock: Lock, classes: readonly HostClass[]): PageFleet {
+  const images = Object.entries(lock.images).map(([cell, image]) => [cell, askedOf(image)]);
+  return {
+    lock: { ...lock, images: Object.fromEntries(images) },
+    hosts: classes.map(({ facts }) => plain(facts)),
+  };
+}
+
+/** How it was built, and what it takes, says nothing of where it runs. */
+function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }: LockedImage): LockedImage {
+  const { measured, adopted } = more;
+  return {
+    ...{ axes, platform, tag, inputDigest, digest, requires },
+    ...(measured === undefined ? {} : { measured }),
+    ...(adopted === undefined ? {} : { adopted }),
+    ...{ bases: [], builder: "", created: null, size: null },
+  };
+}
+
+function plain(facts: HostFacts): HostFacts {
+  const { nvidia } = facts;
+  const asked = { ...facts, sources: {} };
+  return nvidia === null ? asked : { ...asked, nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } };
+}
+
+function plainGpu({ index, name, compute, class: kind }: GpuFacts): GpuFacts {
+  return { ...unknownGpu(index), name, compute, class: kind };
+}
+
+function questionOf(
+  locks: readonly Lock[],
+  { pins = {}, cpuOnly = false, requireGpu = false, prefer, local }: ResolveOptions,
+): PageQuestion {
+  const axes = locks.flatMap(({ images }) => Object.values(images).map((image) => image.axes));
+  const valuesOf = (axis: string) => [...new Set(axes.flatMap((each) => each[axis] ?? []))].sort();
+  return {
+    pins: Object.fromEntries(
+      Object.entries(plainPins(pins)).map(([axis, { text, matches }]) => [
+        axis,
+        { text, values: valuesOf(axis).filter(matches) },
+      ]),
+    ),
+    cpuOnly,
+    requireGpu,
+    prefer: prefer ?? null,
+    local: local === undefined ? null : [...local].sort(),
+  };
+}
+
+/** What {@link pageData} was asked with, as far as this fleet can tell. */
+export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQuestion): ResolveOptions {
+  return {
+    pins: Object.fromEntries(
+      Object.entries(pins).map(([axis, { text, values }]) => [
+        axis,
+        { text, matches: (value: string) => values.includes(value) },
+      ]),
+    ),
+    cpuOnly,
+    requireGpu,
+    ...(prefer === null ? {} : { prefer }),
+    ...(local === null ? {} : { local: new Set(local) }),
+  };
+}

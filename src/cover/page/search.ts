@@ -1,0 +1,41 @@
+/** The search of a page: every word has to be in a row's text, whatever its case. */
+
+import type { CoveredImage } from "../image-use.ts";
+import { classRow } from "../cover-rows.ts";
+import { statusOf, statusWords } from "./class-status.ts";
+import type { PageClass } from "./page-data.ts";
+
+export interface Searched<Row> {
+  readonly row: Row;
+  readonly text: string;
+}
+
+/** Names, GPUs, driver, CPU, image and how it runs, problems and reasons. */
+export function searchedClass(row: PageClass): Searched<PageClass> {
+  const { names, host, nearest, serve, match } = row;
+  const reasons = nearest?.reasons.flatMap(({ code, message }) => [code, message]) ?? [];
+  const words = [
+    ...classRow({ ...row, others: [] }).slice(1),
+    statusWords[statusOf(row)].label,
+    ...names,
+    ...host.products,
+    ...host.problems,
+    ...reasons,
+    host.model ?? "",
+    host.platform,
+    host.level ?? "",
+    serve ?? "",
+    match?.tier ?? "",
+  ];
+  return { row, text: words.join("\n").toLowerCase() };
+}
+
+export function searchedImage(row: CoveredImage): Searched<CoveredImage> {
+  const axes = Object.entries(row.axes).map(([axis, value]) => `${axis}=${value}`);
+  return { row, text: [row.cell, ...axes, row.platform, row.misfit?.code ?? ""].join("\n").toLowerCase() };
+}
+
+export function search<Row>(rows: readonly Searched<Row>[], query: string): readonly Row[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter(({ text }) => words.every((word) => text.includes(word))).map(({ row }) => row);
+}

@@ -1,0 +1,114 @@
+/** What of an image is its base's, asked of the base's registry, and of the engine where that does not answer. */
+
+import type { BuildWatch } from "../build/engine.ts";
+import type { LockedLocal } from "../../lock/lock.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { parseJson } from "../../io/json.ts";
+import { isIndexType } from "../../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
+import type { LayerCache } from "../../inspect/image/layer-cache.ts";
+import { openFromRegistry } from "../../inspect/image/from-registry.ts";
+import { diffIdsOf, manifestParts } from "../../inspect/image/manifest.ts";
+import type { OpenedImage } from "../../inspect/image/opened-image.ts";
+import type { ImageHolder } from "./open-built.ts";
+import { type BaseOrigin, sharedLayers } from "../../inspect/audit/origin.ts";
+
+type Registry = Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
+
+/**
+ * Asks for the layers of each base once. Where an image's layers are not those of its base (a builder wrote them anew), the base is
+ * opened too. Throws `IMAGE_NOT_FOUND`, and what registry and base throw.
+ */
+export function createBaseReader(
+  registry: Registry,
+  cache: LayerCache,
+  holder: Pick<ImageHolder, "layers">,
+): (
+  base: ImageReference | LockedLocal | null,
+  image: OpenedImage,
+  platform: string,
+  watch: BuildWatch,
+) => Promise<BaseOrigin> {
+  const known = new Map<string, Promise<readonly string[] | null>>();
+  return async (base, image, platform, watch) => {
+    if (base === null) return { kind: "none" };
+    if (isLocal(base)) return localOrigin(holder, base, image, watch);
+    const key = `${formatImageReference(base)} ${platform}`;
+    const asked = known.get(key) ?? readDiffIds(registry, base, platform);
+    known.set(key, asked);
+    const diffIds = await asked.catch(async (error: unknown) => {
+      // The next image may ask again.
+      known.delete(key);
+      watch.signal.throwIfAborted();
+      const held = await heldDiffIds(holder, base, watch);
+      // It may hold the base for another platform.
+      if (sharedLayers(image.diffIds, held) === null) throw error;
+      watch.onLog(`its base is told by the engine's copy: ${error instanceof Error ? error.message : error}`);
+      return held;
+    });
+    const count = sharedLayers(image.diffIds, diffIds);
+    if (count !== null && image.diffIds?.length === image.layers.length) return { kind: "layers", count };
+    const opened = await openFromRegistry(registry, base, { platform, cache });
+    if (opened === null) throw gone(base);
+    return { kind: "image", image: opened };
+  };
+}
+
+export function isLocal(base: ImageReference | LockedLocal | null): base is LockedLocal {
+  return base !== null && "id" in base;
+}
+
+/** Engines keep a base's layers as they are in what they build on it. */
+async function localOrigin(
+  { layers }: Pick<ImageHolder, "layers">,
+  { engine, id }: LockedLocal,
+  { diffIds, layers: opened }: OpenedImage,
+  watch: BuildWatch,
+): Promise<BaseOrigin> {
+  const held = (await layers?.({ id, size: null }, watch).catch(() => null)) ?? null;
+  watch.signal.throwIfAborted();
+  const count = sharedLayers(diffIds, held?.map(({ diffId }) => diffId) ?? null);
+  if (count !== null && diffIds?.length === opened.length) return { kind: "layers", count };
+  throw new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `its base ${id} is in no registry: only ${engine} on the machine that built it has it`,
+    fix: "ask there; or push the base, and build on what the registry has: --replace-base OLD=NEW",
+  });
+}
+
+/** Of the engine's copy of exactly this digest; null where it has none. */
+async function heldDiffIds(
+  { layers }: Pick<ImageHolder, "layers">,
+  base: ImageReference,
+  watch: BuildWatch,
+): Promise<readonly string[] | null> {
+  if (layers === null || base.digest === null) return null;
+  const id = formatImageReference({ ...base, tag: null });
+  const found = await layers({ id, size: null }, watch).catch(() => null);
+  return found === null || found.length === 0 ? null : found.map(({ diffId }) => diffId);
+}
+
+async function readDiffIds(
+  registry: Registry,
+  base: ImageReference,
+  platform: string,
+): Promise<readonly string[] | null> {
+  const top = await registry.readManifest(base);
+  if (top === null) throw gone(base);
+  const manifest = isIndexType(top.mediaType)
+    ? await registry.readManifest(withDigest(base, selectPlatformManifest(top, base, platform)))
+    : top;
+  if (manifest === null) throw gone(base);
+  const { config } = manifestParts(parseJson(manifest.bytes), formatImageReference(base));
+  return diffIdsOf(parseJson(await registry.readBlob(base, config)));
+}
+
+function gone(base: ImageReference): ImgmatchError {
+  return new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `its base ${formatImageReference(base)} is not in the registry`,
+    fix: "push the base again, or move to another with imgmatch lock --update-bases",
+  });
+}

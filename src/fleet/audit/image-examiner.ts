@@ -1,0 +1,105 @@
+/** The examiner that opens images: what they do without goes into the lock, and what is not true of them fails the cell. */
+
+import pLimit from "p-limit";
+import type { BuildWatch } from "../build/engine.ts";
+import type { ExaminedImage, Examination, Examiner } from "../build/examiner.ts";
+import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import type { LockedLocal } from "../../lock/lock.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import { openFromRegistry } from "../../inspect/image/from-registry.ts";
+import type { OpenedImage } from "../../inspect/image/opened-image.ts";
+import { type AuditRequest, auditImage, type ImageAudit } from "../../inspect/audit/audit-image.ts";
+import { createBaseReader, isLocal } from "./base-reader.ts";
+import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
+
+/** What was declared of a cell's image. */
+export interface DeclaredImage extends Omit<AuditRequest, "base"> {
+  /** What it is built on, by digest or by an engine's id; null for `scratch`. */
+  readonly base: ImageReference | LockedLocal | null;
+}
+
+export interface ExaminerOptions extends BuiltOpenerOptions {
+  /** By cell id; null where nobody knows what it was built on. */
+  readonly declared: (cell: string) => DeclaredImage | null;
+}
+
+/** Opens one image after the other: of images on one base, the first opens it for all. */
+export function imageExaminer(options: ExaminerOptions): Examiner {
+  const one = pLimit(1);
+  const audit = imageAuditor(options);
+  return {
+    examine: (subject, watch) =>
+      one(async () => {
+        watch.signal.throwIfAborted();
+        const found = await audit(subject, watch).catch((error: unknown) => {
+          watch.signal.throwIfAborted();
+          return notOpened(error);
+        });
+        if (!("lies" in found)) return found;
+        throwProblems(found.lies);
+        for (const line of summaryOf(found)) watch.onLog(line);
+        return { measured: found.measured, warnings: found.notes };
+      }),
+  };
+}
+
+/** Throws what opening the image throws. */
+export function imageAuditor({
+  declared,
+  registry,
+  holder,
+  cache,
+}: ExaminerOptions): (subject: ExaminedImage, watch: BuildWatch) => Promise<ImageAudit> {
+  const originOn = createBaseReader(registry, cache, holder);
+  const openBuilt = builtImageOpener({ registry, holder, cache });
+  return async ({ cell, image }, watch) => {
+    const about = declared(cell);
+    if (about === null)
+      throw new ImgmatchError({
+        code: "BASE_UNRESOLVED",
+        message: `${cell}: what it was built on is not known, so that its own files cannot be told from the base's`,
+        fix: "name the bases as when it was built: --replace-base OLD=NEW",
+      });
+    const { platform, base } = about;
+    const opened =
+      "registry" in image
+        ? await fromRegistry(registry, image, { platform, cache })
+        : await openBuilt({ cell, image, base: isLocal(base) ? null : base, platform }, watch);
+    return auditImage(opened, { ...about, base: await originOn(about.base, opened, platform, watch) });
+  };
+}
+
+async function fromRegistry(
+  registry: ExaminerOptions["registry"],
+  reference: ImageReference,
+  options: Parameters<typeof openFromRegistry>[2],
+): Promise<OpenedImage> {
+  const opened = await openFromRegistry(registry, reference, options);
+  if (opened !== null) return opened;
+  throw new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `the registry does not have ${formatImageReference(reference)}`,
+    fix: "imgmatch verify says what else is gone",
+  });
+}
+
+/** What a build goes on with where an image stays shut. */
+function notOpened(error: unknown): Examination {
+  const why = error instanceof ImgmatchError ? error.problems[0].message : String(error);
+  const warning: Problem = {
+    code: "AUDIT_NOT_OPENED",
+    message: `the image was not opened, so that what is declared holds: ${why}`,
+    fix: "imgmatch audit opens it later; measure: false in the matrix keeps images shut",
+  };
+  return { measured: null, warnings: [warning] };
+}
+
+function summaryOf({ measured }: ImageAudit): readonly string[] {
+  const { cpu, cuda } = measured;
+  return [
+    cpu.unused.length === 0
+      ? "opened: every declared CPU feature stays"
+      : `opened: declared and not used: ${cpu.unused.join(" ")}`,
+    ...(cuda === null ? [] : [`opened: GPU code ${cuda.code.join(" ") || "none"}`]),
+  ];
+}

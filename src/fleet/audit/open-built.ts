@@ -1,0 +1,145 @@
+/** A built image, opened at its engine: its own layers where the base's are known, else all of it. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BuildWatch, BuiltImage, Engine } from "../build/engine.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import { receivePush } from "../../oci/registry/push-receiver.ts";
+import { openFromArchive } from "../../inspect/image/from-archive.ts";
+import { openFromRegistry } from "../../inspect/image/from-registry.ts";
+import type { LayerCache } from "../../inspect/image/layer-cache.ts";
+import type { OpenedImage, OpenOptions } from "../../inspect/image/opened-image.ts";
+
+/** What an engine's image is read by. */
+export interface ImageHolder {
+  readonly save: Engine["save"];
+  /** null where no engine is to be asked for a base. */
+  readonly layers: Engine["layers"] | null;
+  /** null where what it pushes to a loopback address does not come to this machine. */
+  readonly push: Engine["push"] | null;
+}
+
+export interface BuiltOpenerOptions {
+  readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
+  /** Of the images that were built. */
+  readonly holder: ImageHolder;
+  readonly cache: LayerCache;
+}
+
+export interface BuiltSubject {
+  readonly cell: string;
+  readonly image: BuiltImage;
+  readonly base: ImageReference | null;
+  readonly platform: string;
+}
+
+/** A push compresses what it sends: about three times as slow as an export that compresses nothing. */
+const pushIsSlower = 3;
+const slack = 64 * 2 ** 20;
+
+/** Throws what the engine throws, and `IMAGE_INVALID`. */
+export function builtImageOpener(
+  options: BuiltOpenerOptions,
+): (subject: BuiltSubject, watch: BuildWatch) => Promise<OpenedImage> {
+  const { registry, holder, cache } = options;
+  const bases = new Map<string, Promise<KnownBase | null>>();
+  return async (subject, watch) => {
+    const { cell, image, base, platform } = subject;
+    const whole = () => openFromArchive(holder.save(image, watch), cell, "engine", { platform, cache });
+    if (holder.push === null || base === null) return whole();
+    const key = `${formatImageReference(base)} ${platform}`;
+    const asked = bases.get(key) ?? knownBase(registry, base, { platform, cache });
+    bases.set(key, asked);
+    const known = await asked;
+    const maxBytes = known === null ? null : ownBytes(image, known);
+    if (known === null || maxBytes === null) return whole();
+    const means = { push: holder.push, cache: withBase(cache, known), maxBytes };
+    const own = await openByPush(registry, means, subject, watch).catch((error: unknown) => {
+      watch.signal.throwIfAborted();
+      watch.onLog(`opened as a whole: ${error instanceof Error ? error.message : error}`);
+      return null;
+    });
+    return own ?? whole();
+  };
+}
+
+/** A base whose layers are all known from now on. */
+interface KnownBase {
+  /** Unpacked bytes. */
+  readonly size: number;
+  /** Diff id → the layer as its registry has it: some engines push layers as they lie in their store, uncompressed. */
+  readonly layers: ReadonlyMap<string, Digest>;
+}
+
+/** null where the layers are not known, for whatever reason. */
+async function knownBase(
+  registry: BuiltOpenerOptions["registry"],
+  base: ImageReference,
+  options: OpenOptions,
+): Promise<KnownBase | null> {
+  const opened = await openFromRegistry(registry, base, options).catch(() => null);
+  if (opened === null) return null;
+  const layers = new Map<string, Digest>();
+  for (const [index, { digest }] of opened.layers.entries()) {
+    if (digest === null || (await options.cache.find(digest)) === null) return null;
+    const diffId = opened.diffIds?.[index];
+    if (diffId !== undefined && opened.diffIds?.length === opened.layers.length) layers.set(diffId, digest);
+  }
+  return { layers, size: opened.layers.reduce((sum, { size }) => sum + size, 0) };
+}
+
+/** The most that a push may bring; null where an export of the whole image is faster. */
+function ownBytes({ size }: BuiltImage, base: KnownBase): number | null {
+  // Where the engine does not tell, more than the base has would be no gain.
+  if (size === null) return Math.max(slack, base.size / pushIsSlower);
+  const own = Math.max(0, size - base.size);
+  return own * pushIsSlower > size ? null : own + slack;
+}
+
+/** Engines check a base that they pull against the diff ids of its configuration, so in an image built on it they are its layers. */
+function withBase(cache: LayerCache, { layers }: KnownBase): LayerCache {
+  return {
+    ...cache,
+    async find(digest) {
+      const inBase = layers.get(digest);
+      return (await cache.find(digest)) ?? (inBase === undefined ? null : cache.find(inBase));
+    },
+  };
+}
+
+interface PushMeans {
+  readonly push: Engine["push"];
+  readonly cache: LayerCache;
+  readonly maxBytes: number;
+}
+
+async function openByPush(
+  registry: BuiltOpenerOptions["registry"],
+  { push, cache, maxBytes }: PushMeans,
+  { cell, image, platform }: BuiltSubject,
+  { signal, onLog }: BuildWatch,
+): Promise<OpenedImage> {
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-open-"));
+  const tooMuch = new AbortController();
+  const receiver = await receivePush({
+    folder,
+    isKnown: async (digest) => (await cache.find(digest)) !== null,
+    maxBytes,
+    onTooMuch: () => tooMuch.abort(new Error("the engine sends layers of the base too")),
+  });
+  try {
+    const both = AbortSignal.any([signal, tooMuch.signal]);
+    const digest = await push(image, receiver.reference, { signal: both, onLog });
+    const pushed = withDigest(receiver.reference, digest);
+    const opened = await openFromRegistry(registry, pushed, { platform, cache });
+    if (opened === null) throw new Error("the engine did not push what it says");
+    onLog(`opened: ${receiver.known.size} of ${opened.layers.length} layers were known, and did not come`);
+    return { ...opened, source: "engine", name: cell };
+  } finally {
+    await receiver.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

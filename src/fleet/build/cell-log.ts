@@ -1,0 +1,60 @@
+/** A file of log lines for one cell, written as they come. */
+
+import { createHash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { finished } from "node:stream/promises";
+import { ImgmatchError } from "../../errors.ts";
+import { makeFolderFor } from "../../io/project-folder.ts";
+import { writeFailed } from "../../io/write-failed.ts";
+
+export interface CellLog {
+  readonly path: string;
+  write(line: string): void;
+  /** With a last line. Answers its path, or null when not everything could be written. */
+  close(last: string | null): Promise<string | null>;
+}
+
+/** Where a cell's log goes: its id where that is a file name on every system, else made one with a short hash. */
+export function cellLogPath(folder: string, cell: string): string {
+  const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 150);
+  const hash = createHash("sha256").update(cell).digest("hex").slice(0, 8);
+  return join(
+    folder,
+    plain === cell && !cell.startsWith(".") ? `${cell}.log` : `${plain.replace(/^\.+/, "")}-${hash}.log`,
+  );
+}
+
+/** Starts an empty log, creating its folder. Throws `WRITE_FAILED`. A disk that fills up later does not end the build. */
+export async function openCellLog(folder: string, cell: string): Promise<CellLog> {
+  const path = cellLogPath(folder, cell);
+  let whole = true;
+  try {
+    makeFolderFor(path);
+    // Whatever is there, a link too, is removed and not written through.
+    await rm(path, { force: true });
+    const stream = createWriteStream(path, { flags: "wx" });
+    await new Promise((resolve, reject) => stream.once("open", resolve).once("error", reject));
+    stream.on("error", () => {
+      whole = false;
+    });
+    const write = (line: string): void => {
+      if (!stream.destroyed) stream.write(`${line}\n`);
+    };
+    return {
+      path,
+      write,
+      close: async (last) => {
+        if (last !== null) write(last);
+        stream.end();
+        await finished(stream).catch(() => {
+          whole = false;
+        });
+        return whole ? path : null;
+      },
+    };
+  } catch (error) {
+    throw error instanceof ImgmatchError ? error : writeFailed(path, error);
+  }
+}

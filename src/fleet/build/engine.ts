@@ -1,0 +1,87 @@
+/** What builds one image. Each engine is one folder of `build/engines/` and one line of its table. */
+
+import type { ContextEntry } from "../dockerfile/context.ts";
+import type { LocalEngine } from "../../lock/lock.ts";
+import type { Attestations } from "../matrix/matrix.ts";
+import type { Digest } from "../../oci/digest.ts";
+import type { Layer } from "../../oci/image-layers.ts";
+import type { ImageReference } from "../../oci/reference.ts";
+
+export interface Engine {
+  readonly name: string;
+  /** Whether what it pushes to a loopback address comes to this machine. */
+  readonly isHere: boolean;
+  /** Where its images can be run without a push; null where they stay on a builder. */
+  readonly keeper: LocalEngine | null;
+  /** Whether what it pushes has the attestations that its request asks for: then it is an index, with the image in it. */
+  readonly attests: boolean;
+  /** For the lock and for people: `docker 28.2.2`. Throws `ENGINE_UNREACHABLE` when nothing answers. */
+  describe(): Promise<string>;
+  /**
+   * Builds one image. Log lines go to `onLog` as they come, without line ends.
+   * Throws `BUILD_FAILED` when the Dockerfile fails, `ENGINE_…` when the engine does.
+   */
+  build(request: BuildRequest, watch: BuildWatch): Promise<BuiltImage>;
+  /**
+   * Pushes under a name that nobody looks for and answers the manifest's digest as the registry has it.
+   * Giving it its real tag is not the engine's work: see `publish/publish-image.ts`.
+   */
+  push(image: BuiltImage, to: ImageReference, watch: BuildWatch): Promise<Digest>;
+  /**
+   * An image that this engine has just built as one archive, of `docker save` or of an OCI layout, read once and not held. Throws
+   * `ENGINE_…` while it is read. Ending the loop early ends the work behind it.
+   */
+  save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
+  /**
+   * The layers of an image that this engine has just built, the base's first; also of one that it holds under the name that stands as
+   * `id`. Throws where it does not.
+   */
+  layers(image: BuiltImage, watch: BuildWatch): Promise<readonly Layer[]>;
+  /**
+   * Looks which images the engine has, and answers what removes those that builds without cache have added since; nothing
+   * for an engine that keeps no images. Images with a name and images in use stay. What cannot be removed is told to `onLog`.
+   */
+  scratch(onLog: BuildWatch["onLog"]): Promise<() => Promise<void>>;
+}
+
+export interface BuildRequest {
+  /** Cell id, for messages and log names. */
+  readonly cell: string;
+  /** The Dockerfile with every base pinned to its digest. */
+  readonly dockerfile: string;
+  /** Absolute path of the build context. */
+  readonly contextDir: string;
+  /** What is sent, as it was hashed: a file whose content is another when it is read again is refused. */
+  readonly contextFiles: readonly ContextEntry[];
+  /** Digest over the context: engines may keep what was sent under it. Without it everything is sent each time. */
+  readonly contextDigest?: Digest;
+  readonly platform: string;
+  readonly target: string | null;
+  readonly args: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Build every step anew, whatever the engine remembers. */
+  readonly noCache?: boolean;
+  /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
+  readonly localBases?: readonly Digest[];
+  /** Heeded by an engine that {@link Engine.attests}. */
+  readonly attest?: AskedAttestations;
+  /** Local names for the result, `repository:tag`. */
+  readonly tags: readonly string[];
+}
+
+export interface AskedAttestations extends Attestations {
+  /** Build arguments that no Dockerfile needs: provenance of mode `max` repeats them. */
+  readonly said: Readonly<Record<string, string>>;
+}
+
+export interface BuildWatch {
+  readonly signal: AbortSignal;
+  readonly onLog: (line: string) => void;
+}
+
+export interface BuiltImage {
+  /** The engine's own id of the image, `sha256:…` of its configuration. */
+  readonly id: string;
+  /** Bytes, or null where the engine does not tell. */
+  readonly size: number | null;
+}

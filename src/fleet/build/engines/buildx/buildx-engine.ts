@@ -1,0 +1,232 @@
+/**
+ * A buildx builder: BuildKit on another machine, in Kubernetes, in a container or in an engine, by `docker buildx build`.
+ *
+ * The result of a build stays in the builder's cache, or in its engine. A push is the same build again, all of it cached,
+ * with a registry as its output: so nothing passes through this machine.
+ */
+
+import { join } from "node:path";
+import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
+import { hasContentStore } from "../../../../oci/engine/content-store.ts";
+import { forgetName } from "../../../../oci/engine/forget-name.ts";
+import { createLocalBases, type WithLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
+import { createScratch } from "../../../../oci/engine/engine-scratch.ts";
+import { ImgmatchError, InternalError } from "../../../../errors.ts";
+import { formatImageReference, parseImageReference } from "../../../../oci/reference.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
+import { retryPush } from "../../retry-push.ts";
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
+import { type Advice, adviceFor } from "../advice.ts";
+import { argsWithSaid, attestValues } from "../attestations.ts";
+import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
+import { buildFailure } from "../docker/build-failure.ts";
+import type { BuildFailure } from "../docker/build-output.ts";
+import type { DockerEngineOptions } from "../docker/docker-engine.ts";
+import { readLayers } from "../../../../oci/engine/read-layers.ts";
+import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
+import { type DockerBuildMeans, type DockerBuilt, noAttestations, runDockerBuild } from "../docker-build.ts";
+import { pushFailure } from "../push-failure.ts";
+import { createRewriting } from "../rewrite-timestamp.ts";
+import { createSharedFailures } from "../shared-failure.ts";
+import { createStaging } from "../staged-context.ts";
+import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
+import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect-builder.ts";
+import { readArchivedConfig } from "./oci-archive.ts";
+
+export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> {
+  /** Default: the one that `docker buildx use` has chosen. */
+  readonly builder?: string | undefined;
+}
+
+interface Means extends DockerBuildMeans {
+  readonly withLocalBases: WithLocalBases;
+  readonly advice: Advice;
+}
+
+/** Throws `ENGINE_NOT_FOUND` without docker or buildx, `ENGINE_UNREACHABLE` for a builder that does not run. */
+export async function createBuildxEngine({
+  env,
+  builder,
+  cache = noCache,
+  ca,
+  ...given
+}: BuildxOptions): Promise<Engine> {
+  const chosen = builder === undefined ? [] : ["--builder", builder];
+  const facts = await inspectBuilder(env, chosen);
+  const epoch = sourceDateEpoch(env);
+  // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
+  const engineOf = facts.driver === "docker" ? once(() => connectDocker(engineOfBuilder(env, facts))) : null;
+  const means: Means = {
+    env: { ...env, ...noAttestations },
+    command: ["buildx", "build", ...chosen],
+    cacheFrom: cache.from,
+    given,
+    stage: createStaging(epoch ?? 0),
+    shared: createSharedFailures(),
+    withLocalBases: localBasesOf(facts, engineOf),
+    advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),
+  };
+  const cacheTargets = createCacheTargets(cache);
+  const rewriting = createRewriting(epoch !== null && facts.rewritesTimestamps);
+  const option = (rewrite: boolean) =>
+    rewrite ? `,rewrite-timestamp=true${engineOf === null ? "" : ",unpack=false"}` : "";
+  const archived = (request: BuildRequest, watch: BuildWatch) =>
+    rewriting(watch.onLog, (rewrite) => archive(means, request, option(rewrite), watch));
+  const requests = new WeakMap<BuiltImage, BuildRequest>();
+  const known = new WeakMap<BuiltImage, readonly Layer[]>();
+  const uncached: string[] = [];
+  const requestOf = (image: BuiltImage) => found(requests, image);
+  return {
+    name: "buildx",
+    isHere: false,
+    keeper: null,
+    attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
+    describe: async () => `buildx ${facts.name}, BuildKit ${facts.version}`,
+    async build(request, watch) {
+      if (request.noCache && engineOf === null) {
+        // Asked for later it could be another build's layer: the builder's cache then has both.
+        const { id, layers } = await archived(request, watch);
+        const image: BuiltImage = { id, size: null };
+        requests.set(image, request);
+        known.set(image, layers);
+        return image;
+      }
+      const targets = cacheTargets(request.cell);
+      const caches = targets.flatMap((to) => ["--cache-to", cacheTarget(to)]);
+      // An image without a name would stay in the engine for ever.
+      const name = engineOf === null || request.tags.length === 0 ? "" : `,"name=${request.tags.join(",")}"`;
+      const build = (rewrite: boolean) => {
+        const output = `type=image${name},push=false${option(rewrite)}`;
+        return buildx(means, request, ["--output", output, ...caches], watch, { caches: targets });
+      };
+      // When the cache could not be written, the steps are in the builder and only the writing is done again.
+      const { config, digest } = await retryPush(() => rewriting(watch.onLog, build), watch);
+      // An engine's own id of an image is what BuildKit calls the image's digest there.
+      const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
+      if (request.noCache) uncached.push(id);
+      const image: BuiltImage = { id, size: null };
+      requests.set(image, request);
+      return image;
+    },
+    async layers(image, watch) {
+      if (engineOf !== null) return readLayers(await engineOf(), image.id, watch.signal);
+      return known.get(image) ?? (await archived(requestOf(image), watch)).layers;
+    },
+    async *save(image, watch) {
+      if (engineOf !== null) {
+        yield* (await engineOf()).bytes("GET", `/images/${image.id}/get`, { signal: watch.signal });
+        return;
+      }
+      const request = { ...requestOf(image), noCache: false };
+      // The builder is on another machine, perhaps: the whole image comes here as a file.
+      yield* writtenFile((file) =>
+        rewriting(watch.onLog, async (rewrite) => {
+          await buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch);
+        }),
+      );
+    },
+    async push(image, to, watch) {
+      const request = requestOf(image);
+      const name = formatImageReference(to);
+      const { digest } = await rewriting(watch.onLog, (rewrite) => {
+        const output = ["--output", `type=image,"name=${name}",push=true${option(rewrite)}`];
+        const attest = attestValues(request).flatMap((value) => ["--attest", value]);
+        return buildx(means, { ...request, noCache: false }, [...output, ...attest], watch, { image: name });
+      });
+      if (digest === null) throw engineFailed(`pushed ${name} without naming a digest`);
+      if (engineOf !== null) await engineOf().then((api) => forgetName(api, name), ignore);
+      return digest;
+    },
+    scratch: async (onLog) =>
+      engineOf === null ? async () => {} : createScratch(await engineOf(), () => uncached, onLog),
+  };
+}
+
+function found(requests: WeakMap<BuiltImage, BuildRequest>, image: BuiltImage): BuildRequest {
+  const request = requests.get(image);
+  if (request === undefined) throw new InternalError(`${image.id} was built by another engine`);
+  return request;
+}
+
+/** A builder beside an engine has none of its images. */
+function localBasesOf(facts: BuilderFacts, engineOf: (() => Promise<DockerApi>) | null): WithLocalBases {
+  const api = once(async () => {
+    if (engineOf === null) throw seesNoImages(facts);
+    return createLocalBases(await engineOf());
+  });
+  return async (ids, work) => (ids.length === 0 ? work() : (await api())(ids, work));
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+function ignore(): void {}
+
+/** The whole image as a file on this machine, read and thrown away. */
+async function archive(
+  means: Means,
+  request: BuildRequest,
+  rewrite: string,
+  watch: BuildWatch,
+): Promise<{ readonly id: string; readonly layers: readonly Layer[] }> {
+  return withTemporaryFolder(async (folder) => {
+    const file = join(folder, "image.tar");
+    const output = ["--output", `type=oci,"dest=${file}"${rewrite}`];
+    const { config, digest } = await buildx(means, request, output, watch);
+    return { id: idOf(request, config ?? digest), layers: layersOfConfig(await readArchivedConfig(file)) };
+  });
+}
+
+function idOf({ cell }: BuildRequest, digest: string | null): string {
+  if (digest === null) throw engineFailed(`ended the build of ${cell} without an image`);
+  return digest;
+}
+
+/** What a build writes to registries. */
+interface Writes {
+  readonly image?: string;
+  readonly caches?: readonly string[];
+}
+
+async function buildx(
+  means: Means,
+  request: BuildRequest,
+  more: readonly string[],
+  watch: BuildWatch,
+  writes: Writes = {},
+): Promise<DockerBuilt> {
+  const said = { ...request, args: argsWithSaid(request) };
+  const built = await means.withLocalBases(request.localBases ?? [], () =>
+    runDockerBuild(means, said, more, watch),
+  );
+  const { failure } = built;
+  if (failure === null) return built;
+  const pushed = notWritten(failure, writes);
+  if (pushed !== null) throw pushFailure(pushed, failure.message, means.advice);
+  throw buildFailure(request.cell, failure, means.advice);
+}
+
+/** The reference whose push it was that failed, or null when something else did. */
+function notWritten({ step, message }: BuildFailure, { image, caches = [] }: Writes): string | null {
+  if (step?.startsWith("exporting cache")) {
+    return (
+      caches.find((to) => message.includes(`/v2/${parseImageReference(to).repository}/`)) ?? caches[0] ?? null
+    );
+  }
+  // BuildKit 0.33 counts the push to its step "exporting to image", older ones to none.
+  const ofDockerfile = step !== null && !/^(exporting|pushing)\b/.test(step);
+  return image === undefined || ofDockerfile ? null : image;
+}
+
+function cacheTarget(to: string): string {
+  return to === inlineCache ? "type=inline" : `type=registry,ref=${to},mode=max`;
+}
+
+function engineFailed(what: string): ImgmatchError {
+  return new ImgmatchError({ code: "ENGINE_FAILED", message: `buildx ${what}` });
+}

@@ -1,0 +1,54 @@
+/** Where engines take build cache from and put it to: references with `{cell}`, so that each cell has its own. */
+
+import { createHash } from "node:crypto";
+import { usageError } from "../../../errors.ts";
+import { parseImageReference } from "../../../oci/reference.ts";
+
+export interface CacheOptions {
+  /** References to read, for example `registry.example.com/cache:{cell}`. */
+  readonly from: readonly string[];
+  /** References to write, or `inline` for cache inside the images themselves. */
+  readonly to: readonly string[];
+}
+
+export const noCache: CacheOptions = { from: [], to: [] };
+export const inlineCache = "inline";
+
+/** Throws `USAGE` for what is no reference. */
+export function checkCache({ from, to }: CacheOptions): void {
+  for (const reference of [...from, ...to.filter((one) => one !== inlineCache)]) {
+    try {
+      parseImageReference(cacheReference(reference, "cell"));
+    } catch {
+      throw usageError(
+        `${JSON.stringify(reference)} is not the reference of a build cache`,
+        "write registry.example.com/cache:{cell}, with {cell} where each cell is to have its own",
+      );
+    }
+  }
+}
+
+export function cacheReference(pattern: string, cell: string): string {
+  return pattern.replaceAll("{cell}", tagPart(cell));
+}
+
+/** Whether all cells would write the same. */
+export function isShared(reference: string): boolean {
+  return reference !== inlineCache && !reference.includes("{cell}");
+}
+
+/** The references that one cell writes. One without `{cell}` is written by the first cell that asks, and by no other. */
+export function createCacheTargets({ to }: CacheOptions): (cell: string) => readonly string[] {
+  const shared = new Set(to.filter(isShared));
+  return (cell) =>
+    to
+      .filter((reference) => !isShared(reference) || shared.delete(reference))
+      .map((reference) => cacheReference(reference, cell));
+}
+
+/** What may stand in a tag; one that had to be changed or is long ends with a hash, so that no two cells meet. */
+function tagPart(cell: string): string {
+  const plain = cell.replace(/[^A-Za-z0-9._-]/g, "-").slice(0, 90);
+  if (plain === cell) return cell;
+  return `${plain}-${createHash("sha256").update(cell).digest("hex").slice(0, 8)}`;
+}

@@ -1,0 +1,92 @@
+/** The files of a build context with what an engine is told of each: the same on every machine. */
+
+import { ImgmatchError, InternalError } from "../../../errors.ts";
+import { type ContextEntry, folderEntry } from "../../dockerfile/context.ts";
+import { readHashedFile } from "../../dockerfile/hashed-file.ts";
+import { remember } from "../../../oci/remember.ts";
+
+export interface ContextItem {
+  /** Inside the context, with forward slashes. */
+  readonly path: string;
+  readonly type: "file" | "folder" | "link";
+  readonly mode: number;
+  /** Bytes; 0 for what is no file. */
+  readonly size: number;
+  /** Seconds since 1970. */
+  readonly mtime: number;
+  /** Only for a link. */
+  readonly target?: string;
+  /** Reads a file; null for what is no file. Throws `CONTEXT_CHANGED`. */
+  readonly content: (() => AsyncIterable<Uint8Array>) | null;
+}
+
+/** All cells of a fleet have one context, which is put in order once. */
+const known = new WeakMap<readonly ContextEntry[], readonly ContextEntry[]>();
+
+/**
+ * The entries and all folders above them, each directly before what it holds, as they were when they were hashed: nothing but
+ * the content of files is read from the disk again, and that is compared.
+ *
+ * @param mtime seconds since 1970 for every entry
+ */
+export function contextItems(
+  contextDir: string,
+  entries: readonly ContextEntry[],
+  mtime: number,
+): readonly ContextItem[] {
+  const ordered = remember(known, entries, () => withFolders(entries));
+  return ordered.map((entry) => itemOf(contextDir, entry, mtime));
+}
+
+function itemOf(contextDir: string, entry: ContextEntry, mtime: number): ContextItem {
+  const { path, mode, size } = entry;
+  const common = { path, mtime, mode, size, content: null };
+  switch (entry.kind) {
+    case "folder":
+      return { ...common, type: "folder" };
+    case "symlink":
+      return { ...common, type: "link", target: entry.content.replaceAll("\\", "/") };
+    case "file":
+      return { ...common, type: "file", content: () => readHashedFile(contextDir, entry) };
+  }
+}
+
+/** A file that is not on the disk. */
+export function textItem(path: string, text: Uint8Array, mtime: number): ContextItem {
+  return {
+    ...{ path, mtime, type: "file", mode: 0o644, size: text.length },
+    content: async function* () {
+      yield text;
+    },
+  };
+}
+
+/** A folder comes before what it holds, and what it holds before its neighbours: `/` sorts before any other byte. */
+function withFolders(entries: readonly ContextEntry[]): ContextEntry[] {
+  const all = new Map(entries.map((entry) => [entry.path, entry]));
+  for (const { path } of entries) {
+    const parts = path.split("/");
+    if (parts.some((part) => part === "" || part === "." || part === "..")) {
+      throw new InternalError(`not a normal path inside the context: ${JSON.stringify(path)}`);
+    }
+    for (let count = 1; count < parts.length; count++) {
+      const above = parts.slice(0, count).join("/");
+      if (!all.has(above)) all.set(above, folderEntry(above));
+    }
+  }
+  const key = (path: string) => Buffer.from(path.replaceAll("/", "\0"));
+  return [...all.values()]
+    .map((entry) => ({ entry, key: key(entry.path) }))
+    .sort((one, other) => Buffer.compare(one.key, other.key))
+    .map(({ entry }) => entry);
+}
+
+export function notSendable(path: string, why: string): ImgmatchError {
+  const fix = "restore or remove it, or correct the matrix's context";
+  return new ImgmatchError({
+    code: "CONTEXT_NOT_FOUND",
+    message: `cannot be sent to the engine: ${why}`,
+    fix,
+    at: { file: path },
+  });
+}

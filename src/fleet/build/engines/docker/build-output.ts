@@ -1,0 +1,130 @@
+/** What the engine says while it builds → log lines, the image's id, and the step that failed. */
+
+import { StringDecoder } from "node:string_decoder";
+import { readTrace, type TraceVertex } from "../../../../oci/engine/trace.ts";
+import { fieldsOf } from "../../../../io/json.ts";
+import { remember } from "../../../../oci/remember.ts";
+
+export interface BuildOutput {
+  /** Takes one message of the stream. */
+  read(message: unknown): void;
+  /** Call once, when the stream has ended: flushes what was not yet a whole line. */
+  end(): BuildOutcome;
+}
+
+export interface BuildOutcome {
+  readonly imageId: string | null;
+  readonly failure: BuildFailure | null;
+}
+
+export interface BuildFailure {
+  /** The step as BuildKit names it, for example `[2/3] RUN make`; null when no step is to blame. */
+  readonly step: string | null;
+  readonly message: string;
+  /** The last lines that the failing step printed. */
+  readonly lastLines: readonly string[];
+}
+
+const keptLines = 12;
+
+interface Step {
+  readonly number: number;
+  readonly name: string;
+  readonly lastLines: string[];
+  readonly partial: Map<number, { readonly decoder: StringDecoder; text: string }>;
+  announced: boolean;
+  finished: boolean;
+  error: string;
+}
+
+/**
+ * Logs as `docker build --progress=plain` does: `#3 [2/3] RUN make`, `#3 cc -O3 …`, `#3 DONE 1.2s`.
+ * Understands the classic builder's plain `stream` texts too, which engines without BuildKit send.
+ */
+export function createBuildOutput(onLog: (line: string) => void): BuildOutput {
+  const steps = new Map<string, Step>();
+  let imageId: string | null = null;
+  let error: string | null = null;
+  let plain = "";
+
+  const newStep = { announced: false, finished: false, error: "" };
+  const stepOf = (digest: string, name: string): Step =>
+    remember(steps, digest, () => {
+      return { ...newStep, number: steps.size + 1, name, lastLines: [], partial: new Map() };
+    });
+
+  function announce(step: Step): void {
+    if (step.announced) return;
+    step.announced = true;
+    onLog(`#${step.number} ${step.name}`);
+  }
+
+  function printed(step: Step, line: string): void {
+    announce(step);
+    onLog(`#${step.number} ${line}`);
+    step.lastLines.push(line);
+    if (step.lastLines.length > keptLines) step.lastLines.shift();
+  }
+
+  function flush(step: Step): void {
+    for (const partial of step.partial.values()) {
+      const rest = partial.text + partial.decoder.end();
+      partial.text = "";
+      if (rest !== "") printed(step, rest);
+    }
+  }
+
+  function vertex({ digest, name, cached, startedMs, completedMs, error }: TraceVertex): void {
+    const step = stepOf(digest, name);
+    if (startedMs !== null || cached || error !== "") announce(step);
+    if (step.finished || (completedMs === null && !cached && error === "")) return;
+    flush(step);
+    step.finished = true;
+    step.error = error;
+    if (error !== "") onLog(`#${step.number} ERROR: ${error}`);
+    else if (cached) onLog(`#${step.number} CACHED`);
+    else onLog(`#${step.number} DONE ${(((completedMs ?? 0) - (startedMs ?? 0)) / 1000).toFixed(1)}s`);
+  }
+
+  function output(step: Step, stream: number, bytes: Uint8Array): void {
+    const partial = remember(step.partial, stream, () => ({ decoder: new StringDecoder("utf8"), text: "" }));
+    // A progress bar moves by carriage returns: each of its states is a line.
+    const lines = (partial.text + partial.decoder.write(Buffer.from(bytes))).split(/\r?\n|\r/);
+    partial.text = lines.pop() ?? "";
+    for (const line of lines) printed(step, line);
+  }
+
+  return {
+    read(message) {
+      const { id, aux, stream, error: text, errorDetail } = fieldsOf(message);
+      if (id === "moby.buildkit.trace" && typeof aux === "string") {
+        const trace = readTrace(aux);
+        for (const one of trace.vertexes) vertex(one);
+        for (const { vertex, stream, bytes } of trace.logs) output(stepOf(vertex, ""), stream, bytes);
+      }
+      const { ID } = fieldsOf(aux);
+      if (typeof ID === "string") imageId = ID;
+      if (typeof stream === "string") {
+        const lines = (plain + stream).split(/\r?\n/);
+        plain = lines.pop() ?? "";
+        for (const line of lines) onLog(line);
+      }
+      const detail = fieldsOf(errorDetail).message;
+      if (typeof detail === "string") error = detail;
+      else if (typeof text === "string") error = text;
+    },
+    end() {
+      for (const step of steps.values()) flush(step);
+      if (plain !== "") onLog(plain);
+      if (error === null) return { imageId, failure: null };
+      onLog(`ERROR: ${error}`);
+      // Steps that ran beside the failing one end with "context canceled": they are not the cause.
+      const failed = [...steps.values()].filter(
+        (step) => step.error !== "" && !/context canceled/i.test(step.error),
+      );
+      const [step] = failed;
+      const failure = { step: step?.name ?? null, message: error, lastLines: step?.lastLines ?? [] };
+      return { imageId: null, failure };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** What can be asked of each engine, without loading any. */
+
+import type { LocalEngine } from "../../../lock/lock.ts";
+
+export interface EngineTraits {
+  /** `--builder`: it has builders with names. */
+  readonly builders: boolean;
+  /** `--stack`: it keeps a state of its own, which `build --dry-run` compares with. */
+  readonly stacks: boolean;
+  /** `--cache-from` and `--cache-to`. */
+  readonly cache: boolean;
+  /** `--secret`. */
+  readonly secrets: boolean;
+  /** `--ssh`. */
+  readonly ssh: boolean;
+  /** The values of `--network`; null for names of the engine's own. */
+  readonly networks: readonly string[] | null;
+  /** What keeps what it builds, so that it can be used without a push; null for builders that keep it to themselves. */
+  readonly keeper: LocalEngine | null;
+}
+
+/** Those of BuildKit. */
+const networks = ["default", "none", "host"];
+
+export const engineTraits = {
+  docker: {
+    builders: false,
+    stacks: false,
+    cache: true,
+    secrets: true,
+    ssh: true,
+    networks,
+    keeper: "docker",
+  },
+  buildx: { builders: true, stacks: false, cache: true, secrets: true, ssh: true, networks, keeper: null },
+  podman: {
+    builders: false,
+    stacks: false,
+    cache: false,
+    secrets: true,
+    ssh: true,
+    networks: null,
+    keeper: "podman",
+  },
+  // Its state would keep a secret, and its provider takes no cache and no agent; whether it heeds a network nobody has tried.
+  pulumi: {
+    builders: false,
+    stacks: true,
+    cache: false,
+    secrets: false,
+    ssh: false,
+    networks: ["default"],
+    keeper: "docker",
+  },
+} as const satisfies Record<string, EngineTraits>;
+
+export type EngineName = keyof typeof engineTraits;

@@ -1,0 +1,18 @@
+/** The engines that there are. Adding one is one folder, one line here and one in `engine-traits.ts`. */
+
+import type { Engine } from "../engine.ts";
+import { type BuildxOptions, createBuildxEngine } from "./buildx/buildx-engine.ts";
+import { createDockerEngine, type DockerEngineOptions } from "./docker/docker-engine.ts";
+import type { EngineName } from "./engine-traits.ts";
+import { createPodmanEngine } from "./podman/podman-engine.ts";
+
+/** Of all engines; each takes what it knows. */
+export type EngineOptions = BuildxOptions & DockerEngineOptions;
+
+/** What builds single images; Pulumi's are built by the Docker Engine that its plug-in uses. */
+export const engines = {
+  docker: createDockerEngine,
+  buildx: createBuildxEngine,
+  podman: createPodmanEngine,
+  pulumi: createDockerEngine,
+} as const satisfies Record<EngineName, (options: EngineOptions) => Promise<Engine>>;

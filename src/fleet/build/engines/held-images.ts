@@ -1,0 +1,12 @@
+/** Which images an engine of this machine has. */
+
+import { connectDocker } from "../../../oci/engine/api.ts";
+import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
+import { heldIds } from "../../../oci/engine/held-ids.ts";
+import type { LocalEngine } from "../../../lock/lock.ts";
+import { podmanIds } from "./podman/list-images.ts";
+
+/** Their ids, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
+export async function heldImages(engine: LocalEngine, env: Environment): Promise<ReadonlySet<string>> {
+  return new Set(engine === "docker" ? await heldIds(await connectDocker(env)) : await podmanIds(env));
+}

@@ -1,0 +1,206 @@
+/** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
+
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
+import { access, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ImgmatchError } from "../../../../errors.ts";
+import { isDigest } from "../../../../oci/digest.ts";
+import { lostBase } from "../../../../oci/engine/tag-local-bases.ts";
+import { replaceLocalBases } from "../../../../oci/local-base.ts";
+import { isLoopback } from "../../../../oci/registry/registry-endpoint.ts";
+import { formatImageReference } from "../../../../oci/reference.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
+import { type Advice, adviceFor } from "../advice.ts";
+import { buildFlags } from "../build-flags.ts";
+import { buildFailure } from "../docker/build-failure.ts";
+import type { DockerEngineOptions } from "../docker/docker-engine.ts";
+import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
+import { runProgram } from "../program.ts";
+import { pushFailure } from "../push-failure.ts";
+import type { StepOptions } from "../step-options.ts";
+import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
+import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
+import { withAuthority } from "./authority.ts";
+import { findPodmanImage } from "./find-podman-image.ts";
+import { findProgram } from "./find-podman.ts";
+import { createScratch, imageOfLine } from "./podman-scratch.ts";
+
+/** `ca`: beside the certificates that it trusts already. */
+export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
+
+/** Throws `ENGINE_NOT_FOUND` when neither is installed. */
+export async function createPodmanEngine({ env, ca, ...given }: PodmanOptions): Promise<Engine> {
+  const usable = await withAuthority(await withReadableConfig(env), ca);
+  const advice = adviceFor("containers", ca);
+  const { program, version } = await findProgram(usable);
+  const epoch = sourceDateEpoch(env);
+  const stage = createStaging(epoch ?? 0);
+  const uncached: string[] = [];
+  return {
+    name: "podman",
+    isHere: true,
+    keeper: "podman",
+    attests: false,
+    describe: async () => `${program} ${version}`,
+    layers: (image, watch) => layers(program, usable, image, watch),
+    build: (request, watch) =>
+      build({ program, env: usable, given, stage, epoch, uncached, advice }, request, watch),
+    scratch: (onLog) => createScratch(program, usable, () => uncached, onLog),
+    save: (image, { signal, onLog }) =>
+      writtenFile(async (file) => {
+        // Layers stand in it as they are, each under its digest: nothing is compressed for one reading.
+        const to = `docker-archive:${file}`;
+        const { status, lastLines } = await runProgram(
+          program,
+          ["push", image.id.slice("sha256:".length), to],
+          { env: usable, signal, onLine: onLog },
+        );
+        if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
+      }),
+    async push(image, to, { signal, onLog }) {
+      const name = formatImageReference(to);
+      return withTemporaryFolder(async (folder) => {
+        const file = join(folder, "digest");
+        const tls = isLoopback(to.registry) ? ["--tls-verify=false"] : [];
+        const { status, lastLines } = await runProgram(
+          program,
+          ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
+          { env: usable, signal, onLine: onLog },
+        );
+        if (status !== 0) throw pushFailure(name, lastLine(lastLines), advice);
+        const digest = (await readFile(file, "utf8")).trim();
+        if (isDigest(digest)) return digest;
+        throw engineFailed(`${program} pushed ${name} without naming a digest`);
+      });
+    },
+  };
+}
+
+async function layers(
+  program: string,
+  env: Environment,
+  { id }: BuiltImage,
+  { signal }: BuildWatch,
+): Promise<readonly Layer[]> {
+  const bare = id.replace(/^sha256:/, "");
+  const buildah = program === "buildah";
+  const inspect = buildah ? ["inspect", "--type", "image", bare] : ["image", "inspect", bare];
+  const { status, stdout, lastLines } = await runProgram(program, inspect, { env, signal });
+  if (status !== 0) throw engineFailed(`${program}: ${lastLine(lastLines)}`);
+  const json = JSON.parse(stdout);
+  const config = buildah ? (json as BuildahImage).OCIv1 : configOfPodman(json as readonly PodmanImage[]);
+  // An answer that is read wrongly must not make two images without layers of it, which are equal.
+  if (config?.rootfs?.diff_ids !== undefined) return layersOfConfig(config);
+  throw engineFailed(`${program} does not tell the layers of ${id}`);
+}
+
+interface BuildahImage {
+  readonly OCIv1?: ReturnType<typeof configOfPodman>;
+}
+
+interface PodmanImage {
+  readonly RootFS?: { readonly Layers?: readonly string[] | null };
+  readonly History?: readonly { readonly created_by?: string; readonly empty_layer?: boolean }[] | null;
+}
+
+/** As the OCI image-spec has it; Podman writes null where there are none. */
+function configOfPodman([image]: readonly PodmanImage[]) {
+  const { RootFS, History } = image ?? {};
+  return {
+    rootfs: RootFS === undefined ? undefined : { diff_ids: RootFS.Layers ?? [] },
+    history: History ?? [],
+  };
+}
+
+interface Means {
+  readonly program: string;
+  readonly env: Environment;
+  readonly given: StepOptions;
+  readonly stage: StageContext;
+  readonly epoch: number | null;
+  /** Gets the images of builds without cache, also of those that fail. */
+  readonly uncached: string[];
+  readonly advice: Advice;
+}
+
+async function build(
+  { program, env, given, stage, epoch, uncached, advice }: Means,
+  request: BuildRequest,
+  { signal, onLog }: BuildWatch,
+): Promise<BuiltImage> {
+  for (const id of request.localBases ?? []) {
+    if ((await findPodmanImage(program, env, id)) === null) throw lostBase(id, program);
+  }
+  const context = await stage(request);
+  return withTemporaryFolder(async (folder) => {
+    const [file, idFile] = [join(folder, "Dockerfile"), join(folder, "id")];
+    // They know an image by its id too.
+    await writeFile(
+      file,
+      replaceLocalBases(request.dockerfile, (id) => id.slice("sha256:".length)),
+    );
+    const ignoreFile = join(folder, "ignore");
+    await writeFile(ignoreFile, nothingMore);
+    // Older than 4 they do not know the flag.
+    const mayHide = request.contextFiles.some(({ path }) => /^\.(docker|container)ignore$/.test(path));
+    // Buildah names the images of its steps only where it is to write no file.
+    const namesSteps = program === "buildah" && request.noCache;
+    const steps: string[] = [];
+    const { status, stdout, lastLines } = await runProgram(
+      program,
+      [
+        // Buildah would keep the container of a step that fails.
+        ...["build", "--layers", "--force-rm", "--format", "docker", "--file", file],
+        ...(namesSteps ? [] : ["--iidfile", idFile]),
+        ...(mayHide ? ["--ignorefile", ignoreFile] : []),
+        ...(epoch === null ? [] : ["--timestamp", String(epoch)]),
+        ...buildFlags(request, given),
+        ...request.tags.flatMap((tag) => ["--tag", tag]),
+        context,
+      ],
+      {
+        env,
+        signal,
+        onLine: onLog,
+        // The steps come on standard output, what they print on standard error.
+        onOutput: (line) => {
+          if (/^(\[\d+\/\d+\] )?STEP /.test(line)) steps.push(line);
+          const made = request.noCache ? imageOfLine(line) : null;
+          if (made !== null) uncached.push(made);
+          onLog(line);
+        },
+      },
+    );
+    if (status !== 0) {
+      const failure = {
+        step: steps.at(-1) ?? null,
+        message: lastLine(lastLines),
+        lastLines: lastLines.slice(-13, -1),
+      };
+      throw buildFailure(request.cell, failure, advice);
+    }
+    const named = namesSteps ? stdout.trimEnd().split("\n").at(-1) : await readFile(idFile, "utf8");
+    const id = (named ?? "").trim().replace(/^sha256:/, "");
+    if (request.noCache) uncached.push(id);
+    return { id: `sha256:${id}`, size: null };
+  });
+}
+
+/** A DOCKER_CONFIG without config.json is no login; these programs take it for an error. */
+async function withReadableConfig(env: Environment): Promise<Environment> {
+  const { DOCKER_CONFIG: folder, ...rest } = env;
+  if (folder === undefined) return env;
+  return access(join(folder, "config.json")).then(
+    () => env,
+    () => rest,
+  );
+}
+
+function lastLine(lines: readonly string[]): string {
+  return (lines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(/^Error: /, "");
+}
+
+function engineFailed(message: string): ImgmatchError {
+  return new ImgmatchError({ code: "ENGINE_FAILED", message });
+}

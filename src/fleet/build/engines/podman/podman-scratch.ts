@@ -1,0 +1,40 @@
+/** Removing again what builds without cache have left in the store: an image for each step, and the last one. */
+
+import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import { runProgram } from "../program.ts";
+import { listImages } from "./list-images.ts";
+
+/** `--> 39bb9d9d015`: the step's own image. What comes from the cache has more words. */
+export function imageOfLine(line: string): string | null {
+  return /^(?:\[\d+\/\d+\] )?--> ([0-9a-f]{11,64})$/.exec(line)?.[1] ?? null;
+}
+
+/**
+ * Looks which images there are; the answer removes those of `built()` that were not, and that have no name.
+ * `built` answers ids, or how they begin, in the order in which they were made.
+ */
+export async function createScratch(
+  program: string,
+  env: Environment,
+  built: () => readonly string[],
+  onLog: (line: string) => void,
+): Promise<() => Promise<void>> {
+  const before = new Set((await listImages(program, env)).map(({ id }) => id));
+  return async () => {
+    const left = async () => (await listImages(program, env)).filter(({ id }) => !before.has(id));
+    const unnamed = (await left()).filter(({ names }) => names === 0);
+    // Children before their parents.
+    const starts = [...built()].reverse();
+    const wanted = new Set(starts.flatMap((start) => unnamed.filter(({ id }) => id.startsWith(start))));
+    let ids = [...wanted].map(({ id }) => id);
+    while (ids.length > 0) {
+      // Buildah removes parents without a name along with their last child, and has no flag against it.
+      const now = program === "podman" ? ids : ids.slice(0, 1);
+      const flags = program === "podman" ? ["--no-prune"] : [];
+      const { status, lastLines } = await runProgram(program, ["rmi", ...flags, ...now], { env });
+      if (status !== 0) onLog(`images of this build stay: ${lastLines.at(-1) ?? "no word of why"}`);
+      const still = new Set((await left()).map(({ id }) => id));
+      ids = ids.filter((id) => still.has(id) && !now.includes(id));
+    }
+  };
+}

@@ -1,0 +1,63 @@
+/** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
+
+import type { BuildContext } from "../dockerfile/context.ts";
+import type { ExpandedCell } from "../cells/expand.ts";
+import type { Plan } from "../plan/planned-cell.ts";
+import type { Engine } from "./engine.ts";
+import type { BuildFleetOptions, CellResult } from "./schedule.ts";
+
+/** What images are built of, read and checked. */
+export interface FleetSources {
+  /** Folder of the matrix file; every relative path starts here. */
+  readonly root: string;
+  readonly cells: readonly ExpandedCell[];
+  readonly contextDir: string;
+  readonly context: BuildContext;
+  /** What every build is given for `ARG`s without being an input of its image: proxies. */
+  readonly passedArgs?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Who attests what is pushed: the engine with its push, imgmatch beside it, or nobody, where an image has its tag before imgmatch knows
+ * its digest.
+ */
+export type Attests = "engine" | "imgmatch" | "nobody";
+
+/** `save` and `layers` are those of the engine, of an image that this builder has made. */
+export interface FleetBuilder extends Pick<Engine, "save" | "layers"> {
+  readonly attests: Attests;
+  /** What the lock says has built. */
+  describe(): Promise<string>;
+  /** Throws what the builder throws before the first cell, and `WRITE_FAILED` or `LOCK_BUSY` for the lock. */
+  build(plan: Plan, fleet: FleetSources, options: FleetBuildOptions): Promise<BuildSummary>;
+  /** As `Engine.push`; null where what is pushed to a loopback address does not come to this machine. */
+  readonly push: Engine["push"] | null;
+  /** What `build` would change in the builder's own state; empty where it keeps none. */
+  preview(
+    plan: Plan,
+    fleet: FleetSources,
+    options: Pick<FleetBuildOptions, "publisher" | "revision" | "concurrency">,
+  ): Promise<readonly StackPreview[]>;
+}
+
+/** Without a publisher the images stay in the engine. */
+export interface FleetBuildOptions extends Omit<BuildFleetOptions, "engine" | "onBuilt"> {
+  readonly lockFile: string;
+  /** Commit of the sources, for a label; empty where there is none. */
+  readonly revision: string;
+  /** Time of each build, for the lock. */
+  readonly now: () => Date;
+}
+
+export interface BuildSummary {
+  /** One per cell that was to be built, in the order of the plan. */
+  readonly results: readonly CellResult[];
+  readonly kept: number;
+  readonly interrupted: boolean;
+}
+
+/** One part of a builder's state, and how many things of it each operation would change: `{ create: 3, same: 10 }`. */
+export interface StackPreview {
+  readonly stack: string;
+  readonly changes: Readonly<Record<string, number>>;
+}

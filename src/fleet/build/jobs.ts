@@ -1,0 +1,188 @@
+/** Planned cells → build jobs, and what they make → entries of the lock. */
+
+import { ImgmatchError, InternalError, type Problem } from "../../errors.ts";
+import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../../lock/lock.ts";
+import type { Attestations, Matrix } from "../matrix/matrix.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { localBaseName } from "../../oci/local-base.ts";
+import { parseImageReference, withTag } from "../../oci/reference.ts";
+import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import { type PinOptions, pinBases } from "../dockerfile/bases.ts";
+import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
+import { withRebuild } from "../dockerfile/rebuild-argument.ts";
+import type { RenderedFile } from "../dockerfile/render-cell.ts";
+import { runBaseOf } from "../dockerfile/run-base.ts";
+import type { AskedAttestations, BuiltImage } from "./engine.ts";
+import type { FleetSources } from "./fleet-builder.ts";
+import type { BuildJob, BuiltCell } from "./schedule.ts";
+
+export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "passedArgs"> {
+  readonly matrix: Matrix;
+  /** Commit of the sources, or empty where there is none. */
+  readonly revision: string;
+  readonly push: boolean;
+}
+
+/** A planned cell whose inputs are all known. */
+export type ReadyCell = PlannedCell & {
+  readonly inputDigest: Digest;
+  readonly tag: string;
+  readonly dockerfile: RenderedFile;
+};
+
+/** Whether everything that goes into the image is known; if not, the bases whose digests are missing. */
+export function isReady(planned: PlannedCell): planned is ReadyCell {
+  return planned.inputDigest !== null && planned.tag !== null && planned.dockerfile !== null;
+}
+
+export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
+  const missing = bases.filter(({ digest }) => digest === null).map(({ used }) => used);
+  return {
+    code: "BASE_UNRESOLVED",
+    message: `${cell.id} cannot be built: the digest of ${missing.join(", ")} is not known`,
+    fix: "see the messages about base images above",
+  };
+}
+
+export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
+  const { cell, tag, inputDigest, dockerfile: file, bases } = planned;
+  const { matrix, push } = options;
+  const isLocal = ({ local }: PlannedBase) => local !== undefined;
+  const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
+  const digests = new Map(pulled.map(({ ref, digest }) => [ref, required(digest)]));
+  const local = new Map(held.map(({ ref, digest }) => [ref, localBaseName(required(digest))]));
+  const replacements = new Map(
+    bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
+  );
+  const variables = { args: file.args, platform: cell.platform };
+  const runBase = runBaseOf(file.text, matrix.target?.value ?? null, variables);
+  const run = bases.find(({ ref }) => ref === runBase);
+  return {
+    cell: cell.id,
+    inputDigest,
+    reference: push ? withTag(parseImageReference(matrix.repository), tag) : null,
+    request: {
+      cell: cell.id,
+      dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
+      contextDir: options.contextDir,
+      contextFiles: options.context.entries,
+      contextDigest: options.context.digest,
+      platform: cell.platform,
+      target: matrix.target?.value ?? null,
+      args: {
+        ...options.passedArgs,
+        ...file.args,
+        [describingArgs.revision]: options.revision,
+        [describingArgs.baseName]: run?.used ?? runBase,
+        // An engine's id of an image is no digest that a registry knows.
+        [describingArgs.baseDigest]: run === undefined || isLocal(run) ? "" : (run.digest ?? ""),
+      },
+      labels: { [inputsLabel]: inputDigest },
+      ...(held.length === 0 ? {} : { localBases: idsOf(held) }),
+      ...(matrix.attest === null ? {} : { attest: attestationsOf(cell.id, matrix, matrix.attest.value) }),
+      tags: [`${matrix.repository}:${tag}`],
+    },
+  };
+}
+
+function attestationsOf(cell: string, { digest }: Matrix, asked: Attestations): AskedAttestations {
+  return { ...asked, said: { [attestedArgs.cell]: cell, [attestedArgs.matrix]: digest } };
+}
+
+function rebuilt(dockerfile: string, { inputs }: PlannedCell): string {
+  const word = inputs?.rebuild;
+  return word === undefined ? dockerfile : withRebuild(dockerfile, word);
+}
+
+/** Of the local bases of all cells that are to be built. */
+export function localBaseIds({ cells }: Pick<Plan, "cells">): readonly Digest[] {
+  const building = cells.filter((planned) => planned.action === "build" && isReady(planned));
+  return idsOf(building.flatMap(({ bases }) => bases.filter(({ local }) => local !== undefined)));
+}
+
+function idsOf(held: readonly PlannedBase[]): readonly Digest[] {
+  return [...new Set(held.map(({ digest }) => required(digest)))];
+}
+
+function pinned(
+  file: RenderedFile,
+  digests: ReadonlyMap<string, Digest>,
+  replacements: ReadonlyMap<string, string>,
+  options: PinOptions,
+): string {
+  try {
+    return pinBases(file.text, digests, replacements, options);
+  } catch (error) {
+    if (error instanceof ImgmatchError)
+      throw new InternalError(`bases of ${file.path} changed`, { cause: error });
+    throw error;
+  }
+}
+
+function required(digest: Digest | null): Digest {
+  if (digest === null) throw new InternalError("a ready cell has a base without digest");
+  return digest;
+}
+
+/** Who has built: what the lock says of it, and the engine of this machine that keeps the image, if one does. */
+export interface Builder {
+  readonly described: string;
+  readonly keeper: LocalEngine | null;
+}
+
+/** What the lock says of a cell that was just built. `created` is RFC 3339. */
+export function lockedImageOf(
+  planned: ReadyCell,
+  built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
+  { described, keeper }: Builder,
+  created: string,
+): LockedImage {
+  const { cell, tag, inputDigest, bases, inputs } = planned;
+  return {
+    axes: cell.axes,
+    platform: cell.platform,
+    tag,
+    inputDigest,
+    digest: built.digest,
+    ...(built.digest === null ? localOf(built.image, keeper) : {}),
+    ...(built.manifest === null ? {} : { manifest: built.manifest }),
+    requires: cell.requires,
+    ...(built.measured === null ? {} : { measured: built.measured }),
+    ...(built.attested && { attested: built.attested }),
+    bases: bases.map(({ used, digest, local }) => ({
+      ref: used,
+      digest: required(digest),
+      ...(local && { local }),
+    })),
+    ...(inputs === null ? {} : { inputs }),
+    builder: described,
+    created,
+    size: built.image?.size ?? null,
+    ...(built.blobs === null ? {} : { blobs: built.blobs }),
+    ...buildSecondsOf(planned, built.buildMs),
+  };
+}
+
+/** Of the first build of these inputs that this lock knows: a push later on finds every step of it in the engine's cache. */
+function buildSecondsOf({ locked, inputDigest }: ReadyCell, buildMs: number | null) {
+  const known = locked?.inputDigest === inputDigest ? locked.buildSeconds : undefined;
+  const buildSeconds = known ?? (buildMs === null ? undefined : Math.ceil(buildMs / 1000));
+  return buildSeconds === undefined ? {} : { buildSeconds };
+}
+
+function localOf(image: BuiltImage | null, keeper: LocalEngine | null): Pick<LockedImage, "local"> {
+  return keeper !== null && isDigest(image?.id) ? { local: { engine: keeper, id: image.id } } : {};
+}
+
+/** A lock of these images, with what the matrix says of all of them. */
+export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
+  return {
+    schemaVersion: lockSchemaVersion,
+    name: matrix.name,
+    version: matrix.version,
+    repository: matrix.repository,
+    matrixDigest: matrix.digest,
+    ...(matrix.prefer.length === 0 ? {} : { prefer: matrix.prefer }),
+    images,
+  };
+}

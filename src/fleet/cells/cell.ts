@@ -1,0 +1,27 @@
+/** One combination of axis values: one image to be. */
+
+import type { Requirement } from "../../lock/lock.ts";
+import type { AxisValue, Bases, ComputeValue, CudaValue, FreeValue, MarchValue } from "../matrix/matrix.ts";
+
+export interface Cell {
+  /** Labels joined by `_`, for example `12.8.1_8.0_x86-64-v3`; a CPU-only row has no compute part. */
+  readonly id: string;
+  /** Axis → label, in the order of the matrix. A CPU-only row's `compute` is `none`. */
+  readonly axes: Readonly<Record<string, string>>;
+  readonly platform: string;
+  /** null in a matrix without a `cuda` axis. */
+  readonly cuda: CudaValue | null;
+  /** null in a CPU-only row. */
+  readonly compute: ComputeValue | null;
+  readonly march: MarchValue;
+  readonly free: Readonly<Record<string, FreeValue>>;
+  readonly bases: Bases;
+  readonly requires: Requirement;
+}
+
+/** Where a cell's Dockerfile stands, relative to the matrix file. */
+export function dockerfilePath(cell: Pick<Cell, "id">): string {
+  return `images/${cell.id}.Dockerfile`;
+}
+
+export type CellValues = Readonly<Record<string, AxisValue | null>>;

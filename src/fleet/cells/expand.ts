@@ -1,0 +1,208 @@
+/** Stage 2: axes → cells. */
+
+import { type Place, type Problem, throwProblems } from "../../errors.ts";
+import { findMarch, marchPlatform } from "../../hardware/cpu-marches.ts";
+import type { Axis, AxisValue, Exclusion, MarchValue, Matrix } from "../matrix/matrix.ts";
+import { none } from "../matrix/values.ts";
+import { slug } from "../../oci/slug.ts";
+import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
+import { whyImpossible } from "./impossible.ts";
+import { matchesAxis } from "./match.ts";
+import { requirementOf } from "./declared-requirement.ts";
+import { compileTag, tagProblems } from "./tag.ts";
+
+/** A cell and, when it is not to be built, why. */
+export interface ExpandedCell {
+  readonly cell: Cell;
+  readonly skipped: { readonly why: "impossible" | "excluded"; readonly reason: string } | null;
+}
+
+/**
+ * Every cell of a matrix, in the order of its axes, included cells last.
+ *
+ * Throws `ImgmatchError` with every dead `exclude`, every invalid tag, and every pair
+ * of cells with one tag or whose files are equal or differ only in case; and when no cell is left to build.
+ */
+export function expandMatrix(matrix: Matrix): ExpandedCell[] {
+  checkCount(matrix);
+  const problems: Problem[] = [];
+  const cells: { cell: ExpandedCell; at: Place }[] = [];
+  const used = new Set<Exclusion>();
+  for (const values of combinations(matrix.axes)) {
+    const cell = makeCell(matrix, values);
+    cells.push({ cell: { cell, skipped: skip(cell, matrix, used) }, at: placeOf(matrix, values) });
+  }
+  for (const { at, values } of matrix.include) {
+    const cell = makeCell(matrix, values);
+    const reason = whyImpossible(cell, matrix);
+    cells.push({ cell: { cell, skipped: reason === null ? null : { why: "impossible", reason } }, at });
+  }
+  for (const exclusion of matrix.exclude) {
+    if (used.has(exclusion)) continue;
+    const rule = Object.entries(exclusion.match).map(([axis, patterns]) => `${axis}=${patterns.join("|")}`);
+    problems.push({
+      code: "MATRIX_EXCLUDE_UNUSED",
+      message: `no cell matches exclude ${rule.join(", ")}`,
+      fix: "correct the values or remove the rule",
+      at: exclusion.at,
+    });
+  }
+  problems.push(...collisions(cells));
+  const buildable = cells.filter(({ cell: { skipped } }) => skipped === null).map(({ cell }) => cell.cell);
+  const { tagOf, problems: tagTemplateProblems } = compileTag(matrix);
+  problems.push(...tagTemplateProblems);
+  if (tagTemplateProblems.length === 0) {
+    // Cells that stand twice have one tag by nature: that is said already.
+    const unique = [...new Map(buildable.map((cell) => [cell.id.toLowerCase(), cell])).values()];
+    problems.push(...tagProblems(unique, tagOf, matrix.tag.at));
+  }
+  if (buildable.length === 0) {
+    problems.push({
+      code: "MATRIX_EMPTY",
+      message: `no cell is left to build: each of ${cells.length} is impossible or excluded`,
+      fix: "remove an exclude, or choose toolkits that compile for these GPUs",
+      at: matrix.axes[0]?.at ?? { file: matrix.file },
+    });
+  }
+  throwProblems(problems);
+  return cells.map(({ cell }) => cell);
+}
+
+// Ten times the largest fleet that is measured (bench/). A registry's index of as many images has over 100 MB.
+const mostCells = 100_000;
+
+/** Before anything is expanded: a few axes more make of thousands of cells millions, which no memory holds. */
+function checkCount({ axes, include, file }: Matrix): void {
+  const cuda = axes.find((axis) => axis.kind === "cuda");
+  const cpuRows = cuda?.kind === "cuda" ? cuda.values.filter(({ toolkit }) => toolkit === null).length : 0;
+  const sizes = axes.map(({ name, values }) => ({ name, size: values.length }));
+  const product = (skipped: readonly string[]) =>
+    sizes.filter(({ name }) => !skipped.includes(name)).reduce((all, { size }) => all * size, 1);
+  // A CPU-only row has no compute capability.
+  const gpuRows = (cuda?.values.length ?? 1) - cpuRows;
+  const count = product(["cuda"]) * gpuRows + product(["cuda", "compute"]) * cpuRows + include.length;
+  if (count <= mostCells) return;
+  const numbers = sizes.map(({ name, size }) => `${size} ${name}`).join(" × ");
+  throwProblems([
+    {
+      code: "INPUT_TOO_LARGE",
+      message: `the matrix has ${count} cells (${numbers}), the limit is ${mostCells}`,
+      fix: "take values out of an axis, or write several matrices",
+      at: axes[0]?.at ?? { file },
+    },
+  ]);
+}
+
+function* combinations(axes: readonly Axis[], chosen: CellValues = {}): Generator<CellValues> {
+  const [axis, ...rest] = axes;
+  if (axis === undefined) {
+    yield chosen;
+    return;
+  }
+  // A CPU-only row has no compute capability. cuda stands before compute.
+  const cuda = chosen.cuda;
+  if (axis.kind === "compute" && cuda?.kind === "cuda" && cuda.toolkit === null) {
+    yield* combinations(rest, { ...chosen, compute: null });
+    return;
+  }
+  for (const value of axis.values) yield* combinations(rest, { ...chosen, [axis.name]: value });
+}
+
+/** The march of a matrix that has no such axis: what every machine of its platform runs. */
+let baselineMarch: MarchValue | null = null;
+function baseline(at: Place): MarchValue {
+  if (baselineMarch === null) {
+    const march = findMarch("x86-64");
+    if (march === null) throw new Error("the hardware tables have no x86-64");
+    baselineMarch = { kind: "march", label: "x86-64", at, march, without: [] };
+  }
+  return baselineMarch;
+}
+
+/** The cell of one value for each axis; null for a CPU-only row's compute capability. */
+export function makeCell(matrix: Matrix, values: CellValues): Cell {
+  const axes: Record<string, string> = {};
+  const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
+  const ids: string[] = [];
+  let cuda: Cell["cuda"] = null;
+  let compute: Cell["compute"] = null;
+  let march: MarchValue = baseline({ file: matrix.file });
+  for (const { name } of matrix.axes) {
+    const value = values[name] ?? null;
+    axes[name] = value?.label ?? none;
+    if (value === null) continue;
+    ids.push(slug(value.label));
+    if (value.kind === "cuda") cuda = value;
+    else if (value.kind === "compute") compute = value;
+    else if (value.kind === "march") march = value;
+    else free[name] = value;
+  }
+  const bases = cuda?.base ?? matrix.base;
+  const platform = marchPlatform(march.march);
+  return {
+    id: ids.join("_"),
+    axes,
+    platform,
+    cuda,
+    compute,
+    march,
+    free,
+    bases: bases ?? {},
+    requires: requirementOf(march, cuda, compute),
+  };
+}
+
+function skip(cell: Cell, matrix: Matrix, used: Set<Exclusion>): ExpandedCell["skipped"] {
+  let reason: string | null = null;
+  for (const exclusion of matrix.exclude) {
+    if (!excludes(exclusion, cell)) continue;
+    used.add(exclusion);
+    reason ??= exclusion.reason;
+  }
+  const impossible = whyImpossible(cell, matrix);
+  if (impossible !== null) return { why: "impossible", reason: impossible };
+  return reason === null ? null : { why: "excluded", reason };
+}
+
+/** Whether an `exclude` of the matrix is about this cell. */
+export function isExcluded(cell: Cell, { exclude }: Pick<Matrix, "exclude">): boolean {
+  return exclude.some((exclusion) => excludes(exclusion, cell));
+}
+
+function excludes({ match }: Exclusion, cell: Cell): boolean {
+  return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+}
+
+function placeOf(matrix: Matrix, values: CellValues): Place {
+  return Object.values(values).find((value) => value !== null)?.at ?? { file: matrix.file };
+}
+
+function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Problem[] {
+  const seen = new Map<string, Cell>();
+  return cells.flatMap(({ cell: { cell }, at }): Problem[] => {
+    // File systems that ignore case would write both cells into one file.
+    const key = cell.id.toLowerCase();
+    const twin = seen.get(key);
+    if (twin === undefined) {
+      seen.set(key, cell);
+      return [];
+    }
+    const same = describeAxes(twin) === describeAxes(cell);
+    return [
+      {
+        code: "CELL_COLLISION",
+        message: same
+          ? `the cell ${cell.id} stands twice`
+          : `two cells have one file ${dockerfilePath(cell)}: ${describeAxes(twin)} and ${describeAxes(cell)}`,
+        fix: same ? "remove it from include" : "give one of the values a label of its own",
+        at,
+      },
+    ];
+  });
+}
+
+function describeAxes({ axes }: Cell): string {
+  return Object.entries(axes)
+    .map(([axis, label]) => `${axis}=${label}`)
+    .join(",");
+}

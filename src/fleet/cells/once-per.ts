@@ -1,0 +1,37 @@
+/** What is made of a few values that thousands of cells share. */
+
+import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
+import { remember } from "../../oci/remember.ts";
+
+/**
+ * What is made of a value alone is made once, and forgotten with it.
+ *
+ * @example
+ * const flagsOf = oncePer((march: MarchValue) => compilerFlags(march));
+ */
+export function oncePer<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
+  const made = new WeakMap<Key, { readonly value: Made }>();
+  return (key) => remember(made, key, () => ({ value: make(key) })).value;
+}
+
+/** The same for texts, as long as the function that this answers is there: for one fleet, not for a program's life. */
+export function oncePerText<Made>(make: (text: string) => Made): (text: string) => Made {
+  const made = new Map<string, { readonly value: Made }>();
+  return (text) => remember(made, text, () => ({ value: make(text) })).value;
+}
+
+/** The same for the values that say what hardware a cell is for; null for one that it does not have. */
+export function oncePerHardware<Made>(
+  make: (march: MarchValue, cuda: CudaValue | null, compute: ComputeValue | null) => Made,
+): typeof make {
+  const made = oncePer((march: MarchValue) =>
+    oncePer((cuda: CudaValue | typeof nothing) =>
+      oncePer((compute: ComputeValue | typeof nothing) =>
+        make(march, "kind" in cuda ? cuda : null, "kind" in compute ? compute : null),
+      ),
+    ),
+  );
+  return (march, cuda, compute) => made(march)(cuda ?? nothing)(compute ?? nothing);
+}
+
+const nothing = {};

@@ -1,0 +1,127 @@
+/** `--only cuda=none,march=x86-64-*`: the cells that a user means. */
+
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { suggest } from "../matrix/suggest.ts";
+import type { Cell } from "./cell.ts";
+import { matchesAxis, matchesLabel } from "./match.ts";
+
+/** Axis → patterns of which one must match; all axes must match. */
+export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
+
+/**
+ * Parses the values of one or more `--only` options. Within one, every axis must match and an axis named twice may
+ * match either way; several options select the union. A value without `=` is one or more cells' ids. `platform` counts as an axis.
+ */
+export function parseSelections(texts: readonly string[], axes: readonly string[]): Selection[] {
+  return texts.flatMap((text): Selection[] => {
+    if (!text.includes("=")) return text.split(",").map((cell) => ({ cell: cell.trim() }));
+    const selection: Record<string, string[]> = {};
+    for (const part of text.split(",")) {
+      const at = part.indexOf("=");
+      const axis = part.slice(0, at).trim();
+      const pattern = part.slice(at + 1).trim();
+      if (at < 1 || pattern === "") {
+        throw new ImgmatchError({
+          code: "SELECTION_INVALID",
+          message: `${JSON.stringify(part)} in --only ${text} is not axis=value`,
+          fix: "write --only cuda=none,march=x86-64-*",
+        });
+      }
+      if (axis !== "platform" && !axes.includes(axis)) {
+        throw new ImgmatchError({
+          code: "SELECTION_INVALID",
+          message: `--only names an unknown axis ${JSON.stringify(axis)}`,
+          fix: `the axes are ${[...axes, "platform"].join(", ")}`,
+        });
+      }
+      selection[axis] = [...(selection[axis] ?? []), pattern];
+    }
+    return [selection];
+  });
+}
+
+/** Parts of a selection that no cell has: half of what was asked for must not be done in silence. */
+export function unmetSelections(cells: readonly Cell[], selections: readonly Selection[]): Problem[] {
+  return selections.flatMap((selection): Problem[] => {
+    const unmet = isCellSelection(selection)
+      ? unmetCell(cells, selection.cell)
+      : Object.entries(selection).flatMap(([axis, patterns]) =>
+          patterns.flatMap((pattern) => unmetPattern(cells, axis, pattern)),
+        );
+    if (unmet.length > 0 || cells.some((cell) => isSelected(cell, [selection]))) return unmet;
+    const message = `--only ${formatSelection(selection)} selects no cell`;
+    return [{ code: "SELECTION_EMPTY", message, fix: "imgmatch plan lists the cells" }];
+  });
+}
+
+function unmetCell(cells: readonly Cell[], pattern: string): Problem[] {
+  if (cells.some(({ id }) => matchesLabel(pattern, id))) return [];
+  const near = suggest(
+    pattern,
+    cells.map(({ id }) => id),
+  );
+  const fix = near === null ? "imgmatch plan lists the cells" : `did you mean ${near}?`;
+  return [{ code: "SELECTION_INVALID", message: `--only ${pattern}: there is no such cell`, fix }];
+}
+
+function unmetPattern(cells: readonly Cell[], axis: string, pattern: string): Problem[] {
+  if (cells.some((cell) => matchesAxis(cell, axis, [pattern]))) return [];
+  const labels = new Set(
+    cells.map((cell) => (axis === "platform" ? cell.platform : (cell.axes[axis] ?? ""))),
+  );
+  const near = suggest(pattern, labels);
+  const has = `${axis} has ${[...labels].slice(0, 20).join(", ")}${labels.size > 20 ? ", …" : ""}`;
+  return [
+    {
+      code: "SELECTION_INVALID",
+      message: `--only ${axis}=${pattern}: no cell has that`,
+      fix: near === null ? has : `did you mean ${axis}=${near}? ${has}`,
+    },
+  ];
+}
+
+function formatSelection(selection: Selection): string {
+  if (isCellSelection(selection)) return selection.cell;
+  return Object.entries(selection)
+    .flatMap(([axis, patterns]) => patterns.map((pattern) => `${axis}=${pattern}`))
+    .join(",");
+}
+
+function isCellSelection(selection: Selection): selection is { readonly cell: string } {
+  return typeof selection.cell === "string";
+}
+
+/** A lock with the images alone that the values of `--only` mean, by what it keeps of them. Throws `SELECTION_…`. */
+export function selectImages(lock: Lock, texts: readonly string[]): Lock {
+  const axes = Object.values(lock.images).flatMap((image) => Object.keys(image.axes));
+  const selections = parseSelections(texts, [...new Set(axes)].sort());
+  if (selections.length === 0) return lock;
+  const chosen = Object.entries(lock.images).filter(([cell, image]) =>
+    selections.some((each) => selects(each, cell, image)),
+  );
+  if (chosen.length > 0) return { ...lock, images: Object.fromEntries(chosen) };
+  throw new ImgmatchError({
+    code: "SELECTION_EMPTY",
+    message: "--only selects no image of the lock",
+    fix: isAdopted(lock) ? namesOf(lock) : "imgmatch plan lists the cells",
+  });
+}
+
+function selects(selection: Selection, cell: string, { axes, platform }: LockedImage): boolean {
+  if (isCellSelection(selection)) return matchesLabel(selection.cell, cell);
+  const values: Readonly<Record<string, string>> = { ...axes, platform };
+  return Object.entries(selection).every(([axis, patterns]) =>
+    patterns.some((pattern) => matchesLabel(pattern, values[axis] ?? "")),
+  );
+}
+
+/** Whether a cell is meant. No selections mean every cell. */
+export function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
+  if (selections.length === 0) return true;
+  return selections.some((selection) => {
+    if (isCellSelection(selection)) return matchesLabel(selection.cell, cell.id);
+    return Object.entries(selection).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+  });
+}

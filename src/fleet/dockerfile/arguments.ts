@@ -1,0 +1,127 @@
+/** Build arguments of the matrix → those of a cell. Each value is a template of its own: a `{{` in it is rendered or refused. */
+
+import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import type { Located, Matrix } from "../matrix/matrix.ts";
+import { secretIn } from "../matrix/secret-names.ts";
+import type { Cell } from "../cells/cell.ts";
+import { checkTemplate } from "./check-template.ts";
+import { evaluateTemplate } from "./evaluate-template.ts";
+import { parseTemplate } from "./template-syntax.ts";
+import { argumentView } from "./view.ts";
+
+export type Arguments = Readonly<Record<string, string>>;
+
+type Render = (view: object, cell: string) => string;
+
+/**
+ * Compiles the arguments of a matrix: cell → what its build is given. Throws `TEMPLATE_SYNTAX` for all that cannot be read, each at
+ * its place in the matrix; for a cell `TEMPLATE_UNKNOWN_NAME`, and `MATRIX_SECRET` for a value that becomes a secret by what is put in.
+ *
+ * @example
+ * compileArguments(matrix)(cell); // { MARCH_FLAGS: "-march=znver4" }
+ */
+export function compileArguments(matrix: Matrix): (cell: Cell) => Arguments {
+  const entries = Object.entries(matrix.args);
+  const isFixed = entries.every(([, { value }]) => !value.includes("{{"));
+  if (isFixed) {
+    const all = fromPairs(
+      collect(entries, ([name, argument]) => [name, compile(name, argument, matrix.file)({}, "")] as const),
+    );
+    return () => all;
+  }
+  const compiled = collect(entries, ([name, argument]): [string, Render] => [
+    name,
+    compile(name, argument, matrix.file),
+  ]);
+  return (cell) => {
+    const view = argumentView(cell, matrix);
+    return fromPairs(collect(compiled, ([name, render]): [string, string] => [name, render(view, cell.id)]));
+  };
+}
+
+function compile(name: string, argument: Located<string>, file: string): Render {
+  const { value } = argument;
+  if (!value.includes("{{")) {
+    inMatrix(name, argument, () => checkFrontEnd(name, value));
+    return () => value;
+  }
+  return inMatrix(name, argument, () => {
+    const source = parseTemplate(value, file);
+    checkTemplate(source);
+    return (view, cell) =>
+      inMatrix(name, argument, () => {
+        const text = evaluateTemplate(source, view, cell);
+        checkRendered(name, text);
+        checkFrontEnd(name, text);
+        return text;
+      });
+  });
+}
+
+function checkRendered(name: string, text: string): void {
+  // What stands between the braces of a raw block, or of an axis's value.
+  if (text.includes("{{"))
+    throw new ImgmatchError({
+      code: "TEMPLATE_SYNTAX",
+      message: "a {{ is left in its value",
+      fix: "write what is to be put in as {{name}}; a text with {{ belongs into the Dockerfile",
+    });
+  const secret = secretIn(name, text);
+  if (secret !== null)
+    throw new ImgmatchError({
+      code: "MATRIX_SECRET",
+      message: `its value is ${secret}; whoever has the image reads it with docker history`,
+      fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+    });
+}
+
+/**
+ * `BUILDKIT_SYNTAX` chooses another front end, as `# syntax=` does (moby/buildkit, frontend/dockerfile/builder/build.go), and what that is
+ * decides what becomes of every line. Where it stands in the Dockerfile imgmatch pins it; here its digest is to be in the value.
+ */
+function checkFrontEnd(name: string, value: string): void {
+  if (name !== "BUILDKIT_SYNTAX") return;
+  const [reference = ""] = value.trim().split(/\s/);
+  if (reference === "" || /@sha256:[0-9a-f]{64}$/.test(reference)) return;
+  throw new ImgmatchError({
+    code: "REFERENCE_INVALID",
+    message: `its value ${JSON.stringify(reference)} names a front end without its digest, so that nobody knows what will read the Dockerfile`,
+    fix: `write ${reference}@sha256:…, or begin the Dockerfile with # syntax=${reference}, which imgmatch pins`,
+  });
+}
+
+/** What is wrong with a value is said of its argument, at the place in the matrix. */
+function inMatrix<Made>(name: string, { value, at }: Located<string>, make: () => Made): Made {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    const [first, ...rest] = error.problems.map((problem): Problem => {
+      const start = at.text?.indexOf(value, Math.max(0, (at.column ?? 1) - 1)) ?? -1;
+      const column = start < 0 ? at.column : start + (problem.at?.column ?? 1);
+      const message = `the argument ${name}: ${problem.message}`;
+      return { ...problem, message, at: { ...at, ...(column === undefined ? {} : { column }) } };
+    });
+    throw first === undefined ? error : new ImgmatchError([first, ...rest], { cause: error });
+  }
+}
+
+/** All that is wrong is thrown together. */
+function collect<From, To>(all: readonly From[], make: (each: From) => To): To[] {
+  const problems: Problem[] = [];
+  const made = all.flatMap((each): To[] => {
+    try {
+      return [make(each)];
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+      problems.push(...error.problems);
+      return [];
+    }
+  });
+  throwProblems(problems);
+  return made;
+}
+
+function fromPairs(pairs: readonly (readonly [string, string])[]): Arguments {
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,174 @@
+/** The images that a Dockerfile starts from or copies from, and the same Dockerfile with each pinned to a digest. */
+
+import type { Digest } from "../../oci/digest.ts";
+import { type Problem, throwProblems } from "../../errors.ts";
+import {
+  type Instruction,
+  type Instructions,
+  offsetIn,
+  parseDockerfile,
+  type Word,
+  eachWord,
+} from "./instructions.ts";
+import { readStages, type Stage, type StageOptions } from "./stages.ts";
+
+/** One use of an image, with variables resolved: `nvidia/cuda:12.8.1-devel-ubuntu22.04`. Lines count from 1. */
+export interface Base {
+  readonly ref: string;
+  readonly line: number;
+}
+
+export type BaseOptions = StageOptions;
+
+export interface PinOptions extends BaseOptions {
+  /** Ref → the name of a base that only an engine has. */
+  readonly local?: ReadonlyMap<string, string>;
+}
+
+/**
+ * Every image that a build of this Dockerfile pulls, in the order of the text, once for each use: `FROM`, `COPY --from`,
+ * `RUN --mount=from` and the `# syntax=` frontend. Stages and `scratch` are none.
+ * Throws `DOCKERFILE_INVALID` with `file:line` for all references that cannot be decided.
+ *
+ * @example
+ * findBases("ARG V=12\nFROM debian:${V} AS build\n", "Dockerfile"); // [{ ref: "debian:12", line: 2 }]
+ */
+export function findBases(dockerfile: string, file: string, options: BaseOptions = {}): readonly Base[] {
+  return findBasesIn(parseDockerfile(dockerfile), file, options);
+}
+
+/** The same for a Dockerfile that is parsed already. */
+export function findBasesIn(
+  dockerfile: Instructions,
+  file: string,
+  options: BaseOptions = {},
+): readonly Base[] {
+  return locateBases(dockerfile, file, options).map(({ ref, line }) => ({ ref, line }));
+}
+
+/**
+ * The text with each base replaced by `ref@digest`; nothing else changes. `replacements` puts another name in place of
+ * a ref (a mirror, an equivalent image) and keeps the digest of the ref it replaces. A ref that carries a digest and is
+ * not in `digests` stays. Throws `BASE_UNRESOLVED` for any other without a digest.
+ */
+export function pinBases(
+  dockerfile: string,
+  digests: ReadonlyMap<string, Digest>,
+  replacements: ReadonlyMap<string, string> = new Map(),
+  options: PinOptions = {},
+): string {
+  const problems: Problem[] = [];
+  let pinned = dockerfile;
+  // From the end, so that the offsets before stay true.
+  for (const { ref, line, start, end } of locateBases(
+    parseDockerfile(dockerfile),
+    "Dockerfile",
+    options,
+  ).reverse()) {
+    const digest = digests.get(ref);
+    const local = options.local?.get(ref);
+    const name = local ?? replacements.get(ref) ?? ref;
+    if (local === undefined && digest === undefined && !name.includes("@")) {
+      problems.unshift({
+        code: "BASE_UNRESOLVED",
+        message: `no digest is known for ${ref}`,
+        at: { file: "Dockerfile", line },
+      });
+      continue;
+    }
+    const isWhole = local !== undefined || digest === undefined;
+    const text = isWhole ? name : `${name.replace(/@.*$/, "")}@${digest}`;
+    pinned = pinned.slice(0, start) + text + pinned.slice(end);
+  }
+  throwProblems(problems);
+  return pinned;
+}
+
+interface LocatedBase extends Base {
+  /** Offsets in the source of the text that names it. */
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Walk {
+  readonly file: string;
+  readonly stages: ReadonlySet<string>;
+  readonly stagesSoFar: Set<string>;
+  readonly bases: LocatedBase[];
+  readonly problems: Problem[];
+}
+
+function locateBases(dockerfile: Instructions, file: string, options: BaseOptions): LocatedBase[] {
+  const stages = new Map(readStages(dockerfile, options).map((stage) => [stage.from, stage]));
+  const walk: Walk = {
+    file,
+    // COPY may name any stage of the file, also by its alias before it is defined (BuildKit then reports the cycle).
+    stages: new Set([...stages.values()].flatMap(({ name }) => name?.toLowerCase() ?? [])),
+    stagesSoFar: new Set(),
+    bases: [],
+    problems: [],
+  };
+  if (dockerfile.syntax !== null) {
+    const { value, offset, line } = dockerfile.syntax;
+    walk.bases.push({ ref: value, line, start: offset, end: offset + value.length });
+  }
+  for (const instruction of dockerfile.instructions) {
+    const stage = stages.get(instruction);
+    if (stage !== undefined) readFrom(walk, stage);
+    else if (instruction.keyword === "COPY") readFlags(walk, instruction, /^--from=()(.+)$/s);
+    else if (instruction.keyword === "RUN") readFlags(walk, instruction, /^--mount=(.*?,|)from=([^,]+)/s);
+  }
+  if (stages.size === 0)
+    walk.problems.push({ code: "DOCKERFILE_INVALID", message: "there is no FROM", at: { file } });
+  throwProblems(walk.problems);
+  return walk.bases;
+}
+
+function readFrom(walk: Walk, { from, image, ref, name, isWhole }: Stage): void {
+  if (image === undefined || !isWhole) {
+    invalid(walk, from, "FROM is not of the form FROM IMAGE [AS NAME]");
+    return;
+  }
+  if (!ref.ok) invalid(walk, from, `the image of FROM ${image.text} is not known: ${ref.reason}`);
+  else if (ref.value === "") invalid(walk, from, `the image of FROM ${image.text} is empty`);
+  else if (!walk.stagesSoFar.has(ref.value.toLowerCase())) addBase(walk, from, image, ref.value);
+  if (name !== null) walk.stagesSoFar.add(name.toLowerCase());
+}
+
+/** Flags stand right behind the keyword. `pattern` captures what precedes the reference and the reference itself. */
+function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void {
+  const words = eachWord(instruction.text);
+  words.next();
+  for (const flag of words) {
+    if (!flag.text.startsWith("--")) return;
+    const found = pattern.exec(flag.text);
+    if (found === null) continue;
+    const end = flag.start + found[0].length;
+    const written = found[2] as string;
+    const word = { text: written, start: end - written.length, end };
+    const ref = written.replace(/["']/g, "");
+    if (ref.includes("$")) {
+      invalid(
+        walk,
+        instruction,
+        `${flag.text}: variables are not allowed here, name a stage instead (FROM … AS NAME)`,
+      );
+    } else if (!/^\d+$/.test(ref) && !walk.stages.has(ref.toLowerCase()))
+      addBase(walk, instruction, word, ref);
+  }
+}
+
+function addBase({ bases }: Walk, instruction: Instruction, { start, end }: Word, ref: string): void {
+  if (ref === "scratch") return;
+  bases.push({
+    ref,
+    line: instruction.line,
+    start: offsetIn(instruction, start),
+    end: offsetIn(instruction, end - 1) + 1,
+  });
+}
+
+function invalid({ problems, file }: Walk, { line, text }: Instruction, message: string): void {
+  const fix = "write the image's name, or give its ARG a default before the first FROM";
+  problems.push({ code: "DOCKERFILE_INVALID", message, fix, at: { file, line, text: text.trim() } });
+}

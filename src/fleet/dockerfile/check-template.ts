@@ -1,0 +1,160 @@
+/** What is wrong with a template whatever the cell: helpers that do not exist, partials, options, the wrong number of names. */
+
+import { type Problem, throwProblems } from "../../errors.ts";
+import { isPartialName, type Partials, partialsHint } from "./partials.ts";
+import { unknownName } from "./template-problems.ts";
+import { placeOfNode, sourceOf, type TemplateSource } from "./template-syntax.ts";
+
+const blockHelpers = ["if", "unless", "each", "with"] as const;
+export type BlockHelper = (typeof blockHelpers)[number];
+
+/** The helpers inside parentheses: how many values each takes, and how it is written. What they answer: `evaluate-expression.ts`. */
+export const expressionHelpers = {
+  eq: { least: 2, most: 2, form: "(eq a b)" },
+  ne: { least: 2, most: 2, form: "(ne a b)" },
+  includes: { least: 2, most: 2, form: '(includes list "text")' },
+  not: { least: 1, most: 1, form: "(not a)" },
+  and: { least: 2, most: Infinity, form: "(and a b)" },
+  or: { least: 2, most: Infinity, form: "(or a b)" },
+} as const;
+
+export type ExpressionHelperName = keyof typeof expressionHelpers;
+
+/** The names behind an `@`. */
+export const dataNames = ["root", "index", "key", "first", "last"] as const;
+
+/** Throws all mistakes together, as `TEMPLATE_SYNTAX` and `TEMPLATE_UNKNOWN_NAME`. */
+export function checkTemplate(source: TemplateSource, partials: Partials = new Map()): void {
+  const problems: Problem[] = [];
+  walk(source.tree, (node) => problems.push(...problemsOf(node, source, partials)));
+  throwProblems(problems);
+}
+
+export function isBlockHelper(name: string): name is BlockHelper {
+  return (blockHelpers as readonly string[]).includes(name);
+}
+
+export function isExpressionHelper(name: string): name is ExpressionHelperName {
+  return Object.hasOwn(expressionHelpers, name);
+}
+
+function problemsOf(node: hbs.AST.Node, source: TemplateSource, partials: Partials): Problem[] {
+  switch (node.type) {
+    case "PartialStatement":
+      return partialProblems(node as hbs.AST.PartialStatement, source, partials);
+    case "PartialBlockStatement":
+    case "Decorator":
+    case "DecoratorBlock":
+      return [mistake("blocks of partials and decorators are not available", node, source)];
+    case "PathExpression":
+      return dataProblems(node as hbs.AST.PathExpression, source);
+    case "BlockStatement":
+      return blockProblems(node as hbs.AST.BlockStatement, source);
+    case "MustacheStatement":
+    case "SubExpression":
+      return callProblems(node as hbs.AST.MustacheStatement | hbs.AST.SubExpression, source);
+    case "Hash":
+      return [optionProblem(node as hbs.AST.Hash, source)];
+    default:
+      return [];
+  }
+}
+
+/** What it is called with would be names that no other place sees. */
+function partialProblems(
+  partial: hbs.AST.PartialStatement,
+  source: TemplateSource,
+  partials: Partials,
+): Problem[] {
+  const name = nameOf(partial.name);
+  if (partial.params.length > 0)
+    return [mistake("a partial takes nothing but its name", partial, source, partialsHint)];
+  if (!isPartialName(name))
+    return [
+      mistake(
+        `${sourceOf(partial, source)} names no file beside the template`,
+        partial,
+        source,
+        partialsHint,
+      ),
+    ];
+  return partials.has(name)
+    ? []
+    : [mistake("partials are not available here", partial, source, "write out what is to be put in")];
+}
+
+/** `{{#if a = "b"}}` means a comparison. */
+function optionProblem(hash: hbs.AST.Hash, source: TemplateSource): Problem {
+  const [pair] = hash.pairs;
+  const fix = pair && `to compare, write {{#if (eq ${pair.key} ${sourceOf(pair.value, source)})}}`;
+  return mistake("options as in name=value are not available", hash, source, fix);
+}
+
+function dataProblems(path: hbs.AST.PathExpression, source: TemplateSource): Problem[] {
+  if (!path.data || (dataNames as readonly string[]).includes(path.parts[0] ?? "")) return [];
+  const known = dataNames.map((name) => `@${name}`);
+  return [unknownName(path.original, known, placeOfNode(path, source))];
+}
+
+function blockProblems(block: hbs.AST.BlockStatement, source: TemplateSource): Problem[] {
+  const name = nameOf(block.path);
+  if (!isBlockHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, block, source)];
+  if (block.params.length === 1) return [];
+  const params = block.params.map((param) => sourceOf(param, source));
+  return [mistake(`${name} needs exactly one name`, block.path, source, blockFix(name, params))];
+}
+
+/** The form that the author most likely means: `{{#if eq a b}}`, and `{{#if a b}}` too, is a comparison. */
+function blockFix(name: BlockHelper, params: readonly string[]): string {
+  const [first = ""] = params;
+  if (name === "each" || name === "with") return `write {{#${name} name}}`;
+  if (isExpressionHelper(first)) return `write {{#${name} (${params.join(" ")})}}`;
+  return params.length === 2
+    ? `to compare, write {{#${name} (eq ${params.join(" ")})}}`
+    : `write {{#${name} name}} or {{#${name} (eq name "text")}}`;
+}
+
+function callProblems(
+  call: hbs.AST.MustacheStatement | hbs.AST.SubExpression,
+  source: TemplateSource,
+): Problem[] {
+  const isCall = call.type === "SubExpression" || call.params.length > 0;
+  if (!isCall && call.path.type !== "PathExpression")
+    return [mistake("a {{…}} that names nothing", call, source, "write the text without {{ and }}")];
+  if (!isCall) return [];
+  const name = nameOf(call.path);
+  if (!isExpressionHelper(name)) return [mistake(`unknown helper ${JSON.stringify(name)}`, call, source)];
+  const { least, most, form } = expressionHelpers[name];
+  const count = call.params.length;
+  if (count >= least && count <= most) return [];
+  const takes = most === Infinity ? `${least} or more` : most === 1 ? "one" : "two";
+  return [mistake(`${name} takes ${takes}, here are ${count}`, call, source, `write ${form}`)];
+}
+
+function nameOf(path: hbs.AST.Expression): string {
+  return String((path as hbs.AST.PathExpression).original ?? "(…)");
+}
+
+const helpersThereAre = `the helpers are ${[
+  ...blockHelpers.map((name) => `{{#${name}}}`),
+  ...Object.values(expressionHelpers).map(({ form }) => form),
+].join(", ")}`;
+
+function mistake(
+  message: string,
+  node: hbs.AST.Node,
+  source: TemplateSource,
+  fix = helpersThereAre,
+): Problem {
+  return { code: "TEMPLATE_SYNTAX", message, fix, at: placeOfNode(node, source) };
+}
+
+/** Every node of a tree, parents first. */
+function walk(value: unknown, visit: (node: hbs.AST.Node) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, visit);
+  } else if (typeof value === "object" && value !== null) {
+    if ("type" in value && "loc" in value) visit(value as hbs.AST.Node);
+    for (const [key, child] of Object.entries(value)) if (key !== "loc") walk(child, visit);
+  }
+}

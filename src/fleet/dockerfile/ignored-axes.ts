@@ -1,0 +1,114 @@
+/** Cells that differ in the hardware while their Dockerfiles say the same: one image under two names, one of which is wrong. */
+
+import type { Place, Problem } from "../../errors.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { groupBy } from "../../oci/group-by.ts";
+import { remember } from "../../oci/remember.ts";
+import type { Cell } from "../cells/cell.ts";
+import { isTemplateName } from "./template.ts";
+
+/** Axes that the host decides. */
+const hardwareAxes = ["cuda", "compute", "march"] as const;
+type HardwareAxis = (typeof hardwareAxes)[number];
+
+/** What a template writes to make a difference. */
+const uses: Readonly<Record<HardwareAxis, string>> = {
+  cuda: "begin it with FROM {{base}}, or use {{cuda.toolkit}}",
+  compute: "use {{gpu.gencode}} or {{gpu.targets}}",
+  march: "use {{march.flags}}",
+};
+
+/** The same for a Dockerfile that is used as it stands: an argument of the matrix. */
+const argumentFor: Readonly<Record<HardwareAxis, readonly [name: string, value: string]>> = {
+  cuda: ["BASE", "{{base}}"],
+  compute: ["GENCODE", "{{gpu.gencode}}"],
+  march: ["MARCH_FLAGS", "{{march.flags}}"],
+};
+
+const merges: Readonly<Record<HardwareAxis, string>> = {
+  cuda: "leave the axis one value",
+  compute: "put the values into one list, for one image with code for each",
+  march: "leave the axis its lowest value",
+};
+
+/**
+ * `TEMPLATE_IGNORES_AXIS` for each hardware axis with cells of one platform that differ in it and have one effect; the place is
+ * the later cell's value. Cells that differ in free axes alone are no mistake: a user pins those by name.
+ *
+ * @param effectOf what of a cell's Dockerfile can make a difference to its image, or its digest
+ */
+export function ignoredAxes(
+  cells: readonly Cell[],
+  effectOf: (cell: Cell) => string,
+  { template }: Pick<Matrix, "template">,
+): readonly Problem[] {
+  const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
+  const pairs = [...groups.values()].flatMap(ignoredIn);
+  return hardwareAxes.flatMap((axis): Problem[] => {
+    const [first, ...more] = pairs.filter((pair) => pair.axis === axis);
+    if (first === undefined) return [];
+    const others = more.length === 0 ? "" : `, and so on for ${more.length} more`;
+    return [
+      {
+        code: "TEMPLATE_IGNORES_AXIS",
+        message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${others}`,
+        fix: `${howToUse(axis, template.value)}, or ${merges[axis]}`,
+        at: placeOf(first.other, axis) ?? template.at,
+      },
+    ];
+  });
+}
+
+function howToUse(axis: HardwareAxis, template: string): string {
+  if (isTemplateName(template)) return `${uses[axis]} in ${template}`;
+  const [name, value] = argumentFor[axis];
+  const where =
+    axis === "cuda"
+      ? `ARG ${name} before FROM \${${name}} in ${template}`
+      : `ARG ${name} in the stage of ${template} that uses it`;
+  return `give the build an argument, args: { ${name}: "${value}" } in the matrix and ${where}`;
+}
+
+/**
+ * For some cells, those that differ from one of them in one hardware axis alone: what has to be compared with them when the
+ * rest of a large fleet is not looked at.
+ */
+export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): readonly Cell[] {
+  const wanted = new Set(chosen.flatMap((cell) => hardwareAxes.map((axis) => keyWithout(cell, axis, true))));
+  return all.filter((cell) => hardwareAxes.some((axis) => wanted.has(keyWithout(cell, axis, true))));
+}
+
+interface Pair {
+  readonly axis: HardwareAxis;
+  readonly one: Cell;
+  readonly other: Cell;
+}
+
+/** Of cells with one effect, each that differs in one axis from an earlier one; where none does, in several. */
+function ignoredIn(group: readonly Cell[]): readonly Pair[] {
+  const single = hardwareAxes.flatMap((axis) => {
+    const firsts = new Map<string, Cell>();
+    return group.flatMap((other): Pair[] => {
+      const one = remember(firsts, keyWithout(other, axis, false), () => other);
+      return one.axes[axis] === other.axes[axis] ? [] : [{ axis, one, other }];
+    });
+  });
+  const [one] = group;
+  if (single.length > 0 || one === undefined) return single;
+  return group.flatMap((other) => {
+    const axis = hardwareAxes.find((each) => one.axes[each] !== other.axes[each]);
+    return axis === undefined ? [] : [{ axis, one, other }];
+  });
+}
+
+/** What cells have in common that differ in one axis alone. A CPU-only row has no compute: it differs from others in cuda. */
+function keyWithout(cell: Cell, axis: HardwareAxis, withFree: boolean): string {
+  const left = new Set<string>(axis === "cuda" ? ["cuda", "compute"] : [axis]);
+  const kept = (name: string) => !left.has(name) && (withFree || hardwareAxes.some((each) => each === name));
+  const axes = Object.entries(cell.axes).filter(([name]) => kept(name));
+  return JSON.stringify([axis, cell.platform, axes]);
+}
+
+function placeOf({ cuda, compute, march }: Cell, axis: HardwareAxis): Place | undefined {
+  return { cuda, compute, march }[axis]?.at;
+}

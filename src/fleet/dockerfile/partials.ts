@@ -1,0 +1,93 @@
+/** Partials: `{{> apt}}` puts in the file `apt.hbs` beside the template. */
+
+import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
+import { parseTemplate, placeOfNode, type TemplateSource } from "./template-syntax.ts";
+
+/** By the name that templates write. */
+export type Partials = ReadonlyMap<string, TemplateSource>;
+
+export const partialsHint =
+  "write {{> name}} for name.hbs, or {{> folder/name}}, beside the template or further down";
+
+/** Names below the template's folder alone: no `..`, no root, nothing hidden. */
+export function isPartialName(name: string): boolean {
+  return name.length <= 200 && /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name);
+}
+
+/** Beside the template. */
+export function partialFile(name: string): string {
+  return name.endsWith(".hbs") ? name : `${name}.hbs`;
+}
+
+export interface PartialFile {
+  /** As messages show it. */
+  readonly file: string;
+  readonly text: string;
+}
+
+// More is a mistake, or somebody who wants a long wait.
+const mostPartials = 100;
+
+/**
+ * Reads the partials of a template, and those that they name. `read` answers null for a file that is not there.
+ * Throws `TEMPLATE_NOT_FOUND` and `TEMPLATE_SYNTAX` at the place that names it, for one that puts itself in too.
+ */
+export async function readPartials(
+  template: TemplateSource,
+  read: (name: string, at: Place) => Promise<PartialFile | null>,
+): Promise<Partials> {
+  const found = new Map<string, TemplateSource>();
+  await visit(template, []);
+  return found;
+
+  async function visit(source: TemplateSource, above: readonly string[]): Promise<void> {
+    for (const { name, at } of namesIn(source)) {
+      if (above.includes(name))
+        throw refuse("TEMPLATE_SYNTAX", `the partial ${name} puts itself in`, "take it out of itself", at);
+      if (found.has(name)) continue;
+      if (found.size >= mostPartials)
+        throw refuse(
+          "INPUT_TOO_LARGE",
+          `the template has more than ${mostPartials} partials`,
+          "join some of them",
+          at,
+        );
+      const file = await read(name, at);
+      if (file === null)
+        throw refuse(
+          "TEMPLATE_NOT_FOUND",
+          `the partial ${partialFile(name)} is not there`,
+          `create it beside ${template.file}`,
+          at,
+        );
+      const parsed = parseTemplate(file.text, file.file);
+      found.set(name, parsed);
+      await visit(parsed, [...above, name]);
+    }
+  }
+}
+
+/** Those that can be files; what else stands there is refused when the template is checked. */
+function namesIn(source: TemplateSource): readonly { readonly name: string; readonly at: Place }[] {
+  const names = new Map<string, Place>();
+  walkStatements(source.tree.body);
+  return [...names].map(([name, at]) => ({ name, at }));
+
+  function walkStatements(body: readonly hbs.AST.Statement[]): void {
+    for (const statement of body) {
+      if (statement.type === "BlockStatement") {
+        const { program, inverse } = statement as hbs.AST.BlockStatement;
+        walkStatements(program?.body ?? []);
+        walkStatements(inverse?.body ?? []);
+      }
+      if (statement.type !== "PartialStatement") continue;
+      const { name } = statement as hbs.AST.PartialStatement;
+      const text = String((name as hbs.AST.PathExpression).original ?? "");
+      if (isPartialName(text) && !names.has(text)) names.set(text, placeOfNode(statement, source));
+    }
+  }
+}
+
+function refuse(code: Problem["code"], message: string, fix: string, at: Place): ImgmatchError {
+  return new ImgmatchError({ code, message, fix, at });
+}

@@ -1,0 +1,110 @@
+/** Stage 3: cell → Dockerfile. The same input gives the same bytes on every machine. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import { type Cell, dockerfilePath } from "../cells/cell.ts";
+import { generatedLine } from "./generated-line.ts";
+import { type Instructions, parseDockerfile } from "./instructions.ts";
+import { metadataInstructions } from "./metadata.ts";
+import { runBaseOf } from "./run-base.ts";
+import { endOfTarget } from "./target-stage.ts";
+import type { Template } from "./compiled-template.ts";
+import { viewOf } from "./view.ts";
+
+export interface RenderedFile {
+  readonly cell: string;
+  /** Relative to the matrix file, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  /** What its build is given for its `ARG`s. */
+  readonly args: Readonly<Record<string, string>>;
+}
+
+export interface RenderedCell {
+  readonly file: RenderedFile;
+  /** What the template says: what imgmatch adds is not among its instructions. */
+  readonly own: Instructions;
+  /** The file that has the lines of `own`: the rendered one, or the Dockerfile that is used as it stands. */
+  readonly ownFile: string;
+}
+
+/**
+ * Renders one cell's Dockerfile: the template, and at the end of the stage that becomes the image what imgmatch adds.
+ * Throws `TEMPLATE_UNKNOWN_NAME`, and `DOCKERFILE_INVALID` where nothing can be added.
+ */
+export function renderCell(
+  cell: Cell,
+  matrix: Matrix,
+  template: Template,
+  args: RenderedFile["args"],
+): RenderedCell {
+  const { value: name } = matrix.template;
+  const rendered = template.render(viewOf(cell, matrix, args));
+  if (!/^\ufeff?[ \t]*FROM\s/im.test(rendered)) {
+    throw new ImgmatchError({
+      code: "DOCKERFILE_INVALID",
+      message: template.isPlain ? "the Dockerfile has no FROM" : "the template has no FROM",
+      fix: template.isPlain ? "begin it with FROM and an image" : "begin it with FROM {{base}}",
+      at: { file: name },
+    });
+  }
+  const [directives, rest] = splitDirectives(withLastLineEnd(rendered, template), name);
+  const text = `${directives}${generatedLine(name, cell.id)}${rest}`;
+  const dockerfile = parseDockerfile(text);
+  const end = endOfTarget(dockerfile, matrix);
+  const base = runBaseOf(dockerfile, matrix.target?.value ?? null, { args, platform: cell.platform });
+  const added = metadataInstructions(cell, matrix, base);
+  const [before, after] = [text.slice(0, end), text.slice(end)];
+  const inserted = after === "" ? `\n${added}` : `\n${added}\n`;
+  const path = dockerfilePath(cell);
+  const file = { cell: cell.id, path, text: `${before}${inserted}${after}`, args };
+  if (template.isPlain) return { file, own: linesUp(dockerfile), ownFile: name };
+  return { file, own: after === "" ? dockerfile : withInsertion(dockerfile, end, inserted), ownFile: path };
+}
+
+/** A Dockerfile keeps the empty lines at its end. */
+function withLastLineEnd(text: string, { isPlain }: Template): string {
+  if (isPlain) return text.endsWith("\n") ? text : `${text}\n`;
+  return text.replace(/(?<!\n)\n*$/, "\n");
+}
+
+/** The lines of a Dockerfile are its own: there imgmatch's line above the first instruction is not. */
+function linesUp({ escapeBy, syntax, instructions }: Instructions): Instructions {
+  return { escapeBy, syntax, instructions: instructions.map((each) => ({ ...each, line: each.line - 1 })) };
+}
+
+/** The same instructions in a text with so much more at this offset. */
+function withInsertion(
+  { escapeBy, syntax, instructions }: Instructions,
+  at: number,
+  inserted: string,
+): Instructions {
+  const lines = inserted.split("\n").length - 1;
+  return {
+    escapeBy,
+    syntax,
+    instructions: instructions.map((each) =>
+      (each.parts[0]?.offset ?? 0) < at
+        ? each
+        : {
+            ...each,
+            line: each.line + lines,
+            parts: each.parts.map((part) => ({ ...part, offset: part.offset + inserted.length })),
+          },
+    ),
+  };
+}
+
+/** `# syntax=` counts only in the first lines of a Dockerfile, so it stays in front of what imgmatch writes there. */
+function splitDirectives(text: string, template: string): readonly [string, string] {
+  const directives = /^\ufeff?(?:#![^\n]*\n)?(?:#[ \t]*[A-Za-z]+[ \t]*=[^\n]*\n)*/.exec(text)?.[0] ?? "";
+  if (/^#[ \t]*escape[ \t]*=[ \t]*[^\\\s]/im.test(directives)) {
+    throw new ImgmatchError({
+      code: "DOCKERFILE_INVALID",
+      message: "a line can be continued by a backslash alone: imgmatch writes its labels with one",
+      fix: "remove the directive escape=, and end continued lines with a backslash",
+      at: { file: template },
+    });
+  }
+  return [directives, text.slice(directives.length)];
+}

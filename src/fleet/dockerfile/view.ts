@@ -1,0 +1,212 @@
+/** The one documented view that templates see. */
+
+import { compilerFlags } from "../../hardware/cpu-marches.ts";
+import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
+import type { DriverRequirement } from "../../lock/lock.ts";
+import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import { groupBy } from "../../oci/group-by.ts";
+import { remember } from "../../oci/remember.ts";
+import type { Cell } from "../cells/cell.ts";
+import { oncePer } from "../cells/once-per.ts";
+
+export interface TemplateView {
+  readonly name: string;
+  readonly version: string;
+  /** Registry and path without tag. */
+  readonly repository: string;
+  /** The cell's id. */
+  readonly cell: string;
+  /** `linux/amd64` */
+  readonly platform: string;
+  /** `amd64` */
+  readonly architecture: string;
+  /** The base image's reference, or one per stage: `base.build`, `base.run`; null where the matrix names none. */
+  readonly base: string | Bases | null;
+  /** null in a CPU-only row. */
+  readonly cuda: {
+    readonly toolkit: string;
+    readonly major: string;
+    readonly minor: string;
+    /** Who brings the user-space driver, and its version where the image does; null where the host does. */
+    readonly driver: { readonly mode: string; readonly version: string | null };
+  } | null;
+  /** null in a CPU-only row. */
+  readonly gpu: {
+    /** `["sm_90", "compute_90"]` */
+    readonly targets: readonly string[];
+    /** nvcc's options for exactly these targets, each in single quotes. */
+    readonly gencode: string;
+    /** The same targets for CMake's `CMAKE_CUDA_ARCHITECTURES`: `80-real;90`. */
+    readonly cmake: string;
+    /** The same for PyTorch's `TORCH_CUDA_ARCH_LIST`: `8.0;9.0+PTX`. */
+    readonly torch: string;
+  } | null;
+  readonly march: {
+    readonly name: string;
+    /** The compiler's options: `-march=sapphirerapids -mno-waitpkg`. */
+    readonly flags: string;
+    readonly without: readonly string[];
+  };
+  /** Axis → label. */
+  readonly axes: Readonly<Record<string, string>>;
+  /** Build arguments of this cell. */
+  readonly args: Readonly<Record<string, string>>;
+  /** Every free axis by its name: its text, or, where the matrix gives one of its values as a mapping, `value` and all keys. */
+  readonly [axis: string]: unknown;
+}
+
+export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): TemplateView {
+  return Object.assign(sharedView(cell, matrix), { args }) as TemplateView;
+}
+
+/**
+ * What the templates of build arguments see: no arguments, and `gpu.gencode` without quotes, as a shell that puts a variable's text in
+ * takes none away; so without brackets too, with one option for each target.
+ */
+export function argumentView(cell: Cell, matrix: Matrix): object {
+  const { compute } = cell;
+  const gpu = compute === null ? null : { ...gpuView(compute), gencode: plainGencode(compute) };
+  return Object.assign(sharedView(cell, matrix), { gpu });
+}
+
+function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
+  const { cuda, compute, march, bases, platform } = cell;
+  const view: Record<string, unknown> = {};
+  for (const [axis, { value, data }] of Object.entries(cell.free)) {
+    const keys = dataKeys(matrix)[axis] ?? [];
+    view[axis] = keys.length === 0 ? value : freeView(value, data, keys);
+  }
+  return Object.assign(view, {
+    name: matrix.name,
+    version: matrix.version,
+    repository: matrix.repository,
+    cell: cell.id,
+    platform,
+    architecture: platform.slice(platform.indexOf("/") + 1),
+    base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
+    cuda: cuda === null ? null : cudaView(cuda),
+    gpu: compute === null ? null : gpuView(compute),
+    march: marchView(march),
+    axes: cell.axes,
+  });
+}
+
+/** A mapping with it is printed and compared as that text. */
+export const textSymbol = Symbol("text");
+
+/**
+ * One value of an axis of which some values are mappings looks like every other: with all keys, null where this one has none. So
+ * what a template may write does not depend on the cell.
+ */
+function freeView(
+  value: string,
+  data: FreeValue["data"],
+  keys: readonly string[],
+): Readonly<Record<string, string | null>> {
+  const view = Object.fromEntries(
+    keys.map((key) => [key, Object.hasOwn(data, key) ? (data[key] ?? null) : null]),
+  );
+  return { ...view, value, [textSymbol]: value };
+}
+
+/** Axis → every key that one of its values has beside its text. */
+const dataKeys = oncePer(({ axes, include }: Matrix): Readonly<Record<string, readonly string[]>> => {
+  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
+  const all = [...product, ...include.flatMap((each) => Object.entries(each.values))];
+  const keys = new Map<string, Set<string>>();
+  for (const [name, value] of all) {
+    if (value.kind !== "free") continue;
+    const found = remember(keys, name, () => new Set());
+    for (const key of Object.keys(value.data)) found.add(key);
+  }
+  return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
+});
+
+const cudaView = oncePer(({ toolkit, driver }: CudaValue): TemplateView["cuda"] =>
+  toolkit === null
+    ? null
+    : {
+        toolkit: toolkit.release,
+        major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
+        minor: toolkit.minor,
+        driver: driverOf(driver),
+      },
+);
+
+const gpuView = oncePer(({ targets }: ComputeValue) => ({
+  targets: [...new Set(targets.map(formatGpuTarget))],
+  gencode: gencodeOptions(targets),
+  cmake: cmakeArchitectures(targets),
+  torch: torchArchitectures(targets),
+}));
+
+const plainGencode = oncePer(({ targets }: ComputeValue) =>
+  [...new Map(targets.map((target) => [formatGpuTarget(target), target]))]
+    .map(([code, target]) => `-gencode=arch=${formatGpuTarget(virtualTarget(target))},code=${code}`)
+    .join(" "),
+);
+
+const marchView = oncePer(({ march, without }: MarchValue) => ({
+  name: march.name,
+  flags: compilerFlags(march, without).join(" "),
+  without,
+}));
+
+function driverOf(driver: DriverRequirement | null): { mode: string; version: string | null } {
+  switch (driver?.mode) {
+    case "bundled":
+      return { mode: "bundled", version: driver.version };
+    case "compat":
+      return { mode: "compat", version: driver.package };
+    default:
+      return { mode: "host", version: null };
+  }
+}
+
+/**
+ * `-gencode` for exactly these targets: `'-gencode=arch=compute_90,code=[sm_90,compute_90]'`. Single quotes keep the
+ * brackets from the shell. Source: CUDA Compiler Driver NVCC, "GPU Code Generation".
+ */
+export function gencodeOptions(targets: readonly GpuTarget[]): string {
+  return [...groupBy(targets, (target) => formatGpuTarget(virtualTarget(target)))]
+    .map(([virtual, group]) => {
+      const code = group.map(formatGpuTarget).join(",");
+      return `'-gencode=arch=${virtual},code=${group.length === 1 ? code : `[${code}]`}'`;
+    })
+    .join(" ");
+}
+
+/** Each compute capability once, in the order of the file, with what there is of it. */
+function byCapability(
+  targets: readonly GpuTarget[],
+): readonly (readonly [capability: string, kinds: Kinds])[] {
+  const found = new Map<string, { sass: boolean; ptx: boolean }>();
+  for (const { kind, compute, suffix } of targets) {
+    const name = `${compute.major}.${compute.minor}${suffix}`;
+    const kinds = found.get(name) ?? { sass: false, ptx: false };
+    kinds[kind] = true;
+    found.set(name, kinds);
+  }
+  return [...found];
+}
+
+interface Kinds {
+  readonly sass: boolean;
+  readonly ptx: boolean;
+}
+
+/** Source: CMake, "CUDA_ARCHITECTURES": `-real` is SASS alone, `-virtual` PTX alone, and neither is both. */
+function cmakeArchitectures(targets: readonly GpuTarget[]): string {
+  return byCapability(targets)
+    .map(
+      ([name, { sass, ptx }]) => `${name.replace(".", "")}${sass && ptx ? "" : sass ? "-real" : "-virtual"}`,
+    )
+    .join(";");
+}
+
+/** Source: PyTorch, torch/utils/cpp_extension.py, `TORCH_CUDA_ARCH_LIST`. */
+function torchArchitectures(targets: readonly GpuTarget[]): string {
+  return byCapability(targets)
+    .map(([name, { ptx }]) => `${name}${ptx ? "+PTX" : ""}`)
+    .join(";");
+}

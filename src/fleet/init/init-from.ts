@@ -1,0 +1,156 @@
+/** `imgmatch init --from Dockerfile`: a matrix for a Dockerfile that is there, and the lines of it that have to change. */
+
+import { basename, join, relative, resolve } from "node:path";
+import { ImgmatchError } from "../../errors.ts";
+import { checkImageName, refuseExisting } from "../init-fleet.ts";
+import { openFleetText } from "../open-fleet.ts";
+import { planOpenFleet } from "../plan-open-fleet.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import { inputLimits } from "../../io/limits.ts";
+import { readExactText } from "../../io/files.ts";
+import { writeFileAtomic } from "../../io/write-file.ts";
+import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
+import { applyEdits, draftOf, type Edit, editsOf } from "./draft.ts";
+import { matrixText, type ProposedMatrix } from "./matrix-text.ts";
+import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
+import { assignmentsOf, type Reading, readDockerfile } from "./reading.ts";
+import { varyGpu } from "./vary-gpu.ts";
+import { varyMarch } from "./vary-march.ts";
+
+export interface InitFromOptions {
+  /** As the user named it, from `folder`. */
+  readonly dockerfile: string;
+  /** The fleet's machines. */
+  readonly hosts: readonly HostFacts[];
+  /** Default: the folder's name. */
+  readonly name?: string | undefined;
+  /** Default: `localhost:5000`. */
+  readonly registry?: string | undefined;
+}
+
+export interface InitFrom {
+  readonly written: readonly string[];
+  /** Cells of the matrix that can be built. */
+  readonly cells: number;
+  readonly template: string;
+  readonly edits: readonly Edit[];
+  /** What has to be known of the Dockerfile, for people. */
+  readonly notes: readonly string[];
+}
+
+const matrixFile = "matrix.yaml";
+
+/**
+ * Writes `matrix.yaml` into `folder`, and the Dockerfile stays as it is. With the lines changed as the answer says, the fleet plans without
+ * errors: this is tried before anything is written. Throws `FILE_EXISTS`, `FILE_NOT_FOUND`, and what planning throws for a
+ * Dockerfile that no matrix could use.
+ */
+export async function initFrom(folder: string, options: InitFromOptions): Promise<InitFrom> {
+  const { dockerfile, hosts, registry = "localhost:5000" } = options;
+  const name = options.name ?? nameOf(folder);
+  checkImageName(name, registry);
+  refuseExisting(folder, [matrixFile]);
+  const path = resolve(folder, dockerfile);
+  const text = await readExactText(path, inputLimits.template, { shown: dockerfile });
+  const reading = readDockerfile(text);
+  const draft = draftOf(reading.lines);
+  const proposed = propose(reading, draft, hosts);
+  const edits = editsOf(draft);
+  const template = relative(folder, path).replaceAll("\\", "/");
+  const matrix = { ...proposed.matrix, name, registry, template };
+  const edited = applyEdits(text, edits);
+  const { yaml, cells } = await firstThatPlans(
+    folder,
+    contextsOf(template),
+    (context) => ({ ...matrix, context }),
+    edited,
+  );
+  await writeFileAtomic(join(folder, matrixFile), yaml, folder);
+  return { written: [matrixFile], cells, template, edits, notes: proposed.notes };
+}
+
+function propose(
+  reading: Reading,
+  draft: ReturnType<typeof draftOf>,
+  hosts: readonly HostFacts[],
+): {
+  readonly matrix: Pick<ProposedMatrix, "args" | "compiler" | "marches" | "cuda" | "pythons">;
+  readonly notes: readonly string[];
+} {
+  const notes: string[] = [];
+  const compiler = findCompiler(reading);
+  const marchArgs = varyMarch(reading, draft);
+  const toolkit = findCuda(reading);
+  const gpu = toolkit === null ? { args: {}, named: [] } : varyGpu(reading, draft);
+  const marches = proposeMarches(hosts, compiler);
+  const computes = toolkit === null ? [] : proposeComputes(hosts, gpu.named, toolkit);
+  const python = findPython(reading);
+  if (Object.keys(marchArgs).length === 0)
+    notes.push(
+      "no step is known that compiles: the matrix has one march, and the images' own code decides what it needs",
+    );
+  if (hosts.every(({ cpu }) => cpu.features === null))
+    notes.push("the CPU of no host is known: the marches are levels that most machines have");
+  for (const argument of withoutValue(reading, { ...marchArgs, ...gpu.args }))
+    notes.push(`ARG ${argument} has no value: give it one in args of the matrix where a step needs it`);
+  const varies = Object.keys(marchArgs).length > 0;
+  const variesGpu = Object.keys(gpu.args).length > 0;
+  return {
+    notes,
+    matrix: {
+      args: { ...marchArgs, ...gpu.args, ...(python && { [python.argument]: "{{axes.python}}" }) },
+      compiler,
+      // What makes no difference to the images would be one image under several names.
+      marches: varies ? marches : lowestMarches(hosts),
+      cuda: toolkit && { toolkit: toolkit.release, computes: variesGpu ? computes : [computes] },
+      pythons: python === null ? [] : [python.version],
+    },
+  };
+}
+
+/** Arguments without a default that the matrix does not give either. */
+function withoutValue({ placed }: Reading, given: Readonly<Record<string, string>>): readonly string[] {
+  const all = placed
+    .filter(({ instruction }) => instruction.keyword === "ARG")
+    .flatMap(({ instruction }) => assignmentsOf(instruction));
+  const valued = new Set([
+    ...all.flatMap(({ name, value }) => (value === null ? [] : [name])),
+    ...Object.keys(given),
+  ]);
+  const names = new Set(all.map(({ name }) => name).filter((name) => !valued.has(name)));
+  return [...names].filter((name) => !/^(TARGET|BUILD)(PLATFORM|OS|ARCH|VARIANT)$|_proxy$/i.test(name));
+}
+
+/** The Dockerfile's folder, and for one further down the folder of the matrix, as `docker build -f docker/Dockerfile .` has it. */
+function contextsOf(template: string): readonly string[] {
+  return template.includes("/") ? [template.slice(0, template.lastIndexOf("/")), "."] : ["."];
+}
+
+/** With the first context that has all files that the Dockerfile copies; where none has, what the last one lacks is told. */
+async function firstThatPlans(
+  folder: string,
+  [context, ...others]: readonly string[],
+  matrixOf: (context: string) => ProposedMatrix,
+  templateText: string,
+): Promise<{ readonly yaml: string; readonly cells: number }> {
+  const yaml = matrixText(matrixOf(context ?? "."));
+  try {
+    const fleet = await openFleetText(yaml, join(folder, matrixFile), { templateText });
+    const { cells } = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => null });
+    return { yaml, cells: cells.filter(({ action }) => action === "build").length };
+  } catch (error) {
+    const isElsewhere = error instanceof ImgmatchError && error.code === "CONTEXT_NOT_FOUND";
+    if (!isElsewhere || others.length === 0) throw error;
+    return firstThatPlans(folder, others, matrixOf, templateText);
+  }
+}
+
+/** The folder's name as an image may be called. */
+function nameOf(folder: string): string {
+  const name = basename(resolve(folder))
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/[._-]{2,}/g, "-")
+    .replace(/^[._-]+|[._-]+$/g, "");
+  return name === "" ? "app" : name;
+}

@@ -1,0 +1,119 @@
+/** Values of the hardware axes that suit some hosts. Pure. */
+
+import { parseComputeCapability } from "../../hardware/compute-capability.ts";
+import { allMarches, findMarch, marchCompiles } from "../../hardware/cpu-marches.ts";
+import { type CudaToolkit, supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import type { Compiler } from "../matrix/matrix.ts";
+
+/** Where no host says what its CPU has: the two levels that most machines are of. */
+const usualMarches = ["x86-64-v2", "x86-64-v3"];
+
+/** gcc before 11 and clang before 12 have no levels: the oldest CPU of each. */
+const oldestOf: Readonly<Record<string, string>> = {
+  "x86-64-v2": "nehalem",
+  "x86-64-v3": "haswell",
+  "x86-64-v4": "skylake-avx512",
+};
+
+/**
+ * For each architecture the highest level that all of its hosts run, and for each host the march of its own CPU, of those that the
+ * compiler knows.
+ *
+ * @returns names, each once; the usual levels where no host's CPU is known
+ */
+export function proposeMarches(hosts: readonly HostFacts[], compiler: Compiler | null): readonly string[] {
+  const known = hosts.filter(({ cpu }) => cpu.features !== null);
+  const architectures = [...new Set(known.map(architectureOf))];
+  const names = architectures.flatMap((architecture) => {
+    const own = known.filter((host) => architectureOf(host) === architecture);
+    const common = levels.flatMap((level) => {
+      const name = compilable(level, compiler);
+      return name !== null && own.every((host) => runs(host, name)) ? [name] : [];
+    });
+    return [...common.slice(-1), ...own.flatMap((host) => nativeMarch(host, compiler) ?? [])];
+  });
+  if (names.length > 0) return [...new Set(names)];
+  return usualMarches.flatMap((level) => compilable(level, compiler) ?? []);
+}
+
+/** Lowest first: the tables have the levels of each architecture in this order. */
+const levels = allMarches().flatMap(({ name, vendor }) => (vendor === "generic" ? [name] : []));
+
+/** The level, or what stands for it where the compiler does not know levels. */
+function compilable(level: string, compiler: Compiler | null): string | null {
+  return [level, oldestOf[level]].find((name) => name !== undefined && knows(compiler, name)) ?? null;
+}
+
+function knows(compiler: Compiler | null, name: string): boolean {
+  const march = findMarch(name);
+  return (
+    march !== null && (compiler === null || marchCompiles(march, compiler.family, compiler.version) !== false)
+  );
+}
+
+function runs({ cpu, platform }: HostFacts, name: string): boolean {
+  const march = findMarch(name);
+  const present = new Set(cpu.features ?? []);
+  return (
+    march !== null &&
+    march.architecture === architectureOf({ platform }) &&
+    march.features.every((feature) => present.has(feature))
+  );
+}
+
+/** The lowest level of each architecture, for images that no march makes a difference to. */
+export function lowestMarches(hosts: readonly HostFacts[]): readonly string[] {
+  const architectures = new Set(hosts.map(architectureOf));
+  const lowest = [...architectures].flatMap(
+    (architecture) => levels.find((name) => findMarch(name)?.architecture === architecture) ?? [],
+  );
+  return lowest.length === 0 ? ["x86-64"] : lowest;
+}
+
+/** The march with the most features of which the host has all; of several of one size its vendor's. */
+function nativeMarch(host: HostFacts, compiler: Compiler | null): string | null {
+  const fitting = allMarches()
+    .filter(({ vendor }) => vendor === "generic" || vendor === host.cpu.vendor)
+    .filter(({ name }) => knows(compiler, name) && runs(host, name));
+  const most = Math.max(0, ...fitting.map(({ features }) => features.length));
+  return fitting.findLast(({ features }) => features.length === most)?.name ?? null;
+}
+
+function architectureOf({ platform }: Pick<HostFacts, "platform">): string {
+  return platform.slice(platform.indexOf("/") + 1);
+}
+
+/**
+ * The compute capabilities of the hosts' GPUs for which the toolkit compiles; without such, those that the Dockerfile names; without
+ * any, the oldest and the newest of the toolkit, the latter with PTX for all that come after it.
+ */
+export function proposeComputes(
+  hosts: readonly HostFacts[],
+  named: readonly string[],
+  toolkit: CudaToolkit,
+): readonly string[] {
+  const own = hosts.flatMap(({ nvidia }) => nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? []);
+  const compiles = (text: string) => {
+    const compute = parseComputeCapability(text.replace(/[af]?(\+ptx)?$/, ""));
+    return compute !== null && toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) !== false;
+  };
+  for (const found of [own, named]) {
+    const usable = [...new Set(found)].filter(compiles).sort(compareText);
+    const [last] = usable.slice(-1);
+    if (last === undefined) continue;
+    // The driver compiles PTX for GPUs that are newer than the toolkit.
+    const isNewer = found.some((text) => !compiles(text) && compareText(text, last) > 0);
+    return isNewer && !last.endsWith("+ptx") ? [...usable.slice(0, -1), `${last}+ptx`] : usable;
+  }
+  const numbers = supportedTargets(toolkit.minor)?.sm ?? [];
+  const all = numbers.map((number) => `${Math.floor(number / 10)}.${number % 10}`).filter(compiles);
+  const [oldest] = all;
+  const newest = all.at(-1);
+  if (oldest === undefined || newest === undefined) return ["8.0"];
+  return oldest === newest ? [`${newest}+ptx`] : [oldest, `${newest}+ptx`];
+}
+
+function compareText(one: string, other: string): number {
+  return Number.parseFloat(one) - Number.parseFloat(other);
+}

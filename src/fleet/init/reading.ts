@@ -1,0 +1,81 @@
+/** An existing Dockerfile → its instructions by stage, with the lines that each takes, and the steps that compile. */
+
+import { type Instruction, parseDockerfile, splitWords } from "../dockerfile/instructions.ts";
+import { readStages, type Stage } from "../dockerfile/stages.ts";
+import { type Tool, toolOf } from "./tools.ts";
+
+export interface Placed {
+  readonly instruction: Instruction;
+  /** Index of its stage; -1 before the first `FROM`. */
+  readonly stage: number;
+  /** Counts from 1, as the instruction's own line. */
+  readonly lastLine: number;
+  /** What it compiles with; null where it compiles nothing that imgmatch knows of. */
+  readonly tool: Tool | null;
+}
+
+export interface Reading {
+  /** The text's lines without their ends. */
+  readonly lines: readonly string[];
+  /** Where each line begins in the text. */
+  readonly starts: readonly number[];
+  readonly placed: readonly Placed[];
+  readonly stages: readonly Stage[];
+}
+
+export interface DeclaredArgument {
+  readonly name: string;
+  /** Without quotes; null where it has none. */
+  readonly value: string | null;
+}
+
+/** Never throws: what is no Dockerfile is found when it is planned. */
+export function readDockerfile(text: string): Reading {
+  const dockerfile = parseDockerfile(text);
+  const stages = readStages(dockerfile);
+  const raw = text.split("\n");
+  const lines = raw.map((line) => line.replace(/\r$/, ""));
+  const starts: number[] = [];
+  for (let at = 0, index = 0; index < raw.length; index++) {
+    starts.push(at);
+    at += (raw[index]?.length ?? 0) + 1;
+  }
+  const placed = dockerfile.instructions.map((instruction, index): Placed => {
+    const next = dockerfile.instructions[index + 1];
+    return {
+      instruction,
+      stage: stages.findLastIndex(({ from }) => from.line <= instruction.line),
+      lastLine: (next?.line ?? lines.length + 1) - 1,
+      tool: toolOf(instruction),
+    };
+  });
+  return { lines, starts, placed, stages };
+}
+
+/** The instructions of one stage; those before the first `FROM` for -1. */
+export function instructionsOf({ placed }: Reading, stage: number): readonly Placed[] {
+  return placed.filter((each) => each.stage === stage);
+}
+
+/** Stages with a step that compiles, in the order of the file. */
+export function compilingStages({ placed }: Reading): readonly number[] {
+  return [...new Set(placed.flatMap(({ stage, tool }) => (tool === null ? [] : [stage])))];
+}
+
+/** `ARG A B=1`, or `ENV A=1 B=2` and the old `ENV A 1`. */
+export function assignmentsOf({ keyword, text }: Instruction): readonly DeclaredArgument[] {
+  const [, ...words] = splitWords(text);
+  const [first, second] = words;
+  if (keyword === "ENV" && first !== undefined && second !== undefined && !first.text.includes("="))
+    return [{ name: first.text, value: unquoted(text.slice(second.start).trim()) }];
+  return words.map(({ text: word }) => {
+    const equals = word.indexOf("=");
+    return equals < 0
+      ? { name: word, value: null }
+      : { name: word.slice(0, equals), value: unquoted(word.slice(equals + 1)) };
+  });
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^(["'])(.*)\1$/s, "$2");
+}

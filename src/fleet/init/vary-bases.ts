@@ -1,0 +1,81 @@
+/** What a Dockerfile's base images say: the toolkit, the compiler, the Python. What is not known is null. */
+
+import { type CudaToolkit, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import type { Compiler } from "../matrix/matrix.ts";
+import { assignmentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
+
+/** Of the first base that names a CUDA toolkit that the tables have. */
+export function findCuda({ stages }: Reading): CudaToolkit | null {
+  for (const { ref } of stages) {
+    const version = ref.ok ? /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)|-cuda(\d+\.\d+)/.exec(ref.value) : null;
+    const toolkit = version === null ? null : findToolkit(version[1] ?? version[2] ?? "");
+    if (toolkit !== null) return toolkit;
+  }
+  return null;
+}
+
+/** The argument by which a `FROM` chooses its Python, with the version that it has. */
+export function findPython(reading: Reading): { readonly argument: string; readonly version: string } | null {
+  const globals = new Map(
+    instructionsOf(reading, -1)
+      .filter(({ instruction }) => instruction.keyword === "ARG")
+      .flatMap(({ instruction }) => assignmentsOf(instruction))
+      .map(({ name, value }) => [name, value] as const),
+  );
+  for (const { image } of reading.stages) {
+    const argument = /(?:^|\/)python:\$\{?(\w+)/.exec(image?.text ?? "")?.[1];
+    const version = argument === undefined ? null : globals.get(argument);
+    if (argument !== undefined && version && /^[\w.]+$/.test(version)) return { argument, version };
+  }
+  return null;
+}
+
+/**
+ * gcc and clang of a release, as `apt-get install gcc clang` has them. Sources: packages.debian.org and packages.ubuntu.com, "gcc",
+ * "clang"; pkgs.alpinelinux.org, "gcc".
+ */
+const releases: readonly (readonly [RegExp, gcc: string, clang: string | null])[] = [
+  [/buster|debian:10/, "8.3", "7.0"],
+  [/bullseye|debian:11/, "10.2", "11.0"],
+  [/bookworm|debian:12/, "12.2", "14.0"],
+  [/trixie|debian:13/, "14.2", "19.0"],
+  [/bionic|ubuntu:?18\.04/, "7.4", "6.0"],
+  [/focal|ubuntu:?20\.04/, "9.3", "10.0"],
+  [/jammy|ubuntu:?22\.04/, "11.2", "14.0"],
+  [/noble|ubuntu:?24\.04/, "13.2", "18.0"],
+  [/alpine:?3\.18/, "12.2", null],
+  [/alpine:?3\.(19|20)(?!\d)/, "13.2", null],
+  [/alpine:?3\.(21|22)(?!\d)/, "14.2", null],
+];
+
+/** Of the first stage that compiles; null where neither its base nor its steps say it. */
+export function findCompiler(reading: Reading): Compiler | null {
+  const [index] = compilingStages(reading);
+  if (index === undefined) return null;
+  const texts = instructionsOf(reading, index).map(({ instruction }) => instruction.text);
+  const chosen = /(?:\bCC=|C_COMPILER=|\bENV\s+CC\s+)["']?(?:\S*\/)?(gcc|clang)(?:-(\d+(?:\.\d+)?))?/.exec(
+    texts.join("\n"),
+  );
+  const family = chosen?.[1] === "clang" ? "clang" : "gcc";
+  const version = chosen?.[2] ?? versionOf(baseOf(reading, index), family);
+  return version === null ? null : { family, version };
+}
+
+/** A stage that starts from another has its base. */
+function baseOf({ stages }: Reading, index: number): string {
+  let at = index;
+  for (;;) {
+    const ref = stages[at]?.ref;
+    const name = ref?.ok === true ? ref.value : "";
+    const above = stages.slice(0, at).findIndex((stage) => stage.name?.toLowerCase() === name.toLowerCase());
+    if (above < 0) return name;
+    at = above;
+  }
+}
+
+function versionOf(base: string, family: "gcc" | "clang"): string | null {
+  const own = new RegExp(`(?:^|/)${family}:(\\d+(?:\\.\\d+)*)`).exec(base)?.[1];
+  if (own !== undefined) return own;
+  const release = releases.find(([pattern]) => pattern.test(base));
+  return release === undefined ? null : family === "gcc" ? release[1] : release[2];
+}

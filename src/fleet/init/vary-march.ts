@@ -1,0 +1,146 @@
+/** Where a Dockerfile takes the CPU's march: an argument that it has, a `-march` that it names, or the compiler that it calls. */
+
+import { findMarch } from "../../hardware/cpu-marches.ts";
+import { offsetIn } from "../dockerfile/instructions.ts";
+import { addBefore, type Draft, replaceIn } from "./draft.ts";
+import {
+  assignmentsOf,
+  compilingStages,
+  type DeclaredArgument,
+  instructionsOf,
+  type Placed,
+  type Reading,
+} from "./reading.ts";
+
+/** Build arguments of the matrix, by name: templates. */
+export type ArgumentTemplates = Readonly<Record<string, string>>;
+
+const flags = "{{march.flags}}";
+/** `-march=…` and its like, with a `-mtune` beside it, which would say something else. */
+const marchOption = / ?-m(?:arch|cpu|tune)=[\w.+-]+/g;
+
+/** Changes the draft where it must. Nothing for a Dockerfile without a step that compiles. */
+export function varyMarch(reading: Reading, draft: Draft): ArgumentTemplates {
+  const all = compilingStages(reading).map((stage) =>
+    varyStage(instructionsOf(reading, stage), draft, reading.starts),
+  );
+  return Object.assign({}, ...all) as ArgumentTemplates;
+}
+
+function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
+  const declared = stage
+    .filter(({ instruction }) => instruction.keyword === "ARG")
+    .flatMap(({ instruction }) => assignmentsOf(instruction));
+  const own = Object.fromEntries(
+    declared.flatMap((argument) => {
+      const template = templateFor(argument);
+      return template === null ? [] : [[argument.name, template]];
+    }),
+  );
+  if (Object.keys(own).length > 0) return own;
+  const literal = varyLiterals(stage, draft);
+  if (literal !== null) return literal;
+  const called = varyCalls(stage, draft, starts);
+  return { ...called, ...varyCompiler(stage, draft) };
+}
+
+/** What an argument that is there takes; null for one that is about something else. */
+function templateFor({ name, value }: DeclaredArgument): string | null {
+  const text = value ?? "";
+  // What the shell or the matrix could not keep as it is.
+  if (/[$`\\]|<</.test(text)) return null;
+  if (/(^|_)(MARCH|TARGET_?CPU|CPU_?TYPE|CPU_?ARCH|MICRO_?ARCH)$/i.test(name)) {
+    if (/^-m(arch|cpu)=/.test(text)) return flags;
+    if (text === "" || text === "native" || findMarch(text) !== null) return "{{march.name}}";
+    return null;
+  }
+  const isFlags = /^((C|CXX|CPP)FLAGS|(OPT|MARCH|ARCH|CPU|EXTRA_?C(XX)?)_?FLAGS)$/i.test(name);
+  if (isFlags || /^(CC|CXX)$/.test(name)) {
+    const before = text.replace(marchOption, "").replace(/\s+/g, " ").trim() || compilerOf(name);
+    return [before, flags].filter(Boolean).join(" ");
+  }
+  return null;
+}
+
+function compilerOf(name: string): string {
+  return name === "CC" ? "gcc" : name === "CXX" ? "g++" : "";
+}
+
+/** null where no step names one. */
+function varyLiterals(stage: readonly Placed[], draft: Draft): ArgumentTemplates | null {
+  const name = "MARCH_FLAGS";
+  const found = stage
+    .filter(({ instruction }) => instruction.keyword === "RUN" || instruction.keyword === "ENV")
+    .filter((each) => !isExecForm(each) && /-m(arch|cpu)=/.test(bodyOf(each)));
+  for (const each of found)
+    replaceIn(draft, each, marchOption, (match, variable) => {
+      const blank = match.startsWith(" ") ? " " : "";
+      return match.includes("-mtune") ? "" : `${blank}${variable(name)}`;
+    });
+  const [first] = found;
+  if (first === undefined) return null;
+  addBefore(draft, first, `ARG ${name}`);
+  return { [name]: flags };
+}
+
+function bodyOf({ instruction: { text, documents } }: Placed): string {
+  return `${text}\n${documents}`;
+}
+
+/** `RUN ["make", "-march=native"]`: there no shell is that would put a variable in. */
+function isExecForm({ instruction: { text } }: Placed): boolean {
+  return /^\s*RUN\s+(--\S+\s+)*\[/i.test(text);
+}
+
+/** A compiler where a command begins. */
+const call =
+  /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*(gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|nvcc)(?:-[\d.]+)?(?=\s)/gi;
+
+/** `RUN gcc …`: a compiler that is called by itself reads no variable, so it is given one. */
+function varyCalls(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
+  const name = "MARCH_FLAGS";
+  let first: Placed | undefined;
+  for (const placed of stage) {
+    if (placed.instruction.keyword !== "RUN" || isExecForm(placed)) continue;
+    const calls = [...placed.instruction.text.matchAll(call)];
+    // From the end, so that the places before stay true.
+    for (const match of calls.reverse()) {
+      first ??= placed;
+      const offset = offsetIn(placed.instruction, match.index + match[0].length - 1) + 1;
+      const index = starts.findLastIndex((start) => start < offset);
+      const column = offset - (starts[index] ?? 0);
+      const line = draft.lines[index] ?? "";
+      const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
+      draft.lines[index] = line.slice(0, column) + option + line.slice(column);
+    }
+  }
+  if (first === undefined) return {};
+  addBefore(draft, first, `ARG ${name}`);
+  return { [name]: flags };
+}
+
+/**
+ * `CC` and `CXX` with the option in them, as Autoconf, CMake, Meson, make and setuptools take them from the environment: what a project
+ * says in its own flags stays. Where the Dockerfile itself says which compiler, its flags instead.
+ */
+function varyCompiler(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
+  const step = stage.find(({ tool }) => tool !== null && tool !== "compiler");
+  if (step === undefined) return {};
+  const texts = stage.map(bodyOf).join("\n");
+  const setsCompiler = /\b(CC|CXX)[= ]|CMAKE_C(XX)?_COMPILER=/.test(texts);
+  const setsFlags = /^\s*ENV\s(.*\s)?C(XX)?FLAGS[= ]/im.test(texts);
+  if (setsCompiler && setsFlags) {
+    addBefore(draft, step, "ARG MARCH_FLAGS");
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own variables
+    addBefore(draft, step, 'ENV CFLAGS="${CFLAGS} ${MARCH_FLAGS}" CXXFLAGS="${CXXFLAGS} ${MARCH_FLAGS}"');
+    return { MARCH_FLAGS: flags };
+  }
+  if (setsCompiler) {
+    addBefore(draft, step, "ARG CFLAGS");
+    addBefore(draft, step, "ARG CXXFLAGS");
+    return { CFLAGS: `-O2 ${flags}`, CXXFLAGS: `-O2 ${flags}` };
+  }
+  addBefore(draft, step, "ARG CC=gcc");
+  addBefore(draft, step, "ARG CXX=g++");
+  return { CC: `gcc ${flags}`, CXX: `g++ ${flags}` };
+}

@@ -1,0 +1,90 @@
+/** `include`: single cells beside the product, one value for every axis. */
+
+import type { Place, Problem } from "../../errors.ts";
+import type { Axis, AxisValue, Inclusion } from "./matrix.ts";
+import { baseProblems } from "./references.ts";
+import { type CudaInput, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
+import { schemaProblems } from "./schema-problems.ts";
+import { type Parsed, valueParsers } from "./values.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+
+export function parseIncludes(
+  input: MatrixInput,
+  axes: readonly Axis[],
+  source: YamlSource,
+  problems: Problem[],
+): Inclusion[] {
+  return (input.include ?? []).map((entry, index) => {
+    const at = source.placeOf(["include", index]);
+    const values: Record<string, AxisValue> = {};
+    const report = (message: string, fix: string, key?: string) =>
+      problems.push({
+        code: "MATRIX_INCLUDE_INVALID",
+        message,
+        fix,
+        at: key === undefined ? at : source.placeOfKey(["include", index, key]),
+      });
+    for (const name of Object.keys(entry)) {
+      if (!axes.some((axis) => axis.name === name)) {
+        report(
+          `include names an unknown axis ${JSON.stringify(name)}`,
+          `the axes are ${axes.map((axis) => axis.name).join(", ")}`,
+          name,
+        );
+      }
+    }
+    const hasCompute = axes.some(({ kind }) => kind === "compute");
+    // cuda first: it decides whether there is a compute capability.
+    for (const axis of [...axes].sort(
+      (one, other) => Number(other.kind === "cuda") - Number(one.kind === "cuda"),
+    )) {
+      const isCpuRow = values.cuda?.kind === "cuda" && values.cuda.toolkit === null;
+      const given = entry[axis.name];
+      if (given === undefined) {
+        if (axis.kind === "compute" && isCpuRow) continue;
+        report(`include has no value for axis ${axis.name}`, `add ${axis.name}: …`);
+        continue;
+      }
+      if (axis.kind === "compute" && isCpuRow) {
+        report("a CPU-only row has no compute capability", "remove compute from it", axis.name);
+        continue;
+      }
+      const path = ["include", index, axis.name];
+      const value = parseIncluded(axis, given, source, path, problems);
+      if (value === null) continue;
+      values[axis.name] = value;
+      if (value.kind === "cuda" && value.toolkit !== null && !hasCompute) {
+        const fix = "add axes.compute with the compute capabilities to compile for";
+        report("an image with CUDA needs axis compute", fix, axis.name);
+      }
+    }
+    return { at, values };
+  });
+}
+
+/** A value of the axis by its label, or a new one in the axis's own form. */
+function parseIncluded(
+  axis: Axis,
+  given: unknown,
+  source: YamlSource,
+  path: readonly PropertyKey[],
+  problems: Problem[],
+): AxisValue | null {
+  const listed = axis.values.find(({ label }) => label === given);
+  if (listed !== undefined) return listed;
+  const shape = valueSchemas[axis.kind].safeParse(given, { reportInput: true });
+  if (!shape.success) {
+    problems.push(...schemaProblems(shape.error.issues, source, path));
+    return null;
+  }
+  if (axis.kind === "cuda" && typeof shape.data === "object") {
+    problems.push(
+      ...baseProblems((shape.data as Exclude<CudaInput, string>).base, source, [...path, "base"]),
+    );
+  }
+  const parse = valueParsers[axis.kind] as (data: unknown, at: Place) => Parsed<AxisValue>;
+  const parsed = parse(shape.data, source.placeOf(path));
+  if ("value" in parsed) return parsed.value;
+  problems.push(...parsed.problems);
+  return null;
+}

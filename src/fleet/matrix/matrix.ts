@@ -1,0 +1,155 @@
+/** The checked matrix: what `matrix.yaml` says, every value parsed and with its place in the file. */
+
+import type { Digest } from "../../oci/digest.ts";
+import type { Place } from "../../errors.ts";
+import type { March } from "../../hardware/cpu-marches.ts";
+import type { CudaToolkit } from "../../hardware/cuda-toolkits.ts";
+import type { GpuTarget } from "../../hardware/gpu-target.ts";
+import type { DriverRequirement } from "../../hardware/requirement.ts";
+
+export interface Matrix {
+  /** The file as the user named it, for messages. */
+  readonly file: string;
+  /** sha256 over the file's text with `\n` line ends. */
+  readonly digest: Digest;
+  readonly name: string;
+  /** Empty as long as it is to be found: see {@link versionFrom}. */
+  readonly version: string;
+  /** Where the version is to be found; null where the file says it. `openFleet` looks. */
+  readonly versionFrom: Located<VersionSource> | null;
+  /** Where the images go: `registry/name`. */
+  readonly repository: string;
+  /** URL of the sources, for `org.opencontainers.image.source`. */
+  readonly source: string | null;
+  /** A Dockerfile, or the template of one. Paths are relative to the matrix file, with forward slashes. */
+  readonly template: Located<string>;
+  readonly context: Located<string>;
+  readonly tag: Located<string>;
+  readonly target: Located<string> | null;
+  /** Build arguments, each a template of its own: see `render/arguments.ts`. */
+  readonly args: Readonly<Record<string, Located<string>>>;
+  /** Extra labels of every image. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Base images of cells whose `cuda` value names none. */
+  readonly base: Bases | null;
+  /** What is built on in place of a base image, by its reference in the Dockerfile. */
+  readonly replaceBases: Readonly<Record<string, Located<string>>>;
+  /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
+  readonly compiler: Compiler | null;
+  readonly prefer: readonly string[];
+  /** Whether images are opened when they are built. */
+  readonly measure: boolean;
+  /** null where nothing is to be attested. */
+  readonly attest: Located<Attestations> | null;
+  /** cuda, compute and march first, then the free axes in the order of the file. */
+  readonly axes: readonly Axis[];
+  readonly exclude: readonly Exclusion[];
+  readonly include: readonly Inclusion[];
+}
+
+/** What is attested of each image when it is pushed. No input of the image, which is the same without it. */
+export interface Attestations {
+  /** `max`: with build arguments and steps; `min`: without; null: nothing. */
+  readonly provenance: "max" | "min" | null;
+  /** null: no list of what is in the image. `generator`: the scanner's image; null is the builder's own. */
+  readonly sbom: { readonly generator: string | null } | null;
+}
+
+/** Where a matrix has its version from when it does not say it itself. */
+export type VersionSource =
+  | {
+      readonly from: "environment";
+      readonly name: string;
+      /** Where the variable is not set, or empty; null makes that an error. */
+      readonly fallback: string | null;
+    }
+  | {
+      readonly from: "git";
+      /** The nearest tag and how far HEAD is from it, or HEAD's commit. */
+      readonly what: "describe" | "commit";
+    };
+
+export interface Located<Value> {
+  readonly value: Value;
+  readonly at: Place;
+}
+
+/** What compiles in a base image, so that a march that it does not know is refused before a build. */
+export interface Compiler {
+  readonly family: "gcc" | "clang";
+  /** For example `12.2`. */
+  readonly version: string;
+}
+
+/** Stage name → reference. A matrix that names one base image has the one key `""`. */
+export type Bases = Readonly<Record<string, string>>;
+
+export type Axis =
+  | AxisOf<CudaValue, "cuda">
+  | AxisOf<ComputeValue, "compute">
+  | AxisOf<MarchValue, "march">
+  | AxisOf<FreeValue, string>;
+
+interface AxisOf<Value extends { readonly kind: string }, Name> {
+  readonly kind: Value["kind"];
+  readonly name: Name;
+  readonly at: Place;
+  readonly values: readonly Value[];
+}
+
+/** `label` is the value's text in cell ids, pins and `--only`. */
+interface Value {
+  readonly label: string;
+  readonly at: Place;
+}
+
+export interface CudaValue extends Value {
+  readonly kind: "cuda";
+  /** null is the CPU-only row. */
+  readonly toolkit: CudaToolkit | null;
+  readonly base: Bases | null;
+  /** null for the CPU-only row. */
+  readonly driver: DriverRequirement | null;
+  /** Platforms for which the base images exist; null is "any". */
+  readonly platforms: readonly string[] | null;
+  readonly compiler: Compiler | null;
+  /** CPU level that the base images' own binaries need. */
+  readonly cpuFloor: March | null;
+  /** `NVIDIA_REQUIRE_CUDA` of the base image. */
+  readonly require: string | null;
+}
+
+export interface ComputeValue extends Value {
+  readonly kind: "compute";
+  /** SASS and PTX targets, in the order of the file. */
+  readonly targets: readonly GpuTarget[];
+}
+
+export interface MarchValue extends Value {
+  readonly kind: "march";
+  readonly march: March;
+  readonly without: readonly string[];
+}
+
+export interface FreeValue extends Value {
+  readonly kind: "free";
+  readonly value: string;
+  /** Further texts of the value that templates may use. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export type AxisValue = CudaValue | ComputeValue | MarchValue | FreeValue;
+
+/** Cells that match every named axis are not built. */
+export interface Exclusion {
+  readonly at: Place;
+  readonly reason: string;
+  /** Axis → patterns, any of which matches: a label, a glob with `*`, or the leading parts of a version. */
+  readonly match: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One cell beside the product of the axes. */
+export interface Inclusion {
+  readonly at: Place;
+  readonly values: Readonly<Record<string, AxisValue>>;
+}

@@ -1,0 +1,287 @@
+/** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
+
+import { type Place, type Problem, throwProblems } from "../../errors.ts";
+import { checkAxisName } from "./axis-name.ts";
+import { parseIncludes } from "./include.ts";
+import { checkLabels } from "./value-labels.ts";
+import type { Attestations, Axis, Exclusion, Located, Matrix } from "./matrix.ts";
+import { mistake } from "./mistake.ts";
+import { baseProblems, referenceProblems } from "./references.ts";
+import { type MatrixInput, matrixSchema, valueSchemas } from "./matrix-schema.ts";
+import { schemaProblems } from "./schema-problems.ts";
+import { secretProblems } from "./secret-names.ts";
+import { unsafeTextProblems } from "./unsafe-text.ts";
+import {
+  none,
+  type Parsed,
+  parseBases,
+  parseCompiler,
+  parseComputeValue,
+  parseCudaValue,
+  parseFreeValue,
+  parseMarchValue,
+  valueProblem,
+} from "./values.ts";
+import { parseVersion } from "./version-source.ts";
+import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { isRecord } from "../../io/json.ts";
+
+export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
+
+/**
+ * Reads a matrix. `file` is the name for messages; paths in the result stay relative to it.
+ *
+ * Throws `ImgmatchError` with every mistake, each with `file:line:column`.
+ *
+ * @example
+ * const matrix = parseMatrix(await readFile("matrix.yaml", "utf8"), "matrix.yaml");
+ */
+export function parseMatrix(text: string, file: string): Matrix {
+  const { source, problems: syntax } = parseYamlSource(text, file);
+  if (source.data === null) throwProblems(inOrder(syntax));
+  const problems: Problem[] = [...syntax, ...unsafeTextProblems(source)];
+  const checked = matrixSchema.safeParse(source.data, { reportInput: true });
+  if (!checked.success) {
+    problems.push(...schemaProblems(checked.error.issues, source));
+    // What has the right shape is looked into all the same, so that one run names every mistake.
+    parseAxes({ axes: wellFormedAxes(source.data) }, source, problems);
+    throwProblems(inOrder(problems));
+    throw checked.error;
+  }
+  const input = checked.data;
+  const axes = parseAxes(input, source, problems);
+  const exclude = parseExclusions(input, axes, source, problems);
+  const include = parseIncludes(input, axes, source, problems);
+  checkPreferences(input, { axes, include }, source, problems);
+  checkReferences(input, source, problems);
+  checkLabels(input, source, problems);
+  problems.push(...secretProblems(input.args, source));
+  const version = parseVersion(input.version, source, problems);
+  throwProblems(inOrder(problems));
+  const located = (value: string, key: string) => ({ value, at: source.placeOf([key]) });
+  const folder = input.template.includes("/")
+    ? input.template.slice(0, input.template.lastIndexOf("/"))
+    : ".";
+  return {
+    file,
+    digest: digestOf(text.replaceAll("\r\n", "\n")),
+    name: input.name,
+    ...version,
+    repository: repositoryOf(input),
+    source: input.source ?? null,
+    template: located(input.template, "template"),
+    context: located(input.context ?? folder, input.context === undefined ? "template" : "context"),
+    tag: located(input.tag ?? defaultTag, "tag"),
+    target: input.target === undefined ? null : located(input.target, "target"),
+    args: locatedTexts("args", input.args, source),
+    labels: input.labels ?? {},
+    base: parseBases(input.base),
+    replaceBases: locatedTexts("replaceBases", input.replaceBases, source),
+    compiler: parseCompiler(input.compiler),
+    prefer: input.prefer ?? [],
+    measure: input.measure !== "false",
+    attest: attestationsOf(input, source),
+    axes,
+    exclude,
+    include,
+  };
+}
+
+function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
+  const axes: Axis[] = [];
+  // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
+  for (const name of new Set(["cuda", "compute", "march", ...Object.keys(input.axes)])) {
+    const inputs = input.axes[name];
+    if (inputs === undefined) continue;
+    const at = source.placeOfKey(["axes", name]);
+    const valuesOf = <Input, Value extends { label: string; at: Place }>(
+      parse: (value: Input, place: Place) => Parsed<Value>,
+    ) => collect(inputs as Input[], parse, (index) => source.placeOf(["axes", name, index]), name, problems);
+    if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
+    else if (name === "compute")
+      axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
+    else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
+    else {
+      checkAxisName(name, at, problems);
+      axes.push({ kind: "free", name, at, values: valuesOf(parseFreeValue) });
+    }
+  }
+  checkGpuAxes(axes, source, problems);
+  if (axes.length === 0 && problems.length === 0) {
+    const fix = "add one, for example march: [x86-64-v3]";
+    problems.push(mistake("the matrix has no axis", fix, source.placeOfKey(["axes"])));
+  }
+  return axes;
+}
+
+function collect<Input, Value extends { label: string; at: Place }>(
+  inputs: readonly Input[],
+  parse: (input: Input, at: Place) => Parsed<Value>,
+  placeAt: (index: number) => Place,
+  axis: string,
+  problems: Problem[],
+): Value[] {
+  const byLabel = new Map<string, Value>();
+  for (const [index, input] of inputs.entries()) {
+    if (input === undefined) continue;
+    // For each, the nearest known word is looked for.
+    if (problems.length > enoughProblems) break;
+    const parsed = parse(input, placeAt(index));
+    if ("problems" in parsed) {
+      problems.push(...parsed.problems);
+      continue;
+    }
+    const twin = byLabel.get(parsed.value.label);
+    if (twin === undefined) byLabel.set(parsed.value.label, parsed.value);
+    else {
+      problems.push({
+        code: "MATRIX_DUPLICATE",
+        message: `${axis} ${JSON.stringify(parsed.value.label)} stands twice, first in line ${twin.at.line}`,
+        fix: "remove one, or give one a label of its own",
+        at: parsed.value.at,
+      });
+    }
+  }
+  return [...byLabel.values()];
+}
+
+/** Not all of them are listed. */
+const enoughProblems = 200;
+
+/** CUDA code without targets, or targets without a toolkit, can never be matched to a GPU. */
+function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Problem[]): void {
+  const cuda = axes.find(({ kind }) => kind === "cuda");
+  const compute = axes.find(({ kind }) => kind === "compute");
+  const hasToolkit = cuda?.kind === "cuda" && cuda.values.some(({ toolkit }) => toolkit !== null);
+  if (hasToolkit && compute === undefined) {
+    const fix = "add axes.compute with the compute capabilities to compile for";
+    problems.push(mistake("axis cuda needs axis compute", fix, source.placeOfKey(["axes", "cuda"])));
+  }
+  if (compute !== undefined && cuda === undefined) {
+    const fix = "add axes.cuda with the toolkits";
+    problems.push(mistake("axis compute needs axis cuda", fix, compute.at));
+  }
+}
+
+function parseExclusions(
+  input: MatrixInput,
+  axes: readonly Axis[],
+  source: YamlSource,
+  problems: Problem[],
+): Exclusion[] {
+  const known = new Set([...axes.map(({ name }) => name), "platform"]);
+  return (input.exclude ?? []).map((entry, index): Exclusion => {
+    const { reason, ...patterns } = entry;
+    const match: Record<string, readonly string[]> = {};
+    const at = source.placeOf(["exclude", index]);
+    if (Object.keys(patterns).length === 0) {
+      problems.push(mistake("this exclude would match every cell", "name at least one axis", at));
+    }
+    for (const [axis, pattern] of Object.entries(patterns)) {
+      if (!known.has(axis)) {
+        const message = `exclude names an unknown axis ${JSON.stringify(axis)}`;
+        const place = source.placeOfKey(["exclude", index, axis]);
+        problems.push(valueProblem(message, `the axes are ${[...known].join(", ")}`, place));
+      }
+      match[axis] = typeof pattern === "string" ? [pattern] : (pattern as string[]);
+    }
+    return { at, reason, match };
+  });
+}
+
+/** A step that no cell meets would order nothing, and nobody would notice. */
+function checkPreferences(
+  { prefer = [] }: MatrixInput,
+  { axes, include }: Pick<Matrix, "axes" | "include">,
+  source: YamlSource,
+  problems: Problem[],
+): void {
+  for (const [index, step] of prefer.entries()) {
+    const equals = step.indexOf("=");
+    if (equals < 0) continue;
+    const [name, label] = [step.slice(0, equals), step.slice(equals + 1)];
+    const report = (message: string, fix: string) =>
+      problems.push(valueProblem(message, fix, source.placeOf(["prefer", index])));
+    const axis = axes.find((known) => known.name === name);
+    if (axis === undefined) {
+      const fix = `the axes are ${axes.map((known) => known.name).join(", ")}`;
+      report(`prefer names an unknown axis ${JSON.stringify(name)}`, fix);
+      continue;
+    }
+    const labels = [...axis.values, ...include.flatMap(({ values }) => values[name] ?? [])].map(
+      (value) => value.label,
+    );
+    if (!labels.includes(label) && label !== none)
+      report(`prefer names ${step}, which no cell has`, `${name} has ${[...new Set(labels)].join(", ")}`);
+  }
+}
+
+function checkReferences(input: MatrixInput, source: YamlSource, problems: Problem[]): void {
+  problems.push(...referenceProblems(repositoryOf(input), source.placeOf(["registry"])));
+  problems.push(...baseProblems(input.base, source, ["base"]));
+  for (const [ref, used] of Object.entries(input.replaceBases ?? {})) {
+    const path = ["replaceBases", ref];
+    problems.push(...referenceProblems(ref, source.placeOfKey(path)));
+    problems.push(...referenceProblems(used, source.placeOf(path)));
+  }
+  const { sbom } = input.attest ?? {};
+  if (typeof sbom === "object")
+    problems.push(...referenceProblems(sbom.generator, source.placeOf(["attest", "sbom", "generator"])));
+  for (const [index, value] of (input.axes.cuda ?? []).entries()) {
+    if (typeof value === "string") continue;
+    problems.push(...baseProblems(value.base, source, ["axes", "cuda", index, "base"]));
+  }
+}
+
+function attestationsOf(
+  { attest: { provenance = "false", sbom = "false" } = {} }: MatrixInput,
+  source: YamlSource,
+): Located<Attestations> | null {
+  if (provenance === "false" && sbom === "false") return null;
+  const generator = typeof sbom === "string" ? null : sbom.generator;
+  return {
+    value: {
+      provenance: provenance === "false" ? null : provenance,
+      sbom: sbom === "false" ? null : { generator },
+    },
+    at: source.placeOfKey(["attest"]),
+  };
+}
+
+function locatedTexts(
+  key: string,
+  texts: Readonly<Record<string, string>> = {},
+  source: YamlSource,
+): Readonly<Record<string, Located<string>>> {
+  const entries = Object.entries(texts);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, { value, at: source.placeOf([key, name]) }]),
+  );
+}
+
+function repositoryOf({ registry, name }: MatrixInput): string {
+  return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
+}
+
+/** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
+function wellFormedAxes(data: unknown): MatrixInput["axes"] {
+  const axes: Record<string, unknown[]> = {};
+  const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
+  for (const [name, values] of Object.entries(found)) {
+    if (!Array.isArray(values)) continue;
+    const schema = Object.hasOwn(valueSchemas, name)
+      ? valueSchemas[name as keyof typeof valueSchemas]
+      : valueSchemas.free;
+    axes[name] = values.map((value: unknown) => schema.safeParse(value).data);
+  }
+  return axes as MatrixInput["axes"];
+}
+
+/** In the order of the file, as its author reads it. */
+function inOrder(problems: readonly Problem[]): Problem[] {
+  return [...problems].sort(
+    ({ at: one }, { at: other }) =>
+      (one?.line ?? 0) - (other?.line ?? 0) || (one?.column ?? 0) - (other?.column ?? 0),
+  );
+}

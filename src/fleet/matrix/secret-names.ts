@@ -1,0 +1,94 @@
+/** Secrets in a matrix: what it says ends in the image's history or labels, where everybody who can pull it reads them. */
+
+import type { Problem } from "../../errors.ts";
+import { textsIn } from "./texts.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+
+const secretName =
+  /(^|_)(TOKEN|PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIALS?|APIKEY|ACCESSKEY|PRIVATEKEY|KEY|PAT)$/i;
+
+/** Keys that are there to be known: of an archive's signature, of a cache, of a sort. */
+const publicName = /(^|_)(PUBLIC|PUB|GPG|PGP|APT|RPM|SIGNING|CACHE|SORT|PRIMARY|FOREIGN|HOST)_KEY$/i;
+
+// Each service's own documentation of its token format; most were chosen so that scanners can find them.
+const secretValues: readonly (readonly [RegExp, string])[] = [
+  [/\bgh[pousr]_[A-Za-z0-9]{36,}/, "a GitHub token"],
+  [/\bgithub_pat_[A-Za-z0-9_]{22,}/, "a GitHub token"],
+  [/\bglpat-[A-Za-z0-9_-]{20,}/, "a GitLab token"],
+  [/\bnpm_[A-Za-z0-9]{36}/, "an npm token"],
+  [/\bpypi-[A-Za-z0-9_-]{40,}/, "a PyPI token"],
+  [/\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}/, "a Docker token"],
+  [/\bhf_[A-Za-z0-9]{30,}/, "a Hugging Face token"],
+  [/\bnvapi-[A-Za-z0-9_-]{40,}/, "an NVIDIA API key"],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/, "an AWS access key"],
+  [/\bAIza[A-Za-z0-9_-]{35}/, "a Google API key"],
+  [/\bya29\.[A-Za-z0-9_-]{20,}/, "a Google token"],
+  [/\bxox[abeoprs]-[A-Za-z0-9-]{10,}/, "a Slack token"],
+  [/\bsk-[A-Za-z0-9_-]{20,}/, "an API key"],
+  [
+    /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{0,200}eyJ[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{10,}\./,
+    "a signed token (JWT)",
+  ],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----/, "a private key"],
+  // A scheme has a bounded length, so that a long word is not read again from each of its letters.
+  [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
+];
+
+/** What a build argument looks like if it looks like a secret, else null. An empty value gives nothing away. */
+export function secretIn(name: string, value: string): string | null {
+  if (value === "") return null;
+  const found = secretForm(value);
+  if (found !== null) return found;
+  return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
+}
+
+/** What a text holds if it has the form of a secret, whatever its name, else null. */
+export function secretForm(text: string): string | null {
+  return secretValues.find(([pattern]) => pattern.test(text))?.[1] ?? null;
+}
+
+/**
+ * Refuses arguments that look like secrets, and every other text that has the form of one: labels, `source`, values of axes. No
+ * value is shown: reports end up in the logs of others.
+ */
+export function secretProblems(
+  args: Readonly<Record<string, string>> | undefined,
+  source: Pick<YamlSource, "placeOfKey" | "placeOf" | "data">,
+): Problem[] {
+  return [...argumentProblems(args, source), ...formProblems(source)];
+}
+
+function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
+  return [...textsIn(data)].flatMap(({ text, path, isKey }): Problem[] => {
+    const what = isKey || path[0] === "args" ? null : secretForm(text);
+    if (what === null) return [];
+    const { text: _, ...at } = placeOf(path);
+    return [
+      {
+        code: "MATRIX_SECRET",
+        message: `${path.map(String).join(".")} holds ${what}; whoever has the image or the registry can read it`,
+        fix: "take it out: what a build needs is given to it as a build secret (build --secret), logins are docker login's",
+        at,
+      },
+    ];
+  });
+}
+
+function argumentProblems(
+  args: Readonly<Record<string, string>> | undefined,
+  source: Pick<YamlSource, "placeOfKey">,
+): Problem[] {
+  return Object.entries(args ?? {}).flatMap(([name, value]): Problem[] => {
+    const what = secretIn(name, value);
+    if (what === null) return [];
+    const { text: _, ...at } = source.placeOfKey(["args", name]);
+    return [
+      {
+        code: "MATRIX_SECRET",
+        message: `the build argument ${name} is ${what}; whoever has the image reads it with docker history`,
+        fix: "take it out, and give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
+        at,
+      },
+    ];
+  });
+}

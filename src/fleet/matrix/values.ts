@@ -1,0 +1,199 @@
+/** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
+
+import type { Place, Problem } from "../../errors.ts";
+import { parseComputeCapability } from "../../hardware/compute-capability.ts";
+import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { type CudaToolkit, cudaToolkits, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { findArchitecture } from "../../hardware/gpu-architectures.ts";
+import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
+import { marchPlatforms } from "../../hardware/march-platforms.ts";
+import { parseDriverVersion } from "../../hardware/driver-version.ts";
+import type { DriverRequirement } from "../../hardware/requirement.ts";
+import type { Bases, Compiler, ComputeValue, CudaValue, FreeValue, MarchValue } from "./matrix.ts";
+import type {
+  BaseInput,
+  ComputeInput,
+  CudaInput,
+  DriverInput,
+  FreeInput,
+  MarchInput,
+} from "./matrix-schema.ts";
+import { suggest, suggestMarch } from "./suggest.ts";
+
+/** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
+export const none = "none";
+
+export type Parsed<Value> = { readonly value: Value } | { readonly problems: readonly Problem[] };
+
+export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
+  const entry = typeof input === "string" ? { toolkit: input } : input;
+  const problems: Problem[] = [];
+  const cpuFloor = entry.cpuFloor === undefined ? null : findMarch(entry.cpuFloor);
+  if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
+  for (const platform of entry.platforms ?? []) {
+    if (marchPlatforms.includes(platform)) continue;
+    const fix = `the platforms are ${marchPlatforms.join(", ")}`;
+    problems.push(valueProblem(`unknown platform ${JSON.stringify(platform)}`, fix, at));
+  }
+  const shared = {
+    kind: "cuda" as const,
+    label: entry.label ?? entry.toolkit,
+    at,
+    base: parseBases(entry.base),
+    platforms: entry.platforms ?? null,
+    compiler: parseCompiler(entry.compiler),
+    cpuFloor,
+    require: entry.require ?? null,
+  };
+  if (entry.toolkit === none) {
+    if (entry.driver !== undefined) {
+      problems.push(valueProblem("the CPU-only row has no driver", "remove driver from this entry", at));
+    }
+    return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
+  }
+  const toolkit = findToolkit(entry.toolkit);
+  if (toolkit === null) {
+    const near = suggest(
+      entry.toolkit,
+      cudaToolkits.map(({ release }) => release),
+    );
+    problems.push(
+      valueProblem(
+        `unknown CUDA toolkit ${JSON.stringify(entry.toolkit)}`,
+        near === null ? "imgmatch hardware cuda lists the known ones" : `did you mean "${near}"?`,
+        at,
+      ),
+    );
+    return { problems };
+  }
+  const driver = parseDriver(entry.driver ?? { mode: "host" }, toolkit, at);
+  if ("problems" in driver) problems.push(...driver.problems);
+  return problems.length > 0 || "problems" in driver
+    ? { problems }
+    : { value: { ...shared, toolkit, driver: driver.value } };
+}
+
+function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parsed<DriverRequirement> {
+  switch (input.mode) {
+    case "bundled":
+      return parseDriverVersion(input.version) === null
+        ? refused(`${JSON.stringify(input.version)} is not a driver version`, 'write it as "396.44"', at)
+        : { value: { mode: "bundled", version: input.version } };
+    case "compat": {
+      const cuda = input.cuda ?? toolkit.minor;
+      const known = findCompatPackage(cuda);
+      const version = input.package ?? known?.libcuda ?? null;
+      const branches = input.branches ?? known?.branches ?? null;
+      if (version === null || branches === null) {
+        return refused(
+          `no cuda-compat package is known for CUDA ${cuda}`,
+          "name its driver version as package and the branches that it supports",
+          at,
+        );
+      }
+      return { value: { mode: "compat", package: version, cuda, branches } };
+    }
+    case "host": {
+      const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;
+      if (minimum !== null && parseDriverVersion(minimum) !== null)
+        return { value: { mode: "host", minimum } };
+      return minimum === null
+        ? refused(
+            `the minimum driver of CUDA ${toolkit.release} is not known`,
+            'name it: driver: { mode: host, minimum: "…" }',
+            at,
+          )
+        : refused(`${JSON.stringify(minimum)} is not a driver version`, 'write it as "525.60.13"', at);
+    }
+  }
+}
+
+export function parseComputeValue(input: ComputeInput, at: Place): Parsed<ComputeValue> {
+  const texts = typeof input === "string" ? [input] : input;
+  const problems: Problem[] = [];
+  const targets: GpuTarget[] = [];
+  for (const text of texts) {
+    const match = /^(\d+\.\d)([af]?)(\+ptx)?$/.exec(text);
+    const compute = match?.[1] === undefined ? null : parseComputeCapability(match[1]);
+    if (match === null || compute === null) {
+      const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes';
+      problems.push(valueProblem(`${JSON.stringify(text)} is not a compute capability`, fix, at));
+    } else if (findArchitecture(compute) === null) {
+      problems.push(
+        valueProblem(
+          `unknown compute capability ${match[1]}`,
+          "imgmatch hardware gpu lists the known ones",
+          at,
+        ),
+      );
+    } else {
+      const suffix = match[2] as GpuTarget["suffix"];
+      targets.push({ kind: "sass", compute, suffix });
+      if (match[3] !== undefined) targets.push({ kind: "ptx", compute, suffix });
+    }
+  }
+  const names = targets.map(formatGpuTarget);
+  for (const twin of new Set(names.filter((name, index) => names.indexOf(name) < index))) {
+    const problem = valueProblem(`${twin} stands twice in ${JSON.stringify(texts)}`, "name it once", at);
+    problems.push({ ...problem, code: "MATRIX_DUPLICATE" });
+  }
+  return problems.length > 0
+    ? { problems }
+    : { value: { kind: "compute", label: texts.join("+"), at, targets } };
+}
+
+export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue> {
+  const entry = typeof input === "string" ? { march: input } : input;
+  const without = entry.without ?? [];
+  const march = findMarch(entry.march);
+  if (march === null) return { problems: [unknownMarch(entry.march, at)] };
+  const unknown = unknownWithout(march, without);
+  if (unknown.length > 0) {
+    const features = `features of ${march.name}: ${march.features.join(" ")}`;
+    return refused(`${march.name} has no feature ${unknown.join(", ")}`, features, at);
+  }
+  const label = entry.label ?? [march.name, ...without.map((feature) => `no-${feature}`)].join("-");
+  return { value: { kind: "march", label, at, march, without } };
+}
+
+export function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
+  const { value, label, ...data } = typeof input === "string" ? { value: input } : input;
+  return { value: { kind: "free", label: label ?? value, at, value, data: data as Record<string, string> } };
+}
+
+/** `gcc 12.2`; its form is checked by the schema. */
+export function parseCompiler(text: string | undefined): Compiler | null {
+  const [, family, version] = /^(gcc|clang)[ -]([\d.]+)$/.exec(text ?? "") ?? [];
+  return version === undefined ? null : { family: family as Compiler["family"], version };
+}
+
+export function parseBases(input: BaseInput | undefined): Bases | null {
+  if (input === undefined) return null;
+  return typeof input === "string" ? { "": input } : input;
+}
+
+/** By kind of axis, for the shape that `valueSchemas` has of it. */
+export const valueParsers = {
+  cuda: parseCudaValue,
+  compute: parseComputeValue,
+  march: parseMarchValue,
+  free: parseFreeValue,
+} as const;
+
+function unknownMarch(name: string, at: Place): Problem {
+  const near = suggestMarch(name, marchNames());
+  return valueProblem(
+    `unknown march ${JSON.stringify(name)}`,
+    near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`,
+    at,
+  );
+}
+
+function refused(message: string, fix: string, at: Place) {
+  return { problems: [valueProblem(message, fix, at)] };
+}
+
+export function valueProblem(message: string, fix: string, at: Place): Problem {
+  return { code: "MATRIX_VALUE_UNKNOWN", message, fix, at };
+}

@@ -1,0 +1,113 @@
+/** A matrix of just these cells: its text with another `exclude` and `include`, and all else as it was. */
+
+import { LineCounter } from "yaml";
+import { printable } from "../../printable.ts";
+import type { Matrix } from "./matrix.ts";
+import { none } from "./values.ts";
+import { parseYamlDocument } from "../../io/yaml/yaml-document.ts";
+
+export interface CellToHave {
+  /** Axis → label. */
+  readonly axes: Readonly<Record<string, string>>;
+  /** Why, for people: a comment in front of it. */
+  readonly reason: string;
+}
+
+/**
+ * Cells of the product that are not wanted are excluded, those that are no part of it included; what the axes have keeps its base
+ * images. A label that no axis has is written as a value of its own.
+ *
+ * @param text of the matrix, which has been parsed without a mistake
+ */
+export function withCells(text: string, matrix: Matrix, cells: readonly CellToHave[]): string {
+  const document = parseYamlDocument(text, new LineCounter(), () => ({ file: matrix.file }));
+  document.delete("exclude");
+  document.delete("include");
+  const wanted = cells.filter(({ axes }) => !isOfProduct(axes, matrix));
+  const excluded = [...unwanted(matrix, cells), ...unwantedFree(matrix, cells)];
+  return [
+    document.toString({ lineWidth: 0 }).trimEnd(),
+    "",
+    "# The cells that are left are those that hosts need: imgmatch cover --suggest",
+    ...cells
+      .filter((each) => !wanted.includes(each))
+      .map(({ axes, reason }) => `#   ${printable(Object.values(axes).join(" "))}: ${printable(reason)}`),
+    ...(excluded.length === 0
+      ? []
+      : ["exclude:", ...excluded.map((rule) => `  - { ${rule}, reason: "no host needs it" }`)]),
+    ...(wanted.length === 0 ? [] : ["", "include:"]),
+    ...wanted.flatMap(({ axes, reason }) => [
+      `  # ${printable(reason)}`,
+      `  - { ${valuesOf(axes, matrix)} }`,
+    ]),
+    "",
+  ].join("\n");
+}
+
+function isOfProduct(axes: CellToHave["axes"], matrix: Matrix): boolean {
+  return matrix.axes.every(({ name, kind, values }) => {
+    const label = axes[name] ?? none;
+    return values.some((value) => value.label === label) || (kind === "compute" && label === none);
+  });
+}
+
+/** Rules that leave only these cells of the product: for each toolkit its marches, and for each march its compute capabilities. */
+function unwanted({ axes }: Matrix, cells: readonly CellToHave[]): readonly string[] {
+  const labelsOf = (axis: string) =>
+    axes.filter(({ name }) => name === axis).flatMap(({ values }) => values.map(({ label }) => label));
+  const [cudas, computes, marches] = [labelsOf("cuda"), labelsOf("compute"), labelsOf("march")];
+  const has = (wanted: Readonly<Record<string, string>>) =>
+    cells.some((cell) => Object.entries(wanted).every(([axis, label]) => cell.axes[axis] === label));
+  return (cudas.length === 0 ? [{}] : cudas.map((cuda) => ({ cuda }))).flatMap(
+    (cuda: Readonly<Record<string, string>>) => {
+      if (!has(cuda)) return [ruleOf(cuda)];
+      const idle = marches.filter((march) => !has({ ...cuda, march }));
+      const rows = marches.filter((march) => !idle.includes(march));
+      return [
+        ...(idle.length === 0 ? [] : [ruleOf({ ...cuda, march: idle })]),
+        ...(cuda.cuda === none ? [] : rows).flatMap((march) => {
+          const out = computes.filter((compute) => !has({ ...cuda, march, compute }));
+          return out.length === 0 ? [] : [ruleOf({ ...cuda, march, compute: out })];
+        }),
+      ];
+    },
+  );
+}
+
+/** Of the hardware that is left, combinations of free values that are not wanted. */
+function unwantedFree(matrix: Matrix, cells: readonly CellToHave[]): readonly string[] {
+  const key = (axes: CellToHave["axes"]) => JSON.stringify(matrix.axes.map(({ name }) => axes[name] ?? none));
+  const left = new Set(cells.map(({ axes }) => key(axes)));
+  const every = cells
+    .filter(({ axes }) => isOfProduct(axes, matrix))
+    .flatMap(({ axes }) =>
+      matrix.axes.reduce<readonly CellToHave["axes"][]>(
+        (all, { kind, name, values }) =>
+          kind === "free"
+            ? all.flatMap((each) => values.map(({ label }) => ({ ...each, [name]: label })))
+            : all,
+        [axes],
+      ),
+    );
+  const rules = every.filter((axes) => !left.has(key(axes))).map((axes) => valuesOf(axes, matrix));
+  return [...new Set(rules)];
+}
+
+function ruleOf(match: Readonly<Record<string, string | readonly string[]>>): string {
+  return Object.entries(match)
+    .map(([axis, labels]) => `${axis}: ${JSON.stringify(labels)}`)
+    .join(", ");
+}
+
+function valuesOf(axes: CellToHave["axes"], matrix: Matrix): string {
+  return matrix.axes
+    .flatMap(({ name, kind, values }) => {
+      const label = axes[name];
+      if (label === undefined || (kind === "compute" && label === none)) return [];
+      const listed = values.some((value) => value.label === label);
+      // A list of compute capabilities has the label 8.6+8.9; PTX is no part of a list.
+      const parts = kind === "compute" && !listed ? label.split(/\+(?!ptx)/) : [label];
+      return [`${name}: ${JSON.stringify(parts.length === 1 ? label : parts)}`];
+    })
+    .join(", ");
+}

@@ -1,0 +1,39 @@
+/** Bases that are in no registry: which, and what publishing an image on them means. Pure. */
+
+import type { Problem } from "../../errors.ts";
+import type { LocalEngine } from "../../lock/lock.ts";
+import { remember } from "../../oci/remember.ts";
+import type { Digest } from "../../oci/digest.ts";
+import type { Plan } from "./planned-cell.ts";
+
+export interface LocalBaseUse {
+  readonly ref: string;
+  readonly engine: LocalEngine;
+  /** The engine's id of the image. */
+  readonly id: Digest;
+  /** Cells that are built on it. */
+  readonly cells: readonly string[];
+}
+
+/** Of the cells that are to be built. */
+export function localBases({ cells }: Pick<Plan, "cells">): readonly LocalBaseUse[] {
+  const uses = new Map<string, LocalBaseUse & { cells: string[] }>();
+  for (const { cell, action, bases } of cells) {
+    if (action !== "build") continue;
+    for (const { used, digest, local } of bases) {
+      if (local === undefined || digest === null) continue;
+      const use = () => ({ ref: used, engine: local, id: digest, cells: [] });
+      remember(uses, `${used} ${digest}`, use).cells.push(cell.id);
+    }
+  }
+  return [...uses.values()];
+}
+
+/** `BASE_LOCAL`, for each. */
+export function publishedOnLocal(plan: Pick<Plan, "cells">): readonly Problem[] {
+  return localBases(plan).map(({ ref, engine, id, cells }) => ({
+    code: "BASE_LOCAL",
+    message: `the base ${ref} of ${cells.length === 1 ? cells[0] : `${cells.length} images`} is in no registry: the images hold its layers and run anywhere, but only ${engine} on this machine, which has ${id}, can build them again`,
+    fix: "push the base, and build on what the registry has: --replace-base OLD=NEW",
+  }));
+}

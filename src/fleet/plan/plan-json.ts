@@ -1,0 +1,126 @@
+/** `imgmatch plan --json`: a contract. */
+
+import type { Problem } from "../../errors.ts";
+import type { LockedImage } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { dockerfilePath } from "../cells/cell.ts";
+import type { ChangedFiles } from "./changed-files.ts";
+import type { InputComparison } from "./input-comparison.ts";
+import { type Action, actions, type Plan, type PlannedCell, type RetiredImage } from "./planned-cell.ts";
+
+const planSchemaVersion = 1;
+
+export interface PlanJson {
+  readonly schemaVersion: typeof planSchemaVersion;
+  readonly name: string;
+  readonly version: string;
+  readonly repository: string;
+  readonly matrixDigest: Digest;
+  readonly counts: Readonly<Record<Action, number>>;
+  readonly cells: readonly PlanCellJson[];
+  /** Only where the plan cannot be carried out as it stands: bases that do not exist or cannot be asked for. */
+  readonly problems?: readonly Pick<Problem, "code" | "message" | "fix" | "at">[];
+}
+
+/** `requires` as declared, `measured` of a cell that is kept, `digest` of the image by the lock. */
+export interface PlanCellJson
+  extends Pick<LockedImage, "axes" | "platform" | "digest" | "requires" | "measured">,
+    Pick<PlannedCell, "action" | "reason" | "tag" | "inputDigest" | "bases" | "published" | "moved"> {
+  readonly cell: string;
+  readonly dockerfile: string;
+  /** Inputs that are not what they were when the lock was written; `changed` is null where the lock does not say. */
+  readonly changes: readonly InputComparison[];
+}
+
+export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJson {
+  const { matrix, cells, retired } = plan;
+  const told = problems.map(({ code, message, fix, at }) => ({
+    code,
+    message,
+    ...(fix !== undefined && { fix }),
+    ...(at !== undefined && { at }),
+  }));
+  return {
+    schemaVersion: planSchemaVersion,
+    name: matrix.name,
+    version: matrix.version,
+    repository: matrix.repository,
+    matrixDigest: matrix.digest,
+    counts: countActions(plan),
+    cells: [...cells.map(cellToJson), ...retired.map(retiredToJson)],
+    ...(told.length > 0 && { problems: told }),
+  };
+}
+
+function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): PlanCellJson {
+  const { action, reason, tag, inputDigest, bases, published, moved } = planned;
+  return {
+    cell: cell.id,
+    action,
+    reason,
+    axes: cell.axes,
+    platform: cell.platform,
+    tag,
+    inputDigest,
+    digest: locked?.digest ?? null,
+    requires: cell.requires,
+    ...(action !== "keep" || locked?.measured === undefined ? {} : { measured: locked.measured }),
+    bases,
+    dockerfile: dockerfilePath(cell),
+    changes: comparison.filter(({ changed }) => changed !== false),
+    published,
+    moved,
+  };
+}
+
+/** `imgmatch plan --explain CELL --json`: a contract. */
+export function explainedToJson(
+  planned: PlannedCell,
+  inputs: readonly InputComparison[],
+  contextFiles: ChangedFiles | null,
+) {
+  const { cell, action, reason, tag, inputDigest, locked, moved } = planned;
+  const lockedInputDigest = locked === null ? null : locked.inputDigest;
+  return {
+    schemaVersion: 1,
+    cell: cell.id,
+    action,
+    reason,
+    tag,
+    inputDigest,
+    lockedInputDigest,
+    inputs,
+    // Only where the context has changed, and this machine knows what it was.
+    ...(contextFiles === null ? {} : { contextFiles }),
+    moved,
+  };
+}
+
+function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
+  const { axes, platform, tag, inputDigest, digest, requires, bases } = image;
+  return {
+    cell,
+    action: "retired",
+    reason: retiredReason,
+    axes,
+    platform,
+    tag,
+    inputDigest,
+    digest,
+    requires,
+    bases: bases.map((base) => ({ ...base, used: base.ref })),
+    dockerfile: dockerfilePath({ id: cell }),
+    changes: [],
+    published: null,
+    moved: [],
+  };
+}
+
+export const retiredReason = "in the lock, and the matrix has no such cell";
+
+export function countActions({ cells, retired }: Pick<Plan, "cells" | "retired">): Record<Action, number> {
+  const counts = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
+  for (const { action } of cells) counts[action]++;
+  counts.retired += retired.length;
+  return counts;
+}

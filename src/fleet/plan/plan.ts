@@ -1,0 +1,168 @@
+/** Cells and their Dockerfiles → what would happen to each. Pure: what it needs from files and registries are arguments. */
+
+import { InternalError, throwProblems } from "../../errors.ts";
+import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { compareInputs, describeChanges } from "./changes.ts";
+import type { ExpandedCell } from "../cells/expand.ts";
+import type { InputComparison } from "./input-comparison.ts";
+import { inputDigest } from "../cells/input-digest.ts";
+import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
+import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
+import { compileTag, type TagOf } from "../cells/tag.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
+import type { RenderedFile } from "../dockerfile/render-cell.ts";
+
+/** Dockerfile frontend of every build: the one inside the engine's BuildKit. */
+const builderName = "dockerfile.v0";
+
+/** Everything that goes into the image of one cell. */
+export interface CellSources {
+  readonly dockerfile: RenderedFile;
+  readonly bases: readonly PlannedBase[];
+  /** Of the build context. */
+  readonly context: Digest;
+  /** The word of `--no-cache`, or null. */
+  readonly rebuild: string | null;
+}
+
+export interface PlanOptions {
+  readonly lock: Lock | null;
+  readonly only?: readonly Selection[];
+  /** Count an image that was built but never pushed as still to be built. */
+  readonly published?: boolean;
+  /** Ids of the images that the engine has: one that was built, not pushed and is none of them is to be built again. Default: not asked. */
+  readonly held?: ReadonlySet<string>;
+}
+
+/**
+ * Plans the cells of a matrix, or those of them that `only` selects.
+ *
+ * @param sources by cell, of every selected cell that can be built
+ *
+ * Throws `SELECTION_EMPTY`.
+ *
+ * @example
+ * const plan = planFleet(matrix, expandMatrix(matrix), sources, { lock: null });
+ * plan.cells.filter(({ action }) => action === "build").length;
+ */
+export function planFleet(
+  matrix: Matrix,
+  expanded: readonly ExpandedCell[],
+  sources: ReadonlyMap<string, CellSources>,
+  options: PlanOptions,
+): Plan {
+  const { tagOf } = compileTag(matrix);
+  const cells = selectCells(expanded, options.only ?? []).map((entry) =>
+    planCell(entry, sources.get(entry.cell.id), { tagOf, matrix, options }),
+  );
+  return {
+    matrix,
+    cells,
+    retired: (options.only ?? []).length > 0 ? [] : findRetired(matrix, expanded, options),
+  };
+}
+
+function findRetired(
+  { repository }: Matrix,
+  expanded: readonly ExpandedCell[],
+  { lock }: PlanOptions,
+): RetiredImage[] {
+  if (lock === null || lock.repository !== repository) return [];
+  const known = new Set(expanded.map(({ cell }) => cell.id));
+  return sortedEntries(lock.images)
+    .filter(([cell]) => !known.has(cell))
+    .map(([cell, image]) => ({ cell, image }));
+}
+
+/** Throws `SELECTION_EMPTY` when the selections mean no cell. */
+export function selectCells(
+  expanded: readonly ExpandedCell[],
+  only: readonly Selection[],
+): readonly ExpandedCell[] {
+  throwProblems(
+    unmetSelections(
+      expanded.map(({ cell }) => cell),
+      only,
+    ),
+  );
+  return expanded.filter(({ cell }) => isSelected(cell, only));
+}
+
+function planCell(
+  { cell, skipped }: ExpandedCell,
+  sources: CellSources | undefined,
+  { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanOptions },
+): PlannedCell {
+  const { lock } = options;
+  const { repository } = matrix;
+  // A digest is of one repository: a lock of another says nothing about what is in this one.
+  const locked = lock?.repository === repository ? (lock.images[cell.id] ?? null) : null;
+  // What registries say is added later, where they are asked.
+  const known = { cell, locked, published: null, moved: [] };
+  if (skipped !== null) {
+    const retired = locked !== null;
+    return {
+      ...known,
+      action: retired ? "retired" : skipped.why,
+      reason: retired ? `${skipped.why}: ${skipped.reason}` : skipped.reason,
+      inputDigest: null,
+      tag: locked?.tag ?? null,
+      dockerfile: null,
+      bases: [],
+      inputs: null,
+      comparison: [],
+    };
+  }
+  if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
+  const { dockerfile, bases } = sources;
+  const inputs = inputsOf(sources, matrix);
+  const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
+  const digest =
+    pinned.length === bases.length
+      ? inputDigest({ ...inputs, bases: pinned, platform: cell.platform })
+      : null;
+  const same = locked !== null && locked.inputDigest === digest;
+  const comparison =
+    locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
+  const reason = whyBuild(digest, locked, comparison, options);
+  const action = reason === null ? "keep" : "build";
+  // The lock is the truth: an image that is kept has the tag that it was given.
+  const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
+  return { ...known, action, reason, inputDigest: digest, tag, dockerfile, bases, inputs, comparison };
+}
+
+function inputsOf({ dockerfile, context, rebuild }: CellSources, { target }: Matrix): LockedInputs {
+  return {
+    dockerfile: digestOf(dockerfile.text),
+    context,
+    args: dockerfile.args,
+    target: target?.value ?? null,
+    builder: builderName,
+    ...(rebuild === null ? {} : { rebuild }),
+  };
+}
+
+function whyBuild(
+  inputs: Digest | null,
+  locked: LockedImage | null,
+  comparison: readonly InputComparison[],
+  { published = false, held }: PlanOptions,
+): string | null {
+  if (locked === null) return "not in the lock";
+  if (inputs === null) return "the digest of a base image is unknown";
+  if (locked.inputDigest !== inputs) {
+    // A lock without the parts of its inputs knows of platform and bases only: that is not the whole answer.
+    const changes = locked.inputs === undefined ? "" : describeChanges(comparison);
+    return changes === "" ? "its inputs changed" : `its inputs changed: ${changes}`;
+  }
+  if (locked.digest !== null) return null;
+  if (locked.created === null) return "not built yet";
+  if (published) return "built, but not pushed";
+  if (held === undefined || (locked.local !== undefined && held.has(locked.local.id))) return null;
+  return locked.local === undefined
+    ? "built, but nobody knows where"
+    : "built and not pushed, and the engine has it no more";
+}

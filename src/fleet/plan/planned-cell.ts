@@ -1,0 +1,94 @@
+/** A plan as data: every cell with what would happen to it. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { LocalEngine, LockedImage, LockedInputs } from "../../lock/lock.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { Digest } from "../../oci/digest.ts";
+import type { RenderedFile } from "../dockerfile/render-cell.ts";
+import type { Cell } from "../cells/cell.ts";
+import type { InputComparison } from "./input-comparison.ts";
+
+/** `adopt`, `stale` and `conflict` only where registries were asked: see `withRegistryView`. */
+export const actions = [
+  "build",
+  "adopt",
+  "keep",
+  "stale",
+  "conflict",
+  "retired",
+  "impossible",
+  "excluded",
+] as const;
+export type Action = (typeof actions)[number];
+
+/** Actions that leave something to be done by somebody: what `plan --check` fails on. */
+export const openActions: readonly Action[] = ["build", "adopt", "stale", "conflict", "retired"];
+
+export interface PlannedCell {
+  readonly cell: Cell;
+  readonly action: Action;
+  /** Why: the inputs that changed, the rule that excludes it, the hardware that forbids it; null for `keep`. */
+  readonly reason: string | null;
+  /** null while a base image's digest is unknown, and for cells that are not to be built. */
+  readonly inputDigest: Digest | null;
+  /** null as {@link inputDigest}, unless the tag template does without `{{inputs}}`. */
+  readonly tag: string | null;
+  /** null for cells that are not to be built. */
+  readonly dockerfile: RenderedFile | null;
+  readonly bases: readonly PlannedBase[];
+  /** The other inputs, as the lock records them; null for cells that are not to be built. */
+  readonly inputs: LockedInputs | null;
+  /** What the lock says of this cell. */
+  readonly locked: LockedImage | null;
+  /** Each input beside what the lock says of it; empty where the lock says nothing, or nothing changed. */
+  readonly comparison: readonly InputComparison[];
+  /** What the registry has under the tag, where it was asked and has something. */
+  readonly published: Digest | null;
+  /** Bases whose reference means another image now, where registries were asked. */
+  readonly moved: readonly MovedBase[];
+}
+
+export interface MovedBase {
+  readonly ref: string;
+  readonly from: Digest;
+  readonly to: Digest;
+}
+
+/** An entry of the lock for a cell that the matrix does not have any more. */
+export interface RetiredImage {
+  /** Cell id. */
+  readonly cell: string;
+  readonly image: LockedImage;
+}
+
+export interface PlannedBase {
+  /** As the Dockerfile names it. */
+  readonly ref: string;
+  /** What is pulled in its place; the same unless the user replaced it. */
+  readonly used: string;
+  /** null when neither the reference, the lock nor a registry tells. Of a `local` base the engine's id of the image. */
+  readonly digest: Digest | null;
+  /** Only of a base that no registry has: the engine that has it. */
+  readonly local?: LocalEngine;
+}
+
+export interface Plan {
+  readonly matrix: Matrix;
+  readonly cells: readonly PlannedCell[];
+  /** By cell. Empty where only some cells were planned. They stay in the lock until somebody prunes it. */
+  readonly retired: readonly RetiredImage[];
+}
+
+/** Of a plan, or of cells that are not planned yet. Throws `CELL_NOT_FOUND`. */
+export function findPlanned<Found extends { readonly cell: Cell }>(
+  { cells, matrix }: { readonly cells: readonly Found[]; readonly matrix: Pick<Matrix, "file"> },
+  id: string,
+): Found {
+  const found = cells.find(({ cell }) => cell.id === id);
+  if (found !== undefined) return found;
+  throw new ImgmatchError({
+    code: "CELL_NOT_FOUND",
+    message: `${matrix.file} has no cell ${JSON.stringify(id)}`,
+    fix: "imgmatch plan lists the cells",
+  });
+}

@@ -1,0 +1,63 @@
+/** What registries add to a plan: images that are published already, and bases that have moved. Pure; asking is not done here. */
+
+import type { Digest } from "../../oci/digest.ts";
+import type { MovedBase, Plan, PlannedCell } from "./planned-cell.ts";
+
+export interface RegistryView {
+  /** What the registry has under the tag of a cell that is to be built, by cell. */
+  readonly published: ReadonlyMap<string, PublishedImage>;
+  /** What base references mean now. One that could not be asked is not in it, and counts as not moved. */
+  readonly bases: ReadonlyMap<string, Digest>;
+}
+
+export interface PublishedImage {
+  readonly digest: Digest;
+  /** null for an image that imgmatch did not build. */
+  readonly inputs: Digest | null;
+  /** Why it is no image for the cell's platform, where it is none. */
+  readonly isNot?: string;
+}
+
+/**
+ * The plan with what registries say: a cell to build whose tag exists becomes `adopt` or `conflict`, and a cell to keep
+ * one of whose bases has moved becomes `stale`. Nothing follows from `stale` until somebody updates the bases.
+ */
+export function withRegistryView(plan: Plan, view: RegistryView): Plan {
+  return { ...plan, cells: plan.cells.map((planned) => viewed(planned, view)) };
+}
+
+function viewed(planned: PlannedCell, { published, bases }: RegistryView): PlannedCell {
+  const moved = planned.bases.flatMap(({ used, digest }): MovedBase[] => {
+    const now = bases.get(used);
+    return digest === null || now === undefined || now === digest
+      ? []
+      : [{ ref: used, from: digest, to: now }];
+  });
+  const found = published.get(planned.cell.id);
+  if (planned.action === "keep" && moved.length > 0) {
+    const names = moved.map(({ ref }) => ref).join(", ");
+    return { ...planned, action: "stale", reason: `moved: ${names}`, moved };
+  }
+  if (planned.action !== "build" || found === undefined || planned.inputDigest === null)
+    return { ...planned, moved };
+  if (found.inputs === planned.inputDigest) {
+    const reason = `the registry has ${found.digest} of the same inputs`;
+    return { ...planned, action: "adopt", reason, moved, published: found.digest };
+  }
+  const theirs =
+    found.isNot !== undefined
+      ? `(no image for ${planned.cell.platform}: ${found.isNot})`
+      : found.inputs === null
+        ? "without inputs label"
+        : `of inputs ${found.inputs}`;
+  const reason = `the tag holds ${found.digest} ${theirs}; this cell has inputs ${planned.inputDigest}`;
+  return { ...planned, action: "conflict", reason, moved, published: found.digest };
+}
+
+/** The references whose meaning a plan depends on and that name no digest themselves, of bases in registries. */
+export function movableBases({ cells }: Pick<Plan, "cells">): string[] {
+  const refs = cells.flatMap(({ bases }) =>
+    bases.flatMap(({ used, local }) => (local === undefined ? [used] : [])),
+  );
+  return [...new Set(refs)].filter((ref) => !ref.includes("@")).sort();
+}

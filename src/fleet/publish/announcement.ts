@@ -1,0 +1,113 @@
+/** The transient tags by which publishers of one tag see each other, in a registry that has no conditional write. */
+
+import { createHash, randomBytes } from "node:crypto";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { indexTypes } from "../../oci/media-types.ts";
+import { type ImageReference, withTag } from "../../oci/reference.ts";
+import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
+import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";
+
+/** One publisher's own. While it stands, its publisher may write the tag. */
+export interface Announcement {
+  /** Of the tag that is to be written. */
+  readonly target: ImageReference;
+  /** Where it stands, or null. A name is used once: a late write of before must not hide a new announcement. */
+  standsAt: ImageReference | null;
+  /** A write whose answer was lost may take effect until then, by `performance.now()`. */
+  busyUntil: number;
+}
+
+/** Under a transient tag that stands no more, in a registry that cannot remove tags. */
+export const left = emptyIndex("left");
+
+/** Of whatever tag, by whatever publisher. */
+export function isTransientTag(tag: string): boolean {
+  return /^imgmatch-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
+}
+
+/** Of the tag as a hash: a tag may be as long as the whole name is allowed to be. */
+export function transientTag({ tag }: ImageReference): string {
+  return `imgmatch-${hashOf(tag)}-${randomBytes(4).toString("hex")}`;
+}
+
+/** Before anything is done. */
+export function silent(target: ImageReference): Announcement {
+  return { target, standsAt: null, busyUntil: 0 };
+}
+
+/** Puts an empty index of its own there: whoever deletes it by its digest takes nothing else with it. */
+export async function announce(
+  registry: RegistryClient,
+  own: Announcement,
+  options: TryOptions,
+): Promise<void> {
+  const name = withTag(own.target, transientTag(own.target));
+  await tryAgain(() => registry.writeManifest(name, emptyIndex(name.tag ?? "")), options);
+  own.standsAt = name;
+}
+
+/** Whether another publisher may still write the tag: one whose announcement holds something else than the tag does. */
+export async function othersStand(
+  registry: RegistryClient,
+  own: Announcement,
+  current: Digest,
+): Promise<boolean> {
+  const pattern = new RegExp(`^imgmatch-${hashOf(own.target.tag)}-[0-9a-f]{8}$`);
+  for await (const tag of registry.listTags(own.target)) {
+    if (!pattern.test(tag) || tag === own.standsAt?.tag) continue;
+    const other = await registry.findManifest(withTag(own.target, tag));
+    if (other !== null && other.digest !== left.digest && other.digest !== current) return true;
+  }
+  return false;
+}
+
+/**
+ * Never throws: a tag that stays costs later publishers of the same tag the time to settle, and nothing else. It is given
+ * something worthless before it is removed, since some registries remove a manifest with all its tags.
+ */
+export async function retire(
+  registry: RegistryClient,
+  own: Announcement,
+  options: TryOptions = {},
+): Promise<void> {
+  const name = own.standsAt;
+  if (name === null) return;
+  own.standsAt = null;
+  const ignore = (): void => {};
+  await tryAgain(() => registry.writeManifest(name, left), options).catch(ignore);
+  await registry.removeTag(name).catch(ignore);
+}
+
+/** At the end, also after a failure: as long as an own write may still take effect, the others are to know. */
+export async function withdraw(
+  registry: RegistryClient,
+  own: Announcement,
+  options: TryOptions = {},
+): Promise<void> {
+  const { sleep = waitFor, signal } = options;
+  while (own.standsAt !== null && performance.now() < own.busyUntil) {
+    const waitMs = own.busyUntil - performance.now();
+    const isOver = await sleep(Math.max(1, waitMs), signal).then(
+      () => false,
+      () => true,
+    );
+    // Somebody wants it to end now: left standing, it tells the others as much.
+    if (isOver || signal?.aborted) return;
+  }
+  await retire(registry, own, options);
+}
+
+function hashOf(tag: string | null): string {
+  return createHash("sha256")
+    .update(tag ?? "")
+    .digest("hex")
+    .slice(0, 16);
+}
+
+function emptyIndex(note: string): Manifest {
+  const mediaType = indexTypes.oci;
+  const annotations = { "dev.imgmatch.publisher": note };
+  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [], annotations }));
+  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
+}

@@ -1,0 +1,146 @@
+/** An image from one repository into another, byte for byte: every platform of it, what is attached to it, and the tag last. */
+
+import pLimit from "p-limit";
+import { ImgmatchError } from "../../errors.ts";
+import { isRecord, parseJson, text } from "../../io/json.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { isIndexType } from "../../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import type {
+  BlobCopier,
+  Manifest,
+  ManifestDescriptor,
+  ReferrersReader,
+  RegistryClient,
+} from "../../oci/registry/client.ts";
+import { tryAgain } from "../../oci/registry/try-again.ts";
+import { silent, withdraw } from "./announcement.ts";
+import { copyAttachments } from "./copy-attachments.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
+
+export interface CopyImageOptions extends Pace {
+  readonly registry: RegistryClient & BlobCopier & ReferrersReader;
+}
+
+/** Each holds two pieces of 16 MiB. */
+const atOnce = 2;
+const maxManifests = 1000;
+const maxDepth = 4;
+
+interface Blob {
+  readonly digest: Digest;
+  readonly size: number;
+}
+
+/**
+ * With it goes what is attached to it. What the other repository has already does not travel, so a copy that was interrupted goes on where it was, by blob. Blobs are mounted where
+ * both repositories are of one registry that can, and sent in pieces else; layers that live elsewhere (`urls`) are left there.
+ *
+ * @param from by digest
+ * @param to with the tag; one that holds another image is `TAG_CONFLICT`, before anything is copied
+ *
+ * Throws too `IMAGE_NOT_FOUND`, `IMAGE_INVALID` and what the registries throw.
+ */
+export async function copyImage(
+  from: ImageReference,
+  to: ImageReference,
+  { registry, ...pace }: CopyImageOptions,
+): Promise<void> {
+  const wanted = from.digest;
+  const look = () => registry.findManifest(to);
+  const before = await look();
+  if (before !== null && before.digest !== wanted) throw conflict(to, before.digest, from);
+  const [top, ...parts] = await manifestsOf(registry, from);
+  if (top === undefined) throw gone(from);
+  const copyBlobs = async (manifests: readonly Manifest[]) => {
+    const found = manifests.flatMap((manifest) => blobsOf(manifest, from));
+    const blobs = new Map(found.map((blob) => [blob.digest, blob]));
+    const limit = pLimit(atOnce);
+    const repository = withDigest(to, top.digest);
+    await Promise.all(
+      [...blobs.values()].map((blob) =>
+        limit(() => tryAgain(() => registry.copyBlob(from, repository, blob), pace)),
+      ),
+    ).finally(() => limit.clearQueue());
+  };
+  if (before === null) {
+    await copyBlobs([top, ...parts]);
+    // What an index names has to be there before it.
+    for (const part of parts.toReversed())
+      await registry.writeManifest(withDigest({ ...to, tag: null }, part.digest), part);
+  }
+  const copyParts = (manifest: Manifest) => copyBlobs([manifest]);
+  const all = [top, ...parts].map(({ digest }) => digest);
+  await copyAttachments(from, to, all, { registry, copyParts, ...pace });
+  if (before !== null) return;
+  const own = silent(to);
+  const next = (held: ManifestDescriptor | null) => {
+    if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);
+    return held === null ? { manifest: top } : null;
+  };
+  try {
+    await settleTag({ ...pace, registry, reference: to, look, next }, own);
+  } finally {
+    await withdraw(registry, own, pace);
+  }
+}
+
+/** The manifest and, of an index, all below it, each after the one that names it. */
+async function manifestsOf(registry: RegistryClient, from: ImageReference): Promise<readonly Manifest[]> {
+  const found = new Map<string, Manifest>();
+  const read = async (digest: Digest | null, depth: number): Promise<void> => {
+    if (digest === null || found.has(digest)) return;
+    if (depth > maxDepth || found.size >= maxManifests)
+      throw invalid(from, `has more than ${maxManifests} manifests, or ${maxDepth} indexes in one another`);
+    const manifest = await registry.readManifest(withDigest(from, digest));
+    if (manifest === null) throw gone(withDigest(from, digest));
+    found.set(digest, manifest);
+    if (!isIndexType(manifest.mediaType)) return;
+    const json = parseJson(manifest.bytes);
+    for (const entry of isRecord(json) && Array.isArray(json.manifests) ? json.manifests : []) {
+      const child = isRecord(entry) ? entry.digest : null;
+      if (!isDigest(child)) throw invalid(from, "names a manifest without a digest");
+      await read(child, depth + 1);
+    }
+  };
+  await read(from.digest, 0);
+  return [...found.values()];
+}
+
+function blobsOf({ mediaType, bytes }: Manifest, from: ImageReference): readonly Blob[] {
+  if (isIndexType(mediaType)) return [];
+  const json = parseJson(bytes);
+  const { config, layers } = isRecord(json) ? json : {};
+  if (!Array.isArray(layers)) throw invalid(from, "has a manifest that is not that of an image");
+  return [config, ...layers].flatMap((part): readonly Blob[] => {
+    const { digest, size, urls } = isRecord(part) ? part : {};
+    if (Array.isArray(urls) && urls.some((url) => text(url) !== null)) return [];
+    if (!isDigest(digest) || typeof size !== "number" || !Number.isSafeInteger(size) || size < 0)
+      throw invalid(from, "has a part without digest and size");
+    return [{ digest, size }];
+  });
+}
+
+function conflict(to: ImageReference, held: Digest, from: ImageReference): ImgmatchError {
+  return new ImgmatchError({
+    code: "TAG_CONFLICT",
+    message: `${formatImageReference(to)} holds ${held}, and ${formatImageReference(from)} is another image`,
+    fix: "a tag is never given another image: tag one of the two anew, or publish to another repository",
+  });
+}
+
+function gone(from: ImageReference): ImgmatchError {
+  return new ImgmatchError({
+    code: "IMAGE_NOT_FOUND",
+    message: `the registry does not have ${formatImageReference(from)}`,
+    fix: "run it again; if it stays, check the registry's clean-up rules",
+  });
+}
+
+function invalid(from: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "IMAGE_INVALID",
+    message: `${formatImageReference(from)} ${what}`,
+    fix: "push the image again",
+  });
+}

@@ -1,0 +1,99 @@
+/** Published images → entries of an index: each with the type and size of its manifest. */
+
+import pLimit from "p-limit";
+import { type Problem, throwProblems } from "../../errors.ts";
+import type { ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { IndexEntry, IndexedImage } from "../../lock/fleet-index.ts";
+import { isIndexType } from "../../oci/media-types.ts";
+import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
+import { type ImageReference, withDigest } from "../../oci/reference.ts";
+
+export interface DescribeRequest {
+  readonly registry: RegistryClient;
+  /** Of the repository. */
+  readonly reference: ImageReference;
+  /** By cell. */
+  readonly images: ReadonlyMap<string, IndexedImage>;
+  /** What their builds have noted of the manifests. Default: nothing, and the registry is asked about each. */
+  readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;
+}
+
+export interface DescribedImages {
+  readonly entries: Map<string, IndexEntry>;
+  /** Cells whose manifests were taken from the lock because the registry lists their tags. */
+  readonly assumed: readonly string[];
+}
+
+const atOnce = 16;
+// So many single questions cost about as much as listing the tags of a large repository.
+const fewImages = 32;
+
+/**
+ * An index is not asked: who can write its tag writes there what they like. Of many images those whose tag the registry lists are taken
+ * as the lock describes them: a page of tags stands for a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
+ */
+export async function describeImages(request: DescribeRequest): Promise<DescribedImages> {
+  const { images, manifests = new Map<string, ManifestDescriptor>() } = request;
+  const entries = new Map<string, IndexEntry>();
+  const noted = [...images].filter(([cell, { digest }]) => {
+    const manifest = manifests.get(cell);
+    return manifest?.digest === digest && !isIndexType(manifest.mediaType);
+  });
+  const listed = noted.length <= fewImages ? new Set<string>() : await tagsOf(request);
+  const assumed: string[] = [];
+  for (const [cell, image] of noted) {
+    const descriptor = manifests.get(cell);
+    if (descriptor === undefined || !listed.has(image.tag)) continue;
+    entries.set(cell, { image, descriptor });
+    assumed.push(cell);
+  }
+  const asked = await askAll(
+    request,
+    [...images].filter(([cell]) => !entries.has(cell)),
+  );
+  return { entries: new Map([...entries, ...asked]), assumed };
+}
+
+async function tagsOf({ registry, reference }: DescribeRequest): Promise<Set<string>> {
+  const tags = new Set<string>();
+  for await (const tag of registry.listTags(reference)) tags.add(tag);
+  return tags;
+}
+
+async function askAll(
+  { registry, reference }: DescribeRequest,
+  images: readonly (readonly [cell: string, image: IndexedImage])[],
+): Promise<Map<string, IndexEntry>> {
+  const limit = pLimit(atOnce);
+  const problems: Problem[] = [];
+  const entries = new Map<string, IndexEntry>();
+  const ask = async (cell: string, image: IndexedImage) => {
+    const descriptor = await describe(registry, reference, image);
+    if (descriptor !== null) entries.set(cell, { image, descriptor });
+    else problems.push(gone(cell, image));
+  };
+  await Promise.all(images.map(([cell, image]) => limit(ask, cell, image)));
+  throwProblems(problems);
+  return entries;
+}
+
+function gone(cell: string, { digest }: IndexedImage): Problem {
+  return {
+    code: "REGISTRY_FAILED",
+    message: `the registry does not have ${digest}, which the lock names for ${cell}`,
+    fix: "imgmatch verify lists all that is missing; remove such cells from the lock and build them again",
+  };
+}
+
+/** Engines that attach attestations push an index; the fleet's index names the image inside, which every engine can pull. */
+async function describe(
+  registry: RegistryClient,
+  reference: ImageReference,
+  { digest, platform }: IndexedImage,
+): Promise<ManifestDescriptor | null> {
+  const found = await registry.findManifest(withDigest(reference, digest));
+  if (found === null || !isIndexType(found.mediaType)) return found;
+  const outer = await registry.readManifest(withDigest(reference, digest));
+  if (outer === null) return null;
+  return registry.findManifest(withDigest(reference, selectPlatformManifest(outer, reference, platform)));
+}

@@ -1,0 +1,153 @@
+/** What the index of a version says that a fleet says differently: found before anything is built for it. */
+
+import pLimit from "p-limit";
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import type { Digest } from "../../oci/digest.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withDigest,
+  withTag,
+} from "../../oci/reference.ts";
+import { compareFirst } from "../../oci/text-order.ts";
+import type { Plan } from "../plan/planned-cell.ts";
+import { versionTag } from "../cells/tag.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import {
+  type FleetIndex,
+  type IndexedImage,
+  type IndexEntry,
+  indexedImage,
+  sameImage,
+} from "../../lock/fleet-index.ts";
+import { platformDigest } from "../../oci/registry/platform-image.ts";
+import {
+  digestsWithoutCell,
+  parseFleetIndex,
+  readFleetIndex,
+  type StoredIndex,
+} from "../../lock/read-fleet-index.ts";
+
+const raise = "raise the version of the matrix, or replace the index on purpose with --replace-index";
+const replace = "find out who wrote this tag, and replace the index with imgmatch publish --replace-index";
+
+function conflict(reference: ImageReference, says: string, fix = raise): Problem {
+  return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
+}
+
+/** What the version's tag holds. */
+export interface CurrentIndex {
+  readonly digest: Digest;
+  readonly index: FleetIndex;
+}
+
+/**
+ * null where there is no such tag. Throws `INDEX_CONFLICT` where it holds anything but an index that imgmatch wrote, and
+ * `INDEX_FORMAT` where it has another format. `replace`: a damaged one is read as empty.
+ */
+export async function readCurrentIndex({
+  registry,
+  reference,
+  replace = false,
+}: {
+  readonly registry: RegistryClient;
+  readonly reference: ImageReference;
+  readonly replace?: boolean | undefined;
+}): Promise<CurrentIndex | null> {
+  const stored = await readFleetIndex(registry, reference).catch((error: unknown) => {
+    if (!(error instanceof ImgmatchError) || error.code !== "INDEX_INVALID") throw error;
+    throw new ImgmatchError({
+      code: "INDEX_CONFLICT",
+      message: `${formatImageReference(reference)} is taken: ${error.problems[0].message}`,
+      fix: "raise the version, or give the images another tag template or registry",
+    });
+  });
+  if (stored === null) return null;
+  try {
+    return { digest: stored.top.digest, index: parseFleetIndex(stored, reference) };
+  } catch (error) {
+    // An index of imgmatch that is damaged: only who replaces it may go on.
+    if (!replace || !(error instanceof ImgmatchError)) throw error;
+    const index = { name: "", version: "", prefer: [], entries: new Map() };
+    return { digest: stored.top.digest, index };
+  }
+}
+
+/** One `INDEX_CONFLICT` for every cell of which the two say different things. */
+export function indexConflicts(
+  current: FleetIndex,
+  mine: Pick<FleetIndex, "prefer"> & {
+    readonly entries: ReadonlyMap<string, { readonly image: IndexedImage }>;
+  },
+  reference: ImageReference,
+): Problem[] {
+  const entries = [...mine.entries].sort(compareFirst);
+  const problems = entries.flatMap(([cell, { image }]): Problem[] => {
+    const theirs = current.entries.get(cell)?.image;
+    if (theirs === undefined || sameImage(theirs, image)) return [];
+    const what =
+      theirs.digest === image.digest
+        ? `${theirs.digest} with other requirements, measurements, axes or tag`
+        : `${theirs.digest}; the lock has ${image.digest}`;
+    return [conflict(reference, `has ${cell} as ${what}`)];
+  });
+  if (current.prefer.join() !== mine.prefer.join()) {
+    const [theirs, ours] = [current, mine].map(({ prefer }) => prefer.join(", ") || "nothing");
+    problems.push(conflict(reference, `prefers ${theirs}, the matrix ${ours}`));
+  }
+  return problems;
+}
+
+/**
+ * One `INDEX_CONFLICT` for every cell whose entry names by its descriptor, which runtimes go by, neither the image of its annotations nor
+ * what that holds for its platform.
+ */
+export async function misnamedImages(
+  entries: readonly (readonly [cell: string, entry: IndexEntry])[],
+  reference: ImageReference,
+  registry: Pick<RegistryClient, "readManifest">,
+): Promise<Problem[]> {
+  const limit = pLimit(16);
+  const problems = entries.map(([cell, { image, descriptor }]) =>
+    limit(async (): Promise<Problem[]> => {
+      if (descriptor.digest === image.digest) return [];
+      const outer = await registry.readManifest(withDigest(reference, image.digest));
+      if (outer !== null && platformDigest(outer, image.platform) === descriptor.digest) return [];
+      const says = `names ${descriptor.digest} for ${cell}, whose image is ${image.digest}`;
+      return [conflict(reference, says, replace)];
+    }),
+  );
+  return (await Promise.all(problems)).flat();
+}
+
+/** One `INDEX_CONFLICT` for every entry that is no cell's: a runtime may take it all the same. */
+export function strangers(stored: StoredIndex, reference: ImageReference): Problem[] {
+  return digestsWithoutCell(stored, reference).map((digest) =>
+    conflict(reference, `names ${digest}, which is no cell's image`, replace),
+  );
+}
+
+/**
+ * What `publishPlanIndex` will refuse once the plan is built, as far as it can be known before: an image of other inputs is
+ * another image. Throws `INDEX_CONFLICT` where the version's tag is no index, and what the registry throws.
+ */
+export async function planIndexConflicts(plan: Plan, registry: RegistryClient): Promise<Problem[]> {
+  const { matrix, cells } = plan;
+  const reference = withTag(parseImageReference(matrix.repository), versionTag(matrix));
+  const current = await readCurrentIndex({ registry, reference });
+  if (current === null) return [];
+  const entries = new Map<string, { readonly image: IndexedImage }>();
+  const problems: Problem[] = [];
+  for (const { cell, action, locked, inputDigest } of cells) {
+    const theirs = current.index.entries.get(cell.id)?.image;
+    if (theirs === undefined) continue;
+    const mine = action === "keep" && locked !== null ? indexedImage(locked) : null;
+    if (mine !== null) entries.set(cell.id, { image: mine });
+    else if (inputDigest !== null && inputDigest !== theirs.inputDigest && action !== "keep") {
+      const what = `${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`;
+      problems.push(conflict(reference, `has ${cell.id} as ${what}`));
+    }
+  }
+  return [...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference), ...problems];
+}

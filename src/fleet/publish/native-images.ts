@@ -1,0 +1,132 @@
+/**
+ * Which images of a fleet container runtimes see in its index. A runtime knows a platform, at best the level of its CPU, and no
+ * GPU: so it sees one image for each platform, and one for each level of x86-64. What it sees it may take, and containerd from 2.1 on
+ * fetches all that it sees of its platform; everything else is for `resolve`.
+ */
+
+import { findMarch, levelNeeded, marchesRunning } from "../../hardware/cpu-marches.ts";
+import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
+import { neededRequirement } from "../../lock/needed-requirement.ts";
+import { groupBy } from "../../oci/group-by.ts";
+import { remember } from "../../oci/remember.ts";
+import { compareText } from "../../oci/text-order.ts";
+import type { FleetIndex, IndexedImage } from "../../lock/fleet-index.ts";
+import { builtFor } from "../../resolve/built-for.ts";
+import { normalizePlatform } from "../../resolve/host-view.ts";
+import type { Candidate, OrderStep } from "../../resolve/order-steps.ts";
+import { orderBy, sortCandidates } from "../../resolve/rank.ts";
+import { hardwareAxes } from "../../resolve/unasked.ts";
+
+/** What a plain pull of the version gets on one platform. */
+export interface NativeImage {
+  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
+  readonly platform: string;
+  /** null where every image of the platform needs a GPU: then runtimes see none. */
+  readonly cell: string | null;
+}
+
+/** Levels that runtimes ask for by `variant`, lowest first. Not v1: podman 4.3 takes no image of that variant. */
+const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as const;
+
+/**
+ * In the order of their entries: the platform with the most images first, and of each platform the plain one first, since a
+ * runtime that knows no levels takes the first that matches.
+ *
+ * - Plain is the least demanding image without GPU code: the one that the most CPUs of the tables run, then the one with the fewest
+ *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes.
+ * - A level of x86-64 is shown where `resolve` takes an image that needs exactly this level, by its features, on a CPU of this level
+ *   without a GPU, with the plain image's free axes: a better CPU never means another Python.
+ */
+export function nativeImages({
+  entries,
+  prefer,
+}: Pick<FleetIndex, "entries" | "prefer">): readonly NativeImage[] {
+  const named: readonly Named[] = [...entries].map(([cell, { image }]) => ({ cell, image }));
+  return [...groupBy(named, ({ image }) => normalizePlatform(image.platform))]
+    .sort(([one, a], [other, b]) => b.length - a.length || compareText(one, other))
+    .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer)));
+}
+
+interface Named {
+  readonly cell: string;
+  readonly image: IndexedImage;
+}
+
+function nativeOf(
+  platform: string,
+  all: readonly Named[],
+  order: readonly OrderStep[],
+): readonly NativeImage[] {
+  // No facts tell of a host of such a variant.
+  if (/\/(amd64|arm64)\/./.test(platform)) return [];
+  const images = all.filter(({ image }) => image.requires.cuda === null);
+  const plain = leastDemanding(images, platform, order);
+  if (plain === null) return [{ platform, cell: null }];
+  const natives = [{ platform, cell: plain.cell }];
+  if (platform !== "linux/amd64") return natives;
+  const siblings = images.filter(({ image }) => freeAxes(image) === freeAxes(plain.image));
+  for (const [level, variant] of Object.entries(variants)) {
+    const present = new Set(findMarch(level)?.features);
+    const running = siblings.filter(({ image }) => featuresOf(image).every((each) => present.has(each)));
+    const taken = firstOf(running, () => present, order);
+    if (taken === null || taken.cell === plain.cell) continue;
+    if (levelNeeded("amd64", featuresOf(taken.image)) !== level) continue;
+    natives.push({ platform: `${platform}/${variant}`, cell: taken.cell });
+  }
+  return natives;
+}
+
+function leastDemanding(
+  images: readonly Named[],
+  platform: string,
+  order: readonly OrderStep[],
+): Named | null {
+  const architecture = platform.split("/")[1] ?? "";
+  const runningBy = new Map<string, number>();
+  const running = (features: readonly string[]): number =>
+    remember(runningBy, features.join(), () => marchesRunning(architecture, features).length);
+  const demands = images.map((named) => {
+    const { cpu, kernel } = neededRequirement(named.image);
+    const oldest = parseVersion(kernel ?? "0") ?? [0];
+    return { named, demand: [-running(cpu.features), cpu.features.length, ...oldest] };
+  });
+  const least = demands.reduce<readonly number[] | null>(
+    (found, { demand }) => (found === null || compareVersions(demand, found) < 0 ? demand : found),
+    null,
+  );
+  const equals = demands.filter(({ demand }) => least !== null && compareVersions(demand, least) === 0);
+  return firstOf(
+    equals.map(({ named }) => named),
+    (image) => new Set(featuresOf(image)),
+    order,
+  );
+}
+
+/** The one that `resolve` takes on a CPU with these features. */
+function firstOf(
+  images: readonly Named[],
+  present: (image: IndexedImage) => ReadonlySet<string>,
+  order: readonly OrderStep[],
+): Named | null {
+  const unknown = { bases: [], builder: "", created: null, size: null };
+  const candidates = images.map(({ cell, image }): Candidate => {
+    const built = builtFor(image, present(image));
+    return {
+      cell,
+      image: { ...image, ...unknown },
+      fit: { ok: true, tier: "native", code: [], builtFor: built },
+    };
+  });
+  const [first] = sortCandidates(order, candidates);
+  return images.find(({ cell }) => cell === first?.cell) ?? null;
+}
+
+/** What every answer goes by: without what its files showed to be unused. */
+function featuresOf(image: IndexedImage): readonly string[] {
+  return neededRequirement(image).cpu.features;
+}
+
+function freeAxes({ axes }: IndexedImage): string {
+  const free = Object.entries(axes).filter(([axis]) => !hardwareAxes.has(axis));
+  return JSON.stringify(free.sort(([one], [other]) => compareText(one, other)));
+}

@@ -1,0 +1,105 @@
+/** Giving a built image its tag, once and for all, in a registry that has no conditional write. */
+
+import type {
+  FindRequest,
+  FoundImage,
+  Published,
+  PublishRequest as PublisherRequest,
+} from "../build/publisher.ts";
+import { retryPush } from "../build/retry-push.ts";
+import { ImgmatchError } from "../../errors.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import { findImageConfig } from "../../oci/registry/platform-image.ts";
+import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
+import { type ExistingImage, findExisting } from "./find-existing.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
+
+/** An image that may be published already. */
+export interface AdoptRequest extends FindRequest, Pick<Pace, "settleMs" | "sleep"> {
+  readonly registry: RegistryClient;
+}
+
+export interface PublishRequest extends PublisherRequest, Pick<Pace, "settleMs" | "sleep"> {
+  readonly registry: RegistryClient;
+}
+
+/**
+ * What the tag holds of the same inputs, when nobody may write something else there any more; null when there is no such
+ * tag. Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails.
+ */
+export async function adoptImage(request: AdoptRequest): Promise<ExistingImage | null> {
+  const look = () => findExisting(request);
+  const own = silent(request.reference);
+  return settleTag({ ...request, look, next: () => null }, own);
+}
+
+/**
+ * Looks, pushes under a transient tag `imgmatch-<hash of the tag>-<random>`, has what was pushed examined, tags, and
+ * looks again until it is settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
+ * {@link settleTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
+ * write takes effect later than `settleMs` after its last look can still win; no registry offers what would prevent that.
+ *
+ * At the end the transient tag holds an empty index, and is removed where the registry allows that. A killed publisher
+ * leaves its own; such a tag costs later publishers of the same tag `settleMs`.
+ *
+ * Throws `TAG_CONFLICT` when the tag holds other inputs, `REGISTRY_…` when the registry fails, and what `examine` throws.
+ */
+export async function publishImage(request: PublishRequest): Promise<Published> {
+  const { engine, registry, image, reference, watch, sleep } = request;
+  const { signal } = watch;
+  const before = await adoptImage({ ...request, signal });
+  if (before !== null) return adopted(request, before, null);
+
+  const announced = withTag(reference, transientTag(reference));
+  const pushed = await retryPush(() => engine.push(image, announced, watch), watch, { sleep });
+  const own: Announcement = { ...silent(reference), standsAt: announced };
+  try {
+    const manifest = await registry.readManifest(withDigest(reference, pushed));
+    if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
+    // However long it takes: the tag is looked at again before it is written.
+    await request.examine?.(withDigest(reference, pushed));
+    const query = { ...request, signal, ours: manifest.digest };
+    const look = () => findExisting(query);
+    const next = (held: ExistingImage | null) => (held === null ? { manifest } : null);
+    const settled = await settleTag({ ...query, look, next }, own);
+    if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
+    return settled.digest === manifest.digest
+      ? { ...noted(settled), how: "pushed", differs: false }
+      : await adopted(query, settled, manifest.digest);
+  } finally {
+    await withdraw(registry, own, { signal, sleep });
+  }
+}
+
+/** What somebody else has put there, and whether it is what was built here. */
+async function adopted(
+  { registry, reference, platform, image, watch }: PublishRequest,
+  found: ExistingImage,
+  ours: Digest | null,
+): Promise<Published> {
+  const { digest } = found;
+  const read = await findImageConfig(registry, withDigest(reference, digest), platform);
+  const held = read === null || "isNot" in read ? [] : [read.digest, read.configDigest];
+  // An engine's id of an image is the digest of its configuration or, with a content store, of its manifest.
+  const differs = ![digest, ...held].some((each) => each === image.id) && digest !== ours;
+  if (differs) {
+    const here = ours ?? image.id;
+    watch.onLog(`not reproducible: the registry has ${digest} of the same inputs, built here was ${here}`);
+  }
+  return { ...noted(found), how: "adopted", differs };
+}
+
+/** What the lock says of it. */
+export function noted({ digest, mediaType, size, blobs }: ExistingImage): FoundImage {
+  return { digest, manifest: { mediaType, size }, blobs };
+}
+
+function failed(reference: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `the registry of ${formatImageReference(reference)} ${what}`,
+    fix: "run the same build again; if it stays, check the registry's storage and clean-up rules",
+  });
+}

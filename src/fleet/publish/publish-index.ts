@@ -1,0 +1,194 @@
+/** Writing a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
+
+import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import { remember } from "../../oci/remember.ts";
+import type { FleetIndex } from "../../lock/fleet-index.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
+import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
+import { type DescribeRequest, describeImages } from "./describe-images.ts";
+import { formatFleetIndex } from "./format-fleet-index.ts";
+import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
+import { type NativeImage, nativeImages } from "./native-images.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
+
+/** `reference` has the version's tag; `manifests` are known as far as the lock has noted them. */
+export interface IndexRequest extends DescribeRequest, Pace {
+  readonly name: string;
+  readonly version: string;
+  /** What resolve is to look at first. Default: its own order. */
+  readonly prefer?: readonly string[];
+  /** Write exactly these images, whatever the index says now. */
+  readonly replace?: boolean;
+  readonly vouching?: Vouching | undefined;
+  /** Longest manifest, in bytes: for tests. */
+  readonly maxBytes?: number | undefined;
+}
+
+export interface Vouching {
+  /**
+   * Signs, or says otherwise that it stands behind these digests: the images and, last, the index, which the registry has by digest and no
+   * tag names yet. So whoever asks for the tag and for a signature never finds the one without the other. May be called again.
+   */
+  readonly vouch: (digests: readonly Digest[]) => Promise<void>;
+  /** Throws where nobody who counts has vouched for this index, which has images of others: they are not vouched for with ours then. */
+  readonly requireVouched: (index: Digest) => Promise<void>;
+}
+
+export interface PublishedIndex {
+  /** What the version's tag holds. */
+  readonly digest: Digest;
+  readonly how: "written" | "unchanged" | "replaced";
+  /** Cells of the index: these and those that others have published. */
+  readonly cells: number;
+  /** Cells that were not in the index before. */
+  readonly added: readonly string[];
+  /** What a plain pull of the version gets, by platform. */
+  readonly plain: readonly NativeImage[];
+}
+
+/**
+ * Adds these images to the index of their version, creating it where there is none.
+ *
+ * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over. So publishers of
+ * different cells can work side by side, in any order, and the last one has all. Each announces itself by a transient tag
+ * `imgmatch-<version>-<random>` before it reads the index that its own is made of; see {@link settleTag}.
+ *
+ * Throws `INDEX_CONFLICT`, with both digests, when the index says something else of a cell, names another image than the one of a cell of
+ * others, or is none that imgmatch wrote.
+ */
+export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
+  const { registry, reference, images, replace = false } = request;
+  const look = currentIndex(request);
+  const before = await look();
+  const { entries: described, assumed } = await describeImages(request);
+  const { name, version, prefer = [] } = request;
+  const mine: FleetIndex = { name, version, prefer, entries: described };
+  const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
+  const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
+  const plain = nativeImages(wanted);
+  if (before?.digest === formatFleetIndex(wanted, request).top.digest) {
+    await vouchFor(before, request);
+    return {
+      digest: before.digest,
+      how: "unchanged",
+      cells: wanted.entries.size,
+      added: [],
+      plain,
+    };
+  }
+
+  const { signal, sleep } = request;
+  const own = silent(reference);
+  try {
+    await announce(registry, own, { signal, sleep });
+    const settled = await settle(request, look, mine, own);
+    const { digest, index } = settled;
+    // It may be another publisher's, with ours in it.
+    await vouchFor(settled, request);
+    return {
+      digest,
+      how: replace && before !== null ? "replaced" : "written",
+      cells: index.entries.size,
+      added,
+      plain: nativeImages(index),
+    };
+  } catch (error) {
+    if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
+    throw error;
+  } finally {
+    await withdraw(registry, own, { signal, sleep });
+  }
+}
+
+function isRefusal({ status }: RegistryError): boolean {
+  return status !== null && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
+}
+
+/** A registry refuses an index of manifests that it does not have, but not every one says which: throws with their names. */
+async function nameMissing(request: IndexRequest, assumed: readonly string[]): Promise<void> {
+  const images = new Map([...request.images].filter(([cell]) => assumed.includes(cell)));
+  await describeImages({ ...request, images, manifests: new Map() });
+}
+
+/** Throws `INDEX_CONFLICT` too where a cell of others names another image than its own, unless all of them are to go. */
+function currentIndex(request: IndexRequest): () => Promise<CurrentIndex | null> {
+  const { images, reference, registry, replace = false } = request;
+  const asked = new Map<Digest, Promise<readonly Problem[]>>();
+  return async () => {
+    const now = await readCurrentIndex(request);
+    if (now === null || replace) return now;
+    const others = [...now.index.entries].filter(([cell]) => !images.has(cell));
+    throwProblems(await remember(asked, now.digest, () => misnamedImages(others, reference, registry)));
+    return now;
+  };
+}
+
+/** Throws `INDEX_CONFLICT` with every cell of which the two say different things. */
+function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageReference): FleetIndex {
+  if (current === null) return mine;
+  throwProblems(indexConflicts(current, mine, reference));
+  return { ...mine, entries: new Map([...current.entries, ...mine.entries]) };
+}
+
+async function settle(
+  request: IndexRequest,
+  look: () => Promise<CurrentIndex | null>,
+  mine: FleetIndex,
+  own: Announcement,
+): Promise<CurrentIndex> {
+  const { reference, replace = false, vouching } = request;
+  const next = (now: CurrentIndex | null, written: number) => {
+    const target = replace ? mine : union(now?.index ?? null, mine, reference);
+    const { top, parts } = formatFleetIndex(target, request);
+    // What says the same in other bytes may show runtimes something else.
+    if (now?.digest === top.digest) return null;
+    if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
+    if (vouching === undefined) return { manifest: top, parts };
+    const before = async () => {
+      if (now !== null && !replace) await requireVouched(now, request);
+      await vouching.vouch(digestsOf(top.digest, target));
+    };
+    return { manifest: top, parts: [...parts, top], before };
+  };
+  const settled = await settleTag({ ...request, look, next }, own);
+  if (settled === null)
+    throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
+  return settled;
+}
+
+/** Stands behind what the tag holds now. */
+async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<void> {
+  if (request.vouching === undefined) return;
+  await requireVouched(current, request);
+  await request.vouching.vouch(digestsOf(current.digest, current.index));
+}
+
+/** Who may write the tag may have put images there. */
+async function requireVouched({ digest, index }: CurrentIndex, request: IndexRequest): Promise<void> {
+  const { images, reference, name, version, vouching } = request;
+  if ([...index.entries.keys()].every((cell) => images.has(cell))) return;
+  // A good signature of something else, which was moved here, vouches for nothing.
+  if (index.name !== name || index.version !== version)
+    throw new ImgmatchError({
+      code: "INDEX_CONFLICT",
+      message: `${formatImageReference(reference)} holds images of ${index.name} ${index.version}, and ${name} ${version} is to be signed there`,
+      fix: "find out who wrote this tag, or replace the index on purpose with --replace-index",
+    });
+  await vouching?.requireVouched(digest);
+}
+
+/** Of an image with attestations both: the index names the image inside, and `resolve` answers what the lock has. */
+function digestsOf(digest: Digest, { entries }: FleetIndex): readonly Digest[] {
+  const images = [...entries.values()].flatMap(({ image, descriptor }) => [image.digest, descriptor.digest]);
+  return [...new Set(images), digest];
+}
+
+function replaced(reference: ImageReference, theirs: Digest, ours: Digest): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_CONFLICT",
+    message: `${formatImageReference(reference)} was replaced by somebody else at the same time: it holds ${theirs}, not ${ours}`,
+    fix: "find out who else publishes this version, and run it again",
+  });
+}

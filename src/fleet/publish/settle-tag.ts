@@ -1,0 +1,176 @@
+/** Writing one tag among others who may do the same: look, decide, write, look again, until it is settled. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
+import { mostRetries, type Sleep, waitAfter, waitFor } from "../../oci/registry/try-again.ts";
+import { type Announcement, announce, othersStand, retire } from "./announcement.ts";
+
+export interface Pace {
+  /**
+   * How long the write of another publisher may take from its last look to its effect, in milliseconds. Default: 5,000.
+   * Who was killed is waited for so long.
+   */
+  readonly settleMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** For tests. */
+  readonly sleep?: Sleep | undefined;
+}
+
+export interface TagWriter<Held extends { readonly digest: Digest }> extends Pace {
+  readonly registry: RegistryClient;
+  /** With the tag. */
+  readonly reference: ImageReference;
+  /** What the tag holds, or null where there is no such tag. Throws where that is somebody else's. */
+  readonly look: () => Promise<Held | null>;
+  /**
+   * What is to be written in its place, after the manifests that it names; null to leave it as it is.
+   * `written`: how often the registry has accepted a write of this publisher.
+   */
+  readonly next: (held: Held | null, written: number) => Writing | null;
+}
+
+export interface Writing {
+  readonly manifest: Manifest;
+  readonly parts?: readonly Manifest[];
+  /** What has to be done when the parts are there and the tag does not name them yet. */
+  readonly before?: (() => Promise<void>) | undefined;
+}
+
+const pollMs = 100;
+const mostWrites = 50;
+const mostGlances = 5;
+
+/**
+ * Answers what the tag holds when nobody may write anything else there any more; null where there is no such tag and
+ * nothing was to be written.
+ *
+ * Every write follows an announcement and a look, in that order, and is sent once. An announcement stands until its publisher
+ * will not write again and each of its writes has taken effect or never will. So when no other stands, no write is on its
+ * way, and whoever announces itself later will see what the tag holds now. Where one goes on standing, the tag is settled
+ * when it has not changed for `settleMs`: a write that came later would rest on a look of before that time.
+ */
+export async function settleTag<Held extends { readonly digest: Digest }>(
+  writer: TagWriter<Held>,
+  own: Announcement,
+): Promise<Held | null> {
+  const { registry, reference, look, next, signal, settleMs = 5000, sleep = waitFor } = writer;
+  const pace = { signal, sleep };
+  let written = 0;
+  let seen: Digest | null = null;
+  let since = 0;
+  const write = tagWrite(writer, own);
+  for (;;) {
+    signal?.throwIfAborted();
+    const lookedAt = performance.now();
+    const held = await look();
+    const wanted = next(held, written);
+    if (wanted !== null) {
+      seen = null;
+      if (own.standsAt === null) {
+        await announce(registry, own, pace);
+        continue;
+      }
+      if (written >= mostWrites) throw unsettled(reference);
+      if (await write(wanted, held, lookedAt)) written++;
+      continue;
+    }
+    if (held === null) return null;
+    if (seen !== held.digest) {
+      seen = held.digest;
+      since = performance.now();
+    }
+    write.sawDigest(held.digest);
+    const isBusy = lookedAt < own.busyUntil;
+    if (!isBusy) {
+      if (lookedAt - since >= settleMs) return held;
+      await retire(registry, own, pace);
+      if (!(await othersStand(registry, own, held.digest))) {
+        if ((await registry.findManifest(reference))?.digest === held.digest) return held;
+        continue;
+      }
+    }
+    await sleep(pollMs * (0.5 + Math.random() / 2), signal);
+  }
+}
+
+/** What a publisher knows of its own writes. */
+function tagWrite<Held extends { readonly digest: Digest }>(
+  { registry, reference, look, next, signal, settleMs = 5000, sleep = waitFor }: TagWriter<Held>,
+  own: Announcement,
+) {
+  const unclear: Digest[] = [];
+  const sent: Digest[] = [];
+  let failures = 0;
+
+  /** Whether the registry has accepted it. Throws what is no use trying again. */
+  async function write(
+    { manifest, parts = [], before }: Writing,
+    held: Held | null,
+    lookedAt: number,
+  ): Promise<boolean> {
+    for (const part of parts)
+      await registry.writeManifest({ ...reference, tag: null, digest: part.digest }, part);
+    await before?.();
+    if (!(await isStill(held?.digest ?? null, lookedAt))) return false;
+    try {
+      await registry.writeManifest({ ...reference, digest: null }, manifest);
+      failures = 0;
+      sent.push(manifest.digest);
+      return true;
+    } catch (error) {
+      if (error instanceof RegistryError && error.unclear) {
+        sent.push(manifest.digest);
+        unclear.push(manifest.digest);
+        own.busyUntil = performance.now() + settleMs;
+      }
+      if (error instanceof RegistryError && error.temporary) {
+        if (++failures > mostRetries) throw error;
+        await sleep(waitAfter(error, failures), signal);
+        return false;
+      }
+      // Registries with immutable tags refuse the second writer: then what the first has put there counts.
+      const now = await look();
+      if (now === null || next(now, 0) !== null) throw error;
+      return false;
+    }
+  }
+
+  /** A look that took long, or parts that did, is confirmed by a glance: others wait for a write no longer than `settleMs`. */
+  async function isStill(held: Digest | null, lookedAt: number): Promise<boolean> {
+    for (let at = lookedAt, glances = 0; performance.now() - at > settleMs / 2; glances++) {
+      if (glances === mostGlances) throw tooSlow(reference, settleMs);
+      at = performance.now();
+      if (((await registry.findManifest(reference))?.digest ?? null) !== held) return false;
+    }
+    return true;
+  }
+
+  /** The one write whose answer was lost has taken effect, unless it is another one's effect that is seen. */
+  function sawDigest(digest: Digest): void {
+    const isItsOwn = unclear.length === 1 && unclear[0] === digest;
+    if (!isItsOwn || sent.filter((each) => each === digest).length !== 1) return;
+    unclear.length = 0;
+    own.busyUntil = 0;
+  }
+
+  return Object.assign(write, { sawDigest });
+}
+
+function unsettled(reference: ImageReference): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `${formatImageReference(reference)} did not keep what was written to it ${mostWrites} times`,
+    fix: "look for another publisher that writes without imgmatch, and at the registry's clean-up rules",
+  });
+}
+
+function tooSlow(reference: ImageReference, settleMs: number): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `the registry of ${formatImageReference(reference)} took longer than ${settleMs / 2000} s, ${mostGlances} times, to say what the tag holds: too long to write it safely`,
+    fix: "try again when the registry or the way to it is faster",
+  });
+}

@@ -1,0 +1,68 @@
+/** Asking registries about a plan: which of its tags exist, and which bases have moved. */
+
+import pLimit from "p-limit";
+import type { Digest } from "../../oci/digest.ts";
+import { parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import { movableBases, type PublishedImage, type RegistryView } from "../plan/registry-view.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import { findImageConfig } from "../../oci/registry/platform-image.ts";
+import { inputsLabel } from "../../oci/build-words.ts";
+
+const atOnce = 16;
+
+export interface SurveyOptions {
+  readonly registry: RegistryClient;
+  /** Digest of a base image, or null where nobody can tell. */
+  readonly findBaseDigest: (ref: string) => Promise<Digest | null>;
+}
+
+/**
+ * Asks about every cell that is to be built, and every base that is not named by digest. Tags are listed by page; only
+ * those that exist are looked at, so a fleet of thousands that nobody has published costs a handful of requests.
+ * Throws `REGISTRY_…` when the registry of the images fails.
+ */
+export async function surveyRegistries(plan: Plan, options: SurveyOptions): Promise<RegistryView> {
+  const limit = pLimit(atOnce);
+  const [published, bases] = await Promise.all([
+    findPublished(plan, options.registry, limit),
+    Promise.all(
+      movableBases(plan).map((ref) => limit(async () => [ref, await options.findBaseDigest(ref)] as const)),
+    ),
+  ]);
+  return {
+    published,
+    bases: new Map(bases.flatMap(([ref, digest]) => (digest === null ? [] : [[ref, digest] as const]))),
+  };
+}
+
+async function findPublished(
+  { matrix, cells }: Plan,
+  registry: RegistryClient,
+  limit: ReturnType<typeof pLimit>,
+): Promise<Map<string, PublishedImage>> {
+  const repository = parseImageReference(matrix.repository);
+  const wanted = new Map<string, PlannedCell>();
+  for (const planned of cells)
+    if (planned.action === "build" && planned.tag !== null) wanted.set(planned.tag, planned);
+  const found = new Map<string, PublishedImage>();
+  if (wanted.size === 0) return found;
+  const looks: Promise<void>[] = [];
+  for await (const tag of registry.listTags(repository)) {
+    const planned = wanted.get(tag);
+    if (planned !== undefined) looks.push(limit(() => look(tag, planned)));
+  }
+  await Promise.all(looks);
+  return found;
+
+  async function look(tag: string, { cell }: PlannedCell): Promise<void> {
+    const reference = withTag(repository, tag);
+    const manifest = await registry.findManifest(reference);
+    if (manifest === null) return;
+    const { digest } = manifest;
+    const image = await findImageConfig(registry, withDigest(reference, digest), cell.platform);
+    if (image === null) return;
+    if ("isNot" in image) found.set(cell.id, { digest, inputs: null, isNot: image.isNot });
+    else found.set(cell.id, { digest, inputs: (image.config.labels[inputsLabel] ?? null) as Digest | null });
+  }
+}

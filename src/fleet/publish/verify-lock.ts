@@ -1,0 +1,108 @@
+/** Whether a registry still holds, under every tag of a lock, exactly the locked digest, and its version's index says the same. */
+
+import pLimit from "p-limit";
+import type { Lock } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  withDigest,
+  withTag,
+} from "../../oci/reference.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import { silent, withdraw } from "./announcement.ts";
+import { type Pace, settleTag } from "./settle-tag.ts";
+import { type IndexVerification, verifyIndex } from "./verify-index.ts";
+
+const findings = ["moved", "vanished", "lost"] as const;
+
+/** What is not as the lock says. */
+export interface Drift {
+  readonly cell: string;
+  readonly reference: string;
+  /**
+   * `moved`: the tag holds another image. `vanished`: there is no such tag, and the manifest is still there.
+   * `lost`: the manifest is gone, whatever the tag holds.
+   */
+  readonly finding: (typeof findings)[number];
+  /** By the lock. */
+  readonly digest: Digest;
+  /** What the tag holds, or null. */
+  readonly found: Digest | null;
+  /** Whether the tag was given the locked digest again. */
+  readonly healed: boolean;
+}
+
+export interface Verification extends IndexVerification {
+  readonly repository: string;
+  /** Images whose tag holds what the lock says. */
+  readonly intact: number;
+  /** Cells that were built and never pushed: there is nothing to look for. */
+  readonly unpublished: readonly string[];
+  /** By cell. */
+  readonly drift: readonly Drift[];
+}
+
+export interface VerifyOptions extends Pace {
+  readonly registry: RegistryClient;
+  /** Give each tag its digest again, where the registry still has that manifest. */
+  readonly heal?: boolean;
+  /** Questions at one time. Default: 16. */
+  readonly concurrency?: number;
+}
+
+/**
+ * Asks for every tag of the lock. Healing is the one case in which imgmatch gives a tag another content: the lock is the
+ * truth, somebody asked for it, and what the tag held before is in the answer.
+ * Throws `REGISTRY_…` when the registry fails: a registry that does not answer has not lost anything.
+ */
+export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Verification> {
+  const { registry, heal = false, concurrency = 16 } = options;
+  const limit = pLimit(concurrency);
+  const repository = parseImageReference(lock.repository);
+  const images = sortedEntries(lock.images);
+  const unpublished = images.filter(([, { digest }]) => digest === null).map(([cell]) => cell);
+  const looks = images.flatMap(([cell, { tag, digest }]) =>
+    digest === null ? [] : [limit(() => look(cell, tag, digest))],
+  );
+  const drift = (await Promise.all(looks)).filter((found) => found !== null);
+  return {
+    repository: lock.repository,
+    intact: looks.length - drift.length,
+    unpublished,
+    drift,
+    ...(await verifyIndex(lock, registry)),
+  };
+
+  async function look(cell: string, tag: string, digest: Digest): Promise<Drift | null> {
+    const tagged = withTag(repository, tag);
+    const found = (await registry.findManifest(tagged))?.digest ?? null;
+    if (found === digest) return null;
+    const reference = formatImageReference(tagged);
+    const manifest = await registry.readManifest(withDigest(repository, digest));
+    if (manifest === null) return { cell, reference, finding: "lost", digest, found, healed: false };
+    const finding = found === null ? "vanished" : "moved";
+    if (!heal) return { cell, reference, finding, digest, found, healed: false };
+    return { cell, reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
+  }
+}
+
+/** Whether the tag holds the manifest when nobody writes it any more; somebody else's later write is not fought. */
+async function healTag(
+  tag: ImageReference,
+  manifest: Manifest,
+  { registry, ...pace }: VerifyOptions,
+): Promise<boolean> {
+  const own = silent(tag);
+  const look = () => registry.findManifest(tag);
+  const next = (held: ManifestDescriptor | null, written: number) =>
+    held?.digest === manifest.digest || written > 0 ? null : { manifest };
+  try {
+    const settled = await settleTag({ ...pace, registry, reference: tag, look, next }, own);
+    return settled?.digest === manifest.digest;
+  } finally {
+    await withdraw(registry, own, pace);
+  }
+}

@@ -1,0 +1,77 @@
+/** Whether somebody who may has signed what a lock says: the index of its version, and each image that it does not name. */
+
+import pLimit from "p-limit";
+import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import type { Lock } from "../../lock/lock.ts";
+import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
+import { versionTag } from "../cells/tag.ts";
+import { fetchFleet } from "../../lock/fetch-lock.ts";
+import type { FetchedFleet, FindTrust, IndexReader, SignedBy } from "../../lock/index-trust.ts";
+
+export interface SignedLock {
+  /** Who signed the index of the version; null where the registry has none, or no signature is asked for. */
+  readonly index: SignedBy | null;
+  /** Images that the signed index names by their digest. */
+  readonly named: number;
+  /** Images that are signed themselves, by cell. */
+  readonly own: Readonly<Record<string, SignedBy>>;
+}
+
+/**
+ * null where no signature is asked for. Throws with exit code 6 where the index is not signed by who may, or with a problem for each
+ * image that neither it nor a signature of its own vouches for; `REGISTRY_…` where the registry fails.
+ */
+export async function verifySigned(
+  lock: Lock,
+  { registry, trust }: { readonly registry: IndexReader; readonly trust: FindTrust },
+): Promise<SignedLock | null> {
+  const repository = parseImageReference(lock.repository);
+  const version = withTag(repository, versionTag(lock));
+  const asked = await trust(version);
+  if (asked === null || !asked.asksSignature) return null;
+  const fleet = await readVersion(version, registry, trust);
+  const images = sortedEntries(lock.images).flatMap(([cell, { digest }]) =>
+    digest === null ? [] : [{ cell, digest }],
+  );
+  const others = images.filter(({ cell, digest }) => fleet?.lock.images[cell]?.digest !== digest);
+  const limit = pLimit(16);
+  const problems: Problem[] = [];
+  const own = others.map(({ cell, digest }) =>
+    limit(async () => {
+      try {
+        return [cell, await asked.vouch(digest, await asked.collect(registry, digest))] as const;
+      } catch (error) {
+        if (!(error instanceof ImgmatchError)) throw error;
+        problems.push(...error.problems.map((each) => ({ ...each, message: `${cell}: ${each.message}` })));
+        return [cell, null] as const;
+      }
+    }),
+  );
+  const signed = Object.fromEntries(
+    (await Promise.all(own)).flatMap(([cell, by]) => (by ? [[cell, by]] : [])),
+  );
+  throwProblems(problems);
+  return { index: fleet?.signed ?? null, named: images.length - others.length, own: signed };
+}
+
+/** null where nothing was published under the version. */
+async function readVersion(
+  version: ImageReference,
+  registry: IndexReader,
+  trust: FindTrust,
+): Promise<FetchedFleet | null> {
+  const options = {
+    connect: async () => registry,
+    cache: null,
+    trust,
+    now: () => new Date(),
+    tell: () => {},
+  };
+  try {
+    return await fetchFleet(version, options);
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "INDEX_NOT_FOUND") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+/** What an entry of a fleet's index says of its image, in annotations: written and read in one place. */
+
+import { isRecord, parseJson, text } from "../io/json.ts";
+import type { Measured, Requirement } from "./lock.ts";
+import { declaredRequirement, measuredOf, neededRequirement } from "./needed-requirement.ts";
+import { canonical } from "../oci/canonical-json.ts";
+import type { ManifestDescriptor } from "../oci/registry/client.ts";
+import type { IndexEntry } from "./fleet-index.ts";
+
+export const entryAnnotations = {
+  cell: "dev.imgmatch.cell",
+  axes: "dev.imgmatch.axes",
+  /** What the image needs by its files: who knows nothing of {@link entryAnnotations.measured} goes by that, too. */
+  requires: "dev.imgmatch.requires",
+  /** Only where the image was opened: with it the reader knows what was declared. */
+  measured: "dev.imgmatch.measured",
+  /** Only where others built the image: whether its CPU requirement is estimated or stated. */
+  adopted: "dev.imgmatch.adopted",
+  inputs: "dev.imgmatch.inputs",
+  tag: "dev.imgmatch.tag",
+  /** `linux/amd64`: the entry's own `platform` says which runtimes are to take it. */
+  platform: "dev.imgmatch.platform",
+  /** The digest by the lock, where that is an index of its own and the entry names the image inside. */
+  digest: "dev.imgmatch.digest",
+} as const;
+
+export function annotationsOf(cell: string, { image, descriptor }: IndexEntry): Record<string, string> {
+  const measured = measuredOf(image);
+  const { adopted } = image;
+  return {
+    ...(adopted === undefined ? {} : { [entryAnnotations.adopted]: JSON.stringify(canonical(adopted)) }),
+    [entryAnnotations.axes]: JSON.stringify(canonical(image.axes)),
+    [entryAnnotations.cell]: cell,
+    ...(image.digest === descriptor.digest ? {} : { [entryAnnotations.digest]: image.digest }),
+    [entryAnnotations.inputs]: image.inputDigest,
+    ...(measured === undefined ? {} : { [entryAnnotations.measured]: JSON.stringify(canonical(measured)) }),
+    [entryAnnotations.platform]: image.platform,
+    [entryAnnotations.requires]: JSON.stringify(canonical(neededRequirement(image))),
+    [entryAnnotations.tag]: image.tag,
+  };
+}
+
+export type ReadEntry =
+  | { readonly ok: true; readonly cell: string; readonly image: IndexEntry["image"] }
+  | { readonly ok: false; readonly why: string };
+
+/** What it says is not checked yet: `parseFleetIndex` checks all together. */
+export function readEntry(
+  notes: Readonly<Record<string, unknown>>,
+  descriptor: ManifestDescriptor,
+): ReadEntry {
+  const cell = text(notes[entryAnnotations.cell]) ?? "";
+  const json: Record<string, unknown> = {};
+  const { axes, requires, measured, adopted } = entryAnnotations;
+  const present = [measured, adopted].filter((key) => notes[key] !== undefined);
+  for (const key of [axes, requires, ...present]) {
+    json[key] = parseJson(text(notes[key]) ?? "");
+    if (json[key] === undefined) return { ok: false, why: `${key} of ${cell} is not JSON` };
+  }
+  const image = {
+    axes: json[axes],
+    platform: notes[entryAnnotations.platform],
+    tag: notes[entryAnnotations.tag],
+    inputDigest: notes[entryAnnotations.inputs],
+    digest: notes[entryAnnotations.digest] ?? descriptor.digest,
+    requires: declaredBy(json[requires], json[measured]),
+    ...(json[measured] === undefined ? {} : { measured: json[measured] }),
+    ...(json[adopted] === undefined ? {} : { adopted: json[adopted] }),
+  } as unknown as IndexEntry["image"];
+  return { ok: true, cell, image };
+}
+
+/** What does not look like one is left as it is, for the check to name. */
+function declaredBy(requires: unknown, measured: unknown): unknown {
+  const unused = isRecord(measured) && isRecord(measured.cpu) ? measured.cpu.unused : null;
+  const features = isRecord(requires) && isRecord(requires.cpu) ? requires.cpu.features : null;
+  return Array.isArray(unused) && Array.isArray(features)
+    ? declaredRequirement(requires as Requirement, measured as Measured)
+    : requires;
+}

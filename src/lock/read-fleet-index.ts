@@ -1,0 +1,215 @@
+/** A fleet's index from a registry, or from the bytes that a registry gave: bytes → entries → lock. */
+
+import { ImgmatchError } from "../errors.ts";
+import { anyText, checked, list, record, shape, someText } from "../io/checks.ts";
+import { registryLimits } from "../io/limits.ts";
+import { type Lock, lockSchemaVersion } from "./lock.ts";
+import { choosing, digest } from "./parse-lock.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../oci/registry/client.ts";
+import { isDigest, type Digest } from "../oci/digest.ts";
+import { entryAnnotations, readEntry } from "./entry-annotations.ts";
+import {
+  annotations,
+  type FleetIndex,
+  type IndexedImage,
+  type IndexEntry,
+  indexFormat,
+} from "./fleet-index.ts";
+import { fieldsOf, isRecord, parseJson, text } from "../io/json.ts";
+import { isIndexType, isMediaType } from "../oci/media-types.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
+
+/** An index with its parts, as the registry has them. */
+export interface StoredIndex {
+  readonly top: Manifest;
+  readonly parts: readonly Manifest[];
+}
+
+/**
+ * Reads an index and its parts: one request, unless the fleet is too large for one manifest. null when the registry has no
+ * such reference. Throws `INDEX_INVALID` for anything that `imgmatch publish` has not written, `INDEX_FORMAT` for an index of
+ * another format.
+ */
+export async function readFleetIndex(
+  registry: Pick<RegistryClient, "readManifest">,
+  reference: ImageReference,
+): Promise<StoredIndex | null> {
+  const top = await registry.readManifest(reference);
+  return top === null ? null : { top, parts: await readParts(registry, reference, top) };
+}
+
+async function readParts(
+  registry: Pick<RegistryClient, "readManifest">,
+  reference: ImageReference,
+  top: Manifest,
+): Promise<Manifest[]> {
+  const { parts } = entriesOf(top, reference);
+  return Promise.all(
+    parts.map(async ({ digest, size }) => {
+      const part = await registry.readManifest(withDigest(reference, digest), size);
+      if (part === null) throw invalid(reference, `its part ${digest} is not in the registry`);
+      if (part.size !== size)
+        throw invalid(reference, `its part ${digest} has ${part.size} bytes, it says ${size}`);
+      return part;
+    }),
+  );
+}
+
+/** Whether the parts are those that the top names, in its order: a digest that vouches for the top vouches for them then. */
+export function isBound({ top, parts }: StoredIndex, reference: ImageReference): boolean {
+  const named = entriesOf(top, reference).parts;
+  return named.length === parts.length && parts.every(({ digest }, index) => digest === named[index]?.digest);
+}
+
+/** What it names besides its parts and the images of its cells. */
+export function digestsWithoutCell(
+  { top, parts }: StoredIndex,
+  reference: ImageReference,
+): readonly Digest[] {
+  return [top, ...parts].flatMap((manifest) => entriesOf(manifest, reference).strange);
+}
+
+/** Checks every entry as a lock's. Throws `INDEX_INVALID`. */
+export function parseFleetIndex(stored: StoredIndex, reference: ImageReference): FleetIndex {
+  const { top, parts } = stored;
+  if (!isBound(stored, reference)) throw invalid(reference, "its parts are not those that it names");
+  const { head, entries } = entriesOf(top, reference);
+  const all = [...entries, ...parts.flatMap((part) => entriesOfPart(part, reference))];
+  if (all.length > registryLimits.indexEntries)
+    throw tooMany(reference, `it has ${all.length} images, the limit is ${registryLimits.indexEntries}`);
+  const found = new Map(all);
+  if (found.size !== all.length) throw invalid(reference, "it has two entries for one cell");
+  const images = Object.fromEntries(all.map(([cell, { image }]) => [cell, image]));
+  const reading = checked({ ...head, images }, namedImages, "it");
+  if (!reading.ok) throw invalid(reference, reading.mistakes.join("; "));
+  return { ...head, entries: found };
+}
+
+/** What an index says under the same checks as what a lock says. */
+const namedImages = shape({
+  name: someText,
+  version: someText,
+  prefer: list(anyText),
+  images: record(shape<IndexedImage>({ ...choosing, digest })),
+});
+
+/**
+ * The lock that an index stands for, with the images in the repository that was asked: a mirror's answer names the mirror.
+ * What an index does not carry is empty: bases, builder, times. Its own digest stands in the place of the matrix's.
+ */
+export function lockOfIndex(
+  { name, version, prefer, entries }: FleetIndex,
+  reference: ImageReference,
+  digest: Digest,
+): Lock {
+  const unknown = { bases: [], builder: "unknown", created: null, size: null };
+  const images = [...entries].map(([cell, { image, descriptor }]) => {
+    const { mediaType, size } = descriptor;
+    // Where the entry names the image inside, nothing is said of the index around it.
+    const manifest = image.digest === descriptor.digest ? { manifest: { mediaType, size } } : {};
+    return [cell, { ...image, ...manifest, ...unknown }] as const;
+  });
+  return {
+    schemaVersion: lockSchemaVersion,
+    name,
+    version,
+    repository: formatImageReference({ ...reference, tag: null, digest: null }),
+    matrixDigest: digest,
+    ...(prefer.length === 0 ? {} : { prefer }),
+    images: Object.fromEntries(images),
+  };
+}
+
+interface Read {
+  readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
+  readonly entries: readonly (readonly [string, IndexEntry])[];
+  readonly parts: readonly ManifestDescriptor[];
+  /** Of entries that are neither: somebody may have added attestations or the like. */
+  readonly strange: readonly Digest[];
+}
+
+/** A part has no parts of its own: a tree of them would be read without end. */
+function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries"] {
+  const { entries, parts } = entriesOf(part, reference);
+  if (parts.length > 0) throw invalid(reference, `its part ${part.digest} has parts itself`);
+  return entries;
+}
+
+function entriesOf(manifest: Manifest, reference: ImageReference): Read {
+  const found = headOf(manifest);
+  if (found === null) throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
+  const { format, notes, items } = found;
+  if (format !== indexFormat) throw otherFormat(reference, format);
+  const entries: (readonly [string, IndexEntry])[] = [];
+  const parts: ManifestDescriptor[] = [];
+  const strange: Digest[] = [];
+  for (const item of items) {
+    const own = fieldsOf(fieldsOf(item).annotations);
+    const descriptor = descriptorOf(item);
+    if (descriptor === null) throw invalid(reference, "it has an entry without digest, size or media type");
+    if (own[annotations.part] !== undefined) parts.push(descriptor);
+    else if (own[entryAnnotations.cell] === undefined) strange.push(descriptor.digest);
+    else {
+      const read = readEntry(own, descriptor);
+      if (!read.ok) throw invalid(reference, read.why);
+      entries.push([read.cell, { image: read.image, descriptor }]);
+    }
+  }
+  if (new Set(parts.map(({ digest }) => digest)).size !== parts.length)
+    throw invalid(reference, "it names one part twice");
+  if (parts.length > registryLimits.indexParts)
+    throw tooMany(reference, `it has ${parts.length} parts, the limit is ${registryLimits.indexParts}`);
+  const name = text(notes[annotations.title]) ?? "";
+  const version = text(notes[annotations.version]) ?? "";
+  // Not checked yet.
+  const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
+  return { head: { name, version, prefer }, entries, parts, strange };
+}
+
+function descriptorOf(item: unknown): ManifestDescriptor | null {
+  const { mediaType, digest, size } = fieldsOf(item);
+  const isSize = typeof size === "number" && Number.isSafeInteger(size) && size >= 0;
+  return isMediaType(mediaType) && isDigest(digest) && isSize ? { mediaType, digest, size } : null;
+}
+
+/** The format of a fleet's index; null for what is none. */
+export function formatOf(manifest: Manifest): string | null {
+  return headOf(manifest)?.format ?? null;
+}
+
+/** null for what is no index of a fleet, of whatever format. */
+function headOf(manifest: Manifest): {
+  readonly format: string;
+  readonly notes: Readonly<Record<string, unknown>>;
+  readonly items: readonly unknown[];
+} | null {
+  const json = isIndexType(manifest.mediaType) ? parseJson(manifest.bytes) : undefined;
+  const notes = fieldsOf(fieldsOf(json).annotations);
+  const format = text(notes[annotations.format]);
+  if (!isRecord(json) || !Array.isArray(json.manifests) || format === null) return null;
+  return { format, notes, items: json.manifests };
+}
+
+function otherFormat(reference: ImageReference, format: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_FORMAT",
+    message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${JSON.stringify(indexFormat)}`,
+    fix: "use the imgmatch that wrote it, or publish a new version with this one",
+  });
+}
+
+function tooMany(reference: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_ANSWER_TOO_LARGE",
+    message: `${formatImageReference(reference)}: ${what}`,
+    fix: "check who wrote this index, and write it again with imgmatch publish",
+  });
+}
+
+function invalid(reference: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_INVALID",
+    message: `${formatImageReference(reference)} is not the index of a fleet: ${what}`,
+    fix: "name the version that imgmatch publish wrote, for example registry.example.com/team/app:1.12.0",
+  });
+}

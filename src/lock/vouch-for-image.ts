@@ -1,0 +1,41 @@
+/** Whether somebody who may has signed one image, or the index that names it. */
+
+import { ImgmatchError } from "../errors.ts";
+import { fieldsOf, parseJson } from "../io/json.ts";
+import type { Digest } from "../oci/digest.ts";
+import type { ImageReference } from "../oci/reference.ts";
+import type { FindTrust, IndexReader, SignedBy } from "./index-trust.ts";
+
+/**
+ * `digest`: of the image's manifest, which the reference means itself or by an index. null where no signature is asked for. Throws with
+ * exit code 6 where neither is signed by who may, `REGISTRY_…` where the registry fails.
+ */
+export async function vouchForImage(
+  reference: ImageReference,
+  digest: Digest,
+  { registry, trust: find }: { readonly registry: IndexReader; readonly trust: FindTrust },
+): Promise<SignedBy | null> {
+  const trust = await find(reference);
+  if (trust === null || !trust.asksSignature) return null;
+  const vouch = async (subject: Digest): Promise<SignedBy | null> =>
+    trust.vouch(subject, await trust.collect(registry, subject));
+  try {
+    return await vouch(digest);
+  } catch (error) {
+    const index = error instanceof ImgmatchError ? await indexOf(reference, digest, registry) : null;
+    if (index === null) throw error;
+    return vouch(index);
+  }
+}
+
+/** The digest of the index under the reference, where it names this image. */
+async function indexOf(
+  reference: ImageReference,
+  digest: Digest,
+  registry: IndexReader,
+): Promise<Digest | null> {
+  const top = await registry.readManifest(reference);
+  const { manifests } = fieldsOf(top === null ? null : parseJson(top.bytes));
+  const isNamed = Array.isArray(manifests) && manifests.some((each) => fieldsOf(each).digest === digest);
+  return top !== null && isNamed ? top.digest : null;
+}

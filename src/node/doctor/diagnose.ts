@@ -1,0 +1,152 @@
+/** Examines what imgmatch stands on here: the host, the way containers reach its GPUs, the container engine, the logins. */
+
+import type { Problem } from "../../errors.ts";
+import type { HostFacts } from "../../host/facts.ts";
+
+/** `unknown` is not a problem, and not the absence of one. */
+export type FindingState = "ok" | "problem" | "unknown";
+
+export interface Finding {
+  /** `cpu`, `kernel`, `nvidia`, `gpu`, `runtime`, `engine`, `command`, `logins` */
+  readonly check: string;
+  readonly state: FindingState;
+  readonly message: string;
+  /** Of a problem that has one. */
+  readonly code?: string;
+  readonly fix?: string;
+}
+
+export interface EngineState {
+  /** What answered, or why nothing did. */
+  readonly answer:
+    | { readonly ok: true; readonly name: string; readonly shown: string; readonly info: EngineInfo }
+    | { readonly ok: false; readonly problem: Problem };
+  /** Whether a variable or a Docker context names an engine: then its absence is a mistake. */
+  readonly configured: boolean;
+  /** Path of the docker command; null where there is none. */
+  readonly command: string | null;
+}
+
+export interface EngineInfo {
+  /** `linux/amd64`; null when the engine does not tell. */
+  readonly platform: string | null;
+  readonly nvidiaRuntime: boolean;
+}
+
+export interface LoginState {
+  /** Registries with a login in the file or a helper of their own. */
+  readonly registries: readonly string[];
+  /** Helper programs that are named and are not in PATH. */
+  readonly missingHelpers: readonly string[];
+  /** The general helper, which may know more. */
+  readonly store: string | null;
+  readonly path: string;
+  readonly problem: Problem | null;
+}
+
+export interface Diagnosis {
+  readonly host: readonly Finding[];
+  readonly engine: readonly Finding[];
+}
+
+/** Findings in the order in which to read them. No GPU and no engine are facts, not problems: a CPU node needs neither. */
+export function diagnose(host: HostFacts, engine: EngineState, logins: LoginState): Diagnosis {
+  return {
+    host: [
+      ...examineCpu(host),
+      ...examineNvidia(host),
+      ...host.problems.map((problem) => wrong("host", problem)),
+    ],
+    engine: [...examineEngine(engine, host), ...examineRuntime(host, engine), examineLogins(logins)],
+  };
+}
+
+const ok = (check: string, message: string): Finding => ({ check, state: "ok", message });
+const unknown = (check: string, message: string): Finding => ({ check, state: "unknown", message });
+
+function wrong(check: string, { code, message, fix }: Pick<Problem, "code" | "message" | "fix">): Finding {
+  return { check, state: "problem", code, message, ...(fix === undefined ? {} : { fix }) };
+}
+
+function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {
+  const model = cpu.model ?? cpu.vendor ?? "of unknown make";
+  return [
+    cpu.features === null
+      ? unknown("cpu", `${platform}, ${model}: its features cannot be read`)
+      : ok(
+          "cpu",
+          `${platform}, ${model}: ${cpu.level ?? "no generic level"}, ${cpu.features.length} features`,
+        ),
+    kernel === null ? unknown("kernel", "its version cannot be read") : ok("kernel", kernel),
+  ];
+}
+
+function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
+  if (nvidia === null) return [ok("nvidia", "neither device nor driver: images without GPU code fit")];
+  const gpus = nvidia.gpus.map(({ index, name, compute, mig }) => {
+    const instances = mig.length === 0 ? "" : `, ${mig.length} MIG instances`;
+    const found = `${index}: ${name ?? "unnamed"}, compute capability ${compute ?? "unknown"}${instances}`;
+    return compute === null ? unknown("gpu", found) : ok("gpu", found);
+  });
+  if (nvidia.driver === null) {
+    // A problem of its own says more than "unknown" does.
+    const told = problems.some(({ code }) => code.startsWith("HOST_"));
+    const silent = unknown("nvidia", "a device is there, the driver's version is unknown");
+    return told ? gpus : [silent, ...gpus];
+  }
+  const details = [
+    `driver ${nvidia.driver}`,
+    ...(nvidia.module === null ? [] : [`${nvidia.module} module`]),
+    nvidia.cuda === null ? "CUDA version unknown" : `CUDA up to ${nvidia.cuda}`,
+  ];
+  return [ok("nvidia", details.join(", ")), ...gpus];
+}
+
+function examineEngine({ answer, configured, command }: EngineState, host: HostFacts): readonly Finding[] {
+  if (!answer.ok) {
+    const absent = answer.problem.code === "ENGINE_NOT_FOUND" && !configured;
+    return [
+      absent
+        ? ok("engine", "none here: build and run need one, nothing else does")
+        : wrong("engine", answer.problem),
+    ];
+  }
+  const { name, shown, info } = answer;
+  const foreign = info.platform !== null && info.platform !== host.platform;
+  const other = foreign ? `, for ${info.platform}: what it builds and runs is not for ${host.platform}` : "";
+  const engine = ok("engine", `${name} at ${shown}${other}`);
+  if (command !== null) return [engine, ok("command", command)];
+  const fix = "install Docker's command line (Debian, Ubuntu: apt-get install docker-cli, or docker.io)";
+  const message =
+    "the engine answers and there is no docker command: imgmatch run needs it, and build for secrets, SSH agents and what has changed of a context";
+  return [engine, wrong("command", { code: "LAUNCH_FAILED", message, fix })];
+}
+
+function examineRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState): readonly Finding[] {
+  if (nvidia === null || nvidia.gpus.length === 0) return [];
+  if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
+    const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
+    return [ok("runtime", `containers get the GPUs through ${how}`)];
+  }
+  if (answer.ok && answer.info.nvidiaRuntime) return [ok("runtime", "the engine has the NVIDIA runtime")];
+  if (runtime.nvidia === null && !answer.ok)
+    return [unknown("runtime", "how containers would get the GPUs cannot be seen here")];
+  const message =
+    "there are GPUs and a container engine, and no NVIDIA support in it: no container can use them";
+  const fix =
+    "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
+  return [wrong("runtime", { code: "LAUNCH_FAILED", message, fix })];
+}
+
+function examineLogins({ registries, missingHelpers, store, path, problem }: LoginState): Finding {
+  if (problem !== null) return wrong("logins", problem);
+  if (missingHelpers.length > 0) {
+    const helpers = missingHelpers.map((name) => `docker-credential-${name}`).join(", ");
+    const message = `${path} names ${helpers}, which is not in PATH`;
+    const fix = "install it, or log in again with docker login after removing it from the file";
+    return wrong("logins", { code: "REGISTRY_AUTH", message, fix });
+  }
+  const asked = store === null ? "" : `docker-credential-${store} is asked`;
+  const known = [registries.join(", "), asked].filter((part) => part !== "").join("; ");
+  return ok("logins", known === "" ? "none: registries are asked without one" : known);
+}

@@ -1,0 +1,231 @@
+/**
+ * Which GPUs a container gets, and with them the image: on a mixed host the one decides the other. `--gpus` says how many, which
+ * ones, all or none.
+ */
+
+import { ImgmatchError, usageError } from "../../errors.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import { narrowGpus } from "../../host/visible-devices.ts";
+import type { Lock } from "../../lock/lock.ts";
+import { groupBy } from "../../oci/group-by.ts";
+import { orderSteps } from "../../resolve/order-steps.ts";
+import { compareCandidates } from "../../resolve/rank.ts";
+import { type Candidate, rankImages, type Ranking, type ResolveOptions } from "../../resolve/resolve.ts";
+import { type GpuUnit, type GpuUse, kindOf, narrowTo, unitsOf, useOf } from "./gpu-units.ts";
+import { unsupported } from "./unsupported.ts";
+
+export type GpuWish =
+  /** Every visible GPU; an image without GPU code will do. */
+  | { readonly kind: "all" }
+  | { readonly kind: "none" }
+  /** So many, whichever serve best. */
+  | { readonly kind: "count"; readonly count: number }
+  /** These, by their names as in {@link GpuUnit}. */
+  | { readonly kind: "named"; readonly names: readonly string[] };
+
+export interface ChoiceOptions extends ResolveOptions {
+  /** Hand out GPUs that somebody uses. */
+  readonly allowBusy?: boolean;
+}
+
+export type GpuChoice =
+  | {
+      readonly ok: true;
+      readonly units: readonly GpuUnit[];
+      /** The host with these units alone. */
+      readonly host: HostFacts;
+      /** The images for them, best first; `ranked` is empty when none fits. */
+      readonly ranking: Ranking;
+    }
+  | {
+      readonly ok: false;
+      readonly wanted: number;
+      readonly free: readonly GpuUnit[];
+      readonly taken: readonly TakenUnit[];
+    };
+
+export interface TakenUnit {
+  readonly unit: GpuUnit;
+  readonly use: Exclude<GpuUse, "free">;
+}
+
+/**
+ * Picks GPUs that nobody uses and the best image that they can run. Among images of one rank equal GPUs come first, then
+ * the newer ones, then the lower numbers. A GPU whose use cannot be told is never picked for a count: it may be busy.
+ * Throws `SELECTION_INVALID` for a name that no unit of the host has, and as `rankImages` does.
+ *
+ * @example
+ * const choice = chooseGpus(lock, facts, { kind: "count", count: 2 });
+ * if (choice.ok) console.log(choice.units.map(({ name }) => name), choice.ranking.ranked[0]?.cell);
+ */
+export function chooseGpus(
+  lock: Lock,
+  host: HostFacts,
+  wish: GpuWish,
+  { allowBusy = false, ...options }: ChoiceOptions = {},
+): GpuChoice {
+  const units = unitsOf(host);
+  const states = units.map((unit) => ({ unit, use: allowBusy ? ("free" as const) : useOf(unit.gpu) }));
+  const isTaken = (state: (typeof states)[number]): state is TakenUnit => state.use !== "free";
+  const take = (picked: readonly GpuUnit[]): GpuChoice => {
+    const narrowed = narrowTo(host, picked);
+    return { ok: true, units: picked, host: narrowed, ranking: rankImages(lock, narrowed, options) };
+  };
+  switch (wish.kind) {
+    case "none":
+      return take([]);
+    case "all":
+    case "named": {
+      const wanted = wish.kind === "all" ? states : statesNamed(states, wish.names);
+      // Who names a GPU knows it: only use that is proved stands against that.
+      const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
+      const choice = take(wanted.map(({ unit }) => unit));
+      const needsGpu = choice.ok && choice.ranking.ranked[0]?.image.requires.cuda !== null;
+      if (busy.length === 0 || (wish.kind === "all" && !needsGpu)) return choice;
+      const others = wanted.filter(({ use }) => use !== "busy").map(({ unit }) => unit);
+      return { ok: false, wanted: wanted.length, free: others, taken: busy };
+    }
+    case "count": {
+      const free = states.filter(({ use }) => use === "free").map(({ unit }) => unit);
+      if (free.length < wish.count)
+        return { ok: false, wanted: wish.count, free, taken: states.filter(isTaken) };
+      const best = bestSet(lock, host, free, wish.count, options);
+      return take(best ?? firstOf(kindsOf(free), wish.count));
+    }
+  }
+}
+
+/** A GPU that is not there must not become "no GPU", for which an image without GPU code would do. */
+function statesNamed<T extends { readonly unit: GpuUnit }>(
+  states: readonly T[],
+  names: readonly string[],
+): readonly T[] {
+  const known = states.map(({ unit }) => unit.name);
+  const missing = names.filter((name) => !known.includes(name));
+  if (missing.length === 0) return states.filter(({ unit }) => names.includes(unit.name));
+  throw new ImgmatchError({
+    code: "SELECTION_INVALID",
+    message: `there is no GPU ${missing.map((name) => JSON.stringify(name)).join(", ")}`,
+    fix: known.length === 0 ? "this host has no GPU; ask for none" : `choose among ${known.join(", ")}`,
+  });
+}
+
+/** Units of one kind, the better kinds first. */
+type Kinds = readonly (readonly GpuUnit[])[];
+
+interface Option {
+  readonly kinds: Kinds;
+  readonly winner: Candidate;
+  readonly order: Ranking["order"];
+}
+
+/** The verdict on a set depends on the kinds in it alone, so sets of kinds are asked and not sets of units. */
+function bestSet(
+  lock: Lock,
+  host: HostFacts,
+  free: readonly GpuUnit[],
+  count: number,
+  options: ResolveOptions,
+): readonly GpuUnit[] | null {
+  let best: Option | null = null;
+  for (const kinds of subsets(kindsOf(free))) {
+    const enough = kinds.reduce((sum, units) => sum + units.length, 0) >= count;
+    if (!enough || kinds.length > count) continue;
+    const sample = kinds.flatMap((units) => units.slice(0, 1));
+    const { ranked, order } = rankImages(lock, narrowTo(host, sample), options);
+    const winner = ranked.find(({ image }) => image.requires.cuda !== null);
+    if (winner === undefined) continue;
+    const option = { kinds, winner, order };
+    if (best === null || compareOptions(option, best) < 0) best = option;
+  }
+  return best === null ? null : firstOf(best.kinds, count);
+}
+
+/** A better image, then equal GPUs, then less unused code. The tag says nothing of serving better: the newer GPUs stay. */
+function compareOptions(a: Option, b: Option): number {
+  const early = a.order.filter((step) => step !== orderSteps.targets && step !== orderSteps.tag);
+  return (
+    compareCandidates(early, a.winner, b.winner) ||
+    a.kinds.length - b.kinds.length ||
+    compareCandidates([orderSteps.targets], a.winner, b.winner)
+  );
+}
+
+/** One unit of each kind, then as many of the first kinds as are missing; in the order of the host. */
+function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
+  const must = kinds.slice(0, count).flatMap((units) => units.slice(0, 1));
+  const more = kinds.flatMap((units) => units.slice(1)).slice(0, count - must.length);
+  return [...must, ...more].sort((a, b) => compareNames(a.name, b.name));
+}
+
+function kindsOf(units: readonly GpuUnit[]): Kinds {
+  return [...groupBy(units, kindOf).values()].sort(
+    ([a], [b]) =>
+      Number(b?.gpu.compute ?? 0) - Number(a?.gpu.compute ?? 0) ||
+      (b?.gpu.memoryMiB ?? 0) - (a?.gpu.memoryMiB ?? 0) ||
+      compareNames(a?.name ?? "", b?.name ?? ""),
+  );
+}
+
+/** Not empty, in the order of the kinds. A host has few kinds; beyond twelve only single kinds and all together are tried. */
+function subsets(kinds: Kinds): readonly Kinds[] {
+  if (kinds.length > 12) return [...kinds.map((units) => [units]), kinds];
+  return Array.from({ length: 2 ** kinds.length - 1 }, (_, index) =>
+    kinds.filter((_units, bit) => ((index + 1) >> bit) % 2 === 1),
+  );
+}
+
+function compareNames(a: string, b: string): number {
+  const [first = 0, second = -1] = a.split(":").map(Number);
+  const [other = 0, last = -1] = b.split(":").map(Number);
+  return first - other || second - last;
+}
+
+/** As Docker reads it: `2` is how many, `0,2`, `device=0` and uuids are which. */
+export function gpuWish(host: HostFacts, text: string | undefined): GpuWish {
+  if (text === undefined || text === "all") return { kind: "all" };
+  if (text === "none") return { kind: "none" };
+  if (/^[1-9]\d{0,3}$/.test(text)) return { kind: "count", count: Number(text) };
+  if (text === "0") {
+    throw usageError("--gpus 0 may mean no GPU or the first one", "write --gpus none, or --gpus device=0");
+  }
+  const named = narrowGpus(host.nvidia?.gpus ?? [], text.replace(/^device=/, ""));
+  const names = unitsOf(host)
+    .filter(({ gpu, mig }) =>
+      named.some(
+        (each) =>
+          each.index === gpu.index && (mig === null || each.mig.some(({ uuid }) => uuid === mig.uuid)),
+      ),
+    )
+    .map(({ name }) => name);
+  return { kind: "named", names };
+}
+
+/**
+ * For targets whose scheduler picks the GPUs: it may give any of a node's, so the image must fit them all, and whether they
+ * are in use just now is the scheduler's business.
+ */
+export function scheduledGpus(
+  lock: Lock,
+  host: HostFacts,
+  text: string | undefined,
+  target: string,
+  options: ResolveOptions,
+): GpuChoice {
+  const wish = gpuWish(host, text);
+  const units = unitsOf(host);
+  if (wish.kind === "named") {
+    throw unsupported(
+      target,
+      `hand out the GPUs ${wish.names.join(", ")}: its scheduler picks them`,
+      `say how many: --gpus ${Math.max(wish.names.length, 1)}`,
+    );
+  }
+  if (wish.kind === "none") {
+    const none = narrowTo(host, []);
+    return { ok: true, units: [], host: none, ranking: rankImages(lock, none, options) };
+  }
+  const count = wish.kind === "count" ? wish.count : units.length;
+  if (count > units.length) return { ok: false, wanted: count, free: units, taken: [] };
+  return { ok: true, units: units.slice(0, count), host, ranking: rankImages(lock, host, options) };
+}

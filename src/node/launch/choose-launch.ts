@@ -1,0 +1,86 @@
+/** What a launch on this host runs: the image, and the GPUs that it gets. */
+
+import type { HostFacts } from "../../host/facts.ts";
+import type { Lock, Requirement } from "../../lock/lock.ts";
+import { neededRequirement } from "../../lock/needed-requirement.ts";
+import { nearestFirst } from "../../resolve/nearest.ts";
+import { noMatch } from "../../resolve/no-match.ts";
+import { type Candidate, immutableReferenceOf, type ResolveOptions } from "../../resolve/resolve.ts";
+import { findUnasked } from "../../resolve/unasked.ts";
+import type { Resolution } from "../../resolve/verdict.ts";
+import { chooseGpus, type GpuChoice, gpuWish, scheduledGpus } from "./choose-gpus.ts";
+import { resolvedLabel } from "./labels/vocabulary.ts";
+import type { LaunchRequest, LaunchTarget } from "./target.ts";
+
+export interface LaunchChoiceOptions extends ResolveOptions {
+  /** `--gpus`: how many, which ones, `all` or `none`. Default: all. */
+  readonly gpus?: string | undefined;
+  /** Hand out GPUs that somebody uses. */
+  readonly allowBusy?: boolean | undefined;
+  /** Do not keep it to the nodes that advertise the image. */
+  readonly anywhere?: boolean | undefined;
+}
+
+export interface LaunchChoice {
+  readonly ok: true;
+  /** All of a launch that the image and the host decide. */
+  readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
+  /** What was decided though nobody asked for it. */
+  readonly unasked: Pick<Resolution, "unusedGpus" | "openAxes">;
+  /** Of the image alone. */
+  readonly problems: Resolution["problems"];
+}
+
+/**
+ * Picks GPUs and image together, for a target that names GPUs, and for one whose scheduler picks them. Not `ok` where GPUs that
+ * are asked for are in use. Throws `NO_MATCH` or `HOST_BROKEN` where no image fits, `LAUNCH_UNSUPPORTED` for what the target has
+ * no words for, `USAGE` and `SELECTION_INVALID` for GPUs that cannot be meant.
+ *
+ * @example
+ * const choice = chooseLaunch(launchTargets.docker, lock, facts, { gpus: "2" });
+ * if (choice.ok) launchTargets.docker.launch({ ...choice.request, args: [] });
+ */
+export function chooseLaunch(
+  target: Pick<LaunchTarget, "name" | "gpus">,
+  lock: Lock,
+  host: HostFacts,
+  { gpus, allowBusy = false, anywhere = false, ...options }: LaunchChoiceOptions = {},
+): LaunchChoice | Extract<GpuChoice, { readonly ok: false }> {
+  const choice =
+    target.gpus === "scheduler"
+      ? scheduledGpus(lock, host, gpus, target.name, options)
+      : chooseGpus(lock, host, gpuWish(host, gpus), { ...options, allowBusy });
+  if (!choice.ok) return choice;
+  const { ranking } = choice;
+  const winner = winnerOf(choice, gpus, lock, options);
+  const { image } = winner;
+  // Who asked for GPUs has passed over the images before the winner.
+  const ranked = ranking.ranked.slice(ranking.ranked.indexOf(winner));
+  return {
+    ok: true,
+    request: {
+      reference: immutableReferenceOf(lock, image),
+      requires: neededRequirement(image),
+      host: choice.host,
+      units: image.requires.cuda === null ? [] : choice.units,
+      node: anywhere ? null : resolvedLabel(lock.name, image.tag),
+    },
+    unasked: findUnasked(lock, choice.host, { ...ranking, ranked }, options),
+    problems: ranking.problems.filter(({ code }) => !code.startsWith("HOST_")),
+  };
+}
+
+/** Who asks for GPUs by number or name is not served by an image that has no use for them. */
+function winnerOf(
+  { ranking, host }: Extract<GpuChoice, { readonly ok: true }>,
+  gpus: string | undefined,
+  lock: Lock,
+  options: ResolveOptions,
+): Candidate {
+  const wantsGpus = gpus !== undefined && gpus !== "all" && gpus !== "none";
+  const uses = (requires: Requirement | undefined) => !wantsGpus || requires?.cuda !== null;
+  const winner = ranking.ranked.find(({ image }) => uses(image.requires));
+  if (winner !== undefined) return winner;
+  const rejected = ranking.rejected.filter(({ cell }) => uses(lock.images[cell]?.requires));
+  throw noMatch(nearestFirst(lock, rejected, host, options));
+}

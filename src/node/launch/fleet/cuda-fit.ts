@@ -1,0 +1,202 @@
+/**
+ * What the driver and the GPUs of a node serve of an image, as a function of the node's labels. The rules themselves are asked,
+ * once for each stretch of versions between the numbers at which an answer can change: nothing of them is said here a second time.
+ */
+
+import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
+import { parseDriverVersion, parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
+import type { CudaRequirement } from "../../../lock/lock.ts";
+import type { HostView, NvidiaView } from "../../../resolve/host-view.ts";
+import { evaluateRequire, parseRequire } from "../../../resolve/parse-nvidia-require.ts";
+import { checkDriver, driverSteps } from "../../../resolve/rules/driver.ts";
+import { checkGpuCode } from "../../../resolve/rules/gpu-code.ts";
+import { isEnforced, requireSteps, subjectOf } from "../../../resolve/rules/nvidia-require.ts";
+import type { RuleSteps } from "../../../resolve/rules/rule-steps.ts";
+import type { CodeFit, Tier } from "../../../resolve/verdict.ts";
+import {
+  isExact,
+  keys,
+  knownBrands,
+  knownComputes,
+  unknownValue,
+  versionNumber,
+  versionText,
+} from "../labels/vocabulary.ts";
+import { unsupported } from "../unsupported.ts";
+import { always, type Node, never } from "./decision-diagrams.ts";
+import { type Conditions, label, lastThatHolds } from "./node-conditions.ts";
+
+/** How the driver serves: on which nodes, in which tier, and whether it compiles the image's PTX. */
+export interface DriverMode {
+  readonly tier: Tier;
+  readonly ptx: boolean;
+  readonly when: Node;
+}
+
+export function driverModes(cuda: CudaRequirement, conditions: Conditions): readonly DriverMode[] {
+  const modes = new Map<string, DriverMode>();
+  for (const { nvidia, when } of driverStretches(driverSteps(cuda), conditions)) {
+    const service = checkDriver(cuda, nvidia);
+    if (!service.ok) continue;
+    const { tier, ptx } = service;
+    const name = `${tier} ${ptx}`;
+    modes.set(name, { tier, ptx, when: conditions.or(when, modes.get(name)?.when ?? never) });
+  }
+  return [...modes.values()];
+}
+
+/** Drivers that no rule tells apart, by the lowest of their versions. */
+interface DriverStretch {
+  readonly nvidia: NvidiaView;
+  readonly when: Node;
+}
+
+function driverStretches(
+  { drivers, cudas, after }: RuleSteps,
+  conditions: Conditions,
+): readonly DriverStretch[] {
+  const { of, and } = conditions;
+  // Labels say 0 for a version that is not known, so every number is above it.
+  const along = (key: string, numbers: readonly number[]) => {
+    const ascending = [...new Set(numbers)].filter((number) => number > 0).sort((a, b) => a - b);
+    return lastThatHolds(
+      conditions,
+      0,
+      ascending.map((number) => [number, of(label.atLeast(key, number))]),
+    );
+  };
+  const numbers = (texts: readonly string[]) =>
+    texts.flatMap(numberOf).flatMap((number) => (after ? [number, number + 1] : [number]));
+  const scales = lastThatHolds<NvidiaView["scale"]>(
+    conditions,
+    "linux",
+    (["wsl", "l4t"] as const).map((scale) => [scale, of(label.is(keys.driverScale, scale))]),
+  );
+  const compats = lastThatHolds(conditions, false, [[true, of(label.exists(keys.forwardCompat))]]);
+  const byDriver = along(keys.driverNumber, numbers(drivers));
+  const byCuda = along(keys.cudaNumber, [1, ...numbers(cudas)]);
+  return scales.flatMap((scale) =>
+    compats.flatMap((compat) =>
+      byDriver.flatMap((driver) =>
+        byCuda.map((cuda) => ({
+          nvidia: viewOf(scale.value, compat.value, driver.value, cuda.value),
+          when: and(cuda.when, driver.when, compat.when, scale.when),
+        })),
+      ),
+    ),
+  );
+}
+
+function viewOf(scale: NvidiaView["scale"], compat: boolean, driver: number, cuda: number): NvidiaView {
+  const text = versionText(driver);
+  return {
+    driver: parseDriverVersion(text),
+    driverText: text,
+    module: null,
+    cuda: cuda === 0 ? null : { text: versionText(cuda), parts: parseVersion(versionText(cuda)) ?? [] },
+    scale,
+    gpus: [{ label: "GPU", compute: null, class: compat ? "datacenter" : "geforce", brand: null }],
+  };
+}
+
+function numberOf(text: string): readonly number[] {
+  const parts = parseVersion(text);
+  return parts === null ? [] : [exactNumber(parts, `version ${text}`)];
+}
+
+/** Throws `LAUNCH_UNSUPPORTED` for a version that has no number of its own. */
+export function exactNumber(parts: VersionParts, what: string): number {
+  if (isExact(parts)) return versionNumber(parts);
+  const fix = "leave that image out with --pin";
+  throw unsupported("a fleet", `compare the ${what}: its numbers are too large`, fix);
+}
+
+const allComputes: readonly string[] = knownComputes.flat();
+
+/** Compute capability → the code that such a GPU picks of the image. Those that it has none for are absent. */
+export type CodeByCompute = ReadonlyMap<string, CodeFit>;
+
+export function codeByCompute(cuda: CudaRequirement, ptx: boolean): CodeByCompute {
+  const service = { ok: true, tier: "native", ptx, cuda: null } as const;
+  return new Map(
+    allComputes.flatMap((text) => {
+      const compute = parseComputeCapability(text);
+      const code = checkGpuCode(cuda, [{ label: "GPU", compute, class: "unknown", brand: null }], service);
+      return "ok" in code || code[0] === undefined ? [] : [[text, code[0]] as const];
+    }),
+  );
+}
+
+/** A driver drives the GPUs, and there is none that the image has no code for. */
+export function everyGpuRuns(code: CodeByCompute, { and, not, of }: Conditions): Node {
+  const computes = [...allComputes, unknownValue].map((compute) => {
+    const there = of(label.exists(keys.compute(compute)));
+    return code.has(compute) ? always : not(there);
+  });
+  return and(of(label.exists(keys.gpuUsable)), ...computes);
+}
+
+const runtimes = Object.keys({ cdi: true, legacy: true, none: true } satisfies Record<
+  NonNullable<HostView["runtime"]>,
+  true
+>) as readonly NonNullable<HostView["runtime"]>[];
+
+/**
+ * The image's `NVIDIA_REQUIRE_CUDA` expression holds for every GPU, or the node's runtime does not check it: the rule of resolve
+ * says who does. GPUs that the image has no code for are out of the question already.
+ */
+export function requireCondition(cuda: CudaRequirement, conditions: Conditions): Node {
+  const enforced = [null, ...runtimes].filter((runtime) => isEnforced(cuda, { runtime }));
+  if (cuda.require === undefined || enforced.length === 0) return always;
+  const checked = lastThatHolds<HostView["runtime"]>(
+    conditions,
+    null,
+    runtimes.map((name) => [name, conditions.of(label.is(keys.runtime, name))]),
+  ).filter(({ value }) => enforced.includes(value));
+  const { or, not } = conditions;
+  return or(not(or(...checked.map(({ when }) => when))), holdsForAll(cuda, cuda.require, conditions));
+}
+
+function holdsForAll(cuda: CudaRequirement, require: string, conditions: Conditions): Node {
+  const { and, or, not, of } = conditions;
+  const expression = parseRequire(require);
+  if (expression === null) return never;
+  const properties = new Set(expression.alternatives.flat().map(({ property }) => property));
+  const stretches = driverStretches(requireSteps(cuda), conditions);
+  const computes = [...codeByCompute(cuda, true).keys()];
+  const archs = properties.has("arch") ? computes : [null];
+  const brands = properties.has("brand") ? knownBrands : [unknownValue];
+  const table = archs.map((arch) =>
+    brands.map((name) => {
+      const compute = arch === null ? null : parseComputeCapability(arch);
+      // A brand that is not known is null to an expression.
+      const gpu = { compute, brand: name === unknownValue ? null : name };
+      const holding = stretches.filter(
+        ({ nvidia }) => evaluateRequire(expression, subjectOf(gpu, nvidia)) === true,
+      );
+      return or(...holding.map(({ when }) => when));
+    }),
+  );
+  const unless = (key: string, holds: Node) => or(not(of(label.exists(key))), holds);
+  // Mostly the expression is a condition on the one and a condition on the other. Then neither has to know of the other.
+  const byArch = table.map((row) => or(...row));
+  const byBrand = brands.map((_, column) => or(...table.map((row) => row[column] ?? never)));
+  const splits = table.every((row, index) =>
+    row.every((node, column) => node === and(byArch[index] ?? never, byBrand[column] ?? never)),
+  );
+  if (!splits) {
+    return and(
+      ...computes.flatMap((compute, index) =>
+        brands.map((name, column) => unless(keys.kind(compute, name), table[index]?.[column] ?? never)),
+      ),
+    );
+  }
+  return and(
+    ...(properties.has("arch")
+      ? computes.map((compute, index) => unless(keys.compute(compute), byArch[index] ?? never))
+      : byArch),
+    ...(properties.has("brand")
+      ? brands.map((name, column) => unless(keys.brand(name), byBrand[column] ?? never))
+      : byBrand),
+  );
+}

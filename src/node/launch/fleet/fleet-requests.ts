@@ -1,0 +1,99 @@
+/** What `launch --fleet` asks a target for: one workload for each image of a lock, on the nodes on which resolve picks it. */
+
+import { createHash } from "node:crypto";
+import { ImgmatchError } from "../../../errors.ts";
+import { unknownGpu, unknownHost } from "../../../host/unknown.ts";
+import type { Lock } from "../../../lock/lock.ts";
+import { isAdopted } from "../../../lock/adopted-lock.ts";
+import { neededRequirement } from "../../../lock/needed-requirement.ts";
+import { immutableReferenceOf, type ResolveOptions } from "../../../resolve/resolve.ts";
+import type { GpuUnit } from "../gpu-units.ts";
+import { resolvedLabel } from "../labels/vocabulary.ts";
+import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
+import { unsupported } from "../unsupported.ts";
+import { dnsName, lastPart } from "../workload-name.ts";
+import { splitNodes } from "./split-nodes.ts";
+
+export interface FleetLaunchOptions extends ResolveOptions {
+  readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
+  /** Default: the last part of the repository. */
+  readonly name?: string | undefined;
+  /** How many GPUs each image with GPU code gets. Default: 1. */
+  readonly gpus?: string | undefined;
+}
+
+export interface FleetRequests {
+  readonly name: string;
+  readonly launches: readonly FleetLaunch[];
+  /** Cells that win on no node at all. */
+  readonly shadowed: readonly string[];
+}
+
+/** Throws `NO_MATCH` where the lock has no image to launch, and as `splitNodes`. */
+export function fleetRequests(
+  { name: targetName }: FleetTarget,
+  lock: Lock,
+  { workload, name, gpus: wanted, ...options }: FleetLaunchOptions,
+): FleetRequests {
+  const { members, shadowed } = splitNodes(lock, options);
+  if (members.length === 0) {
+    throw new ImgmatchError({
+      code: "NO_MATCH",
+      message: "no image of the lock is built and matches the pins",
+      fix: isAdopted(lock) ? "change --pin" : "run imgmatch build, or change --pin",
+    });
+  }
+  const fleetName = name ?? dnsName(lastPart(lock.repository));
+  const gpus = gpuUnits(wanted, targetName);
+  const names = uniqueNames(
+    fleetName,
+    members.map(({ image }) => image.tag),
+  );
+  const launches = members.map((member, index): FleetLaunch => {
+    const { image } = member;
+    const request = {
+      ...workload,
+      // On every node of an image: what ends there is started again, unless it is a batch.
+      task: workload.task ?? "service",
+      name: names[index] ?? fleetName,
+      reference: immutableReferenceOf(lock, image),
+      requires: neededRequirement(image),
+      host: anyNode,
+      units: image.requires.cuda === null ? [] : gpus,
+      node: resolvedLabel(lock.name, image.tag),
+    } as const;
+    return { request, member };
+  });
+  return { name: fleetName, launches, shadowed };
+}
+
+/** Schedulers count: which GPUs a node has decides the image, not the number that is asked for. */
+function gpuUnits(text = "1", target: string): readonly GpuUnit[] {
+  if (!/^[1-9]\d{0,3}$/.test(text)) {
+    throw unsupported(
+      target,
+      `ask every node for --gpus ${text}`,
+      "say how many each image with GPU code gets: --gpus 1; for images without, use --cpu",
+    );
+  }
+  return Array.from({ length: Number(text) }, (_, index) => ({
+    gpu: unknownGpu(index),
+    mig: null,
+    name: String(index),
+  }));
+}
+
+/** What stands for the host in targets that ask it for nothing. */
+const anyNode = unknownHost("linux/amd64");
+
+/** Tags are longer and richer than DNS names: what is cut, or meets another, gets a hash of its tag. */
+function uniqueNames(fleet: string, tags: readonly string[]): readonly string[] {
+  const plain = tags.map((tag) => dnsName(`${fleet}-${tag}`));
+  return tags.map((tag, index) => {
+    const name = plain[index] ?? fleet;
+    const cut = `${fleet}-${tag}`.length > 63;
+    if (!cut && plain.filter((other) => other === name).length === 1) return name;
+    const hash = createHash("sha256").update(tag).digest("hex").slice(0, 8);
+    return `${name.slice(0, 54).replace(/-+$/, "")}-${hash}`;
+  });
+}

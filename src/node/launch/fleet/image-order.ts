@@ -1,0 +1,89 @@
+/**
+ * Where one image comes before another, as a function of a node's labels. What comes before what is said by the steps of
+ * resolve alone; here only on which nodes an image has which of a step's keys.
+ */
+
+import type { LockedImage } from "../../../lock/lock.ts";
+import { remember } from "../../../oci/remember.ts";
+import { compareKeys, type OrderStep, type SortKey } from "../../../resolve/order-steps.ts";
+import type { CodeFit } from "../../../resolve/verdict.ts";
+import { keys } from "../labels/vocabulary.ts";
+import type { CodeByCompute } from "./cuda-fit.ts";
+import { always, type Node, never } from "./decision-diagrams.ts";
+import type { FitMode } from "./fit-modes.ts";
+import { type Conditions, label, lastThatHolds } from "./node-conditions.ts";
+
+/** One way in which one image fits. */
+export interface Contender extends FitMode {
+  readonly cell: string;
+  readonly image: LockedImage;
+}
+
+/** The nodes on which a step has each key, of all on which the contender fits. No two keys of a step share a node. */
+type KeyedNodes = readonly { readonly value: SortKey; readonly when: Node }[];
+
+/** Compares under the condition that both fit. */
+export function createOrder(conditions: Conditions, order: readonly OrderStep[]) {
+  const { and, or, not, ite, of } = conditions;
+  const steps = order.map((step) => {
+    const known = new Map<Contender, { readonly nodes: KeyedNodes; readonly name: string }>();
+    const compared = new Map<string, Node>();
+    const keyed = (contender: Contender) =>
+      remember(known, contender, () => {
+        const nodes = keyedNodes(step, contender);
+        return { nodes, name: JSON.stringify(nodes) };
+      });
+    /** Where the step puts `a` before `b`: contenders of equal keys are compared once. */
+    return (a: Contender, b: Contender): Node => {
+      const [one, other] = [keyed(a), keyed(b)];
+      return remember(compared, `${one.name}|${other.name}`, () => before(one.nodes, other.nodes));
+    };
+  });
+
+  /** Where `a` comes before `b`. Steps are asked from the last to the first: an earlier one overrules. */
+  return (a: Contender, b: Contender): Node =>
+    steps.reduceRight<Node>((later, first) => or(first(a, b), and(not(first(b, a)), later)), never);
+
+  function before(a: KeyedNodes, b: KeyedNodes): Node {
+    return or(
+      ...a.flatMap((mine) =>
+        b.filter(({ value }) => compareKeys(mine.value, value) < 0).map(({ when }) => and(mine.when, when)),
+      ),
+    );
+  }
+
+  function keyedNodes(step: OrderStep, contender: Contender): KeyedNodes {
+    const { image, code } = contender;
+    switch (step.of) {
+      case "image":
+        return [{ value: step.key(contender), when: always }];
+      case "worst code": {
+        // Sorted, the worst that some GPU has is the last.
+        const found = [...code.values()].map((each) => step.key(each)).sort(compareKeys);
+        const tests = found.map(
+          (key) => [key, anyPresent(code, (each) => compareKeys(step.key(each), key) === 0)] as const,
+        );
+        return lastThatHolds(conditions, step.key(null), tests).filter(({ when }) => when !== never);
+      }
+      case "used targets":
+        return usedTargets(code).map((when, used) => ({ value: step.key(image, used), when }));
+    }
+  }
+
+  /** By number: where exactly so many targets of the image are used. */
+  function usedTargets(code: CodeByCompute): readonly Node[] {
+    const targets = [...new Set([...code.values()].map(({ target }) => target))];
+    let counts: readonly Node[] = [always];
+    for (const target of targets) {
+      const used = anyPresent(code, (each) => each.target === target);
+      const fewer = counts;
+      counts = [...fewer, never].map((same, count) => ite(used, fewer[count - 1] ?? never, same));
+    }
+    return counts;
+  }
+
+  function anyPresent(code: CodeByCompute, matches: (code: CodeFit) => boolean): Node {
+    const computes = [...code].filter(([, each]) => matches(each)).map(([compute]) => compute);
+    return or(...computes.map((compute) => of(label.exists(keys.compute(compute)))));
+  }
+}

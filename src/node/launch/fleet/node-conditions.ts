@@ -1,0 +1,128 @@
+/** Conditions on one label of a node, the functions that are built from them, and what no node contradicts. */
+
+import { findMarch, marchesOn, marchPlatform } from "../../../hardware/cpu-marches.ts";
+import { keys } from "../labels/vocabulary.ts";
+import { always, createDiagrams, type Diagrams, type Node } from "./decision-diagrams.ts";
+
+export type Condition =
+  | { readonly kind: "exists"; readonly key: string }
+  | { readonly kind: "is"; readonly key: string; readonly value: string }
+  /** Every node has these numbers, so "less" is true where this is not. */
+  | { readonly kind: "atLeast"; readonly key: string; readonly number: number };
+
+export interface Conditions extends Diagrams {
+  readonly of: (condition: Condition) => Node;
+  /** Those that were asked for, by the names of their variables. */
+  readonly asked: ReadonlyMap<string, Condition>;
+}
+
+export const label = {
+  exists: (key: string): Condition => ({ kind: "exists", key }),
+  is: (key: string, value: string): Condition => ({ kind: "is", key, value }),
+  atLeast: (key: string, number: number): Condition => ({ kind: "atLeast", key, number }),
+} as const;
+
+export function createConditions(): Conditions {
+  const diagrams = createDiagrams();
+  const asked = new Map<string, Condition>();
+  return {
+    ...diagrams,
+    asked,
+    of: (condition) => {
+      const name = variableName(condition);
+      asked.set(name, condition);
+      return diagrams.variable(name);
+    },
+  };
+}
+
+/** Each value with the nodes on which its test is the last that holds, and `otherwise` with those on which none does. */
+export function lastThatHolds<Value>(
+  { and, not }: Diagrams,
+  otherwise: Value,
+  tests: readonly (readonly [value: Value, holds: Node])[],
+): readonly { readonly value: Value; readonly when: Node }[] {
+  let noneLater = always;
+  const found = [...tests].reverse().map(([value, holds]) => {
+    const when = and(holds, noneLater);
+    noneLater = and(noneLater, not(holds));
+    return { value, when };
+  });
+  return [...found, { value: otherwise, when: noneLater }];
+}
+
+/**
+ * The nodes that there can be, as far as the conditions that were asked for tell: a number at least 5 is at least 3, one key
+ * has one value, who runs broadwell runs haswell and has each of its features, a node with usable GPUs has one.
+ */
+export function possibleNodes({ asked, of, and, or, not }: Conditions): Node {
+  const all = [...asked.values()];
+  const facts = all.flatMap((one) => {
+    const unless = not(of(one));
+    const implied = impliedBy(one);
+    return all.flatMap((other) => {
+      if (implied(other)) return [or(unless, of(other))];
+      return excludes(one, other) ? [or(unless, not(of(other)))] : [];
+    });
+  });
+  const computes = all.filter(({ key }) => key.startsWith(keys.compute("")));
+  const gpu = computes.length === 0 ? always : or(not(of(label.exists(keys.gpuUsable))), ...computes.map(of));
+  return and(gpu, ...facts);
+}
+
+function impliedBy(one: Condition): (other: Condition) => boolean {
+  if (one.kind === "atLeast")
+    return (other) => other.kind === "atLeast" && other.key === one.key && other.number < one.number;
+  const march = one.key.startsWith(keys.march("")) ? findMarch(one.key.slice(keys.march("").length)) : null;
+  if (march === null) return () => false;
+  const has = new Set(march.features);
+  // A march is a word of its own architecture alone.
+  const marches = marchesOn(marchPlatform(march)).filter(({ features }) =>
+    features.every((each) => has.has(each)),
+  );
+  const words = new Set([
+    ...march.features.map(keys.feature),
+    ...marches.map(({ name }) => keys.march(name)).filter((name) => name !== one.key),
+  ]);
+  return ({ key }) => words.has(key);
+}
+
+function excludes(one: Condition, other: Condition): boolean {
+  return one.kind === "is" && other.kind === "is" && one.key === other.key && one.value < other.value;
+}
+
+/** Platform and CPU, then the driver, then the GPUs. What ends with a dot begins the names of many. */
+const keyOrder: readonly string[] = [
+  keys.platform,
+  keys.broken,
+  keys.march(""),
+  keys.feature(""),
+  keys.kernelNumber,
+  keys.gpuUsable,
+  keys.driverScale,
+  keys.forwardCompat,
+  keys.driverNumber,
+  keys.cudaNumber,
+  keys.runtime,
+  "gpu.",
+];
+
+/** In the order in which variables are tested: those of one key stand side by side, which keeps the diagrams small. */
+function variableName(condition: Condition): string {
+  const { key } = condition;
+  const covers = (each: string) => (each.endsWith(".") ? key.startsWith(each) : key === each);
+  const place = keyOrder.findIndex(covers);
+  return `${String(place).padStart(2, "0")} ${key} ${valueText(condition)}`;
+}
+
+function valueText(condition: Condition): string {
+  switch (condition.kind) {
+    case "exists":
+      return "";
+    case "is":
+      return condition.value;
+    case "atLeast":
+      // Wide enough for every number that a double holds exactly.
+      return String(condition.number).padStart(16, "0");
+  }
+}

@@ -1,0 +1,139 @@
+/** For every image of a lock, the nodes on which resolve would pick it: in words about the node alone. */
+
+import { ImgmatchError } from "../../../errors.ts";
+import type { Lock, LockedImage } from "../../../lock/lock.ts";
+import { groupBy } from "../../../oci/group-by.ts";
+import { compareFirst } from "../../../oci/text-order.ts";
+import { isEligible } from "../../../resolve/judge.ts";
+import { wantsCpu } from "../../../resolve/resolve-options.ts";
+import { plainPins, requireKnownAxes } from "../../../resolve/pins.ts";
+import { orderBy } from "../../../resolve/rank.ts";
+import type { ResolveOptions } from "../../../resolve/resolve.ts";
+import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
+import { type Cube, coverNode, type Node, never, pathsOf } from "./decision-diagrams.ts";
+import { fitModes } from "./fit-modes.ts";
+import { type Contender, createOrder } from "./image-order.ts";
+import { type Condition, type Conditions, createConditions, possibleNodes } from "./node-conditions.ts";
+
+/** What is asked of one label, for every system to write in its own words. Numbers are there on every node. */
+export interface LabelTerm {
+  readonly key: string;
+  readonly operator: "Exists" | "DoesNotExist" | "In" | "NotIn" | "AtLeast" | "Below";
+  /** Values for `In` and `NotIn`, one number for `AtLeast` and `Below`. `NotIn` holds for an absent label too. */
+  readonly values: readonly string[];
+}
+
+/** All of these hold. At most one for each label and operator; those of one label stand together. */
+export type Term = readonly LabelTerm[];
+
+export interface FleetMember {
+  readonly cell: string;
+  readonly image: LockedImage;
+  /** Alternatives: the image wins on a node where one of them holds. They may overlap. */
+  readonly terms: readonly Term[];
+  /**
+   * The same in alternatives of which never two hold on one node, for systems that would start the image twice; null when
+   * that takes more than `most`.
+   */
+  readonly disjointTerms: (most: number) => readonly Term[] | null;
+}
+
+export interface NodeSplit {
+  readonly members: readonly FleetMember[];
+  /** Cells that win on no node at all: another image always comes first. */
+  readonly shadowed: readonly string[];
+}
+
+/** Beyond this the comparison of all with all takes minutes, and nobody reads the workloads. */
+const mostImages = 200;
+
+/**
+ * Splits all nodes among the images of a lock, exactly as `resolveImage` would decide on each. A node that no image fits is
+ * nobody's. Throws `LAUNCH_UNSUPPORTED` for what labels cannot say, and as `resolveImage` does.
+ *
+ * @example
+ * for (const { image, terms } of splitNodes(lock).members) console.log(image.tag, terms.length);
+ */
+export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit {
+  const images = eligible(lock, options);
+  if (images.length > mostImages) {
+    throw new ImgmatchError({
+      code: "LAUNCH_UNSUPPORTED",
+      message: `${images.length} images are too many for one fleet: ${mostImages} at most`,
+      fix: "fix the axes that no node decides, for example --pin python=3.12",
+    });
+  }
+  const conditions = createConditions();
+  const { and, or, not } = conditions;
+  const contenders = images.flatMap(([cell, image]) =>
+    fitModes(image, conditions, wantsCpu(options)).map((mode): Contender => ({ ...mode, cell, image })),
+  );
+  const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
+  const possible = possibleNodes(conditions);
+  const members: FleetMember[] = [];
+  const shadowed: string[] = [];
+  for (const [cell, image] of images) {
+    const mine = contenders.filter((each) => each.cell === cell);
+    const others = contenders.filter((each) => each.cell !== cell);
+    const wins = mine.reduce<Node>((any, each) => {
+      let alone = and(each.when, possible);
+      for (const other of others) {
+        if (alone === never) break;
+        const shared = and(alone, other.when);
+        if (shared !== never) alone = and(alone, not(and(shared, before(other, each))));
+      }
+      return or(any, alone);
+    }, never);
+    if (wins === never) {
+      shadowed.push(cell);
+      continue;
+    }
+    members.push({
+      cell,
+      image,
+      terms: coverNode(conditions, wins, or(wins, not(possible))).map((cube) => termOf(cube, conditions)),
+      disjointTerms: (most) =>
+        pathsOf(conditions, wins, possible, most)?.map((cube) => termOf(cube, conditions)) ?? null,
+    });
+  }
+  return { members, shadowed };
+}
+
+function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [string, LockedImage])[] {
+  const pins = plainPins(options.pins ?? {});
+  requireKnownAxes(pins, lock.images);
+  return Object.entries(lock.images)
+    .filter(([, image]) => isEligible(image, { ...options, pins }))
+    .sort(compareFirst);
+}
+
+/** Leaves out what the rest implies: a number above 5 needs no word about 3, and a label with this value no word about others. */
+function termOf(cube: Cube, conditions: Conditions): Term {
+  const tests = cube.flatMap(({ variable, holds }) => {
+    const condition = conditions.asked.get(variable);
+    return condition === undefined ? [] : [labelTerm(condition, holds)];
+  });
+  const asked = [...groupBy(tests, ({ key }) => key).values()].flatMap((ofKey) =>
+    [...groupBy(ofKey, ({ operator }) => operator)].flatMap(([operator, same]): Term => {
+      // Numbers ascend, as conditions are in the order of their values.
+      if (operator === "AtLeast") return same.slice(-1);
+      if (operator !== "NotIn") return same.slice(0, 1);
+      if (ofKey.some((other) => other.operator === "In")) return [];
+      return same.slice(0, 1).map((first) => ({ ...first, values: same.flatMap(({ values }) => values) }));
+    }),
+  );
+  // A node of newer words, or of none, may be anything: nothing is scheduled to it on a guess.
+  return [{ key: keys.vocabulary, operator: "In", values: vocabularyVersions }, ...asked];
+}
+
+function labelTerm(condition: Condition, holds: boolean): LabelTerm {
+  const { key } = condition;
+  switch (condition.kind) {
+    case "exists":
+      return { key, operator: holds ? "Exists" : "DoesNotExist", values: [] };
+    case "is":
+      return { key, operator: holds ? "In" : "NotIn", values: [condition.value] };
+    case "atLeast":
+      return { key, operator: holds ? "AtLeast" : "Below", values: [String(condition.number)] };
+  }
+}

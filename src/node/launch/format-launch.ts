@@ -1,0 +1,82 @@
+/** A launch as text: a command line, JSON, or YAML that readers of version 1.1 and 1.2 take for the same. */
+
+import type { Tags } from "yaml";
+import { hasPrintableLines } from "../../printable.ts";
+import { shellCommand } from "./shell.ts";
+import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "./target.ts";
+
+/**
+ * What `imgmatch launch` prints, with the newline at its end. Throws `LAUNCH_UNSUPPORTED` for a word that no line can show.
+ *
+ * @example
+ * const { docker } = launchTargets;
+ * await formatLaunch(docker.launch(request), "shell", request); // docker run … repo:tag@sha256:…
+ */
+export async function formatLaunch(
+  output: LaunchOutput,
+  format: LaunchFormat,
+  { reference, units = [] }: Pick<LaunchRequest, "reference" | "units">,
+): Promise<string> {
+  if (output.form === "documents") return formatDocuments(output.documents, format);
+  const { argv, env } = output.command;
+  if (format !== "json") return `${shellCommand(output.command)}\n`;
+  return jsonText({ schemaVersion: 1, reference, gpus: units.map(({ name }) => name), argv, env });
+}
+
+/** Several documents are a stream in YAML. JSON has one value: a list as Kubernetes knows it, else an array. */
+export async function formatDocuments(documents: readonly Json[], format: LaunchFormat): Promise<string> {
+  if (format !== "yaml") return jsonText(oneValue(documents));
+  return (await Promise.all(documents.map(yamlText))).join("---\n");
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function oneValue(documents: readonly Json[]): unknown {
+  if (documents.length === 1) return documents[0];
+  const isKubernetes = documents.every(
+    (each) => typeof each === "object" && each !== null && "apiVersion" in each,
+  );
+  return isKubernetes ? { apiVersion: "v1", kind: "List", items: documents } : documents;
+}
+
+/** Docker and Kubernetes read YAML 1.1, where a bare `no` is false and `12:30` a number: 1.1 quotes what it would take so. */
+const yamlOptions = { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false } as const;
+
+/** The package writes `<<` bare, however it is to be quoted, as long as it knows a type that is written so. */
+function withoutMerge(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === "string" || tag.tag !== "tag:yaml.org,2002:merge");
+}
+
+/** What YAML 1.1 refuses as it stands, or takes for the end of a line (5.1 Character Set, 5.4 Line Break Characters), and is printable. */
+const refused = /[\ufffe\uffff]/g;
+
+/**
+ * What a reader of YAML 1.1 takes for more or less than this text unless it is quoted: the types of a default value and of a merge
+ * (yaml.org/type/value.html, merge.html), a tab, at which PyYAML stops, and a block of blank lines, whose blanks count as indentation.
+ */
+const quoted = /^(=|<<)$|\t|^[ \n]*$/;
+
+/** A document with the newline at its end. */
+export async function yamlText(value: Json): Promise<string> {
+  const { Document, visit } = await import("yaml");
+  const document = new Document(value, { ...yamlOptions, customTags: withoutMerge });
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value !== "string") return;
+      const plain = hasPrintableLines(node.value) && node.value.search(refused) < 0;
+      if (!plain || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  // Only double quotes know escapes, and there the package writes these characters all the same.
+  return [...document.toString(yamlOptions)].map(escapeOutsider).join("");
+}
+
+/** Of YAML's escapes the one that fits (5.7 Escape Sequences): half of a character, as JSON knows it, is none there. */
+function escapeOutsider(character: string): string {
+  if (hasPrintableLines(character) && character.search(refused) < 0) return character;
+  const code = character.codePointAt(0) ?? 0;
+  const [letter, digits] = code > 0xffff ? ["U", 8] : ["u", 4];
+  return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
+}

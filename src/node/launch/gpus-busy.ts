@@ -1,0 +1,105 @@
+/** Why no GPUs were handed out: which processes hold those of this machine. Facts count them; a person wants their names. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { HostIo } from "../../host/io.ts";
+import { remember } from "../../oci/remember.ts";
+import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
+import { describeUnit, describeUse, type GpuUnit } from "./gpu-units.ts";
+
+type Refusal = Extract<GpuChoice, { readonly ok: false }>;
+
+/** `GPU_BUSY`, with what holds the GPUs that are not free. */
+export function gpusBusy(
+  { wanted, free, taken }: Refusal,
+  holders: ReadonlyMap<number, readonly GpuHolder[]>,
+): ImgmatchError {
+  const total = free.length + taken.length;
+  const summary =
+    total < wanted
+      ? `${count(wanted)} asked for, this host shows ${total}`
+      : `${count(wanted)} asked for, ${free.length} of ${total} ${free.length === 1 ? "is" : "are"} free`;
+  const details = taken.map((unit) => `  ${describeTaken(unit, holders)}`);
+  return new ImgmatchError({
+    code: "GPU_BUSY",
+    message: summary,
+    details,
+    fix:
+      total === 0
+        ? "take an image without GPU code (--gpus none); imgmatch doctor says why a GPU may not be seen"
+        : total < wanted
+          ? `ask for ${total} or fewer`
+          : "wait until they end, ask for fewer or for others, or share them with --allow-busy",
+  });
+}
+
+function describeTaken({ unit, use }: TakenUnit, holders: ReadonlyMap<number, readonly GpuHolder[]>): string {
+  const names = (holders.get(unit.gpu.index) ?? []).map(describeHolder);
+  const state = use === "unknown" ? "its use cannot be told" : describeUse(unit.gpu);
+  return `${describeUnit(unit)}: ${state}${names.length === 0 ? "" : `: ${names.join(", ")}`}`;
+}
+
+function describeHolder({ pid, program, memoryMiB }: GpuHolder): string {
+  const memory = memoryMiB === null ? "" : `, ${memoryMiB} MiB`;
+  return `${program ?? "a process"} (pid ${pid}${memory})`;
+}
+
+function count(wanted: number): string {
+  return `${wanted} free GPU${wanted === 1 ? "" : "s"}`;
+}
+
+export interface GpuHolder {
+  readonly pid: number;
+  /** null when the process is another user's and nobody tells. */
+  readonly program: string | null;
+  readonly memoryMiB: number | null;
+}
+
+const limits = { timeoutMs: 5000, maxBytes: 1_000_000 };
+
+/** Index of a GPU → its processes. Empty where neither nvidia-smi nor `/proc` tells. */
+export async function findHolders(
+  io: HostIo,
+  units: readonly GpuUnit[],
+): Promise<ReadonlyMap<number, readonly GpuHolder[]>> {
+  const query = "--query-compute-apps=gpu_uuid,pid,process_name,used_memory";
+  const answer = await io.run("nvidia-smi", [query, "--format=csv,noheader,nounits"], limits);
+  const holders = answer?.status === 0 ? parseComputeApps(answer.stdout, units) : new Map();
+  // Graphics programs, and what runs in another container, are no compute apps of nvidia-smi: the open files still tell.
+  return holders.size > 0 ? holders : readOpenFiles(io, units);
+}
+
+/** `GPU-3f…, 4711, python, 38912`: a name may hold commas, so it is what is left between the others. */
+export function parseComputeApps(csv: string, units: readonly GpuUnit[]): Map<number, GpuHolder[]> {
+  const holders = new Map<number, GpuHolder[]>();
+  for (const line of csv.split("\n")) {
+    const match = /^(GPU-[0-9a-f-]+),\s*(\d+),\s*(.*),\s*([^,]*)$/i.exec(line.trim());
+    const unit = units.find(({ gpu }) => gpu.uuid?.toLowerCase() === match?.[1]?.toLowerCase());
+    if (match === null || unit === undefined) continue;
+    const [, , pid, program = "", memory = ""] = match;
+    remember(holders, unit.gpu.index, () => []).push({
+      pid: Number(pid),
+      program: program.startsWith("[") ? null : (program.split("/").at(-1) ?? null),
+      memoryMiB: /^\d+$/.test(memory.trim()) ? Number(memory) : null,
+    });
+  }
+  return holders;
+}
+
+function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<number, GpuHolder[]> {
+  const holders = new Map<number, GpuHolder[]>();
+  const indexes = new Set(units.map(({ gpu }) => gpu.index));
+  for (const pid of io.list("/proc").filter((name) => /^\d+$/.test(name))) {
+    const folder = `/proc/${pid}/fd`;
+    const open = new Set(io.list(folder).map((fd) => io.readLink(`${folder}/${fd}`)));
+    for (const index of indexes) {
+      if (!open.has(`/dev/nvidia${index}`)) continue;
+      const name = io.readText(`/proc/${pid}/comm`);
+      remember(holders, index, () => []).push({
+        pid: Number(pid),
+        program: typeof name === "string" ? name.trim() : null,
+        memoryMiB: null,
+      });
+    }
+  }
+  return holders;
+}

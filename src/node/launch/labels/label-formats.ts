@@ -1,0 +1,95 @@
+/** A node's labels in the words of each system, within its limits for names and values. */
+
+import type { HostFacts } from "../../../host/facts.ts";
+import { unitsOf } from "../gpu-units.ts";
+import { shellWord } from "../shell.ts";
+import type { NodeLabels } from "./node-labels.ts";
+import { labelNames } from "./vocabulary.ts";
+
+export interface LabelFormat {
+  readonly description: string;
+  /** Text with a newline at its end. */
+  readonly write: (labels: NodeLabels, host: HostFacts) => string;
+}
+
+export const labelFormats = {
+  kubernetes: {
+    description: "NAME=VALUE for kubectl label node",
+    write: (labels) => pairLines(labels, labelNames.kubernetes),
+  },
+  nfd: {
+    // Node Feature Discovery, "Local feature source": one label per line, a namespace of one's own before the slash.
+    description:
+      "a feature file for Node Feature Discovery, in /etc/kubernetes/node-feature-discovery/features.d",
+    write: (labels) => pairLines(labels, labelNames.kubernetes),
+  },
+  mesos: {
+    description: "flags of mesos-agent",
+    write: (labels, host) => mesosFlags(labels, host),
+  },
+  docker: {
+    description: "NAME=VALUE for docker node update --label-add",
+    write: (labels) => pairLines(brief(labels), labelNames.docker),
+  },
+  nomad: {
+    description: "NAME=VALUE for nomad node meta apply",
+    write: (labels) => pairLines(labels, labelNames.nomad),
+  },
+  slurm: {
+    // slurm.conf, "Features": a list with commas; names are any text without blanks and operators.
+    description: "features for slurm.conf, or for AvailableFeatures and ActiveFeatures of scontrol update",
+    write: (labels) =>
+      `${Object.entries(brief(labels))
+        .map(([key, value]) => labelNames.slurm(key, value))
+        .join(",")}\n`,
+  },
+  json: {
+    description: "all of it as JSON, without prefixes",
+    write: (labels) => `${JSON.stringify({ schemaVersion: 1, labels }, null, 2)}\n`,
+  },
+} as const satisfies Record<string, LabelFormat>;
+
+export type LabelFormatName = keyof typeof labelFormats;
+
+export function isLabelFormat(name: string): name is LabelFormatName {
+  return Object.hasOwn(labelFormats, name);
+}
+
+function pairLines(labels: NodeLabels, name: (key: string) => string): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${name(key)}=${value}\n`)
+    .join("");
+}
+
+/** Without single CPU features and encoded numbers, for systems that have no use for them. */
+function brief(labels: NodeLabels): NodeLabels {
+  return Object.fromEntries(
+    Object.entries(labels).filter(([key]) => !key.startsWith("cpu.") && !key.endsWith("-number")),
+  );
+}
+
+/**
+ * Attributes, and the GPUs that the agent offers. Sources: Mesos, "Attributes and Resources" (`name:value;…`) and
+ * "Nvidia GPU Support" (`--nvidia_gpu_devices` names them, `--resources` counts them, and both or neither are given).
+ */
+function mesosFlags(labels: NodeLabels, host: HostFacts): string {
+  const attributes = Object.entries(brief(labels))
+    .map(([key, value]) => `${labelNames.mesos(key)}:${value}`)
+    .join(";");
+  const indexes = unitsOf(host)
+    .filter(({ mig }) => mig === null)
+    .map(({ gpu }) => gpu.index);
+  const flags = [
+    `--attributes=${attributes}`,
+    // Without it the Mesos containerizer knows no Docker images ("Container Images").
+    "--image_providers=docker",
+    ...(indexes.length === 0
+      ? ["--isolation=filesystem/linux,docker/runtime"]
+      : [
+          "--isolation=filesystem/linux,docker/runtime,cgroups/devices,gpu/nvidia",
+          `--nvidia_gpu_devices=${indexes.join(",")}`,
+          `--resources=gpus:${indexes.length}`,
+        ]),
+  ];
+  return flags.map((flag) => `${shellWord(flag)}\n`).join("");
+}

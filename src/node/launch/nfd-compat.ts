@@ -1,0 +1,88 @@
+/**
+ * Node Feature Discovery's image-compatibility specification: what an image needs, to be attached to it in the registry.
+ * NFD knows neither marches nor NVIDIA drivers, so its rules read the feature file of `imgmatch labels --format nfd`.
+ *
+ * Source: kubernetes-sigs/node-feature-discovery v0.19.0, docs/usage/image-compatibility.md and custom-resources.md
+ * (NodeFeatureRule), pkg/apis/nfd/nodefeaturerule (what each operator means). `nfd compat validate-node` has the local source
+ * from v0.18 on, where the program also exports labels; to that of v0.17 `local.label` is a feature that is not available.
+ */
+
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
+import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { groupBy } from "../../oci/group-by.ts";
+import { sortedEntries } from "../../oci/text-order.ts";
+import { referenceOf } from "../../resolve/resolve.ts";
+import { splitNodes } from "./fleet/split-nodes.ts";
+import type { Json } from "./target.ts";
+import { nodeSelectorTerms } from "./targets/kubernetes.ts";
+
+/** For `oras attach --artifact-type`. */
+const nfdCompatArtifactType = "application/vnd.nfd.image-compatibility.v1alpha1";
+
+export interface NfdCompatSpecs {
+  /** By cell. */
+  readonly images: readonly {
+    readonly reference: string;
+    readonly artifactType: string;
+    readonly spec: Json;
+  }[];
+  /** Cells that are not built, and those that no node can run. */
+  readonly left: readonly string[];
+}
+
+/**
+ * The specification of every image of a lock.
+ *
+ * @example
+ * for (const { reference, spec } of nfdCompatSpecs(lock).images) console.log(reference, JSON.stringify(spec));
+ */
+export function nfdCompatSpecs(lock: Lock): NfdCompatSpecs {
+  const all = sortedEntries(lock.images).map(([cell, image]) => ({
+    cell,
+    reference: referenceOf(lock, image),
+    spec: nfdCompatSpec(lock, cell, image),
+  }));
+  return {
+    images: all.flatMap(({ reference, spec }) =>
+      spec === null ? [] : [{ reference, artifactType: nfdCompatArtifactType, spec }],
+    ),
+    left: all.filter(({ spec }) => spec === null).map(({ cell }) => cell),
+  };
+}
+
+/** null for an image that was never built, and for one that no node can run. */
+export function nfdCompatSpec(lock: Lock, cell: string, image: LockedImage): Json | null {
+  const cpuOnly = image.requires.cuda === null;
+  const [member] = splitNodes({ ...lock, images: { [cell]: image } }, { cpuOnly }).members;
+  if (member === undefined) return null;
+  return {
+    version: "v1alpha1",
+    compatibilities: [
+      {
+        description: `${lock.name} ${cell}`,
+        tag: image.tag,
+        rules: [{ name: "imgmatch", matchAny: nodeSelectorTerms(member.terms).flatMap(alternatives) }],
+      },
+    ],
+  };
+}
+
+/** The words are those of Kubernetes, but an absent feature matches nothing but DoesNotExist: "none of these" is "another" or "absent". */
+function alternatives({ matchExpressions = [] }: NodeSelectorTerm): readonly Json[] {
+  let all: readonly (readonly (readonly [string, Json])[])[] = [[]];
+  for (const [key, parts] of groupBy(matchExpressions, (each) => each.key)) {
+    const choices = expressions(parts);
+    all = all.flatMap((before) => choices.map((choice) => [...before, [key, choice] as const]));
+  }
+  return all.map((each) => ({
+    matchFeatures: [{ feature: "local.label", matchExpressions: Object.fromEntries(each) }],
+  }));
+}
+
+/** Of one label there is one expression: `Gt` and `Lt` together are `GtLt`. */
+function expressions(parts: readonly NodeSelectorRequirement[]): readonly Json[] {
+  const op = parts.map(({ operator }) => operator).join("");
+  const value = parts.flatMap(({ values = [] }) => values);
+  const expression = value.length === 0 ? { op } : { op, value };
+  return op === "NotIn" ? [expression, { op: "DoesNotExist" }] : [expression];
+}

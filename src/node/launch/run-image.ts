@@ -1,0 +1,153 @@
+/** Runs the command of a launch target in the foreground, and ends its container when nobody wants it any more. */
+
+import { execFile, spawn as spawnProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { ImgmatchError } from "../../errors.ts";
+import type { LaunchCommand, LaunchRequest, LocalTarget } from "./target.ts";
+
+/** A started process: what {@link runImage} needs of `node:child_process`. */
+export interface RunningProcess {
+  kill(signal: NodeJS.Signals): boolean;
+  once(event: "error", listener: (error: Error) => void): unknown;
+  once(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
+}
+
+export type Spawn = (command: LaunchCommand) => RunningProcess;
+
+/**
+ * What to pass on. A terminal sends its keys' signals to every program in the foreground, so the child has them already:
+ * passing them on would count twice, and Docker gives up at the third.
+ */
+const signals = {
+  SIGINT: "typed",
+  SIGQUIT: "typed",
+  SIGHUP: "typed",
+  SIGTERM: "sent",
+} as const satisfies Partial<Record<NodeJS.Signals, "typed" | "sent">>;
+
+// Those by which somebody wants an end.
+const ending: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM"];
+
+/**
+ * Runs an image with the caller's standard input and output, and answers its exit code; 128 + n after signal n, as a shell
+ * does. The first Ctrl-C or SIGTERM is the container's; at the second the container is removed, whatever it does, and
+ * `INTERRUPTED` is thrown, as Docker's own command would leave it running. Throws `LAUNCH_FAILED` when the target's program
+ * cannot be started.
+ */
+export async function runImage(
+  target: Pick<LocalTarget, "command" | "engine">,
+  request: LaunchRequest,
+  spawn: Spawn = spawnForeground,
+): Promise<number> {
+  const plain = target.command(request);
+  const trace = traceContainer(target, plain);
+  const command = trace?.command ?? plain;
+  const child = spawn(command);
+  const terminal = process.stdin.isTTY === true;
+  let asked = 0;
+  const onSignal = (signal: keyof typeof signals): void => {
+    if (ending.includes(signal)) asked++;
+    if (asked > 1) {
+      // Killed and not asked: a docker that still pulls knows no container to pass a signal to.
+      if (asked === 2) void (trace?.remove() ?? Promise.resolve(null)).then(() => child.kill("SIGKILL"));
+      else child.kill("SIGKILL");
+    } else if (!terminal || signals[signal] === "sent") child.kill(signal);
+  };
+  const listeners = Object.keys(signals).map((name) => {
+    const signal = name as keyof typeof signals;
+    return [signal, () => onSignal(signal)] as const;
+  });
+  for (const [signal, listener] of listeners) process.on(signal, listener);
+  try {
+    const code = await exitOf(child, command);
+    if (asked > 1) throw await interrupted(trace, asked);
+    return code;
+  } finally {
+    for (const [signal, listener] of listeners) process.off(signal, listener);
+    trace?.close();
+  }
+}
+
+/** A container that was made meanwhile goes too; the third signal waits for nothing. */
+async function interrupted(trace: ContainerTrace | null, asked: number): Promise<ImgmatchError> {
+  const id = trace?.id() ?? null;
+  const left = asked === 2 ? await trace?.remove() : id && `the container ${id} may still run`;
+  const message = left ? `interrupted; ${left}` : "interrupted";
+  const fix = left ? { fix: `${trace?.command.argv[0]} rm --force ${id}` } : {};
+  return new ImgmatchError({ code: "INTERRUPTED", message, ...fix });
+}
+
+function spawnForeground({ argv: [file, ...args], env }: LaunchCommand): RunningProcess {
+  return spawnProcess(file, args, { stdio: "inherit", env: { ...process.env, ...env } });
+}
+
+function exitOf(child: RunningProcess, { argv: [file] }: LaunchCommand): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => {
+      const missing = "code" in error && error.code === "ENOENT";
+      reject(
+        new ImgmatchError(
+          {
+            code: "LAUNCH_FAILED",
+            message: missing
+              ? `there is no program ${file} here`
+              : `${file} could not be started: ${error.message}`,
+            fix: `install ${file}, or start the reference that imgmatch resolve prints by other means`,
+          },
+          { cause: error },
+        ),
+      );
+    });
+    child.once("close", (code, signal) =>
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    );
+  });
+}
+
+export interface ContainerTrace {
+  /** The command, which notes its container. */
+  readonly command: LaunchCommand;
+  /** null as long as there is no container. */
+  readonly id: () => string | null;
+  /** Ends and removes the container, whatever runs in it. Answers what remains to be told, or null. */
+  readonly remove: () => Promise<string | null>;
+  readonly close: () => void;
+}
+
+const longestMs = 20_000;
+
+/** null for targets whose command is the container itself. */
+export function traceContainer(
+  { engine }: Pick<LocalTarget, "engine">,
+  { argv, env }: LaunchCommand,
+): ContainerTrace | null {
+  const [program, verb, ...rest] = argv;
+  if (engine === undefined || verb !== "run") return null;
+  const folder = mkdtempSync(join(tmpdir(), "imgmatch-run-"));
+  const file = join(folder, "id");
+  const id = (): string | null => {
+    try {
+      return /^[0-9a-f]{12,64}$/.exec(readFileSync(file, "utf8").trim())?.[0] ?? null;
+    } catch {
+      return null;
+    }
+  };
+  return {
+    command: { argv: [program, verb, "--cidfile", file, ...rest], env },
+    id,
+    remove: () => removeContainer(engine, id()),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function removeContainer(engine: string, id: string | null): Promise<string | null> {
+  if (id === null) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    execFile(engine, ["rm", "--force", id], { timeout: longestMs }, (error, _, said) => {
+      const gone = error === null || /no such container/i.test(said);
+      resolve(gone ? null : `the container ${id} may still run`);
+    });
+  });
+}

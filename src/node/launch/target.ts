@@ -1,0 +1,127 @@
+/** What runs an image: the question, the answer, and what answers. */
+
+import type { HostFacts } from "../../host/facts.ts";
+import type { Requirement } from "../../lock/lock.ts";
+import type { ImmutableReference } from "../../oci/immutable-reference.ts";
+import type { FleetMember } from "./fleet/split-nodes.ts";
+import type { GpuUnit } from "./gpu-units.ts";
+import type { NodeLabel } from "./labels/vocabulary.ts";
+
+/** `batch` ends by itself, `service` is kept running. */
+export type Task = "batch" | "service";
+
+export interface Mount {
+  /** Absolute path on the host. */
+  readonly source: string;
+  /** Absolute path in the container. */
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+export interface LaunchRequest {
+  /** `repo:tag@sha256:…` */
+  readonly reference: ImmutableReference;
+  readonly requires: Requirement;
+  /** The host that the image was picked for, with the GPUs that the container is to get. */
+  readonly host: HostFacts;
+  /** Arguments for the program in the image. */
+  readonly args: readonly string[];
+  /** Run this program of the image in place of its entrypoint. */
+  readonly program?: string;
+  /** Which GPUs and MIG instances the container gets, for targets that name them; default: all of `host`. */
+  readonly units?: readonly GpuUnit[];
+  /** `batch` when absent. */
+  readonly task?: Task;
+  readonly name?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly mounts?: readonly Mount[];
+  readonly cpus?: number;
+  readonly memoryMiB?: number;
+  /** Only nodes that advertise this: see `imgmatch labels`. null: any node. For targets that choose the node. */
+  readonly node?: NodeLabel | null;
+  /** Keep standard input open. */
+  readonly interactive?: boolean;
+  /** Allocate a terminal. */
+  readonly tty?: boolean;
+  /** Further options for the target, placed before the reference: `["-v", "/data:/data"]`. */
+  readonly options?: readonly string[];
+  /** What only one target asks, by the name of its flag: `kind`, `schedule`, `master`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface LaunchCommand {
+  readonly argv: readonly [string, ...string[]];
+  /** Set in addition to the caller's environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** A command to type, or documents to hand to the system's own tool. */
+export type LaunchOutput =
+  | { readonly form: "command"; readonly command: LaunchCommand }
+  | { readonly form: "documents"; readonly documents: readonly Json[] };
+
+/** How an answer can be written; `shell` is a command line. */
+export type LaunchFormat = "shell" | "yaml" | "json";
+
+export interface LaunchTarget {
+  readonly name: string;
+  readonly description: string;
+  /** Who picks the GPUs: `imgmatch` names devices of this host, a `scheduler` is told how many. */
+  readonly gpus: "imgmatch" | "scheduler";
+  /** The first is what it writes when nobody asks for another. */
+  readonly formats: readonly [LaunchFormat, ...LaunchFormat[]];
+  /** What this target alone can be asked, with the sentence for its help. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for what the target has no words for, and `LAUNCH_FAILED` when this host
+   * cannot give the image what it needs. `format` tells a target with two forms which one is wanted.
+   */
+  launch(request: LaunchRequest, format?: LaunchFormat): LaunchOutput;
+}
+
+/** One image of a fleet: its launch, and the nodes that are its own. */
+export interface FleetLaunch {
+  /** `name` is its own, `node` what its nodes say that resolve picks there. */
+  readonly request: LaunchRequest;
+  readonly member: FleetMember;
+}
+
+/** A target that can split its nodes among all images of a lock. */
+export interface FleetTarget extends LaunchTarget {
+  /** How its constraints tell the nodes apart, and what they cannot say. */
+  readonly fleetNote: (documents: readonly Json[]) => string;
+  /** One workload per image, on every node of the image; a batch runs there once. */
+  fleet(launches: readonly FleetLaunch[], name: string): readonly Json[];
+}
+
+/** A target on this machine, whose command can be started at once. */
+export interface LocalTarget extends LaunchTarget {
+  /**
+   * The program whose daemon runs the container, where ending the command leaves it running: it knows `run --cidfile` and
+   * `rm --force`. Absent where the command is the container.
+   */
+  readonly engine?: "docker" | "podman";
+  command(request: LaunchRequest): LaunchCommand;
+}
+
+/** What all targets on this machine have in common. */
+export function localTarget(
+  target: Pick<LocalTarget, "name" | "description" | "engine" | "settings" | "command">,
+): LocalTarget {
+  return {
+    ...target,
+    gpus: "imgmatch",
+    formats: ["shell", "json"],
+    launch: (request) => ({ form: "command", command: target.command(request) }),
+  };
+}
+
+export function isLocal(target: LaunchTarget): target is LocalTarget {
+  return "command" in target;
+}
+
+export function hasFleet(target: LaunchTarget): target is FleetTarget {
+  return "fleet" in target;
+}

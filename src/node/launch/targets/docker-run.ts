@@ -1,0 +1,201 @@
+/**
+ * `docker run` and its relatives. Sources: docker run and podman run references; NVIDIA Container Toolkit, "Support for Container
+ * Device Interface".
+ *
+ * nvidia-docker version 1 is a wrapper of docker that mounts the host's driver as a volume of its plugin. Source:
+ * NVIDIA/nvidia-docker, branch 1.0 (1.0.1), src/nvidia-docker/env.go and src/nvidia/devices.go (`NV_GPU`: indexes or uuids),
+ * src/nvidia-docker/local.go (volume, devices and the check of the CUDA version), src/nvidia/volumes.go (name of the volume).
+ */
+
+import { ImgmatchError } from "../../../errors.ts";
+import { compareVersions, parseCudaVersion } from "../../../hardware/driver-version.ts";
+import { byDigest } from "../../../oci/immutable-reference.ts";
+import {
+  cdiName,
+  deviceNodes,
+  isBundled,
+  neededUnits,
+  withoutRuntime,
+  withoutToolkit,
+} from "../gpu-needs.ts";
+import { type GpuUnit, unitId } from "../gpu-units.ts";
+import {
+  localTarget,
+  type LaunchCommand,
+  type LaunchRequest,
+  type LocalTarget,
+  type Mount,
+} from "../target.ts";
+import { unsupportedBy } from "../unsupported.ts";
+
+const cannot = unsupportedBy("nvidia-docker");
+
+/**
+ * @example
+ * docker.command({ reference, requires, host, args: ["--steps", "10"] }).argv;
+ * // ["docker", "run", "--rm", "--device", "nvidia.com/gpu=0", "--", reference, "--steps", "10"]
+ */
+export const docker: LocalTarget = localTarget({
+  name: "docker",
+  description: "docker run on this machine",
+  engine: "docker",
+  command: (request) => engineRun("docker", request, "unless-stopped", request.reference),
+});
+
+export const podman: LocalTarget = localTarget({
+  name: "podman",
+  description: "podman run on this machine",
+  engine: "podman",
+  command: (request) => engineRun("podman", request, "always", byDigest(request.reference)),
+});
+
+export const nvidiaDocker: LocalTarget = localTarget({
+  name: "nvidia-docker",
+  description: "nvidia-docker 1 on this machine",
+  engine: "docker",
+  settings: { wrapper: "yes: through nvidia-docker; no: docker with the plugin's volume and the devices" },
+  command: nvidiaDockerRun,
+});
+
+function engineRun(
+  engine: "docker" | "podman",
+  request: LaunchRequest,
+  restart: "unless-stopped" | "always",
+  image: string,
+): LaunchCommand {
+  const { args, options = [] } = request;
+  const gpus = gpuOptions(engine, request);
+  const words = [...modeOptions(request, restart), ...gpus, ...containerOptions(request), ...options];
+  return { argv: [engine, "run", ...words, "--", image, ...args], env: {} };
+}
+
+function gpuOptions(engine: "docker" | "podman", request: LaunchRequest): readonly string[] {
+  const units = neededUnits(request);
+  if (units.length === 0) return [];
+  const devices = (names: readonly string[]) => names.flatMap((name) => ["--device", name]);
+  // A bundled driver needs the kernel's devices alone: a runtime that mounts the host's library would break it.
+  if (isBundled(request)) return devices(deviceNodes(engine, units));
+  const runtime = request.host.runtime.nvidia;
+  if (engine === "podman" && (runtime === "legacy" || runtime === "none"))
+    throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
+  if (runtime === "none") throw withoutRuntime();
+  if (engine === "podman" || runtime === "cdi") return devices(units.map(cdiName));
+  // The quotes are Docker's own: the value is read as CSV, and a comma would end the field.
+  return ["--gpus", `"device=${units.map(unitId).join(",")}"`];
+}
+
+function nvidiaDockerRun(request: LaunchRequest): LaunchCommand {
+  const { reference, args, settings = {}, options = [] } = request;
+  const units = neededUnits(request);
+  if (units.length > 0) refuse(request, units);
+  const folder = (mount: Mount) => ["--volume", volumeOf(mount)];
+  const words = [...modeOptions(request, "unless-stopped"), ...containerOptions(request, folder)];
+  const image = [...options, "--", reference, ...args];
+  if (units.length === 0) return { argv: ["docker", "run", ...words, ...image], env: {} };
+  if (settings.wrapper === "no") {
+    const gpus = spelledOut(request.host.nvidia?.driver ?? null, units);
+    return { argv: ["docker", "run", ...words, ...gpus, ...image], env: {} };
+  }
+  refuseNewerCuda(request);
+  return {
+    // The wrapper takes `--` for an option with a value, and the image for its value (src/docker/docker.go, ParseArgs).
+    argv: ["nvidia-docker", "run", ...words, ...options, reference, ...args],
+    env: { NV_GPU: units.map(unitId).join(",") },
+  };
+}
+
+function spelledOut(driver: string | null, units: readonly GpuUnit[]): readonly string[] {
+  if (driver === null) {
+    throw new ImgmatchError({
+      code: "LAUNCH_FAILED",
+      message: "the plugin's volume is named after the driver's version, which is unknown here",
+      fix: "leave --set wrapper=no out, so that nvidia-docker asks the driver itself",
+    });
+  }
+  return [
+    "--volume-driver=nvidia-docker",
+    `--volume=nvidia_driver_${driver}:/usr/local/nvidia:ro`,
+    ...deviceNodes("nvidia-docker", units).map((node) => `--device=${node}`),
+  ];
+}
+
+function refuse(request: LaunchRequest, units: readonly GpuUnit[]): void {
+  if (isBundled(request)) {
+    throw cannot(
+      "run an image that bundles its driver: it mounts the host's driver over it",
+      "launch it with docker, which hands over the devices alone",
+    );
+  }
+  if (units.some(({ mig }) => mig !== null))
+    throw cannot("name a MIG instance", "launch it with docker and a newer toolkit");
+}
+
+/** The wrapper stops at an image with a newer CUDA than the driver's: it knows no minor version compatibility. */
+function refuseNewerCuda({ requires: { cuda }, host }: LaunchRequest): void {
+  const image = parseCudaVersion(cuda?.toolkit ?? "");
+  const driver = parseCudaVersion(host.nvidia?.cuda ?? "");
+  if (image === null || driver === null) return;
+  if (compareVersions(image.parts.slice(0, 2), driver.parts.slice(0, 2)) <= 0) return;
+  throw cannot(
+    `run an image of CUDA ${image.text} under a driver of CUDA ${driver.text}: it calls that unsupported`,
+    "add --set wrapper=no, which mounts the same driver without asking",
+  );
+}
+
+/** Docker of that time has no --mount (17.06) for containers: `--volume`, in which a colon separates. */
+function volumeOf({ source, target, readOnly }: Mount): string {
+  if (`${source}${target}`.includes(":"))
+    throw cannot("mount a path with a colon", "mount its parent folder");
+  return `${source}:${target}${readOnly ? ":ro" : ""}`;
+}
+
+/** A service outlives reboots and crashes; a batch leaves nothing behind. */
+function modeOptions(
+  { task = "batch", interactive = false, tty = false, options = [] }: LaunchRequest,
+  restart: "unless-stopped" | "always",
+): readonly string[] {
+  // Docker refuses to remove a container that it is to start again.
+  const batch = options.some((word) => /^--restart(=|$)/.test(word)) ? [] : ["--rm"];
+  const mode = task === "service" ? ["--detach", "--restart", restart] : batch;
+  return [...mode, ...(interactive ? ["--interactive"] : []), ...(tty ? ["--tty"] : [])];
+}
+
+/**
+ * `--name`, `--env`, `--mount`, `--cpus`, `--memory`, `--entrypoint`. Source: docker run and podman run references.
+ *
+ * @param folder how a folder of the host is shown, in words
+ */
+function containerOptions(
+  request: LaunchRequest,
+  folder = (mount: Mount): readonly string[] => ["--mount", bindOption(mount)],
+): readonly string[] {
+  const { name, env = {}, mounts = [], cpus, memoryMiB, program } = request;
+  return [
+    ...(name === undefined ? [] : ["--name", name]),
+    ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
+    ...mounts.flatMap(folder),
+    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+    ...(memoryMiB === undefined ? [] : ["--memory", `${memoryMiB}m`]),
+    ...(program === undefined ? [] : ["--entrypoint", program]),
+  ];
+}
+
+/**
+ * A folder of the host: one line of CSV, so that paths may hold commas and colons (docker/cli, opts/mount.go; containers/podman
+ * likewise). Apptainer has words of its own.
+ */
+export function bindOption(
+  { source, target, readOnly }: Mount,
+  targetWord = "target",
+  readOnlyWord = "readonly",
+): string {
+  const fields = [
+    "type=bind",
+    `source=${source}`,
+    `${targetWord}=${target}`,
+    ...(readOnly ? [readOnlyWord] : []),
+  ];
+  return fields
+    .map((text) => (/[",\r\n]|^\s/.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
+    .join(",");
+}

@@ -1,0 +1,236 @@
+/**
+ * Pod, Job, Deployment or DaemonSet. Fields: Kubernetes API reference v1.30, by the official types; an API server v1.36.3 with
+ * strict field validation takes them (test/e2e/kubernetes.test.ts).
+ */
+
+import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
+import type { Job } from "kubernetes-types/batch/v1.js";
+import type {
+  Container,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  Pod,
+  PodSpec,
+  PodTemplateSpec,
+  ResourceRequirements,
+  Toleration,
+} from "kubernetes-types/core/v1.js";
+import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
+import { byDigest, referenceParts } from "../../../oci/immutable-reference.ts";
+import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
+import { filled, given } from "../filled.ts";
+import { neededUnits } from "../gpu-needs.ts";
+import { labelNames } from "../labels/vocabulary.ts";
+import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
+import { unsupportedBy } from "../unsupported.ts";
+import { baseName, dnsName } from "../workload-name.ts";
+
+const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
+type KubernetesKind = (typeof kubernetesKinds)[number];
+type KubernetesObject = Pod | Job | Deployment | DaemonSet;
+
+const cannot = unsupportedBy("kubernetes");
+
+export const kubernetes: FleetTarget = {
+  name: "kubernetes",
+  description: "a Job (batch) or a Deployment (service); --set kind=pod or daemonset for others",
+  gpus: "scheduler",
+  formats: ["yaml", "json"],
+  settings: { kind: `one of ${kubernetesKinds.join(", ")}`, namespace: "metadata.namespace" },
+  launch: (request) => ({
+    form: "documents",
+    documents: [kubernetesObject(request) as unknown as Json],
+  }),
+  fleetNote: () =>
+    "node affinity in the words of imgmatch labels --format kubernetes: a node without these labels gets nothing",
+  fleet: (launches) => launches.map((launch) => fleetObject(launch) as unknown as Json),
+};
+
+/** A DaemonSet puts a service on every node of the image; a batch is a Job, which runs on one of them. */
+function fleetObject({ request, member }: FleetLaunch): KubernetesObject {
+  const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : "daemonset");
+  const object = kubernetesObject(
+    { ...request, settings: { ...request.settings, kind } },
+    nodeSelectorTerms(member.terms),
+  );
+  const bytes = JSON.stringify(object).length;
+  if (bytes <= mostBytes) return object;
+  throw cannot(
+    `take an object of ${bytes} bytes for ${member.cell}: ${member.terms.length} alternatives`,
+    "make the fleet smaller with --pin, or its images more alike",
+  );
+}
+
+/** etcd refuses requests beyond 1.5 MiB (etcd, "System limits"); the API server adds fields of its own. */
+const mostBytes = 1_400_000;
+
+/** How node affinity says it: `Gt` and `Lt` leave the number itself out (API reference, NodeSelectorRequirement). */
+const operators = {
+  Exists: "Exists",
+  DoesNotExist: "DoesNotExist",
+  In: "In",
+  NotIn: "NotIn",
+  AtLeast: "Gt",
+  Below: "Lt",
+} as const satisfies Record<LabelTerm["operator"], NodeSelectorRequirement["operator"]>;
+
+/** Alternatives, as Kubernetes reads a list of terms; all expressions of one must hold. */
+export function nodeSelectorTerms(terms: readonly Term[]): readonly NodeSelectorTerm[] {
+  return terms.map((term) => ({
+    matchExpressions: term.map(({ key, operator, values }) =>
+      filled<NodeSelectorRequirement>({
+        key: labelNames.kubernetes(key),
+        operator: operators[operator],
+        values: operator === "AtLeast" ? values.map((number) => String(Number(number) - 1)) : [...values],
+      }),
+    ),
+  }));
+}
+
+/** `terms` are alternatives of a required node affinity, in place of the request's node label. */
+function kubernetesObject(request: LaunchRequest, terms?: readonly NodeSelectorTerm[]): KubernetesObject {
+  const name = objectName(request);
+  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
+  const namespace = namespaceOf(request);
+  const { tag } = referenceParts(request.reference);
+  const annotations = tag === null ? undefined : { "imgmatch.dev/tag": tag };
+  const metadata = filled<ObjectMeta>({ name, namespace, labels, annotations });
+  const kind = kindOf(request);
+  const ends = (kind === "pod" || kind === "job") && request.task !== "service";
+  const restartPolicy = ends ? "Never" : "Always";
+  const spec = podSpec(request, restartPolicy, terms);
+  const template: PodTemplateSpec = { metadata: { labels }, spec };
+  const selector = { matchLabels: labels };
+  switch (kind) {
+    case "pod":
+      return { apiVersion: "v1", kind: "Pod", metadata, spec };
+    case "job":
+      return { apiVersion: "batch/v1", kind: "Job", metadata, spec: { backoffLimit: 0, template } };
+    case "deployment":
+      return {
+        apiVersion: "apps/v1",
+        kind: "Deployment",
+        metadata,
+        spec: { replicas: 1, selector, template },
+      };
+    case "daemonset":
+      return { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec: { selector, template } };
+  }
+}
+
+function kindOf({ settings, task }: LaunchRequest): KubernetesKind {
+  const wanted = settings?.kind?.toLowerCase();
+  if (wanted === undefined) return task === "service" ? "deployment" : "job";
+  const kind = kubernetesKinds.find((each) => each === wanted);
+  if (kind === undefined) throw cannot(`write a ${wanted}`, `use one of ${kubernetesKinds.join(", ")}`);
+  const service = kind === "deployment" || kind === "daemonset";
+  // A Deployment starts again what has ended: a batch would run for ever.
+  if (service && task === "batch") throw cannot(`run a batch as a ${kind}`, "use --set kind=job");
+  if (kind === "job" && task === "service")
+    throw cannot("keep a service running as a job", "use --set kind=deployment");
+  return kind;
+}
+
+function podSpec(
+  request: LaunchRequest,
+  restartPolicy: "Never" | "Always",
+  terms?: readonly NodeSelectorTerm[],
+): PodSpec {
+  const { mounts = [], node } = request;
+  return filled<PodSpec>({
+    restartPolicy,
+    nodeSelector:
+      node == null || terms !== undefined ? undefined : { [labelNames.kubernetes(node.key)]: node.value },
+    affinity: given(terms, (alternatives) => ({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...alternatives] },
+      },
+    })),
+    tolerations: neededUnits(request).length === 0 ? [] : [gpuNodes],
+    containers: [container(request)],
+    volumes: mounts.map(({ source }, index) => ({ name: `mount-${index}`, hostPath: { path: source } })),
+  });
+}
+
+/**
+ * Nodes that are kept for GPUs are tainted with the name of the resource, and pods that ask for it tolerate that: in most
+ * clusters nobody adds it for them (Kubernetes, "Admission Controllers", ExtendedResourceToleration; NVIDIA's own manifests).
+ */
+const gpuNodes: Toleration = { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" };
+
+function container(request: LaunchRequest): Container {
+  const { args, program, env = {}, mounts = [] } = request;
+  checkMounts(mounts);
+  return filled<Container>({
+    name: "main",
+    image: byDigest(request.reference),
+    command: given(program, (word) => [literal(word)]),
+    args: args.map(literal),
+    env: Object.entries(env).map(([name, value]) => ({ name, value: literal(value) })),
+    resources: filled<ResourceRequirements>({ limits: resourceLimits(request) }),
+    volumeMounts: mounts.map(({ target, readOnly }, index) => {
+      const mount = { name: `mount-${index}`, mountPath: target };
+      return readOnly ? { ...mount, readOnly } : mount;
+    }),
+  });
+}
+
+/**
+ * The device plugin counts GPUs, and with the strategy "mixed" each MIG profile (NVIDIA/k8s-device-plugin, "MIG strategies").
+ * Names of resources have no `+`: `1g.10gb+me` is there as `mig-1g.10gb.me` (the same, internal/rm/rm.go).
+ */
+function resourceLimits(request: LaunchRequest): Record<string, string> {
+  const { cpus, memoryMiB } = request;
+  const units = neededUnits(request);
+  const names = new Set(
+    units.map(({ mig }) =>
+      mig === null ? "nvidia.com/gpu" : `nvidia.com/mig-${mig.profile.replaceAll("+", ".")}`,
+    ),
+  );
+  if (names.size > 1) {
+    throw cannot(
+      `ask for GPUs of different kinds for one container: ${[...names].sort().join(", ")}`,
+      "name how many of one kind: --gpus 1 on a host of one kind",
+    );
+  }
+  return filled<Record<string, string>>({
+    cpu: given(cpus, String),
+    memory: given(memoryMiB, (amount) => `${amount}Mi`),
+    ...Object.fromEntries([...names].map((name) => [name, String(units.length)])),
+  });
+}
+
+function objectName({ name, reference }: LaunchRequest): string {
+  if (name === undefined) return dnsName(baseName(reference));
+  if (name === dnsName(name)) return name;
+  throw cannot(
+    `name an object ${JSON.stringify(name)}: names are lower case letters, digits and hyphens, at most 63`,
+    `use --name ${dnsName(name)}`,
+  );
+}
+
+function namespaceOf({ settings }: LaunchRequest): string | undefined {
+  const namespace = settings?.namespace;
+  if (namespace === undefined || namespace === dnsName(namespace)) return namespace;
+  throw cannot(
+    `use a namespace ${JSON.stringify(namespace)}: names are lower case letters, digits and hyphens, at most 63`,
+    "name one that is there: kubectl get namespaces",
+  );
+}
+
+/** `$(NAME)` is a reference to a variable, `$$` the sign itself (API reference, Container.args). */
+function literal(text: string): string {
+  return text.replaceAll("$", "$$$$");
+}
+
+/** What the API refuses (validation of VolumeMount.mountPath and of HostPathVolumeSource.path). */
+function checkMounts(mounts: readonly Mount[]): void {
+  const seen = new Set<string>();
+  for (const { source, target } of mounts) {
+    if (target.includes(":")) throw cannot("mount to a path with a colon", "use another --mount target");
+    if (seen.has(target)) throw cannot(`mount twice to ${target}`, "use another --mount target");
+    if (source.split("/").includes(".."))
+      throw cannot(`mount ${source}, a path with ..`, "write the path without ..");
+    seen.add(target);
+  }
+}

@@ -1,0 +1,253 @@
+/** A small client of the Docker Engine API: requests, JSON streams, errors that name the socket, the cause and the fix. */
+
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import https from "node:https";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ImgmatchError } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
+import { errnoMessage, isErrno } from "../../io/files.ts";
+import { type Endpoint, type Environment, findEndpoint } from "./engine-endpoint.ts";
+import { type Check, requireChecked } from "../../io/checks.ts";
+import { jsonLines } from "./json-lines.ts";
+
+export interface DockerApi {
+  readonly endpoint: Endpoint;
+  /** The engine's own API version, for example `1.41`. */
+  readonly version: string;
+  /** One JSON answer. Throws `ENGINE_FAILED` with the engine's own words for every status outside 2xx. */
+  json(method: Method, path: string, call?: ApiCall): Promise<unknown>;
+  /** The answer to a `GET`, as far as `check` reads it. Throws `ENGINE_FAILED` for something else. */
+  read<T>(path: string, check: Check<T>, call?: ApiCall): Promise<T>;
+  /** An answer that comes as one JSON value per line. Ending the loop early, or the signal, ends the request. */
+  stream(method: Method, path: string, call?: ApiCall): AsyncIterable<unknown>;
+  /** An answer as it comes, of any length. Ending the loop early ends the request. */
+  bytes(method: Method, path: string, call?: ApiCall): AsyncIterable<Uint8Array>;
+}
+
+/** An answer of the engine that is no yes. */
+export class EngineRefusal extends ImgmatchError {
+  /** Of the HTTP answer. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super({ code: "ENGINE_FAILED", message });
+    this.status = status;
+  }
+}
+
+export type Method = "GET" | "POST" | "DELETE";
+
+export interface ApiCall {
+  readonly query?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Readable;
+  readonly signal?: AbortSignal;
+}
+
+const pingTimeoutMs = 15_000;
+
+/**
+ * Finds the engine that the environment names and asks for its version.
+ * Throws `ENGINE_NOT_FOUND` or `ENGINE_UNREACHABLE`.
+ *
+ * @example
+ * const api = await connectDocker(process.env);
+ * await api.json("GET", "/version");
+ */
+export async function connectDocker(env: Environment): Promise<DockerApi> {
+  const endpoint = await findEndpoint(env);
+  const target = requestTarget(endpoint);
+  const answer = await send(target, "GET", "/_ping", { signal: AbortSignal.timeout(pingTimeoutMs) });
+  const text = await readText(endpoint, answer);
+  if (answer.statusCode !== 200) throw refused(endpoint, "GET", "/_ping", answer.statusCode ?? 0, text);
+  // The engine's own version is never too old for it and never too new: 29 refuses below 1.44, 20.10 above 1.41.
+  const header = answer.headers["api-version"];
+  const version = typeof header === "string" && /^\d+\.\d+$/.test(header) ? header : "1.41";
+
+  /** An answer that says yes. */
+  async function open(method: Method, path: string, call: ApiCall): Promise<http.IncomingMessage> {
+    const response = await send(target, method, `/v${version}${path}`, call);
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status <= 299) return response;
+    throw refused(endpoint, method, path, status, await readText(endpoint, response));
+  }
+
+  async function json(method: Method, path: string, call: ApiCall = {}): Promise<unknown> {
+    const body = await readText(endpoint, await open(method, path, call));
+    return body.trim() === "" ? null : JSON.parse(body);
+  }
+
+  return {
+    endpoint,
+    version,
+    json,
+    async read(path, check, call) {
+      const at = { file: endpoint.shown };
+      return requireChecked(await json("GET", path, call), check, "the answer", {
+        ...{ code: "ENGINE_FAILED", at },
+        fix: `see whether DOCKER_HOST names a container engine: GET ${path} answers otherwise there`,
+      });
+    },
+    async *stream(method, path, call = {}) {
+      const response = await open(method, path, call);
+      try {
+        yield* jsonLines(response);
+      } catch (error) {
+        // The cause is on this side when the body could not be read to its end.
+        if (call.body?.errored) throw call.body.errored;
+        if (call.signal?.aborted) throw call.signal.reason;
+        if (error instanceof ImgmatchError) throw error;
+        throw broken(endpoint, `${method} ${path}`, error);
+      } finally {
+        response.destroy();
+      }
+    },
+    async *bytes(method, path, call = {}) {
+      const response = await open(method, path, call);
+      try {
+        for await (const chunk of response) yield chunk as Uint8Array;
+      } catch (error) {
+        throw call.signal?.aborted ? call.signal.reason : broken(endpoint, `${method} ${path}`, error);
+      } finally {
+        response.destroy();
+      }
+    },
+  };
+}
+
+interface Target {
+  readonly endpoint: Endpoint;
+  readonly secure: boolean;
+  readonly options: https.RequestOptions;
+}
+
+function requestTarget(endpoint: Endpoint): Target {
+  if (endpoint.kind === "socket") return { endpoint, secure: false, options: { socketPath: endpoint.path } };
+  const { host, port, tls } = endpoint;
+  if (tls === null) return { endpoint, secure: false, options: { host, port } };
+  const options: https.RequestOptions = { host, port, rejectUnauthorized: tls.verify };
+  if (tls.folder === "") return { endpoint, secure: true, options };
+  const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readPem(join(tls.folder, name)));
+  const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return { endpoint, secure: true, options: { ...options, ...files } };
+}
+
+/** undefined where it cannot be read: the engine says what it misses. */
+function readPem(path: string): Buffer | undefined {
+  return attempt(() => readFileSync(path), undefined);
+}
+
+function send(
+  { endpoint, secure, options: own }: Target,
+  method: Method,
+  path: string,
+  { query = {}, headers = {}, body, signal }: ApiCall,
+): Promise<http.IncomingMessage> {
+  const host = endpoint.kind === "socket" ? "docker" : `${endpoint.host}:${endpoint.port}`;
+  const options: http.RequestOptions = {
+    ...own,
+    // Its own connection for each request: ending one build must not end another.
+    agent: false,
+    method,
+    path: path + queryText(query),
+    headers: { ...headers, host },
+    ...(signal && { signal }),
+  };
+  return new Promise((resolve, reject) => {
+    const request = secure ? https.request(options) : http.request(options);
+    request.on("response", resolve);
+    request.on("error", (error) => {
+      if (body?.errored) reject(body.errored);
+      else if (signal?.aborted && signal.reason?.name !== "TimeoutError") reject(signal.reason);
+      else reject(unreachable(endpoint, error));
+    });
+    if (body === undefined) {
+      request.end();
+      return;
+    }
+    // An engine that refuses a build answers before it has read the whole body: that answer counts, not the EPIPE.
+    pipeline(body, request).catch(() => {});
+  });
+}
+
+function queryText(query: NonNullable<ApiCall["query"]>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    for (const one of typeof value === "string" ? [value] : value) search.append(name, one);
+  }
+  return search.size === 0 ? "" : `?${search}`;
+}
+
+async function readText(endpoint: Endpoint, response: http.IncomingMessage): Promise<string> {
+  try {
+    const chunks: Buffer[] = [];
+    for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+    return Buffer.concat(chunks).toString("utf8");
+  } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
+    throw broken(endpoint, "an answer", error);
+  }
+}
+
+function refused(
+  endpoint: Endpoint,
+  method: Method,
+  path: string,
+  status: number,
+  body: string,
+): ImgmatchError {
+  let said = body.trim();
+  try {
+    const { message } = JSON.parse(body);
+    if (typeof message === "string") said = message;
+  } catch {
+    // Not JSON: a proxy's page. Its text is all there is.
+  }
+  return new EngineRefusal(
+    status,
+    `the engine at ${endpoint.shown} answered ${status} to ${method} ${path}: ${said.slice(0, 2000)}`,
+  );
+}
+
+function broken(endpoint: Endpoint, what: string, error: unknown): ImgmatchError {
+  return new ImgmatchError(
+    {
+      code: "ENGINE_FAILED",
+      message: `the engine at ${endpoint.shown} broke off during ${what}: ${errnoMessage(error)}`,
+      fix: "see the engine's log (journalctl -u docker) and run the same command again: what is done is kept",
+    },
+    { cause: error },
+  );
+}
+
+function unreachable(endpoint: Endpoint, error: unknown): ImgmatchError {
+  const { code, cause, fix } = whyUnreachable(endpoint, error);
+  const from = endpoint.source === "default" ? "" : ` (from ${endpoint.source})`;
+  const message = `no answer from a container engine at ${endpoint.shown}${from}: ${cause}`;
+  return new ImgmatchError({ code, message, fix }, { cause: error });
+}
+
+function whyUnreachable(endpoint: Endpoint, error: unknown) {
+  const start = "start the engine (systemctl start docker, or Docker Desktop), or correct DOCKER_HOST";
+  if (isErrno(error, "ENOENT")) {
+    return { code: "ENGINE_NOT_FOUND", cause: "the socket does not exist", fix: start } as const;
+  }
+  if (isErrno(error, "EACCES") || isErrno(error, "EPERM")) {
+    const fix = "join its group (sudo usermod -aG docker $USER, then log in again), or use a rootless engine";
+    return { code: "ENGINE_UNREACHABLE", cause: "permission denied", fix } as const;
+  }
+  if (isErrno(error, "ECONNREFUSED")) {
+    return { code: "ENGINE_UNREACHABLE", cause: "connection refused", fix: start } as const;
+  }
+  const timedOut = error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
+  const cause = timedOut ? `nothing came for ${pingTimeoutMs / 1000} s` : errnoMessage(error);
+  const tls =
+    endpoint.kind === "tcp"
+      ? "check host, port and certificates (DOCKER_CERT_PATH, DOCKER_TLS_VERIFY)"
+      : start;
+  return { code: "ENGINE_UNREACHABLE", cause, fix: tls } as const;
+}

@@ -1,0 +1,196 @@
+/** Where the Docker Engine listens, found as the docker command finds it. */
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { access } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { ImgmatchError } from "../../errors.ts";
+import { fieldsOf } from "../../io/json.ts";
+import { errnoMessage, isErrno } from "../../io/files.ts";
+
+export type Endpoint =
+  | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }
+  | {
+      readonly kind: "tcp";
+      readonly host: string;
+      readonly port: number;
+      readonly tls: TlsFiles | null;
+      readonly shown: string;
+      readonly source: string;
+    };
+
+/** Folder that holds `ca.pem`, `cert.pem` and `key.pem`. */
+export interface TlsFiles {
+  readonly folder: string;
+  readonly verify: boolean;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What finding an endpoint reads. `readText` answers null for a missing file. */
+export interface EndpointIo {
+  readonly readText: (path: string) => Promise<string | null>;
+  readonly exists: (path: string) => Promise<boolean>;
+  readonly system: NodeJS.Platform;
+}
+
+/**
+ * `DOCKER_HOST`, then `DOCKER_CONTEXT`, then the current context of `config.json`, then the usual sockets.
+ * The order is the docker command's: `DOCKER_HOST` overrides every context.
+ * Throws `ENGINE_UNREACHABLE` for an address that cannot be used and a context that does not exist,
+ * `ENGINE_NOT_FOUND` when nothing is configured and no usual socket exists.
+ */
+export async function findEndpoint(env: Environment, io: EndpointIo = diskIo): Promise<Endpoint> {
+  const configFolder = env.DOCKER_CONFIG || join(homeOf(env), ".docker");
+  const host = env.DOCKER_HOST;
+  if (host) return parseEndpoint(host, "DOCKER_HOST", tlsOfEnvironment(env, configFolder));
+
+  const context = env.DOCKER_CONTEXT || (await currentContext(configFolder, io));
+  if (context && context !== "default") return contextEndpoint(context, configFolder, io);
+
+  if (io.system === "win32") return parseEndpoint("npipe:////./pipe/docker_engine", "default", null);
+  const usual = usualSockets(env);
+  for (const path of usual) {
+    if (await io.exists(path)) return socket(path, "default");
+  }
+  throw new ImgmatchError({
+    code: "ENGINE_NOT_FOUND",
+    message: `no container engine: DOCKER_HOST is not set and none of ${usual.join(", ")} exists`,
+    fix: "install and start Docker (Debian, Ubuntu: apt-get install docker.io), or set DOCKER_HOST to an engine",
+  });
+}
+
+/** Reads `unix://`, `npipe://`, `tcp://`, `http://` and `https://` addresses. `source` says where the text is from. */
+export function parseEndpoint(address: string, source: string, tls: TlsFiles | null): Endpoint {
+  const shown = withoutLogin(address);
+  const [, scheme, rest] = /^([a-z]+):\/\/(.*)$/.exec(address) ?? [];
+  switch (scheme) {
+    case "unix":
+      if (rest?.startsWith("/")) return socket(rest, source);
+      break;
+    case "npipe":
+      if (rest) return { kind: "socket", path: rest.replaceAll("/", "\\"), shown: address, source };
+      break;
+    case "tcp":
+    case "http":
+    case "https":
+      return tcp(address, scheme, source, tls);
+    case "ssh":
+      throw badEndpoint(
+        `${shown} (from ${source}) is an ssh address, which imgmatch does not open itself`,
+        `forward the socket and use it: ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock ${shown.replace(/^ssh:\/\//, "")} & export DOCKER_HOST=unix:///tmp/docker.sock`,
+      );
+  }
+  throw badEndpoint(
+    `${JSON.stringify(shown)} (from ${source}) is not the address of an engine`,
+    "use unix:///path/to/docker.sock or tcp://host:port",
+  );
+}
+
+function tcp(address: string, scheme: string, source: string, tls: TlsFiles | null): Endpoint {
+  // URL.parse would not throw, but Node 20 has it not.
+  const plain = address.replace(/^[a-z]+/, "http");
+  const url = URL.canParse(plain) ? new URL(plain) : null;
+  if (url === null || url.hostname === "" || (url.pathname !== "/" && url.pathname !== "")) {
+    throw badEndpoint(
+      `${JSON.stringify(withoutLogin(address))} (from ${source}) has no host and port`,
+      "use tcp://host:2375, or tcp://host:2376 with DOCKER_CERT_PATH",
+    );
+  }
+  const secured = scheme === "https" && tls === null ? { folder: "", verify: true } : tls;
+  // 2375 and 2376 are the ports registered for the engine, without and with TLS. A port of 80 is dropped by URL.
+  const port = Number(url.port || (/:80\/?$/.test(address) ? 80 : secured === null ? 2375 : 2376));
+  return {
+    kind: "tcp",
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port,
+    tls: secured,
+    shown: withoutLogin(address),
+    source,
+  };
+}
+
+/** Addresses end up in messages and logs, and a password can stand in one. */
+function withoutLogin(address: string): string {
+  return address.replace(/^([a-z]+:\/\/[^/@:]*):[^/]*@/, "$1:…@");
+}
+
+// As the Go client: a certificate folder alone encrypts without checking the server, DOCKER_TLS_VERIFY checks it.
+function tlsOfEnvironment(env: Environment, configFolder: string): TlsFiles | null {
+  const verify = Boolean(env.DOCKER_TLS_VERIFY);
+  if (env.DOCKER_CERT_PATH) return { folder: env.DOCKER_CERT_PATH, verify };
+  return verify ? { folder: configFolder, verify } : null;
+}
+
+async function currentContext(configFolder: string, io: EndpointIo): Promise<string | undefined> {
+  const path = join(configFolder, "config.json");
+  const text = await io.readText(path);
+  if (text === null) return undefined;
+  const name = parseJson(text, path).currentContext;
+  return typeof name === "string" ? name : undefined;
+}
+
+async function contextEndpoint(name: string, configFolder: string, io: EndpointIo): Promise<Endpoint> {
+  // The docker command stores a context under the SHA-256 of its name (docker/cli, cli/context/store/metadatastore.go).
+  const id = createHash("sha256").update(name).digest("hex");
+  const path = join(configFolder, "contexts", "meta", id, "meta.json");
+  const text = await io.readText(path);
+  const fix = "run `docker context ls` and `docker context use NAME`, or set DOCKER_HOST";
+  if (text === null)
+    throw badEndpoint(`docker context ${JSON.stringify(name)} does not exist: no ${path}`, fix);
+  const docker = fieldsOf(fieldsOf(parseJson(text, path).Endpoints).docker);
+  const host = docker.Host;
+  if (typeof host !== "string" || host === "") throw badEndpoint(`${path} names no docker endpoint`, fix);
+  const folder = join(configFolder, "contexts", "tls", id, "docker");
+  const tls = (await io.exists(folder)) ? { folder, verify: docker.SkipTLSVerify !== true } : null;
+  return parseEndpoint(host, `docker context ${name}`, tls);
+}
+
+// The system's engine, a rootless engine, Docker Desktop.
+function usualSockets(env: Environment): string[] {
+  const runtime = env.XDG_RUNTIME_DIR;
+  return [
+    "/var/run/docker.sock",
+    ...(runtime ? [join(runtime, "docker.sock")] : []),
+    join(homeOf(env), ".docker", "run", "docker.sock"),
+  ];
+}
+
+function homeOf(env: Environment): string {
+  return env.HOME || env.USERPROFILE || homedir();
+}
+
+function socket(path: string, source: string): Endpoint {
+  return { kind: "socket", path, shown: `unix://${path}`, source };
+}
+
+function parseJson(text: string, path: string): Record<string, unknown> {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch (error) {
+    throw badEndpoint(`${path} is not JSON: ${String(error)}`, "correct the file, or set DOCKER_HOST");
+  }
+}
+
+function badEndpoint(message: string, fix: string): ImgmatchError {
+  return new ImgmatchError({ code: "ENGINE_UNREACHABLE", message, fix });
+}
+
+const diskIo: EndpointIo = {
+  system: process.platform,
+  exists: (path) =>
+    access(path).then(
+      () => true,
+      (error) => !isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR"),
+    ),
+  async readText(path) {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return null;
+      if (error instanceof ImgmatchError) throw error;
+      throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at: { file: path } });
+    }
+  },
+};

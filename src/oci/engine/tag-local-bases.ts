@@ -1,0 +1,71 @@
+/** Base images that only a Docker Engine has: the names by which its BuildKit finds them while it builds. */
+
+import { ImgmatchError } from "../../errors.ts";
+import type { Digest } from "../digest.ts";
+import { localBaseName } from "../local-base.ts";
+import { parseImageReference } from "../reference.ts";
+import { namedImage } from "./engine-answers.ts";
+import { type DockerApi, EngineRefusal } from "./api.ts";
+import { hasContentStore } from "./content-store.ts";
+import { forgetName } from "./forget-name.ts";
+
+/** null where the engine has no image of this id or name. Throws `ENGINE_…`. */
+async function findImage(api: DockerApi, name: string) {
+  const path = `/images/${name.split("/").map(encodeURIComponent).join("/")}/json`;
+  try {
+    return await api.read(path, namedImage);
+  } catch (error) {
+    if (error instanceof EngineRefusal && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/**
+ * The id of what a build on `name` would start from, where that is in no registry; null where the engine has none, or has pulled or
+ * pushed it. With containerd's image store each image has a digest, and nobody can tell which those are.
+ */
+export async function findLocalBaseId(api: DockerApi, name: string): Promise<string | null> {
+  const [image, tellsNot] = await Promise.all([findImage(api, name), hasContentStore(api)]);
+  const { registry, repository } = parseImageReference(name);
+  const isIn = (digest: string) => {
+    const known = parseImageReference(digest);
+    return known.registry === registry && known.repository === repository;
+  };
+  return image === null || (!tellsNot && image.RepoDigests.some(isIn)) ? null : image.Id;
+}
+
+/** Runs `work` while the engine has these images under the names that a Dockerfile calls them by. */
+export type WithLocalBases = <T>(ids: readonly Digest[], work: () => Promise<T>) => Promise<T>;
+
+/**
+ * BuildKit knows an engine's images by name alone, so each gets one, which it loses with the last build that needs it.
+ * Throws `BASE_UNRESOLVED` for one that the engine does not have.
+ */
+export function createLocalBases(api: DockerApi): WithLocalBases {
+  const users = new Map<Digest, number>();
+  const use = (id: Digest, more: number) => users.set(id, (users.get(id) ?? 0) + more).get(id) ?? 0;
+  return async (ids, work) => {
+    for (const id of ids) use(id, 1);
+    try {
+      for (const id of ids) await nameBase(api, id);
+      return await work();
+    } finally {
+      for (const id of ids) if (use(id, -1) === 0) await forgetName(api, localBaseName(id));
+    }
+  };
+}
+
+async function nameBase(api: DockerApi, id: Digest): Promise<void> {
+  if ((await findImage(api, id)) === null) throw lostBase(id, "the engine");
+  const [repo, tag] = localBaseName(id).split(":");
+  await api.json("POST", `/images/${id}/tag`, { query: { repo, tag } });
+}
+
+/** `BASE_UNRESOLVED`: `holder` does not have an image that the lock says it had. */
+export function lostBase(id: Digest, holder: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "BASE_UNRESOLVED",
+    message: `${holder} does not have the image ${id}, a base that was in no registry`,
+    fix: "build or load the base there and add --local-bases to use what has its name now; or push it, and name it where it is: --replace-base OLD=NEW",
+  });
+}

@@ -1,0 +1,48 @@
+/** Base image → digest, asked of its registry. */
+
+import type { Digest } from "../digest.ts";
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import { createRegistryClient, type RegistryOptions } from "./create-client.ts";
+import { dockerCredentials } from "./credentials.ts";
+import { proxyFromEnv } from "./proxy.ts";
+import { parseImageReference } from "../reference.ts";
+
+/**
+ * Digest of the manifest or index behind a base's reference; a reference without tag means `latest`, as in a
+ * Dockerfile, and one with a digest is its own answer.
+ * What cannot be had is null, and `onProblem` hears why.
+ */
+export function createBaseLookup(
+  env: Readonly<Record<string, string | undefined>>,
+  onProblem: (problem: Problem, ref: string) => void,
+  options: Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal"> = {},
+): (ref: string) => Promise<Digest | null> {
+  // A plan must not wait long for a registry that is not there: one second try is enough.
+  const client = createRegistryClient({
+    credentials: dockerCredentials(env),
+    proxy: proxyFromEnv(env),
+    retries: 1,
+    timeoutMs: 10_000,
+    ...options,
+  });
+  return async (ref) => {
+    const parsed = parseImageReference(ref);
+    if (parsed.digest !== null) return parsed.digest;
+    try {
+      const found = await client.findManifest(parsed);
+      if (found !== null) return found.digest;
+      const fix = "correct its name in the matrix, or build with another: --replace-base OLD=NEW";
+      onProblem(unresolved(`the base image ${ref} does not exist in its registry`, fix), ref);
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.code === "INTERRUPTED") throw error;
+      const why = error.problems[0];
+      const fix = `${why.fix ?? "try again"}; or build with another: --replace-base OLD=NEW`;
+      onProblem(unresolved(`the digest of the base image ${ref} cannot be read: ${why.message}`, fix), ref);
+    }
+    return null;
+  };
+}
+
+function unresolved(message: string, fix: string): Problem {
+  return { code: "BASE_UNRESOLVED", message, fix };
+}

@@ -1,0 +1,117 @@
+/** Reading blobs: configurations whole, layers in pieces. */
+
+import { createHash } from "node:crypto";
+import type { RegistryClient } from "./client.ts";
+import { registryLimits } from "../../io/limits.ts";
+import type { Digest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
+import type { ImageReference } from "../reference.ts";
+import { registryUrl } from "./registry-endpoint.ts";
+import { digestMismatch, refused, tooLarge, unreachable } from "./failure.ts";
+import type { OperationOptions } from "./manifests.ts";
+import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
+import { TransportError } from "./transport-error.ts";
+
+export function blobOperations({
+  send,
+  plainHttp,
+}: OperationOptions): Pick<RegistryClient, "readBlob" | "streamBlob"> {
+  const requestFor = (repository: ImageReference, digest: Digest): HttpRequest => ({
+    method: "GET",
+    url: registryUrl(repository, "blobs", digest, plainHttp),
+    headers: { "accept-encoding": "identity", "user-agent": "imgmatch" },
+    maxBytes: registryLimits.configBytes,
+    scope: `repository:${repository.repository}:pull`,
+  });
+  return {
+    async readBlob(repository, digest) {
+      const request = requestFor(repository, digest);
+      const response = await send(request);
+      if (response.status !== 200) throw refused(request, response);
+      const actual = digestOf(response.body);
+      if (actual !== digest) throw otherDigest(request, response.body.byteLength, actual);
+      return response.body;
+    },
+
+    async *streamBlob(repository, digest, size) {
+      const hash = createHash("sha256");
+      const request = requestFor(repository, digest);
+      let received = 0;
+      for await (const bytes of piecesOf(send, request, size)) {
+        hash.update(bytes);
+        received += bytes.byteLength;
+        if (received > size) throw tooLarge(request, `the answer is longer than ${size} bytes`);
+        const actual = received === size ? (`sha256:${hash.digest("hex")}` as const) : digest;
+        if (actual !== digest) throw otherDigest(request, received, actual);
+        yield bytes;
+      }
+      if (received < size)
+        throw digestMismatch(request, `${received} bytes came where ${size} were asked for`);
+    },
+  };
+}
+
+/** Long enough for a good speed, and two of them are held. */
+const pieceBytes = 16 * 1024 * 1024;
+/** Of a body that comes as a whole: as long as what is sent on at once (copy-blob.ts). */
+const restBytes = 8 * 1024 * 1024;
+
+/** By ranges; one piece of the whole after the other where the registry, or the storage behind it, knows no ranges. */
+async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGenerator<Uint8Array> {
+  const ask = (start: number) => {
+    const length = Math.min(pieceBytes, size - start);
+    const range = length < size ? { range: `bytes=${start}-${start + length - 1}` } : {};
+    const headers = { ...whole.headers, ...range };
+    const request: HttpRequest = {
+      ...whole,
+      headers,
+      maxBytes: length,
+      inPieces: start === 0 && length < size,
+    };
+    const answer = send(request);
+    // It may be waited for only when the piece before it is used up, or never.
+    answer.catch(() => {});
+    return { request, answer, length };
+  };
+  let received = 0;
+  for (let next = ask(0); ; ) {
+    const { request, answer, length } = next;
+    const response = await answer;
+    if (response.status === 200 && received === 0) return yield* wholeBody(request, response, size);
+    if (response.status !== 206) throw refused(request, response);
+    const { body } = response;
+    received += body.byteLength;
+    if (body.byteLength !== length)
+      throw digestMismatch(request, `${body.byteLength} bytes came where ${length} were asked for`);
+    const isLast = received === size;
+    // One piece ahead: the registry is read while the bytes before are looked at.
+    if (!isLast) next = ask(received);
+    yield body;
+    if (isLast) return;
+  }
+}
+
+async function* wholeBody(
+  request: HttpRequest,
+  { body, rest, attempts }: HttpResponse,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  try {
+    let received = body.byteLength;
+    yield body;
+    while (rest !== undefined) {
+      const bytes = await rest.read(Math.min(restBytes, size - received));
+      if (bytes.byteLength === 0) return;
+      received += bytes.byteLength;
+      yield bytes;
+    }
+  } catch (error) {
+    throw error instanceof TransportError ? unreachable(request, error, attempts) : error;
+  } finally {
+    rest?.cancel();
+  }
+}
+
+function otherDigest(request: HttpRequest, bytes: number, actual: Digest): Error {
+  return digestMismatch(request, `the ${bytes} bytes that came have the digest ${actual}`);
+}

@@ -1,0 +1,116 @@
+/** Bringing a blob into a repository, from another one or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
+
+import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
+import { apiHost, registryUrl } from "./registry-endpoint.ts";
+import { digestMismatch, malformed, refused } from "./failure.ts";
+import { registryLimits } from "../../io/limits.ts";
+import type { OperationOptions } from "./manifests.ts";
+import type { Digest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
+import type { ImageReference } from "../reference.ts";
+import type { HttpRequest, HttpResponse } from "./transport.ts";
+
+export interface CopyOptions extends OperationOptions {
+  readonly streamBlob: RegistryClient["streamBlob"];
+}
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** Some storage behind registries takes no less than 5 MiB but at the end. */
+const sentBytes = 8 * 1024 * 1024;
+
+export function copyOperations({ send, plainHttp, streamBlob }: CopyOptions): BlobCopier & BlobWriter {
+  const requestTo = (
+    to: ImageReference,
+    method: HttpRequest["method"],
+    url: URL,
+    more: Pick<HttpRequest, "body" | "once"> & { readonly headers?: Readonly<Record<string, string>> } = {},
+  ): HttpRequest => ({
+    method,
+    url,
+    maxBytes: registryLimits.manifestBytes,
+    scope: `repository:${to.repository}:pull,push`,
+    ...more,
+    headers: { "user-agent": "imgmatch", ...more.headers },
+  });
+
+  async function isThere(to: ImageReference, digest: Digest): Promise<boolean> {
+    const request = requestTo(to, "HEAD", registryUrl(to, "blobs", digest, plainHttp));
+    const response = await send(request);
+    if (response.status !== 200 && response.status !== 404) throw refused(request, response);
+    return response.status === 200;
+  }
+
+  /** null where the registry has mounted the blob, else where it is to be sent to. */
+  async function begin(from: ImageReference | null, to: ImageReference, digest: Digest): Promise<URL | null> {
+    const url = registryUrl(to, "blobs", "uploads/", plainHttp);
+    if (from !== null && apiHost(from.registry) === apiHost(to.registry)) {
+      url.searchParams.set("mount", digest);
+      url.searchParams.set("from", from.repository);
+    }
+    const request = requestTo(to, "POST", url, { body: new Uint8Array() });
+    const response = await send(request);
+    if (response.status === 201) return null;
+    if (response.status !== 202) throw refused(request, response);
+    return nextUrl(request, response);
+  }
+
+  function nextUrl(request: HttpRequest, { headers: { location } }: HttpResponse): URL {
+    const url =
+      location !== undefined && URL.canParse(location, request.url.href)
+        ? new URL(location, request.url)
+        : null;
+    const isSafe =
+      url !== null &&
+      (url.protocol === "https:" ||
+        (url.protocol === request.url.protocol && url.hostname === request.url.hostname));
+    if (!isSafe)
+      throw malformed(
+        request,
+        `sends an upload to ${JSON.stringify(location ?? "")}, which is no address of its own`,
+      );
+    return url;
+  }
+
+  async function upload(pieces: Pieces, to: ImageReference, digest: Digest, start: URL) {
+    let url = start;
+    let sent = 0;
+    for await (const piece of pieces) {
+      for (let at = 0; at < piece.byteLength; at += sentBytes) {
+        const body = piece.subarray(at, at + sentBytes);
+        const range = `${sent}-${sent + body.byteLength - 1}`;
+        const headers = { "content-type": "application/octet-stream", "content-range": range };
+        // What has arrived must not be sent a second time: the whole blob is.
+        const request = requestTo(to, "PATCH", url, { headers, body, once: true });
+        const response = await send(request);
+        if (response.status !== 202) throw refused(request, response);
+        sent += body.byteLength;
+        url = nextUrl(request, response);
+      }
+    }
+    url.searchParams.set("digest", digest);
+    const request = requestTo(to, "PUT", url, { body: new Uint8Array(), once: true });
+    const response = await send(request);
+    if (response.status !== 201) throw refused(request, response);
+    const stored = response.headers["docker-content-digest"];
+    if (stored !== undefined && stored !== digest)
+      throw digestMismatch(request, `expected ${digest}, the registry has stored ${stored}`);
+  }
+
+  return {
+    async copyBlob(from, to, { digest, size }) {
+      if (await isThere(to, digest)) return "there";
+      const url = await begin(from, to, digest);
+      if (url === null) return "mounted";
+      await upload(streamBlob(from, digest, size), to, digest, url);
+      return "sent";
+    },
+    async writeBlob(repository, bytes) {
+      const digest = digestOf(bytes);
+      if (await isThere(repository, digest)) return digest;
+      const url = await begin(null, repository, digest);
+      if (url !== null) await upload([bytes], repository, digest, url);
+      return digest;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** The registry client: distribution's HTTP API V2 over the wrapped transport. */
+
+import { setMaxListeners } from "node:events";
+import { withAuthorization } from "./authorize.ts";
+import { blobOperations } from "./blobs.ts";
+import type { BlobCopier, BlobWriter, ReferrersReader, RegistryClient } from "./client.ts";
+import { copyOperations } from "./copy-blob.ts";
+import type { CredentialStore } from "./credential.ts";
+import { noCredentials } from "./credentials.ts";
+import { isLoopback } from "./registry-endpoint.ts";
+import { manifestOperations } from "./manifests.ts";
+import type { FindProxy } from "./proxy.ts";
+import { referrersOperations } from "./referrers.ts";
+import { withRedirects } from "./redirect.ts";
+import { withRetries } from "./retry.ts";
+import { mostRetries, waitFor } from "./try-again.ts";
+import { tagOperations } from "./tags.ts";
+import { createTransport } from "./transport.ts";
+
+export interface RegistryOptions {
+  /** Default: none, every request is anonymous. */
+  readonly credentials?: CredentialStore | undefined;
+  /** Whether a host (with port, where it has one) is asked without TLS. Default: loopback only. */
+  readonly plainHttp?: ((host: string) => boolean) | undefined;
+  /** PEM certificates to trust beside the usual ones. */
+  readonly ca?: string | undefined;
+  /** The proxy on the way to an https address. Default: none; see `proxyFromEnv`. */
+  readonly proxy?: FindProxy | undefined;
+  /** Longest wait for one answer, in milliseconds. Default: 30,000. Long bodies get more time, as long as they flow. */
+  readonly timeoutMs?: number | undefined;
+  /** Tries after the first. Default: 4. */
+  readonly retries?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Tags asked for per page. Default: 1000, the most that registries allow. */
+  readonly pageSize?: number | undefined;
+  /** For tests: waits between tries, their jitter, and the clock that a `Retry-After` date is compared with. */
+  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  readonly random?: (() => number) | undefined;
+  readonly now?: (() => number) | undefined;
+}
+
+/** What a registry can be asked for. Most need less, and say so: {@link RegistryClient}. */
+export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & ReferrersReader;
+
+/**
+ * A client for any OCI registry. Only 404 means absent. Throws `REGISTRY_AUTH` for 401 and 403, `REGISTRY_UNREACHABLE` for TLS,
+ * timeouts and broken connections, `REGISTRY_DIGEST_MISMATCH` for content that is not what its digest says,
+ * `REGISTRY_FAILED` for the rest, each with the request, the status and the registry's own error codes.
+ *
+ * @example
+ * const registry = createRegistryClient({
+ *   credentials: dockerCredentials(process.env),
+ *   proxy: proxyFromEnv(process.env),
+ * });
+ * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));
+ */
+export function createRegistryClient(options: RegistryOptions = {}): FullRegistryClient {
+  const { credentials = noCredentials, plainHttp = isLoopback, ca, signal, timeoutMs = 30_000 } = options;
+  const { retries = mostRetries, sleep = waitFor, random = Math.random, now = Date.now } = options;
+  // Every request in flight listens for the same signal; Node takes more than ten for a leak.
+  if (signal !== undefined) setMaxListeners(0, signal);
+
+  const once = withRetries(createTransport({ timeoutMs, ca, signal, proxy: options.proxy }), {
+    retries,
+    sleep,
+    random,
+    now,
+    signal,
+  });
+  const send = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
+  const blobs = blobOperations({ send, plainHttp });
+  return {
+    ...manifestOperations({ send, plainHttp }),
+    ...blobs,
+    ...copyOperations({ send, plainHttp, streamBlob: blobs.streamBlob }),
+    ...referrersOperations({ send, plainHttp }),
+    ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
+  };
+}

@@ -1,0 +1,159 @@
+/** Reading, writing and untagging manifests. */
+
+import { ImgmatchError, InternalError } from "../../errors.ts";
+import { type Digest, isDigest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
+import { isRecord, parseJson } from "../../io/json.ts";
+import { acceptedTypes, isMediaType } from "../media-types.ts";
+import { formatImageReference, type ImageReference } from "../reference.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
+import { registryUrl } from "./registry-endpoint.ts";
+import { digestMismatch, malformed, refused } from "./failure.ts";
+import { registryLimits } from "../../io/limits.ts";
+import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
+
+export interface OperationOptions {
+  readonly send: Send;
+  readonly plainHttp: (host: string) => boolean;
+}
+
+type ManifestOperations = Pick<
+  RegistryClient,
+  "findManifest" | "readManifest" | "writeManifest" | "removeTag" | "removeManifest"
+>;
+
+export function manifestOperations({ send, plainHttp }: OperationOptions): ManifestOperations {
+  function requestFor(reference: ImageReference, method: HttpRequest["method"], name: string): HttpRequest {
+    const write = method === "PUT" || method === "DELETE";
+    return {
+      method,
+      url: registryUrl(reference, "manifests", name, plainHttp),
+      headers: { accept: acceptedTypes, "accept-encoding": "identity", "user-agent": "imgmatch" },
+      maxBytes: registryLimits.manifestBytes,
+      scope: `repository:${reference.repository}:${method === "DELETE" ? "delete,pull" : write ? "pull,push" : "pull"}`,
+    };
+  }
+
+  async function findManifest(reference: ImageReference): Promise<ManifestDescriptor | null> {
+    const request = requestFor(reference, "HEAD", nameToRead(reference));
+    const response = await send(request);
+    if (response.status === 404) return null;
+    // 405: some proxies know only GET.
+    if (response.status !== 200 && response.status !== 405) throw refused(request, response);
+    const described = response.status === 200 ? describedBy(response) : null;
+    if (described === null) return descriptorOf(await readManifest(reference));
+    if (reference.digest !== null) checkEqual(request, reference.digest, described.digest);
+    return described;
+  }
+
+  async function readManifest(
+    reference: ImageReference,
+    size: number = registryLimits.manifestBytes,
+  ): Promise<Manifest | null> {
+    const maxBytes = Math.min(size, registryLimits.manifestBytes);
+    const request = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
+    const response = await send(request);
+    if (response.status === 404) return null;
+    if (response.status !== 200) throw refused(request, response);
+    const bytes = response.body;
+    const digest = digestOf(bytes);
+    const promised = response.headers["docker-content-digest"];
+    if (reference.digest !== null) checkEqual(request, reference.digest, digest);
+    else if (isDigest(promised)) checkEqual(request, promised, digest);
+    const json = parseJson(bytes);
+    if (!isRecord(json)) throw malformed(request, `the manifest is not JSON (${bytes.byteLength} bytes)`);
+    const mediaType = mediaTypeOf(response) ?? json.mediaType;
+    if (!isMediaType(mediaType)) throw malformed(request, "the manifest has no media type");
+    return { digest, mediaType, size: bytes.byteLength, bytes };
+  }
+
+  async function writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest> {
+    const { bytes, mediaType } = manifest;
+    const digest = digestOf(bytes);
+    if (digest !== manifest.digest)
+      throw new InternalError(`manifest ${manifest.digest} has the digest ${digest}`);
+    const name = reference.tag ?? reference.digest ?? noName(reference);
+    const base = requestFor(reference, "PUT", name);
+    const headers = { ...base.headers, "content-type": mediaType };
+    const request: HttpRequest = { ...base, headers, body: bytes, once: reference.tag !== null };
+    const response = await send(request);
+    if (response.status >= 300) {
+      if (reference.tag !== null && (await isRefusalOfTheSame(reference, digest, response))) return digest;
+      throw refused(request, response);
+    }
+    const stored = response.headers["docker-content-digest"];
+    if (isDigest(stored)) checkEqual(request, digest, stored);
+    return digest;
+  }
+
+  /** Registries with immutable tags refuse also the manifest that the tag already has, each with a status of its own. */
+  async function isRefusalOfTheSame(
+    reference: ImageReference,
+    digest: Digest,
+    { status }: HttpResponse,
+  ): Promise<boolean> {
+    if (status < 400 || status >= 500 || status === 401 || status === 404 || status === 429) return false;
+    const current = await findManifest({ ...reference, digest: null }).catch(() => null);
+    return current?.digest === digest;
+  }
+
+  async function removeTag(reference: ImageReference): Promise<boolean> {
+    const request = requestFor(reference, "DELETE", reference.tag ?? noName(reference));
+    const response = await send(request);
+    if (response.status >= 200 && response.status < 300) return true;
+    // OCI distribution-spec, "Deleting tags": 400 or 405 where it is not offered.
+    if (response.status === 400 || response.status === 405) return false;
+    // Some registries look here for a digest only, so 404 says nothing about the tag.
+    if (response.status === 404) return (await findManifest({ ...reference, digest: null })) === null;
+    throw refused(request, response);
+  }
+
+  async function removeManifest(reference: ImageReference): Promise<boolean> {
+    const request = requestFor(reference, "DELETE", reference.digest ?? noName(reference));
+    const response = await send(request);
+    if (response.status >= 200 && response.status < 300) return true;
+    // OCI distribution-spec, "Deleting Manifests": 400 or 405 where it is not offered.
+    if ([400, 404, 405].includes(response.status)) return false;
+    throw refused(request, response);
+  }
+
+  return { findManifest, readManifest, writeManifest, removeTag, removeManifest };
+}
+
+/** By digest where there is one; `latest` where there is nothing, as everywhere. */
+function nameToRead({ digest, tag }: ImageReference): string {
+  return digest ?? tag ?? "latest";
+}
+
+function noName(reference: ImageReference): never {
+  throw new ImgmatchError({
+    code: "REFERENCE_INVALID",
+    message: `${formatImageReference(reference)} has no tag to write`,
+    fix: "write it as registry/repository:tag",
+  });
+}
+
+/** What a HEAD says, or null when a part is missing and the manifest itself must be read. */
+function describedBy(response: HttpResponse): ManifestDescriptor | null {
+  const digest = response.headers["docker-content-digest"];
+  const mediaType = mediaTypeOf(response);
+  const length = response.headers["content-length"] ?? "";
+  if (!isDigest(digest) || mediaType === null || !/^[1-9]\d*$/.test(length)) return null;
+  return { digest, mediaType, size: Number(length) };
+}
+
+function descriptorOf(manifest: Manifest | null): ManifestDescriptor | null {
+  if (manifest === null) return null;
+  const { digest, mediaType, size } = manifest;
+  return { digest, mediaType, size };
+}
+
+/** null for the types that servers give to any file. */
+function mediaTypeOf({ headers }: HttpResponse): string | null {
+  const mediaType = headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
+  return mediaType.startsWith("application/vnd.") && isMediaType(mediaType) ? mediaType : null;
+}
+
+function checkEqual(request: HttpRequest, expected: Digest, actual: Digest): void {
+  if (expected !== actual) throw digestMismatch(request, `expected ${expected}, got ${actual}`);
+}

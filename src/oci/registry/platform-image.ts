@@ -1,0 +1,124 @@
+/** Configuration of the image that a reference means on one platform. */
+
+import { ImgmatchError } from "../../errors.ts";
+import { type Digest, isDigest } from "../digest.ts";
+import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
+import { isIndexType } from "../media-types.ts";
+import { entryFor, platformEntries } from "../platform-entries.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../reference.ts";
+import type { Manifest, RegistryClient } from "./client.ts";
+import { RegistryError } from "./registry-error.ts";
+import { type StoredBlobs, storedBlobs } from "./stored-blobs.ts";
+
+export interface PlatformImage {
+  /** Of the platform's manifest, not of an index around it. */
+  readonly digest: Digest;
+  readonly configDigest: Digest;
+  readonly config: ImageConfig;
+  /** What it takes in the registry; null where its manifest does not tell. */
+  readonly blobs: StoredBlobs | null;
+}
+
+/** The parts of an OCI image configuration that say what an image is for. */
+export interface ImageConfig {
+  readonly os: string;
+  readonly architecture: string;
+  readonly variant: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+  /** `NAME=value`, in the image's order. */
+  readonly env: readonly string[];
+}
+
+/** What a reference holds that is no image for the platform: a chart, an index of others. */
+export interface OtherContent {
+  /** `its index has no image for linux/arm64, only for linux/amd64`. */
+  readonly isNot: string;
+}
+
+/**
+ * Follows an index to the manifest of `platform` (`os/architecture`, optionally `/variant`) and reads its configuration.
+ * null when the registry has no such reference. Throws only when the registry fails.
+ */
+export async function findImageConfig(
+  client: Pick<RegistryClient, "readManifest" | "readBlob">,
+  reference: ImageReference,
+  platform: string,
+): Promise<PlatformImage | OtherContent | null> {
+  const top = await client.readManifest(reference);
+  if (top === null) return null;
+  let manifest = top;
+  if (isIndexType(top.mediaType)) {
+    const digest = platformDigest(top, platform);
+    if (typeof digest === "object") return digest;
+    const inner = await client.readManifest(withDigest(reference, digest));
+    if (inner === null)
+      return { isNot: `its index names ${digest} for ${platform}, which the registry does not have` };
+    manifest = inner;
+  }
+  const json = parseJson(manifest.bytes);
+  const { digest: configDigest } = fieldsOf(fieldsOf(json).config);
+  if (!isDigest(configDigest)) return { isNot: `its manifest ${manifest.digest} is not an image` };
+  const bytes = await client.readBlob(reference, configDigest).catch((error: unknown) => {
+    if (error instanceof RegistryError && error.status === 404) return null;
+    throw error;
+  });
+  if (bytes === null) return { isNot: `its configuration ${configDigest} is not in the registry` };
+  const config = parseImageConfig(bytes);
+  if (config === null) return { isNot: `its configuration ${configDigest} is not that of an image` };
+  return { digest: manifest.digest, configDigest, config, blobs: storedBlobs(json) };
+}
+
+/** As {@link findImageConfig}, for who needs an image there: throws `REGISTRY_FAILED` for anything else. */
+export async function readImageConfig(
+  client: Pick<RegistryClient, "readManifest" | "readBlob">,
+  reference: ImageReference,
+  platform: string,
+): Promise<PlatformImage | null> {
+  const found = await findImageConfig(client, reference, platform);
+  if (found !== null && "isNot" in found) throw failed(reference, found.isNot);
+  return found;
+}
+
+/** null when the bytes are not an image configuration (OCI image-spec, `config.md`). */
+export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
+  const json = parseJson(bytes);
+  if (!isRecord(json)) return null;
+  const [os, architecture] = [text(json.os), text(json.architecture)];
+  if (os === null || architecture === null) return null;
+  const { Labels: labels, Env: env } = fieldsOf(json.config);
+  return {
+    os,
+    architecture,
+    variant: text(json.variant) || null,
+    labels: textsOf(labels),
+    env: (Array.isArray(env) ? env : []).filter((each) => typeof each === "string"),
+  };
+}
+
+/** The digest of a platform's image in an index. Throws `REGISTRY_FAILED` when there is none. */
+export function selectPlatformManifest(index: Manifest, reference: ImageReference, platform: string): Digest {
+  const found = platformDigest(index, platform);
+  if (typeof found === "object") throw failed(reference, found.isNot);
+  return found;
+}
+
+/** As {@link entryFor}, of an index as the registry has it. */
+export function platformDigest(index: Manifest, platform: string): Digest | OtherContent {
+  return entryFor(parseJson(index.bytes), platform);
+}
+
+/** What a manifest names below itself: the images and attestations of an index; nothing where it is an image. */
+export function partsOf(manifest: Manifest): readonly Digest[] {
+  if (!isIndexType(manifest.mediaType)) return [];
+  return platformEntries(parseJson(manifest.bytes)).flatMap(({ digest }) =>
+    isDigest(digest) ? [digest] : [],
+  );
+}
+
+function failed(reference: ImageReference, what: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `${formatImageReference(reference)}: ${what}`,
+    fix: "check what was pushed under this name",
+  });
+}

@@ -1,0 +1,79 @@
+/** Proxies for https, as every container tool reads them from the environment (the rules of Go's `httpproxy` package). */
+
+import { request as httpRequest } from "node:http";
+import { type AgentOptions, Agent as HttpsAgent } from "node:https";
+import type { Socket } from "node:net";
+import { type ConnectionOptions, connect as tlsConnect } from "node:tls";
+import { basicHeader } from "./basic.ts";
+import { isLoopback } from "./registry-endpoint.ts";
+
+/** The proxy for an address, or null to go there directly. */
+export type FindProxy = (url: URL) => URL | null;
+
+/**
+ * `HTTPS_PROXY` and `NO_PROXY`, in capitals or not. This machine itself is never asked through a proxy, and neither is plain
+ * http, which is for this machine. Proxies are http; networks (`10.0.0.0/8`) in `NO_PROXY` are not understood.
+ */
+export function proxyFromEnv(env: Readonly<Record<string, string | undefined>>): FindProxy {
+  const text = env.HTTPS_PROXY || env.https_proxy || "";
+  const address = text.includes("://") ? text : `http://${text}`;
+  const proxy = text !== "" && URL.canParse(address) ? new URL(address) : null;
+  const direct = (env.NO_PROXY || env.no_proxy || "").split(",").map((each) => each.trim().toLowerCase());
+  return (url) => {
+    if (proxy === null || url.protocol !== "https:" || isLoopback(url.host)) return null;
+    return direct.some((pattern) => matches(url, pattern)) ? null : proxy;
+  };
+}
+
+/** `example.com` and `*.example.com` mean the host and all below it, `.example.com` only those below it; a port must be equal. */
+function matches({ hostname, port }: URL, pattern: string): boolean {
+  if (pattern === "*") return true;
+  const [, name = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern) ?? [];
+  if (name === "" || (wantedPort !== undefined && wantedPort !== (port || "443"))) return false;
+  const suffix = name.replace(/^\*\./, "");
+  return hostname === suffix || hostname.endsWith(suffix.startsWith(".") ? suffix : `.${suffix}`);
+}
+
+/** An agent whose connections are tunnels through the proxy (RFC 9110, 9.3.6): TLS is with the registry, the proxy sees only its name. */
+export function createTunnelAgent(proxy: URL, options: AgentOptions, timeoutMs: number): HttpsAgent {
+  const login =
+    proxy.username === ""
+      ? {}
+      : {
+          "proxy-authorization": basicHeader(
+            decodeURIComponent(proxy.username),
+            decodeURIComponent(proxy.password),
+          ),
+        };
+  function createConnection(
+    to: ConnectionOptions,
+    done: (error: Error | null, socket?: Socket) => void,
+  ): undefined {
+    const host = to.host?.includes(":") ? `[${to.host}]` : to.host;
+    const path = `${host}:${to.port}`;
+    const asked = httpRequest({
+      host: proxy.hostname.replace(/^\[|\]$/g, ""),
+      port: proxy.port || 80,
+      method: "CONNECT",
+      path,
+      headers: { host: path, ...login },
+      timeout: timeoutMs,
+    });
+    const refuse = (what: string): void => done(new Error(`the proxy ${proxy.host} ${what}`));
+    asked.on("timeout", () => asked.destroy(new Error(`no answer in ${timeoutMs} ms`)));
+    asked.on("error", (error) => refuse(`cannot be used: ${error.message}`));
+    // A proxy that does not know CONNECT answers as if it were asked for a page.
+    asked.on("response", (response) => {
+      response.destroy();
+      refuse(`answered ${response.statusCode} ${response.statusMessage}`);
+    });
+    asked.on("connect", (response, socket) => {
+      if (response.statusCode === 200) return done(null, tlsConnect({ ...to, socket }));
+      socket.destroy();
+      refuse(`answered ${response.statusCode} ${response.statusMessage}`);
+    });
+    asked.end();
+    return undefined;
+  }
+  return Object.assign(new HttpsAgent(options), { createConnection });
+}

@@ -1,0 +1,47 @@
+/** Follows redirects of reads. Registries send a blob's reader to their storage, with a signed address. */
+
+import { malformed } from "./failure.ts";
+import { registryLimits } from "../../io/limits.ts";
+import type { HttpRequest, HttpResponse } from "./transport.ts";
+
+/** What a redirect is read from. */
+type Answered = Pick<HttpResponse, "status" | "headers">;
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Authorization goes to the host that it was made for and to no other, also when the way leads back. */
+export function withRedirects<Answer extends Answered>(
+  send: (request: HttpRequest) => Promise<Answer>,
+  plainHttp: (host: string) => boolean,
+): (request: HttpRequest) => Promise<Answer> {
+  return async (request) => {
+    let current = request;
+    for (let count = 0; ; count++) {
+      const response = await send(current);
+      if (!redirects.has(response.status)) return response;
+      if (request.method !== "GET" && request.method !== "HEAD") return response;
+      if (count === registryLimits.redirects)
+        throw malformed(request, `more than ${registryLimits.redirects} redirects`);
+      current = redirected(current, response.headers.location, plainHttp);
+    }
+  };
+}
+
+function redirected(
+  from: HttpRequest,
+  location: string | undefined,
+  plainHttp: (host: string) => boolean,
+): HttpRequest {
+  const to =
+    location !== undefined && URL.canParse(location, from.url.href) ? new URL(location, from.url) : null;
+  if (to === null)
+    throw malformed(from, `redirects to ${JSON.stringify(location ?? "")}, which is no address`);
+  const plainAllowed =
+    from.url.protocol === "http:" && (to.hostname === from.url.hostname || plainHttp(to.host));
+  if (to.protocol !== "https:" && !(to.protocol === "http:" && plainAllowed)) {
+    throw malformed(from, `redirects to ${to.origin}, which is not https`);
+  }
+  if (to.origin === from.url.origin) return { ...from, url: to };
+  const headers = Object.entries(from.headers).filter(([name]) => name.toLowerCase() !== "authorization");
+  return { ...from, url: to, headers: Object.fromEntries(headers) };
+}

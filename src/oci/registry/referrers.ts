@@ -1,0 +1,66 @@
+/** Who names an image as its subject: the referrers API, and the list that stands in its place under a tag. */
+
+import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
+import { registryLimits } from "../../io/limits.ts";
+import { type Digest, isDigest } from "../digest.ts";
+import { indexTypes, isMediaType } from "../media-types.ts";
+import type { ImageReference } from "../reference.ts";
+import type { Referrer, ReferrersReader } from "./client.ts";
+import { registryUrl } from "./registry-endpoint.ts";
+import { malformed, refused, tooLarge } from "./failure.ts";
+import type { OperationOptions } from "./manifests.ts";
+import { nextPage } from "./tags.ts";
+import type { HttpRequest } from "./transport.ts";
+
+/** `sha256-<hex>`: where registries without the API keep the list (OCI distribution-spec, "Referrers Tag Schema"). */
+export function referrersTag(subject: Digest): string {
+  return subject.replace(":", "-");
+}
+
+export function referrersOperations({ send, plainHttp }: OperationOptions): ReferrersReader {
+  return {
+    async readReferrers(repository, subject) {
+      const first = registryUrl(repository, "referrers", subject, plainHttp);
+      const found: Referrer[] = [];
+      // All pages together are no longer than the tag that lists them elsewhere.
+      let left: number = registryLimits.manifestBytes;
+      for (let url: URL | null = first; url !== null; ) {
+        const request = requestFor(repository, url, left);
+        const response = await send(request);
+        if (response.status === 404 && url === first) return null;
+        if (response.status !== 200) throw refused(request, response);
+        const page = parseReferrers(response.body);
+        if (page === null) throw malformed(request, "the answer is not an index");
+        left -= response.body.byteLength;
+        found.push(...page);
+        if (found.length > registryLimits.referrers)
+          throw tooLarge(request, `more than ${registryLimits.referrers} referrers`);
+        url = nextPage(url, response.headers.link);
+        if (url !== null && page.length === 0) throw malformed(request, "an empty page has a next one");
+      }
+      return found;
+    },
+  };
+}
+
+function requestFor(repository: ImageReference, url: URL, maxBytes: number): HttpRequest {
+  return {
+    method: "GET",
+    url,
+    headers: { accept: indexTypes.oci, "user-agent": "imgmatch" },
+    maxBytes,
+    scope: `repository:${repository.repository}:pull`,
+  };
+}
+
+/** The entries of an index of referrers, without those that are no descriptors; null for what is no index. */
+export function parseReferrers(bytes: Uint8Array): readonly Referrer[] | null {
+  const json = parseJson(bytes);
+  if (!isRecord(json) || !Array.isArray(json.manifests)) return null;
+  return json.manifests.flatMap((entry): readonly Referrer[] => {
+    const { digest, mediaType, size, artifactType, annotations } = fieldsOf(entry);
+    if (!isDigest(digest) || !isMediaType(mediaType)) return [];
+    if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 0) return [];
+    return [{ digest, mediaType, size, artifactType: text(artifactType), annotations: textsOf(annotations) }];
+  });
+}

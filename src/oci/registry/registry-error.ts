@@ -1,0 +1,54 @@
+/** What a registry refused or did not answer, as data: whoever decides by it need not read its words. */
+
+import { ImgmatchError, type Problem } from "../../errors.ts";
+
+/** One of the `errors` of the distribution specification, "Error Codes". */
+export interface RegistryErrorEntry {
+  /** `MANIFEST_UNKNOWN`; empty where the registry gives none. */
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface RegistryFailure {
+  /** null where no whole answer came. */
+  readonly status: number | null;
+  readonly errors: readonly RegistryErrorEntry[];
+  /** Whether the same may work the next time. */
+  readonly temporary: boolean;
+  /** Whether a write may have been done all the same, or may yet be: the answer was lost, or is that of a gateway. */
+  readonly unclear: boolean;
+  /** How long the registry asks to wait; 0 where it does not. */
+  readonly retryAfterMs: number;
+}
+
+export class RegistryError extends ImgmatchError implements RegistryFailure {
+  readonly status: number | null;
+  readonly errors: readonly RegistryErrorEntry[];
+  readonly temporary: boolean;
+  readonly unclear: boolean;
+  readonly retryAfterMs: number;
+
+  constructor(problem: Problem, failure: Partial<RegistryFailure> = {}, options?: ErrorOptions) {
+    super(problem, options);
+    this.status = failure.status ?? null;
+    this.errors = failure.errors ?? [];
+    this.temporary = failure.temporary ?? false;
+    this.unclear = failure.unclear ?? false;
+    this.retryAfterMs = failure.retryAfterMs ?? 0;
+  }
+
+  /** The same, said of this part of what was asked for. */
+  of(part: string): RegistryError {
+    const [problem] = this.problems;
+    return new RegistryError({ ...problem, message: `${part}: ${problem.message}` }, this, { cause: this });
+  }
+}
+
+/**
+ * 501 and 505 say what the server is, not how it feels. A registry that keeps files (distribution, storage/driver/filesystem)
+ * empties the link of a blob before it writes it anew: while somebody uploads the same blob, it does not know it.
+ */
+export function isTemporaryStatus(status: number, errors: readonly RegistryErrorEntry[]): boolean {
+  if (status === 400) return errors.some(({ code }) => code === "MANIFEST_BLOB_UNKNOWN");
+  return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
+}

@@ -1,0 +1,77 @@
+/** Listing tags, page by page. */
+
+import type { RegistryClient } from "./client.ts";
+import { registryUrl } from "./registry-endpoint.ts";
+import { malformed, refused, tooLarge } from "./failure.ts";
+import { isRecord, parseJson } from "../../io/json.ts";
+import { registryLimits } from "../../io/limits.ts";
+import type { OperationOptions } from "./manifests.ts";
+import type { HttpRequest, HttpResponse } from "./transport.ts";
+
+export interface TagOptions extends OperationOptions {
+  readonly pageSize: number;
+}
+
+export function tagOperations({ send, plainHttp, pageSize }: TagOptions): Pick<RegistryClient, "listTags"> {
+  return {
+    async *listTags(repository) {
+      const first = registryUrl(repository, "tags", "list", plainHttp);
+      first.searchParams.set("n", String(pageSize));
+      const seen = new Set<string>();
+      let pages = 0;
+      let left: number = registryLimits.tagBytes;
+      for (let url: URL | null = first; url !== null; ) {
+        const request: HttpRequest = {
+          method: "GET",
+          url,
+          headers: { accept: "application/json", "user-agent": "imgmatch" },
+          maxBytes: Math.min(registryLimits.tagPageBytes, left),
+          scope: `repository:${repository.repository}:pull`,
+        };
+        const response = await send(request);
+        if (response.status === 404 && url === first) return;
+        if (response.status !== 200) throw refused(request, response);
+        left -= response.body.byteLength;
+        const fresh = tagsOf(request, response).filter((tag) => !seen.has(tag));
+        if (++pages > registryLimits.tagPages || seen.size + fresh.length > registryLimits.tags) {
+          const most = `${registryLimits.tags} tags on ${registryLimits.tagPages} pages`;
+          throw tooLarge(request, `the list of tags does not end: more than ${most}`);
+        }
+        url = nextPage(url, response.headers.link);
+        // Pages that go on without bringing anything new would go on for ever.
+        if (url !== null && fresh.length === 0)
+          throw malformed(request, `the pages go in a circle after ${seen.size} tags`);
+        for (const tag of fresh) {
+          seen.add(tag);
+          yield tag;
+        }
+      }
+    },
+  };
+}
+
+function tagsOf(request: HttpRequest, { body }: HttpResponse): string[] {
+  const json = parseJson(body);
+  // An empty repository is `"tags": null`.
+  const tags = isRecord(json) ? (json.tags ?? []) : null;
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string")) {
+    throw malformed(request, "the answer is not a list of tags");
+  }
+  return tags;
+}
+
+/**
+ * The target of `Link: <…>; rel="next"` (RFC 8288), on the same host whatever it says: registries behind a proxy often name the wrong
+ * scheme, and the next page must not lead elsewhere with the login.
+ */
+export function nextPage(current: URL, link: string | string[] | undefined): URL | null {
+  const header = Array.isArray(link) ? link.join(", ") : (link ?? "");
+  // Without `<` inside the target each try ends at the next one: the header is read once.
+  const target = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1];
+  if (target === undefined || !URL.canParse(target, current.href)) return null;
+  const { pathname, search } = new URL(target, current);
+  const next = new URL(current);
+  next.pathname = pathname;
+  next.search = search;
+  return next;
+}

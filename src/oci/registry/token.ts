@@ -1,0 +1,106 @@
+/** Fetches a bearer token: distribution's token protocol, and its OAuth 2 form for identity tokens. */
+
+import { isRecord, parseJson, text } from "../../io/json.ts";
+import { basicHeader } from "./basic.ts";
+import type { Challenge } from "./challenge.ts";
+import type { Credential } from "./credential.ts";
+import { isLoopback } from "./registry-endpoint.ts";
+import { authFailed, malformed, refused } from "./failure.ts";
+import { registryLimits } from "../../io/limits.ts";
+import type { HttpRequest, Send } from "./transport.ts";
+
+type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
+
+export interface TokenOptions {
+  readonly send: Send;
+  readonly plainHttp: (host: string) => boolean;
+}
+
+/**
+ * The token for one scope. Specification: distribution, `docs/content/spec/auth/token.md` and `oauth.md`.
+ * Throws `REGISTRY_AUTH` when the login is refused, `REGISTRY_UNREACHABLE` and `REGISTRY_FAILED` for the token server's own troubles.
+ */
+export async function requestToken(
+  request: HttpRequest,
+  challenge: BearerChallenge,
+  credential: Credential | null,
+  { send, plainHttp }: TokenOptions,
+): Promise<string> {
+  const url = tokenUrl(request, challenge, plainHttp);
+  const parameters = new URLSearchParams();
+  if (challenge.service !== null) parameters.set("service", challenge.service);
+  const login = isOtherLocalServer(request.url, url) ? null : credential;
+  const wanted = { url, parameters, scopes: scopesOf(request, challenge) };
+  const asked = login?.kind === "identity" ? oauthRequest(wanted, login.token) : tokenRequest(wanted, login);
+  const response = await send(asked);
+  if (response.status === 400 || response.status === 401 || response.status === 403) {
+    const who = login === null ? "without a login" : "with the stored login";
+    throw authFailed(request, `the token server ${url.host} answered ${response.status} ${who}`);
+  }
+  if (response.status !== 200) throw refused(asked, response);
+  const json = parseJson(response.body);
+  const token = isRecord(json) ? (text(json.token) ?? text(json.access_token)) : null;
+  if (token === null || !/^[\x21-\x7e]+$/.test(token))
+    throw malformed(asked, "the token server's answer holds no token");
+  return token;
+}
+
+interface Wanted {
+  readonly url: URL;
+  readonly parameters: URLSearchParams;
+  readonly scopes: readonly string[];
+}
+
+function tokenRequest({ url, parameters, scopes }: Wanted, credential: Credential | null): HttpRequest {
+  for (const scope of scopes) parameters.append("scope", scope);
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (credential?.kind === "password") {
+    parameters.set("account", credential.username);
+    headers.authorization = basicHeader(credential.username, credential.password);
+  }
+  const asked = new URL(url);
+  for (const [name, value] of parameters) asked.searchParams.append(name, value);
+  return { method: "GET", url: asked, headers, maxBytes: registryLimits.tokenBytes };
+}
+
+function oauthRequest({ url, parameters, scopes }: Wanted, token: string): HttpRequest {
+  parameters.set("grant_type", "refresh_token");
+  parameters.set("client_id", "imgmatch");
+  parameters.set("refresh_token", token);
+  parameters.set("scope", scopes.join(" "));
+  return {
+    method: "POST",
+    url,
+    headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
+    body: Buffer.from(parameters.toString()),
+    maxBytes: registryLimits.tokenBytes,
+  };
+}
+
+/** What the registry says it needs, and what is about to be done, each once. */
+function scopesOf({ scope }: HttpRequest, challenge: BearerChallenge): string[] {
+  const wanted = challenge.scope?.split(" ").filter((each) => each !== "") ?? [];
+  return [...new Set(scope === undefined ? wanted : [...wanted, scope])];
+}
+
+/** On one machine every port can be another user's: what listens at the registry's may send the login on to its own. */
+function isOtherLocalServer(registry: URL, realm: URL): boolean {
+  return isLoopback(registry.host) && registry.host !== realm.host;
+}
+
+/** The login is sent there, so it must be https, unless the registry itself is plain. */
+function tokenUrl(
+  request: HttpRequest,
+  { realm }: BearerChallenge,
+  plainHttp: (host: string) => boolean,
+): URL {
+  const url = URL.canParse(realm, request.url.href) ? new URL(realm, request.url) : null;
+  const plain =
+    request.url.protocol === "http:" &&
+    url?.protocol === "http:" &&
+    (url.hostname === request.url.hostname || plainHttp(url.host));
+  if (url === null || (url.protocol !== "https:" && !plain)) {
+    throw malformed(request, `its token server ${JSON.stringify(realm)} is not an https address`);
+  }
+  return url;
+}

@@ -1,0 +1,162 @@
+/** One HTTP exchange. Retries, redirects and authorization are wrappers of the same {@link Send}. */
+
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { registryLimits } from "../../io/limits.ts";
+import { type AgentOptions, createAgents } from "./agents.ts";
+import { TransportError, transportError } from "./transport-error.ts";
+
+export interface HttpRequest {
+  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** Longest body that is read from a successful answer, in bytes: as long as whoever names it says, or as a limit does. */
+  readonly maxBytes: number;
+  /** Of a longer body that is answered with 200 the rest may be read too: {@link HttpResponse.rest}. */
+  readonly inPieces?: boolean;
+  /** What the request needs permission for, in the words of the token protocol: `repository:team/app:pull`. */
+  readonly scope?: string;
+  /**
+   * Not to be repeated by any wrapper: what it rests on may no longer be so. The write of a tag follows a look at it, and
+   * whoever tries it again looks again.
+   */
+  readonly once?: boolean;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Uint8Array;
+  /** What comes behind `body`; missing where that is all. Whoever does not read it to its end cancels it. */
+  readonly rest?: BodyRest;
+  /** Where the answer came from, after redirects. */
+  readonly url: URL;
+  /** How often it was asked for. */
+  readonly attempts: number;
+}
+
+export interface BodyRest {
+  /** The next piece: all that is left, or a little more than `most` bytes of it. Throws {@link TransportError}. */
+  readonly read: (most: number) => Promise<Uint8Array>;
+  /** Closes the connection. */
+  readonly cancel: () => void;
+}
+
+/** Throws {@link TransportError} when there is no whole answer; any status is an answer. */
+export type Send = (request: HttpRequest) => Promise<HttpResponse>;
+
+export interface TransportOptions extends AgentOptions {
+  /** For an answer to begin and, together with a least speed, to end. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+// Below this speed a body counts as stalled, however regularly its bytes drip in.
+const leastBytesPerSecond = 16 * 1024;
+
+/**
+ * Sends over connections that stay open. `node:http` and not `fetch`, because a private certificate authority needs an agent, which `fetch`
+ * takes only from a package.
+ */
+export function createTransport({ timeoutMs, signal, ...connections }: TransportOptions): Send {
+  const agentFor = createAgents({ timeoutMs, ...connections });
+
+  return async (request) => {
+    if (signal?.aborted) throw transportError("interrupted");
+    const secure = request.url.protocol === "https:";
+    const outgoing = (secure ? httpsRequest : httpRequest)(request.url, {
+      method: request.method,
+      headers: { ...request.headers, ...(request.body && { "content-length": request.body.byteLength }) },
+      agent: agentFor(request.url),
+    });
+    let received = 0;
+
+    /** Nothing is waited for longer than its bytes allow; what fails has no connection any more. */
+    const watched = <Result>(step: () => Promise<Result>): Promise<Result> =>
+      new Promise((resolve, reject) => {
+        const started = performance.now();
+        const before = received;
+        const settle = (): void => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", interrupt);
+        };
+        const fail = (error: TransportError): void => {
+          settle();
+          reject(error);
+          outgoing.destroy();
+        };
+        const interrupt = (): void => fail(transportError("interrupted"));
+        const watch = (): void => {
+          // What is sent may take as long as what comes.
+          const flowed = received - before + (request.body?.byteLength ?? 0);
+          const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
+          if (leftMs > 0) timer = setTimeout(watch, leftMs);
+          else fail(transportError("timeout", `no whole answer in ${timeoutMs} ms, ${received} bytes came`));
+        };
+        let timer = setTimeout(watch, timeoutMs);
+        if (signal?.aborted) return interrupt();
+        signal?.addEventListener("abort", interrupt, { once: true });
+        step().then(
+          (result) => {
+            settle();
+            resolve(result);
+          },
+          (error) => fail(error instanceof TransportError ? error : transportError(error)),
+        );
+      });
+
+    let broken: Error | null = null;
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.on("response", resolve).on("error", (error) => {
+        broken ??= error;
+        reject(error);
+      });
+    });
+    // Whoever waits for it may have given up.
+    answered.catch(() => {});
+    /** The one reader of bodies: until the end, or until more than `most` bytes have come. */
+    const take = async (chunks: AsyncIterator<Uint8Array>, most: number): Promise<Piece> => {
+      const taken: Uint8Array[] = [];
+      for (let size = 0; size <= most; ) {
+        const next = await chunks.next().catch(() => {
+          if (broken !== null) throw broken;
+          throw transportError("reset", `the connection broke off after ${received} bytes of the body`);
+        });
+        if (next.done === true) return { bytes: Buffer.concat(taken), isLast: true };
+        size += next.value.byteLength;
+        received += next.value.byteLength;
+        taken.push(next.value);
+      }
+      return { bytes: Buffer.concat(taken), isLast: false };
+    };
+
+    return watched(async () => {
+      outgoing.end(request.body);
+      const incoming = await answered;
+      // Between two pieces nobody listens.
+      incoming.on("error", () => {});
+      const { statusCode: status = 0, statusMessage: statusText = "", headers } = incoming;
+      const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
+      const answer = { status, statusText, headers, url: request.url, attempts: 1 };
+      if (status >= 300) {
+        // Enough of an error page to quote; the rest is not worth the wait.
+        const { bytes, isLast } = await take(chunks, registryLimits.errorBytes);
+        if (!isLast) outgoing.destroy();
+        return { ...answer, body: bytes.subarray(0, registryLimits.errorBytes) };
+      }
+      const { bytes, isLast } = await take(chunks, request.maxBytes);
+      if (isLast) return { ...answer, body: bytes };
+      if (!request.inPieces || status !== 200)
+        throw transportError("tooLarge", `the answer is longer than ${request.maxBytes} bytes`);
+      const read = (most: number) => watched(async () => (await take(chunks, most)).bytes);
+      return { ...answer, body: bytes, rest: { read, cancel: () => outgoing.destroy() } };
+    });
+  };
+}
+
+interface Piece {
+  readonly bytes: Uint8Array;
+  readonly isLast: boolean;
+}

@@ -1,0 +1,27 @@
+/** Pulumi's own packages, which whoever uses it installs beside imgmatch. */
+
+import { createRequire } from "node:module";
+import { ImgmatchError } from "../errors.ts";
+import { installPackages } from "./install-packages.ts";
+
+const load = createRequire(import.meta.url);
+
+// Required and not imported: where one is missing, an import would end the program before imgmatch can say how to install it.
+export const pulumi = packageOf<typeof import("@pulumi/pulumi")>("@pulumi/pulumi", installPackages);
+
+/** Throws `ENGINE_NOT_FOUND` where it is not installed, with `fix` as what installs it. */
+export function packageOf<Package>(name: string, fix: string): Package {
+  try {
+    return load(name) as Package;
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND")) throw error;
+    throw new ImgmatchError(
+      {
+        code: "ENGINE_NOT_FOUND",
+        message: `imgmatch/pulumi needs the package ${name}`,
+        fix,
+      },
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,227 @@
+/** The fleet of a Pulumi program before its first resource: what is asked for, the plan, what the registry has. */
+
+import { dirname, join, resolve as resolvePath } from "node:path";
+import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
+import type { RegistryLogin } from "./component.ts";
+import { type CellsAlone, findPublished, type PreparedFleet, readyCells } from "./prepare-stack.ts";
+import type { GivenNow } from "./providers/provider.ts";
+import { providerFolder } from "./provider-folder.ts";
+import { readStack, type StackView } from "./stack-view.ts";
+import type { Examiner } from "../fleet/build/examiner.ts";
+import { sourceDateEpoch } from "../fleet/build/source-date-epoch.ts";
+import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
+import { checkedCells } from "../fleet/check-axes.ts";
+import { declaredImages } from "../fleet/declared-image.ts";
+import { type Fleet, openFleet, openFleetText } from "../fleet/open-fleet.ts";
+import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
+import { requireAttestable } from "../fleet/require-attestable.ts";
+import { readRevision } from "../io/revision.ts";
+import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
+import { lockPath } from "../lock/lock.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import type { Plan } from "../fleet/plan/planned-cell.ts";
+import { parseSelections } from "../fleet/cells/select.ts";
+import { registryPublisher } from "../fleet/publish/registry-publisher.ts";
+import { createBaseLookup } from "../oci/registry/base-lookup.ts";
+import type { RegistryClient } from "../oci/registry/client.ts";
+import { createRegistryClient } from "../oci/registry/create-client.ts";
+import type { CredentialStore } from "../oci/registry/credential.ts";
+import { dockerCredentials } from "../oci/registry/credentials.ts";
+import { isLoopback } from "../oci/registry/registry-endpoint.ts";
+import { proxyFromEnv } from "../oci/registry/proxy.ts";
+import { type AwaitedArgs, awaitArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
+import { checkMeans } from "./check-means.ts";
+import { aboutLogin, inProgramWords } from "./program-words.ts";
+import { pinsIn } from "./stack-pins.ts";
+
+/**
+ * Waits for what the plan is made of and for what the fleet depends on, and plans. A preview that cannot know the plan yet gets
+ * the cells alone.
+ */
+export async function prepareFleet(
+  name: string,
+  given: ImageFleetArgs,
+  dependsOn: ComponentResourceOptions["dependsOn"],
+): Promise<PreparedFleet | CellsAlone> {
+  try {
+    const awaited = await awaitArgs(given);
+    const secrets = await checkMeans(given);
+    const stack = await readStack(given.provider ?? "docker", dependsOn, awaited.resources);
+    return await prepareAwaited(name, given, { ...awaited, secrets }, stack);
+  } catch (error) {
+    throw inProgramWords(error);
+  }
+}
+
+async function prepareAwaited(
+  name: string,
+  given: ImageFleetArgs,
+  awaited: AwaitedArgs & Pick<GivenNow, "secrets">,
+  stack: StackView,
+): Promise<PreparedFleet | CellsAlone> {
+  const { env } = process;
+  const { args, secret, resources, secrets } = awaited;
+  const push = given.push ?? true;
+  const [fleet, root] = await open(given, args);
+  requireAttestable(fleet.matrix, { attests: "nobody" }, fleet);
+  const only = parseSelections(
+    args.only,
+    fleet.matrix.axes.map((axis) => axis.name),
+  );
+  const cellsAlone = (unknown: CellsAlone["unknown"]): CellsAlone => ({
+    cells: checkedCells(fleet, only).map(({ id }) => id),
+    push,
+    secret,
+    resources,
+    unknown,
+  });
+  if (awaited.unknown !== null) return cellsAlone(awaited.unknown);
+  const { repository } = fleet.matrix;
+  const plainHttp = (host: string) => isLoopback(host) || args.plainHttp.includes(host);
+  const login = await loginFor(given.registry, repository, dockerCredentials(env));
+  const problems: Problem[] = [];
+  const lookUp = baseLookup(login, { env, plainHttp, onProblem: (problem) => problems.push(problem) });
+  const lockFile = given.lock ?? join(root, lockPath);
+  // One that is named and is not there would leave the bases unpinned in silence.
+  const lock = await (given.lock === undefined ? readLockIfPresent(lockFile) : readLock(lockFile));
+  refuseAdoptedLock(lock, lockFile);
+  const pins = lock === null && !args.updateBases ? pinsIn(stack.lockOf(name)) : null;
+  const plan = await planOpenFleet(fleet, {
+    lock,
+    only,
+    published: push,
+    findBaseDigest: lookUp,
+    ...(pins === null ? {} : { pins }),
+    rebuild: args.rebuild,
+    replaceBases: new Map(Object.entries(args.replaceBases)),
+  });
+  const unknown = stack.unknown ?? login.unknown;
+  // The base may be in a registry, or behind a login, that is yet to be made.
+  if (problems.length > 0 && unknown !== null) return cellsAlone(unknown);
+  throwProblems(problems);
+  const cells = readyCells(plan);
+  const registry =
+    unknown === null
+      ? createRegistryClient({ credentials: login.credentials, proxy: proxyFromEnv(env), plainHttp })
+      : null;
+  const publisher = push && registry !== null ? registryPublisher(registry) : null;
+  return {
+    plan,
+    fleet,
+    cells,
+    push,
+    publisher,
+    secret,
+    resources,
+    published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
+    examiner: registry === null ? null : await examinerFor(plan, fleet, registry),
+    given: { login: login.given, secrets },
+    revision: await readRevision(fleet.root, env),
+    epoch: sourceDateEpoch(env),
+    baseDir: providerFolder(env),
+    workDir: join(root, ".imgmatch", "pulumi"),
+    known: stack.images,
+  };
+}
+
+async function open(
+  { folder = "." }: ImageFleetArgs,
+  { matrix, publishTo, args }: PlainArgs,
+): Promise<readonly [Fleet, string]> {
+  const options = {
+    ...(publishTo === undefined ? {} : { registry: publishTo }),
+    ...(args === undefined ? {} : { args }),
+  };
+  if (typeof matrix === "string") {
+    const file = resolvePath(matrix);
+    return [await openFleet(file, options), dirname(file)];
+  }
+  const root = resolvePath(folder);
+  // JSON is YAML: problems are told with lines of this text.
+  const text = `${JSON.stringify(matrix, null, 2)}\n`;
+  return [await openFleetText(text, join(root, "matrix.yaml"), options), root];
+}
+
+/** null where the matrix wants its images shut. */
+async function examinerFor(plan: Plan, fleet: Fleet, registry: RegistryClient): Promise<Examiner | null> {
+  if (!plan.matrix.measure) return null;
+  const [{ imageExaminer }, { engineArchive, engineLayers }, { cacheFolder, folderCache }] =
+    await Promise.all([
+      import("../fleet/audit/image-examiner.ts"),
+      import("../inspect/image/from-engine.ts"),
+      import("../inspect/image/layer-cache.ts"),
+    ]);
+  const { env } = process;
+  return imageExaminer({
+    declared: declaredImages(plan),
+    registry,
+    holder: {
+      save: ({ id }, { signal }) => engineArchive(env, id, signal),
+      layers: ({ id }, { signal }) => engineLayers(env, id, signal),
+      push: null,
+    },
+    cache: folderCache(cacheFolder(env)),
+  });
+}
+
+interface Logins {
+  readonly credentials: CredentialStore;
+  /** The host that the program gives a login for; null for none. */
+  readonly own: string | null;
+  /** Of the program's: whom it names where. */
+  readonly given: GivenNow["login"];
+  /** In a preview the login may come from a resource that is yet to be made. */
+  readonly unknown: CellsAlone["unknown"] | null;
+}
+
+/** The login of the program for the host of its images, for whatever is asked of that host; those of `docker login` for others. */
+async function loginFor(
+  login: Input<RegistryLogin> | undefined,
+  repository: string,
+  others: CredentialStore,
+): Promise<Logins> {
+  if (login === undefined) return { credentials: others, own: null, given: null, unknown: null };
+  const own = parseImageReference(repository).registry;
+  const { isKnown, value, output } = await awaitValue<KnownLogin>(login);
+  if (!isKnown) return { credentials: others, own, given: null, unknown: output };
+  const { server = own, username, password } = value;
+  return {
+    credentials: {
+      find: async (host) => (host === own ? { kind: "password", username, password } : others.find(host)),
+    },
+    own,
+    given: { server, username },
+    unknown: null,
+  };
+}
+
+interface KnownLogin {
+  readonly server?: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+interface LookupOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly plainHttp: (host: string) => boolean;
+  readonly onProblem: (problem: Problem) => void;
+}
+
+function baseLookup({ credentials, own }: Logins, { env, plainHttp, onProblem }: LookupOptions) {
+  const isOwn = (ref: string) => parseImageReference(ref).registry === own;
+  return createBaseLookup(env, (problem, ref) => onProblem(isOwn(ref) ? aboutLogin(problem) : problem), {
+    plainHttp,
+    credentials,
+  });
+}
+
+async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findPublished>) {
+  try {
+    return await findPublished(...asked);
+  } catch (error) {
+    if (own === null || !(error instanceof ImgmatchError)) throw error;
+    const [first, ...rest] = error.problems;
+    throw new ImgmatchError([aboutLogin(first), ...rest.map(aboutLogin)], { cause: error });
+  }
+}

@@ -1,0 +1,98 @@
+/** What a stack's state says of the images in it, for each provider. Pure. */
+
+import { fieldsOf } from "../io/json.ts";
+
+/** What the stack's state says of one image. */
+export interface StackImage {
+  /** `repository:tag` */
+  readonly imageName: string;
+  /** Path that ends with the Dockerfile's name, which tells the input digest: see `dockerfileName`. */
+  readonly dockerfile: string;
+  /** The Dockerfile's path as the program gave it, which the provider reads again; null where the state does not tell. */
+  readonly path: string | null;
+  /** Whether it was pushed. */
+  readonly pushed: boolean;
+  /** What it was pushed with; null where that was not the program's. */
+  readonly login: { readonly server: string; readonly username: string } | null;
+  /** Names of the secrets that it was built with. */
+  readonly secrets: readonly string[];
+}
+
+/** Type of the resources, and how the outputs of one are read; null for one that was never finished. */
+interface StateReader {
+  readonly type: string;
+  readonly read: (outputs: unknown) => StackImage | null;
+}
+
+const readers = {
+  docker: {
+    type: "docker:index/image:Image",
+    read: (outputs) => {
+      const { imageName, dockerfile, repoDigest, __inputs: inputs } = fieldsOf(outputs);
+      const { build, registry } = fieldsOf(inputs);
+      if (typeof imageName !== "string") return null;
+      const { server, username } = fieldsOf(registry);
+      return {
+        imageName,
+        dockerfile: text(dockerfile) ?? "",
+        path: text(fieldsOf(build).dockerfile),
+        // Else it is the engine's own id.
+        pushed: text(repoDigest)?.includes("@") ?? false,
+        login: loginOf(server, username),
+        secrets: [],
+      };
+    },
+  },
+  "docker-build": {
+    type: "docker-build:index:Image",
+    read: (outputs) => {
+      const { tags, dockerfile, digest, push, registries, secrets } = fieldsOf(outputs);
+      const [imageName, [registry]] = [first(tags), Array.isArray(registries) ? registries : []];
+      if (typeof imageName !== "string") return null;
+      const path = text(fieldsOf(dockerfile).location);
+      const { address, username } = fieldsOf(registry);
+      return {
+        imageName,
+        dockerfile: path ?? "",
+        path,
+        pushed: push === true && typeof digest === "string" && digest !== "",
+        login: loginOf(address, username),
+        secrets: Object.keys(fieldsOf(secrets)),
+      };
+    },
+  },
+} as const satisfies Record<string, StateReader>;
+
+export type ProviderName = keyof typeof readers;
+
+export const providerNames = Object.keys(readers) as readonly ProviderName[];
+
+/** Type of the resources that `imgmatch build --engine pulumi` has. */
+export const imageType = readers.docker.type;
+
+/** By resource name: the images of one provider, from a map of URN → outputs. */
+export function stackImages(
+  outputs: Readonly<Record<string, unknown>>,
+  provider: ProviderName,
+): ReadonlyMap<string, StackImage> {
+  const { type: wanted, read } = readers[provider];
+  const images = new Map<string, StackImage>();
+  for (const [urn, value] of Object.entries(outputs)) {
+    const [, type = "", ...name] = urn.split("::").slice(1);
+    const image = type === wanted || type.endsWith(`$${wanted}`) ? read(value) : null;
+    if (image !== null) images.set(name.join("::"), image);
+  }
+  return images;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function first(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : undefined;
+}
+
+function loginOf(server: unknown, username: unknown): StackImage["login"] {
+  return typeof server === "string" ? { server, username: text(username) ?? "" } : null;
+}

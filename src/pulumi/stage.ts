@@ -1,0 +1,175 @@
+/** What the provider of Pulumi reads: a folder for each build context, with the Dockerfiles of all cells that are built from it. */
+
+import { chmod, copyFile, link, lutimes, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { ImgmatchError } from "../errors.ts";
+import type { ContextEntry } from "../fleet/dockerfile/context.ts";
+import { errnoMessage, ignoring } from "../io/files.ts";
+import { makeFolderFor } from "../io/project-folder.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
+import type { Digest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
+import { remember } from "../oci/remember.ts";
+import type { BuildRequest } from "../fleet/build/engine.ts";
+import { contextItems } from "../fleet/build/engines/context-items.ts";
+import { isWhole } from "../fleet/build/engines/is-whole.ts";
+import { writeContextItems } from "../fleet/build/engines/staged-context.ts";
+import { withoutOwnFolder } from "./context-root.ts";
+import { removeUnused, useContext } from "./staged-contexts.ts";
+
+/** Folder inside the context for the Dockerfiles of all cells. Only the one of the build is sent. */
+const dockerfiles = ".imgmatch";
+
+/** The files of the context once more, for what copies or mounts all of it: there are no Dockerfiles among them. */
+const filesAlone = `${dockerfiles}/context`;
+
+export interface StagedBuild {
+  /** Absolute paths. */
+  readonly context: string;
+  readonly dockerfile: string;
+}
+
+export interface Staging {
+  /** Whether whoever reads the context heeds a Dockerfile's own .dockerignore. */
+  readonly ignoreFiles: boolean;
+  /** For everything that is staged. */
+  readonly folder: string;
+  /** Of every file, in seconds since 1970. */
+  readonly mtime: number;
+  /** What this update has staged. */
+  readonly staged: Map<string, Promise<string>>;
+  /** Ends the use of each context that it has staged. */
+  readonly ends: (() => void)[];
+}
+
+/** What one update stages. */
+export interface OpenStaging {
+  readonly of: (mtime: number) => Staging;
+  /** No build of this update reads its contexts any more: the next one of another content may remove them. */
+  readonly end: () => void;
+}
+
+export function openStaging(folder: string, ignoreFiles: boolean): OpenStaging {
+  const [staged, ends]: [Staging["staged"], Staging["ends"]] = [new Map(), []];
+  return {
+    of: (mtime) => ({ folder, mtime, staged, ends, ignoreFiles }),
+    end: () => {
+      for (const end of ends.splice(0)) end();
+    },
+  };
+}
+
+type Context = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+
+/**
+ * Copies the context once for each content and writes the Dockerfile into it: the provider gives a Dockerfile that lies
+ * outside a random name inside, which then changes whatever copies the whole context.
+ */
+export async function stageBuild(
+  request: Context & Pick<BuildRequest, "dockerfile">,
+  name: string,
+  { folder, mtime, staged, ends, ignoreFiles }: Staging,
+): Promise<StagedBuild> {
+  const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));
+  try {
+    const context = await remember(staged, `${digest} ${mtime}`, () =>
+      stageContext({ folder, mtime, ends }, digest, request),
+    );
+    const text = ignoreFiles
+      ? request.dockerfile
+      : withoutOwnFolder(request.dockerfile, dockerfiles, filesAlone);
+    const takesAll = text !== request.dockerfile;
+    if (takesAll)
+      await remember(staged, `${digest} ${mtime} alone`, () =>
+        stageFilesAlone(context, mtime, request.contextFiles),
+      );
+    // Another provider's may be of the same inputs.
+    const dockerfile = join(context, dockerfiles, ...(ignoreFiles ? ["plain"] : []), name);
+    await writeOnce(dockerfile, text);
+    // Goes before the context's own .dockerignore, which has done its work when the files were chosen.
+    const hidden = takesAll ? `${dockerfiles}/*\n!${filesAlone}\n` : `${dockerfiles}\n`;
+    await writeOnce(`${dockerfile}.dockerignore`, hidden);
+    return { context, dockerfile };
+  } catch (error) {
+    if (error instanceof ImgmatchError) throw error;
+    const message = `cannot be written: ${errnoMessage(error)}`;
+    throw new ImgmatchError({ code: "WRITE_FAILED", message, at: { file: folder } }, { cause: error });
+  }
+}
+
+/** The time of the files of a staged context, from the path of a Dockerfile in it. */
+export function stagedTime(dockerfile: string): number {
+  const [, seconds = "0"] = /(?:^|[\\/])contexts[\\/][0-9a-f]{16}-(\d{1,11})[\\/]/.exec(dockerfile) ?? [];
+  return Number(seconds);
+}
+
+async function writeOnce(path: string, text: string): Promise<void> {
+  if ((await readFile(path, "utf8").catch(() => null)) !== text) await writeFileAtomic(path, text);
+}
+
+async function stageContext(
+  { folder, mtime, ends }: Omit<Staging, "staged" | "ignoreFiles">,
+  digest: Digest,
+  { contextDir, contextFiles }: Context,
+): Promise<string> {
+  const name = digest.slice("sha256:".length, "sha256:".length + 16);
+  const contexts = join(folder, "contexts");
+  makeFolderFor(join(contexts, name));
+  ends.push(await useContext(contexts, name));
+  await removeUnused(contexts, name);
+  const context = join(contexts, mtime === 0 ? name : `${name}-${mtime}`);
+  // An older run's, or somebody else's: only what is what was hashed may become an image.
+  if (await isWhole(context, contextFiles, [dockerfiles])) return context;
+  await rm(context, { recursive: true, force: true });
+  return madeWhole(context, mtime, async (partial) => {
+    const items = contextItems(contextDir, contextFiles, mtime);
+    await writeContextItems(partial, items);
+    await mkdir(join(partial, dockerfiles), { recursive: true });
+    return items.map(({ path }) => path);
+  });
+}
+
+/** Linked to those that are there: the provider's archive then has their bytes once. */
+async function stageFilesAlone(
+  context: string,
+  mtime: number,
+  contextFiles: readonly ContextEntry[],
+): Promise<string> {
+  const folder = join(context, filesAlone);
+  if (await isWhole(folder, contextFiles)) return folder;
+  await rm(folder, { recursive: true, force: true });
+  return madeWhole(folder, mtime, async (partial) => {
+    const items = contextItems(context, contextFiles, mtime);
+    const [files, others] = [true, false].map((isFile) =>
+      items.filter(({ type }) => (type === "file") === isFile),
+    );
+    await writeContextItems(partial, others ?? []);
+    for (const { path } of files ?? []) {
+      const [from, to] = [join(context, path), join(partial, path)];
+      // Not every file system has links.
+      await link(from, to).catch(() => copyFile(from, to));
+    }
+    return items.map(({ path }) => path);
+  });
+}
+
+/** A folder that is filled beside its place, gets its times and is renamed into place when it is whole. */
+async function madeWhole(
+  folder: string,
+  mtime: number,
+  fill: (partial: string) => Promise<readonly string[]>,
+): Promise<string> {
+  await mkdir(dirname(folder), { recursive: true });
+  const partial = await mkdtemp(join(dirname(folder), `${basename(folder)}-partial-`));
+  try {
+    const paths = await fill(partial);
+    // What a folder holds changes its time, so from the end.
+    for (const path of [...paths].reverse()) await lutimes(join(partial, path), mtime, mtime);
+    await chmod(partial, 0o755);
+    // Where another process was first, it has compared what it copied as this one has.
+    await rename(partial, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
+    return folder;
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,25 @@
+/** Rule: the kernel is at least the oldest one that the image's libc runs on. */
+
+import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
+import type { HostView } from "../host-view.ts";
+import { misfit } from "../misfit.ts";
+import type { Misfit } from "../verdict.ts";
+
+export function checkKernel(minimum: string | undefined, host: Pick<HostView, "kernel">): Misfit | null {
+  if (minimum === undefined) return null;
+  const needed = parseVersion(minimum);
+  if (host.kernel === null || needed === null) {
+    return misfit(
+      "KERNEL_TOO_OLD",
+      `needs kernel >= ${minimum}, this host's kernel ${host.kernel === null ? "is unknown" : `is ${host.kernel.text}`}`,
+      needed === null
+        ? "correct requires.kernel in the lock: it is no version"
+        : "probe the host itself, so that its kernel is known",
+    );
+  }
+  if (compareVersions(host.kernel.parts, needed) >= 0) return null;
+  return misfit("KERNEL_TOO_OLD", `needs kernel >= ${minimum}, this host has ${host.kernel.text}`, [
+    { text: `update the kernel: ${host.kernel.text} → >= ${minimum}`, remedy: { kind: "kernel", minimum } },
+    { text: "use an image with an older libc", remedy: null },
+  ]);
+}

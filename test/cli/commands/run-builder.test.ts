@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { exitCodeOf } from "../../../src/cli/build/run-builder.ts";
+import type { ProblemCode } from "../../../src/errors.ts";
+
+const failed = (code: ProblemCode) => ({
+  status: "failed" as const,
+  cell: "a",
+  problems: [{ code, message: "" }] as const,
+  log: null,
+  durationMs: 0,
+});
+
+test.each<[ProblemCode[], number]>([
+  [[], 0],
+  [["TAG_CONFLICT", "TAG_CONFLICT"], 6],
+  [["REGISTRY_FAILED", "REGISTRY_AUTH"], 5],
+  [["BUILD_FAILED"], 1],
+  [["TAG_CONFLICT", "REGISTRY_FAILED"], 1],
+])("%j ends with %i, for build and publish alike", (codes, exit) => {
+  expect(exitCodeOf({ interrupted: false, results: codes.map(failed) })).toBe(exit);
+});
+
+test("an interruption is told before anything else", () => {
+  expect(exitCodeOf({ interrupted: true, results: [failed("TAG_CONFLICT")] })).toBe(130);
+});

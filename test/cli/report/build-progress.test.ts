@@ -1,0 +1,148 @@
+/** What people see of a running build: on a terminal, in a log, with --progress. */
+
+import { describe, expect, test, vi } from "vitest";
+import type { BuildEvent, BuiltCell } from "../../../src/fleet/build/schedule.ts";
+import { checkProgress, type ProgressName, reporterFor } from "../../../src/cli/build/run-builder.ts";
+import type { CommandContext } from "../../../src/cli/command-context.ts";
+import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
+import { keptLines, progressLines } from "../../../src/cli/report/progress.ts";
+import { terminalText } from "../../../src/cli/report/terminal-text.ts";
+
+const plan = { cells: [{ action: "build" }, { action: "build" }] } as unknown as Plan;
+const start = (cell: string): BuildEvent => ({ type: "start", cell, log: "log" });
+const log = (cell: string, line: string): BuildEvent => ({ type: "log", cell, line });
+const problems = [{ code: "BUILD_FAILED", message: "no luck" }] as const;
+const failed = (cell: string) => ({ status: "failed", cell, problems, log: null, durationMs: 1 }) as const;
+const built = (cell: string): BuiltCell => ({
+  status: "built",
+  cell,
+  inputDigest: `sha256:${"a".repeat(64)}`,
+  how: "built",
+  differs: false,
+  digest: null,
+  manifest: null,
+  blobs: null,
+  buildMs: null,
+  image: null,
+  measured: null,
+  warnings: [],
+  log: null,
+  durationMs: 1000,
+});
+
+/** What a build with two cells shows, one of which fails if it is to. */
+function shown(
+  progress: ProgressName,
+  {
+    animated = false,
+    env = {},
+    fails = false,
+  }: { animated?: boolean; env?: NodeJS.ProcessEnv; fails?: boolean } = {},
+): string {
+  let text = "";
+  const terminal = { animated, interactive: false, columns: 60, color: { out: false, err: false } };
+  const err = (part: string) => {
+    text += terminalText(part);
+  };
+  const reporter = reporterFor({ progress }, plan, { err, out: err, env, terminal } as CommandContext);
+  const results = [built("a"), fails ? failed("b") : built("b")] as const;
+  reporter.onEvent(start("a"));
+  reporter.onEvent(log("a", "#3 [2/2] RUN make"));
+  reporter.onEvent(log("a", "#3 \u001b[32mcc\u001b[0m -O3 app.c"));
+  reporter.onEvent(start("b"));
+  reporter.onEvent({ type: "done", cell: "a", result: results[0] });
+  if (results[1].status === "failed") reporter.onEvent({ type: "failed", cell: "b", result: results[1] });
+  else reporter.onEvent({ type: "done", cell: "b", result: results[1] });
+  reporter.end({ results, kept: 0, interrupted: false });
+  return text;
+}
+
+describe("--progress", () => {
+  test("auto is one line for each thing that happens to a cell, without what steps print, in a log", () => {
+    expect(shown("auto")).toBe(
+      "[0/2] build  a\n[0/2] build  b\n[1/2] done   a  built  1.0 s\n[2/2] done   b  built  1.0 s\n2 built\n",
+    );
+    expect(shown("auto", { env: { GITHUB_ACTIONS: "true" }, animated: true })).toBe(shown("auto"));
+  });
+
+  test("plain has what steps print, each line behind its cell", () => {
+    expect(shown("plain").split("\n").slice(0, 3)).toEqual([
+      "[0/2] build  a",
+      "a: #3 [2/2] RUN make",
+      "a: #3 \\u001b[32mcc\\u001b[0m -O3 app.c",
+    ]);
+  });
+
+  test("quiet says nothing of what succeeds, and why the rest fails", () => {
+    expect(shown("quiet")).toBe("");
+    expect(shown("quiet", { fails: true })).toBe("b:\nBUILD_FAILED: no luck\n1 built, 1 failed\n");
+  });
+
+  test("keeps annotations on GitHub, whatever people see", () => {
+    for (const progress of ["auto", "plain", "quiet"] as const)
+      expect(shown(progress, { env: { GITHUB_ACTIONS: "true" }, fails: true })).toContain(
+        "::error title=b%3A BUILD_FAILED::no luck\n",
+      );
+  });
+
+  test("tty, and auto on a terminal, show what a running cell prints, and leave only results behind", () => {
+    vi.useFakeTimers();
+    try {
+      const text = shown("tty");
+      expect(shown("auto", { animated: true })).toBe(text);
+      // The second cell began: what the first prints is drawn then.
+      expect(text).toContain("0/2 done, 2 running");
+      expect(text).toContain("\n    #3 [2/2] RUN make\n    #3 cc -O3 app.c\n");
+      expect(onScreen(text)).toEqual(["done   a  built  1.0 s", "done   b  built  1.0 s", "2 built", ""]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("is for people: not with --json", () => {
+    expect(() => checkProgress({ json: true, progress: "plain" })).toThrow(/leave|--json tells/);
+    expect(() => checkProgress({ json: true, progress: "auto" })).not.toThrow();
+  });
+});
+
+/** What a terminal shows in the end (ECMA-48: CR, EL, CUU and newlines). */
+function onScreen(text: string): string[] {
+  const lines = [""];
+  let at = 0;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what a terminal acts on
+  for (const part of text.split(/(\r\u001b\[K|\u001b\[A|\n)/)) {
+    if (part === "\r\u001b[K") lines[at] = "";
+    else if (part === "\u001b[A") at--;
+    else if (part === "\n") lines[++at] ??= "";
+    else lines[at] += part;
+  }
+  return lines.slice(0, at + 1);
+}
+
+describe("the lines of running cells", () => {
+  const running = (count: number) =>
+    new Map(
+      Array.from({ length: count }, (_, index) => [
+        `cell-${index}`,
+        { since: 0, lines: Array.from({ length: keptLines }, (_, line) => `line ${line}`) },
+      ]),
+    );
+  const counts = { total: 20, done: 1, failed: 0, started: 0, now: 61_000, columns: 40 };
+
+  test.each([1, 2, 4, 9, 15])("of %i are no more than fit", (count) => {
+    const lines = progressLines({ ...counts, running: running(count) });
+    expect(lines[0]).toBe(`1/20 done, ${count} running, 0 failed, 1:01`);
+    expect(lines.length).toBeLessThanOrEqual(keptLines + 1);
+    expect(lines.join("\n")).toContain("line 8");
+  });
+
+  test("are never wider than the terminal, and hold nothing that moves its cursor", () => {
+    const wide = new Map([
+      ["cell", { since: 0, lines: ["x".repeat(100), "字".repeat(50), "a\tb\u001b[2Jc\rd"] }],
+    ]);
+    const lines = progressLines({ ...counts, running: wide });
+    const width = (line: string) => [...line].reduce((sum, one) => sum + (one === "字" ? 2 : 1), 0);
+    for (const line of lines) expect(width(line)).toBeLessThan(40);
+    expect(lines.at(-1)).toBe("    a bc\\u000dd");
+  });
+});

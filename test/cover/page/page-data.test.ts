@@ -1,0 +1,125 @@
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { classifyHosts } from "../../../src/cover/host-classes.ts";
+import { coverReport } from "../../../src/cover/cover-report.ts";
+import type { HostFacts } from "../../../src/host/facts.ts";
+import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
+import { plannedFleet } from "../../../src/cover/planned-fleet.ts";
+import { answersOf } from "../../../src/cover/page/ask.ts";
+import { pack, unpack } from "../../../src/cover/page/packed.ts";
+import { optionsOf, type PageData, pageData } from "../../../src/cover/page/page-data.ts";
+import { changeFleet, changeHost, parseChanges } from "../../../src/cover/what-if.ts";
+import { remember } from "../../../src/oci/remember.ts";
+import { compilePins } from "../../../src/resolve/pins.ts";
+import { rankImages } from "../../../src/resolve/resolve.ts";
+import type { ResolveOptions } from "../../../src/resolve/resolve-options.ts";
+import { whyNot } from "../../../src/resolve/why-not.ts";
+import { anyHost, anyLock } from "../../properties/support/machines.ts";
+import { runs, timeoutMs } from "../../properties/support/runs.ts";
+import { teamFleet } from "./support/fleets.ts";
+
+const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
+const team = teamFleet().fleet;
+const captured = readdirSync("test/fixtures/hosts").map((name) => ({
+  name,
+  facts: JSON.parse(readFileSync(`test/fixtures/hosts/${name}/expected.json`, "utf8")) as HostFacts,
+}));
+
+/** As the page reads it. */
+function told(...question: Parameters<typeof pageData>): PageData {
+  return unpack(pack(pageData(...question))) as PageData;
+}
+
+/** Every answer about every class and image, beside that of the facts and the lock themselves; of why-not, one in `step`. */
+function expectAnswers(
+  data: PageData,
+  { lock }: typeof demo,
+  facts: readonly HostFacts[],
+  options: ResolveOptions,
+  step = 1,
+): void {
+  const { imagesFor, whyNot: ask, against } = answersOf(data.now, optionsOf(data.question));
+  const refused = new Map<string, string[]>();
+  for (const [place, host] of facts.entries()) {
+    const { ranked, rejected } = rankImages(lock, host, options);
+    const { fits, rejected: groups } = imagesFor(place);
+    expect(fits.map(({ cell }) => cell)).toEqual(ranked.map(({ cell }) => cell));
+    const shown = groups.flatMap(({ code, message, cells }) =>
+      cells.map((cell) => `${cell} ${code} ${message}`),
+    );
+    expect(shown.sort()).toEqual(
+      rejected.map(({ cell, code, message }) => `${cell} ${code} ${message}`).sort(),
+    );
+    for (const { cell, code } of rejected) remember(refused, cell, () => []).push(`${code} ${place}`);
+    for (const [index, cell] of Object.keys(lock.images).entries())
+      if ((index + place) % step === 0) expect(ask(place, cell)).toEqual(whyNot(lock, cell, host, options));
+  }
+  for (const cell of Object.keys(lock.images)) {
+    const found = [...against(cell)].flatMap(([code, places]) => places.map((place) => `${code} ${place}`));
+    expect(found.sort()).toEqual((refused.get(cell) ?? []).sort());
+  }
+}
+
+describe("what the page is told", () => {
+  it("lets it answer as why-not and resolve do, for machines of every state", () => {
+    for (const fleet of [demo, team]) {
+      const facts = classifyHosts(captured, [fleet.lock]).map((each) => each.facts);
+      expectAnswers(told(fleet, captured, coverReport(fleet, captured), {}), fleet, facts, {}, 50);
+    }
+  });
+
+  it("and for random hosts, fleets and questions", { timeout: timeoutMs }, () => {
+    fc.assert(
+      fc.property(anyHost, anyLock, fc.boolean(), fc.boolean(), (facts, lock, cpuOnly, prefer) => {
+        const fleet = { from: "lock", lock } as const;
+        const hosts = [{ name: "one", facts }];
+        const options = { cpuOnly, ...(prefer ? { prefer: ["toolkit"] } : {}) };
+        const data = told(fleet, hosts, coverReport(fleet, hosts, options), options);
+        expectAnswers(data, fleet, [facts], options, 3);
+      }),
+      { numRuns: Math.ceil(runs / 100) },
+    );
+  });
+
+  it("and with pins, ranges among them", async () => {
+    const options = { pins: await compilePins({ cuda: ">=12.4 <13" }) };
+    const hosts = captured.slice(0, 3);
+    const facts = classifyHosts(hosts, [demo.lock]).map((each) => each.facts);
+    const data = told(demo, hosts, coverReport(demo, hosts, options), options);
+    expectAnswers(data, demo, facts, options, 20);
+  });
+
+  it("is the report, and the changed hosts and fleet with it", () => {
+    const { fleet, hosts } = teamFleet();
+    const texts = ["driver=580.95.05", "drop:cuda=12.4.1"];
+    const report = coverReport(fleet, hosts, { whatIf: texts, check: ["every host served"] });
+    const data = told(fleet, hosts, report, {});
+    const without = (classes: typeof report.classes) => classes.map(({ others: _, ...each }) => each);
+    const { whatIf, ...now } = report;
+    if (whatIf === undefined || data.after === null) throw new Error("nothing was changed");
+    expect(data.report).toEqual({
+      ...now,
+      classes: without(now.classes),
+      whatIf: { ...whatIf, after: { ...whatIf.after, classes: without(whatIf.after.classes) } },
+    });
+    const { imagesFor } = answersOf(data.after, optionsOf(data.question));
+    const changes = parseChanges(texts);
+    const changed = changeFleet(fleet.lock, changes);
+    for (const [place, { names, match }] of whatIf.after.classes.entries()) {
+      const host = hosts.find(({ name }) => name === names[0]);
+      if (host === undefined) throw new Error(`no ${names[0]}`);
+      const [first] = imagesFor(place).fits;
+      expect(first?.cell ?? null).toBe(match?.cell ?? null);
+      expect(first?.cell).toBe(rankImages(changed, changeHost(host.facts, changes)).ranked[0]?.cell);
+    }
+  });
+
+  it("holds no serial number and nothing of how images were built", () => {
+    const { fleet, hosts } = teamFleet();
+    const text = pack(pageData(fleet, hosts, coverReport(fleet, hosts), {}));
+    expect(JSON.stringify(hosts)).toContain("GPU-secret-0");
+    expect(text).not.toContain("GPU-secret");
+    expect(text).not.toContain("00000000:17");
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import type { BuildRequest } from "../../../src/fleet/build/engine.ts";
+import { bakeFile, pathsToHide } from "../../../src/fleet/export/bake.ts";
+
+const request = (cell: string, more: Partial<BuildRequest> = {}): BuildRequest => ({
+  cell,
+  dockerfile: `FROM scratch\n`,
+  contextDir: "/somewhere",
+  contextFiles: [],
+  platform: "linux/amd64",
+  target: null,
+  args: {},
+  labels: {},
+  tags: [`registry.example.com/app:${cell}`],
+  ...more,
+});
+
+describe("bake file", () => {
+  it("has a target for each cell, and builds them all by default", () => {
+    const { group, target } = bakeFile([request("a"), request("12.8.1_9.0-ptx")], "context");
+    expect(group.default.targets).toEqual(["a", "12-8-1_9-0-ptx"]);
+    expect(target["12-8-1_9-0-ptx"]).toEqual({
+      context: "context",
+      "dockerfile-inline": "FROM scratch\n",
+      args: {},
+      labels: {},
+      tags: ["registry.example.com/app:12.8.1_9.0-ptx"],
+      platforms: ["linux/amd64"],
+      attest: ["type=provenance,disabled=true"],
+    });
+  });
+
+  it("asks for the attestations that the matrix asks for, and for no other", () => {
+    const said = { IMGMATCH_CELL: "a" };
+    const attestOf = (attest: BuildRequest["attest"]) => {
+      const { target } = bakeFile([request("a", attest === undefined ? {} : { attest })], ".");
+      return [target.a?.attest, target.a?.args];
+    };
+    expect(attestOf({ provenance: "max", sbom: { generator: "example.com/scan:1" }, said })).toEqual([
+      ["type=provenance,mode=max", "type=sbom,generator=example.com/scan:1"],
+      said,
+    ]);
+    expect(attestOf({ provenance: "min", sbom: null, said })).toEqual([["type=provenance,mode=min"], {}]);
+    expect(attestOf({ provenance: null, sbom: { generator: null }, said })).toEqual([
+      ["type=provenance,disabled=true", "type=sbom"],
+      {},
+    ]);
+  });
+
+  it("leaves nothing for bake to expand", () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
+    const text = "RUN echo ${A:-%{b}} $C\n";
+    const { target } = bakeFile(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
+      [request("a", { dockerfile: text, args: { A: "${B}" }, target: "run" })],
+      ".",
+    );
+    expect(target.a).toMatchObject({
+      "dockerfile-inline": "RUN echo $${A:-%%{b}} $C\n",
+      args: { A: "$${B}" },
+      target: "run",
+    });
+  });
+
+  it("keeps cells apart whose names differ only in what bake does not allow", () => {
+    const { group, target } = bakeFile([request("a.b"), request("a-b")], ".");
+    expect(group.default.targets).toEqual(["a-b", "a-b--2"]);
+    expect(Object.keys(target)).toEqual(["a-b", "a-b--2"]);
+  });
+});
+
+describe("paths to hide", () => {
+  it("name a folder only where nothing of it is sent", () => {
+    const own = [".imgmatch/logs/a.log", ".imgmatch/logs/b.log", "matrix.yaml", "templates/app.hbs"];
+    const sent = ["app.c", "templates", "templates/lib/app.h"];
+    expect(pathsToHide(own, sent)).toEqual([".imgmatch", "matrix.yaml", "templates/app.hbs"]);
+    expect(pathsToHide(own, ["app.c"])).toEqual([".imgmatch", "matrix.yaml", "templates"]);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import {
+  diagnose,
+  type EngineState,
+  type Finding,
+  type LoginState,
+} from "../../../src/node/doctor/diagnose.ts";
+import { a100, cpuHost, gpuHost } from "../../resolve/support/hosts.ts";
+
+const notFound = { code: "ENGINE_NOT_FOUND", message: "no container engine", fix: "install one" } as const;
+const noEngine: EngineState = {
+  answer: { ok: false, problem: notFound },
+  configured: false,
+  command: null,
+};
+const engine: EngineState = {
+  answer: {
+    ok: true,
+    name: "docker 28.2.2",
+    shown: "unix:///var/run/docker.sock",
+    info: { platform: "linux/amd64", nvidiaRuntime: false },
+  },
+  configured: false,
+  command: "/usr/bin/docker",
+};
+const noLogins: LoginState = {
+  registries: [],
+  missingHelpers: [],
+  store: null,
+  path: "/root/.docker/config.json",
+  problem: null,
+};
+
+type Arguments = Parameters<typeof diagnose>;
+const examine = (...[host, state, logins]: Partial<Arguments>) => {
+  const { host: own, engine: other } = diagnose(host ?? cpuHost(), state ?? engine, logins ?? noLogins);
+  return [...own, ...other];
+};
+const find = (findings: readonly Finding[], check: string) =>
+  findings.filter((finding) => finding.check === check);
+
+describe("diagnose", () => {
+  it("finds nothing wrong with a CPU node without an engine", () => {
+    const findings = examine(cpuHost(), noEngine);
+    expect(findings.map(({ state }) => state)).toEqual(findings.map(() => "ok"));
+    expect(find(findings, "engine")[0]?.message).toContain("none here");
+    expect(find(findings, "nvidia")[0]?.message).toContain("neither device nor driver");
+    expect(find(findings, "runtime")).toEqual([]);
+  });
+
+  it("takes an engine that somebody configured and that is not there for a problem", () => {
+    const [finding] = find(examine(cpuHost(), { ...noEngine, configured: true }), "engine");
+    expect(finding).toMatchObject({ state: "problem", code: "ENGINE_NOT_FOUND", fix: "install one" });
+  });
+
+  it("repeats every problem of the host with its cure", () => {
+    const broken = { code: "HOST_GPU_LOST", message: "GPU 0 has fallen off", fix: "power-cycle" } as const;
+    const findings = diagnose(
+      gpuHost([a100], "570.124.06", "12.8", { problems: [broken] }),
+      engine,
+      noLogins,
+    ).host;
+    expect(find(findings, "host")).toEqual([{ check: "host", state: "problem", ...broken }]);
+  });
+
+  it("calls unknown what cannot be read", () => {
+    const blind = cpuHost({ kernel: null, cpu: { vendor: null, model: null, features: null, level: null } });
+    const findings = examine(blind);
+    expect(find(findings, "cpu")[0]?.state).toBe("unknown");
+    expect(find(findings, "kernel")[0]?.state).toBe("unknown");
+    const unknownGpu = gpuHost([{ ...a100, compute: null }], "570.124.06");
+    expect(find(examine(unknownGpu), "gpu")[0]).toMatchObject({ state: "unknown" });
+  });
+
+  it("finds GPUs that no container can use", () => {
+    const host = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: "none" } });
+    expect(find(examine(host), "runtime")[0]).toMatchObject({ state: "problem", code: "LAUNCH_FAILED" });
+    const answer = {
+      ...engine.answer,
+      ...(engine.answer.ok ? { info: { ...engine.answer.info, nvidiaRuntime: true } } : {}),
+    } as EngineState["answer"];
+    expect(find(examine(host, { ...engine, answer }), "runtime")[0]).toMatchObject({ state: "ok" });
+    const unseen = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: null } });
+    expect(find(examine(unseen, noEngine), "runtime")[0]).toMatchObject({ state: "unknown" });
+  });
+
+  it("misses the docker command only beside an engine", () => {
+    expect(find(examine(cpuHost(), { ...engine, command: null }), "command")[0]?.state).toBe("problem");
+    expect(find(examine(cpuHost(), noEngine), "command")).toEqual([]);
+  });
+
+  it("names the registries with logins, and helpers that are not installed", () => {
+    const known = { ...noLogins, registries: ["ghcr.io", "registry.example.com"], store: "desktop" };
+    expect(find(examine(cpuHost(), engine, known), "logins")[0]?.message).toBe(
+      "ghcr.io, registry.example.com; docker-credential-desktop is asked",
+    );
+    const missing = { ...known, missingHelpers: ["desktop"] };
+    expect(find(examine(cpuHost(), engine, missing), "logins")[0]).toMatchObject({
+      state: "problem",
+      code: "REGISTRY_AUTH",
+    });
+  });
+});

@@ -1,0 +1,150 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ImgmatchError } from "../../../src/errors.ts";
+import { type FleetMember, splitNodes } from "../../../src/node/launch/fleet/split-nodes.ts";
+import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
+import { labelNames } from "../../../src/node/launch/labels/vocabulary.ts";
+import { nodeSelectorTerms } from "../../../src/node/launch/targets/kubernetes.ts";
+import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { type ResolveOptions, resolveImage } from "../../../src/resolve/resolve.ts";
+import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
+import { timeoutMs } from "../../properties/support/runs.ts";
+import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { mixedLock } from "./support/fleet-locks.ts";
+import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
+import { matchesNomad } from "./support/nomad-constraints.ts";
+
+/** Large locks take long and teach no more than small ones: three of four have four images at most. */
+const lockOfFleet = fc
+  .oneof(
+    {
+      weight: 3,
+      arbitrary: anyLock.map((lock) => ({
+        ...lock,
+        images: Object.fromEntries(Object.entries(lock.images).slice(0, 4)),
+      })),
+    },
+    { weight: 1, arbitrary: anyLock },
+  )
+  .chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
+/** A fleet takes a thousand times as long as one image, so FLEET_RUNS counts them apart from the other properties. */
+const fleets = Number(process.env.FLEET_RUNS ?? 60);
+
+/** null for a lock whose images are so unlike that imgmatch refuses: random ones can be. */
+function membersOf(lock: Lock): readonly FleetMember[] | null {
+  try {
+    return splitNodes(lock).members;
+  } catch (error) {
+    if (error instanceof ImgmatchError && error.code === "LAUNCH_UNSUPPORTED") return null;
+    throw error;
+  }
+}
+
+describe("a fleet on Kubernetes", () => {
+  it(`schedules on ${fleets} random nodes exactly what resolve picks`, { timeout: timeoutMs * 5 }, () => {
+    let won = 0;
+    let tooMany = 0;
+    fc.assert(
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfFleet, (hosts, lock) => {
+        const members = membersOf(lock);
+        if (members === null) return void tooMany++;
+        const affinities = members.map(({ cell, terms }) => ({ cell, terms: nodeSelectorTerms(terms) }));
+        for (const host of hosts) {
+          const labels = Object.fromEntries(
+            Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.kubernetes(key), value]),
+          );
+          expect(labelProblems(labels)).toEqual([]);
+          const scheduled = affinities
+            .filter(({ terms }) => matchesAffinity(terms, labels))
+            .map(({ cell }) => cell);
+          const { match } = resolveImage(lock, host);
+          expect(scheduled).toEqual(match === null ? [] : [match.cell]);
+          if (match !== null) won++;
+        }
+      }),
+      { numRuns: fleets },
+    );
+    expect(won).toBeGreaterThan(fleets / 20);
+    expect(tooMany).toBeLessThan(fleets / 20);
+  });
+});
+
+describe("a fleet on Nomad", () => {
+  it("runs on each random node one group of what resolve picks, and no other", {
+    timeout: timeoutMs * 5,
+  }, () => {
+    let won = 0;
+    fc.assert(
+      fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfFleet, (hosts, lock) => {
+        const members = membersOf(lock);
+        if (members === null) return;
+        const split = members.map(({ cell, disjointTerms }) => ({ cell, terms: disjointTerms(3000) }));
+        // Some locks take millions of groups: those, imgmatch launches otherwise.
+        if (split.some(({ terms }) => terms === null)) return;
+        const groups = split.flatMap(({ cell, terms }) =>
+          (terms ?? []).map((term) => ({ cell, constraints: nodeConstraints(term) })),
+        );
+        for (const host of hosts) {
+          const meta = Object.fromEntries(
+            Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.nomad(key), value]),
+          );
+          const placed = groups
+            .filter(({ constraints }) => matchesNomad(constraints, meta))
+            .map(({ cell }) => cell);
+          const { match } = resolveImage(lock, host);
+          expect(placed).toEqual(match === null ? [] : [match.cell]);
+          if (match !== null) won++;
+        }
+      }),
+      { numRuns: Math.max(40, fleets / 10) },
+    );
+    expect(won).toBeGreaterThan(0);
+  });
+});
+
+describe("a fleet", () => {
+  const v3 = gpuImage(cuda("12.8.1", ["sm_80"]));
+
+  it("leaves out what never wins, and says so", () => {
+    const { members, shadowed } = splitNodes(lockOf({ a: v3, b: v3 }));
+    expect(members.map(({ cell }) => cell)).toEqual(["a"]);
+    expect(shadowed).toEqual(["b"]);
+  });
+
+  it("obeys pins, --cpu and what the lock prefers", () => {
+    const lock = lockOf({ gpu: v3, old: gpuImage(cuda("12.4.1", ["sm_80"])), cpu: image() });
+    const cells = (options: ResolveOptions, of = lock) =>
+      splitNodes(of, options).members.map(({ cell }) => cell);
+    expect(cells({})).toEqual(["cpu", "gpu", "old"]);
+    expect(cells({ cpuOnly: true })).toEqual(["cpu"]);
+    expect(cells({ pins: { cuda: "12.4" } })).toEqual(["old"]);
+    expect(cells({}, { ...lock, prefer: ["cuda=none"] })).toEqual(["cpu"]);
+  });
+
+  it("says when alternatives would be too many", () => {
+    const [member] = splitNodes(lockOf({ a: v3, b: image() })).members.filter(({ cell }) => cell === "b");
+    expect(member?.disjointTerms(3)).toBeNull();
+    expect(member?.disjointTerms(100_000)?.length).toBeGreaterThan(3);
+  });
+
+  it("asks nothing of a label that the rest of an alternative implies", () => {
+    const terms = splitNodes(mixedLock).members.flatMap((each) => each.disjointTerms(2000) ?? []);
+    expect(terms.length).toBeGreaterThan(100);
+    for (const term of terms) {
+      const asked = term.map(({ key, operator }) => `${key} ${operator}`);
+      expect(new Set(asked).size).toBe(asked.length);
+      const named = term.filter(({ operator }) => operator === "In").map(({ key }) => `${key} NotIn`);
+      expect(named.filter((each) => asked.includes(each))).toEqual([]);
+    }
+  });
+
+  it("leaves out what was never built", () => {
+    expect(splitNodes(lockOf({ a: { ...v3, digest: null } })).members).toEqual([]);
+  });
+
+  it("refuses a feature that nodes do not advertise", () => {
+    const odd = { ...v3, requires: { ...v3.requires, cpu: { march: "any", features: ["avx", "made_up"] } } };
+    expect(() => splitNodes(lockOf({ a: odd }))).toThrow(/made_up/);
+  });
+});

@@ -1,0 +1,67 @@
+/** Every object for Kubernetes that imgmatch writes: launches in each way of getting a GPU, and fleets. */
+
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { LaunchRequest } from "../../../../src/node/launch/target.ts";
+import { kubernetes } from "../../../../src/node/launch/targets/kubernetes.ts";
+import { formatLock } from "../../../../src/lock/format-lock.ts";
+import type { Lock } from "../../../../src/lock/lock.ts";
+import { makeFolder } from "../../../support/folders.ts";
+import { mixedLock, ownLock, visionLock } from "./fleet-locks.ts";
+import { imgmatchPrints } from "./program.ts";
+import { everything, gpuModes } from "./requests.ts";
+
+/** As far as tests look into one. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: differs by kind
+  readonly spec: any;
+}
+
+const kinds = { batch: ["job", "pod"], service: ["deployment", "daemonset", "pod"] } as const;
+const node = { key: "image.cv-tf", value: "1.12.0-v3" };
+
+/** By what was asked. */
+export function launchedObjects(): readonly (readonly [string, KubernetesObject])[] {
+  return (["batch", "service"] as const).flatMap((task) =>
+    kinds[task].flatMap((kind) =>
+      Object.entries(gpuModes).flatMap(([mode, image]) => {
+        const small: LaunchRequest = { ...image, args: [], task, settings: { kind } };
+        const full: LaunchRequest = { ...small, ...everything, node };
+        const run: LaunchRequest = { ...full, node: null, program: "/usr/bin/train" };
+        return Object.entries({ small, full, run }).map(
+          ([size, request]) => [`${kind}, ${task}, ${mode}, ${size}`, launched(request)] as const,
+        );
+      }),
+    ),
+  );
+}
+
+function launched(request: LaunchRequest): KubernetesObject {
+  const output = kubernetes.launch(request);
+  const [document] = output.form === "documents" ? output.documents : [];
+  return document as unknown as KubernetesObject;
+}
+
+export const fleetLocks: Readonly<Record<string, () => Promise<Lock>>> = {
+  "this repository's matrix": ownLock,
+  "the example": async () => visionLock,
+  "every kind of driver": async () => mixedLock,
+};
+
+/** What `imgmatch launch kubernetes --fleet` prints, as text and read again. */
+export async function fleetOf(
+  lock: Lock,
+  ...args: readonly string[]
+): Promise<{ readonly text: string; readonly objects: readonly KubernetesObject[] }> {
+  const folder = makeFolder({ "lock.json": formatLock(lock) });
+  const argv = ["launch", "kubernetes", "--fleet", "--lock", join(folder, "lock.json"), ...args];
+  const text = await imgmatchPrints(argv);
+  return { text, objects: parseAllDocuments(text).map((each) => each.toJS()) };
+}

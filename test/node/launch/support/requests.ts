@@ -1,0 +1,54 @@
+/** Launches for tests: one image in each way of getting a GPU, with everything that can be asked. */
+
+import type { HostFacts } from "../../../../src/host/facts.ts";
+import type { LaunchRequest } from "../../../../src/node/launch/target.ts";
+import { parseImmutableReference } from "../../../../src/oci/immutable-reference.ts";
+import { a100, cpuHost, gpuHost } from "../../../resolve/support/hosts.ts";
+import { cuda, digest, requirement } from "../../../resolve/support/locks.ts";
+
+export const reference = parseImmutableReference(`registry.example.com/team/cv-tf:1.12.0-v3@${digest}`);
+
+const forHost = requirement(cuda("12.8.1", ["sm_80"]));
+const bundled = requirement(cuda("9.2.148", ["sm_80"], { driver: { mode: "bundled", version: "396.44" } }));
+const cards = [
+  { ...a100, uuid: "GPU-aaaaaaaa-0000-0000-0000-000000000000" },
+  { ...a100, uuid: "GPU-bbbbbbbb-0000-0000-0000-000000000000" },
+];
+const sliced = [
+  {
+    ...a100,
+    uuid: "GPU-aaaaaaaa-0000-0000-0000-000000000000",
+    mig: [
+      { uuid: "MIG-11111111-0000-0000-0000-000000000000", profile: "3g.20gb" },
+      { uuid: "MIG-22222222-0000-0000-0000-000000000000", profile: "3g.20gb" },
+    ],
+  },
+];
+const under = (nvidia: HostFacts["runtime"]["nvidia"], gpus = cards) =>
+  gpuHost(gpus, "570.124.06", "12.8", { runtime: { nvidia } });
+
+/** By the way in which the container gets its GPUs. */
+export const gpuModes = {
+  "no GPU": { reference, requires: requirement(null), host: cpuHost() },
+  CDI: { reference, requires: forHost, host: under("cdi") },
+  "NVIDIA runtime": { reference, requires: forHost, host: under("legacy") },
+  "no runtime": { reference, requires: forHost, host: under("none") },
+  "bundled driver": {
+    reference,
+    requires: bundled,
+    host: gpuHost(cards, "396.44", "9.2", { runtime: { nvidia: "none" } }),
+  },
+  MIG: { reference, requires: forHost, host: under("cdi", sliced) },
+} as const satisfies Record<string, Pick<LaunchRequest, "reference" | "requires" | "host">>;
+
+export const everything = {
+  args: ["--steps", "10"],
+  name: "night-run",
+  env: { DATA: "/data", NOTE: "a 'b' $(c), \"d\"" },
+  mounts: [
+    { source: "/srv/data", target: "/data", readOnly: true },
+    { source: "/scratch", target: "/out", readOnly: false },
+  ],
+  cpus: 4,
+  memoryMiB: 16384,
+} as const satisfies Partial<LaunchRequest>;

@@ -1,0 +1,188 @@
+import { writeFileSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Credential } from "../../../src/oci/registry/credential.ts";
+import { askCredentialHelper } from "../../../src/oci/registry/credential-helper.ts";
+import { dockerCredentials } from "../../../src/oci/registry/credentials.ts";
+import { needs } from "../../support/needs.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "imgmatch-login-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const ann: Credential = { kind: "password", username: "ann", password: "a:b" };
+const annAuth = Buffer.from("ann:a:b").toString("base64");
+
+describe("config.json", () => {
+  test.each<[what: string, config: unknown, registry: string, credential: Credential | null]>([
+    ["by host", { auths: { "r.example": { auth: annAuth } } }, "r.example", ann],
+    ["by host and port", { auths: { "r.example:5000": { auth: annAuth } } }, "r.example:5000", ann],
+    ["not another port", { auths: { "r.example:5000": { auth: annAuth } } }, "r.example", null],
+    ["by an old address", { auths: { "https://r.example/v1/": { auth: annAuth } } }, "r.example", ann],
+    [
+      "Docker Hub",
+      { auths: { "https://index.docker.io/v1/": { auth: annAuth } } },
+      "registry-1.docker.io",
+      ann,
+    ],
+    ["Docker Hub, by name", { auths: { "docker.io": { auth: annAuth } } }, "registry-1.docker.io", ann],
+    ["name and password", { auths: { "r.example": { username: "ann", password: "a:b" } } }, "r.example", ann],
+    [
+      "an identity token goes before the rest",
+      { auths: { "r.example": { auth: annAuth, identitytoken: "i" } } },
+      "r.example",
+      { kind: "identity", token: "i" },
+    ],
+    [
+      "a registry token",
+      { auths: { "r.example": { registrytoken: "b" } } },
+      "r.example",
+      { kind: "bearer", token: "b" },
+    ],
+    ["an empty entry", { auths: { "r.example": {} } }, "r.example", null],
+    ["nothing", {}, "r.example", null],
+  ])("%s", async (_, config, registry, credential) => {
+    expect(await store(config).find(registry)).toEqual(credential);
+  });
+
+  test("no file is no login", async () => {
+    expect(await dockerCredentials({ DOCKER_CONFIG: join(folder, "none") }).find("r.example")).toBeNull();
+  });
+
+  test("without DOCKER_CONFIG it is in the home folder", async () => {
+    await mkdir(join(folder, ".docker"));
+    await writeFile(
+      join(folder, ".docker", "config.json"),
+      JSON.stringify({ auths: { "r.example": { auth: annAuth } } }),
+    );
+    expect(await dockerCredentials({ HOME: folder }).find("r.example")).toEqual(ann);
+    expect(await dockerCredentials({ HOME: folder, DOCKER_CONFIG: folder }).find("r.example")).toBeNull();
+  });
+
+  test.each([
+    ["broken", "{", "not a JSON object"],
+    ["a list", "[]", "not a JSON object"],
+    ["with an auth that is none", '{"auths":{"r.example":{"auth":"%%%"}}}', "base64"],
+  ])("%s", async (_, text, says) => {
+    await writeFile(join(folder, "config.json"), text);
+    const found = dockerCredentials({ DOCKER_CONFIG: folder }).find("r.example");
+    await expect(found).rejects.toMatchObject({
+      code: "REGISTRY_AUTH",
+      message: expect.stringContaining(says),
+    });
+    await expect(found).rejects.toThrow(join(folder, "config.json"));
+  });
+
+  test("that cannot be read", async () => {
+    await mkdir(join(folder, "config.json"));
+    await expect(dockerCredentials({ DOCKER_CONFIG: folder }).find("r.example")).rejects.toMatchObject({
+      code: "REGISTRY_AUTH",
+    });
+  });
+});
+
+describe(
+  "credential helpers",
+  needs(process.platform === "win32" ? "Windows: it has no shell scripts" : null),
+  () => {
+    test("the registry's own goes before the general one, and that before the file", async () => {
+      await helper("own", 'echo "{\\"Username\\":\\"own\\",\\"Secret\\":\\"$(cat)\\"}"');
+      await helper("general", 'echo "{\\"Username\\":\\"general\\",\\"Secret\\":\\"$(cat)\\"}"');
+      const credentials = store({
+        auths: { "own.example": { auth: annAuth }, "r.example": { auth: annAuth } },
+        credHelpers: { "own.example": "own" },
+        credsStore: "general",
+      });
+      expect(await credentials.find("own.example")).toMatchObject({
+        username: "own",
+        password: "own.example",
+      });
+      expect(await credentials.find("r.example")).toMatchObject({
+        username: "general",
+        password: "r.example",
+      });
+      expect(await credentials.find("registry-1.docker.io")).toMatchObject({
+        password: "https://index.docker.io/v1/",
+      });
+    });
+
+    test("is asked once per registry", async () => {
+      const calls = join(folder, "calls");
+      await helper("counting", `echo x >> ${calls}; echo '{"Username":"u","Secret":"s"}'`);
+      const credentials = store({ credsStore: "counting" });
+      await Promise.all([1, 2, 3].map(() => credentials.find("r.example")));
+      expect(await readFile(calls, "utf8")).toBe("x\n");
+    });
+
+    test("an identity token", async () => {
+      await helper("cloud", `echo '{"ServerURL":"r.example","Username":"<token>","Secret":"t"}'`);
+      expect(await store({ credsStore: "cloud" }).find("r.example")).toEqual({
+        kind: "identity",
+        token: "t",
+      });
+    });
+
+    test("one that knows no login leaves it to the file", async () => {
+      await helper("empty", "echo 'credentials not found in native keychain'; exit 1");
+      const credentials = store({ credsStore: "empty", auths: { "r.example": { auth: annAuth } } });
+      expect(await credentials.find("r.example")).toEqual(ann);
+      expect(await credentials.find("other.example")).toBeNull();
+    });
+
+    test.each([
+      // What it printed may be the secret: the message ends with the status.
+      ["fails", "echo 'token expired'; exit 1", "failed with status 1"],
+      ["answers nonsense", "echo hello", "something else than a login"],
+      ["hides in another folder", "", "no valid name"],
+      ["is missing", null, "not installed"],
+    ])("one that %s is an error, never no login", async (what, script, says) => {
+      const name = what.startsWith("hides") ? "../x" : "odd";
+      if (script !== null && name === "odd") await helper(name, script);
+      await expect(store({ credsStore: name }).find("r.example")).rejects.toMatchObject({
+        code: "REGISTRY_AUTH",
+        message: expect.stringContaining(says),
+      });
+      await expect(store({ credsStore: name }).find("r.example")).rejects.not.toThrow(/token expired/);
+    });
+
+    test("one that hangs is ended", async () => {
+      const pidFile = join(folder, "pid");
+      await helper("slow", `echo $$ > ${pidFile}; exec sleep 60`);
+      const asked = askCredentialHelper("slow", "r.example", {
+        env: env(),
+        path: "config.json",
+        timeoutMs: 200,
+      });
+      await expect(asked).rejects.toThrow("gave no answer in 200 ms");
+      const pid = Number(await readFile(pidFile, "utf8"));
+      await expect.poll(() => isRunning(pid)).toBe(false);
+    });
+  },
+);
+
+function store(config: unknown): ReturnType<typeof dockerCredentials> {
+  writeFileSync(join(folder, "config.json"), JSON.stringify(config));
+  return dockerCredentials(env());
+}
+
+function env(): Record<string, string> {
+  return { DOCKER_CONFIG: folder, PATH: `${folder}${delimiter}${process.env.PATH}` };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function helper(name: string, script: string): Promise<void> {
+  const path = join(folder, `docker-credential-${name}`);
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+}

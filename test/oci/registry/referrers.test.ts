@@ -1,0 +1,80 @@
+/** Who names an image as its subject: what registries answer, right and wrong. */
+
+import { describe, expect, it } from "vitest";
+import { ImgmatchError } from "../../../src/errors.ts";
+import { registryLimits } from "../../../src/io/limits.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
+import { parseImageReference } from "../../../src/oci/reference.ts";
+import { parseReferrers, referrersTag } from "../../../src/oci/registry/referrers.ts";
+import { type Answer, startFaultServer } from "./support/fault-server.ts";
+import { quickClient } from "./support/manifests.ts";
+
+const digest = digestOf("an image");
+const entry = (name: string) => ({
+  digest: digestOf(name),
+  mediaType: "application/vnd.oci.image.manifest.v1+json",
+  size: 7,
+  artifactType: "text/plain",
+  annotations: { a: "b" },
+});
+const json =
+  (body: unknown, headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    void response
+      .writeHead(200, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify(body));
+const status =
+  (code: number): Answer =>
+  (_, response) =>
+    void response.writeHead(code).end();
+
+async function ask(answer: Answer): Promise<unknown> {
+  const { host } = await startFaultServer(answer);
+  const client = quickClient({
+    retries: 1,
+  }) as unknown as import("../../../src/oci/registry/client.ts").ReferrersReader;
+  return client
+    .readReferrers(parseImageReference(`${host}/team/app`), digest)
+    .catch((error) => (error instanceof ImgmatchError ? error.code : String(error)));
+}
+
+describe("readReferrers", () => {
+  it("answers what the registry lists, and null where it has no such API", async () => {
+    expect(await ask(json({ schemaVersion: 2, manifests: [entry("a")] }))).toEqual([entry("a")]);
+    expect(await ask(json({ manifests: [] }))).toEqual([]);
+    expect(await ask(status(404))).toBeNull();
+  });
+
+  it("a failure is a failure, and never nobody", async () => {
+    expect(await ask(status(401))).toBe("REGISTRY_AUTH");
+    expect(await ask(status(403))).toBe("REGISTRY_AUTH");
+    expect(await ask(status(500))).toBe("REGISTRY_FAILED");
+    expect(await ask((_, response) => void response.destroy())).toBe("REGISTRY_UNREACHABLE");
+    expect(await ask(json([1]))).toBe("REGISTRY_FAILED");
+    expect(await ask((_, response) => void response.writeHead(200).end("<html>"))).toBe("REGISTRY_FAILED");
+  });
+
+  it("follows pages, and ends where they do not", async () => {
+    const pages = await ask((asked, response) => {
+      const isFirst = !asked.path.includes("next");
+      const link = { link: `<${asked.path}?next=1>; rel="next"` };
+      json({ manifests: [entry(isFirst ? "a" : "b")] }, isFirst ? link : {})(asked, response, null as never);
+    });
+    expect(pages).toEqual([entry("a"), entry("b")]);
+    let page = 0;
+    const endless: Answer = (asked, response, request) =>
+      json({ manifests: [entry(`${page++}`)] }, { link: '<?next=1>; rel="next"' })(asked, response, request);
+    expect(await ask(endless)).toBe("REGISTRY_ANSWER_TOO_LARGE");
+    expect(page).toBe(registryLimits.referrers + 1);
+    expect(await ask(json({ manifests: [] }, { link: '<?next=1>; rel="next"' }))).toBe("REGISTRY_FAILED");
+  });
+});
+
+it("reads descriptors alone out of a list", () => {
+  const list = (manifests: unknown) => parseReferrers(Buffer.from(JSON.stringify({ manifests })));
+  expect(
+    list([entry("a"), null, 7, {}, { ...entry("b"), size: -1 }, { ...entry("c"), digest: "d" }]),
+  ).toEqual([entry("a")]);
+  expect(list("none")).toBeNull();
+  expect(referrersTag(digest)).toBe(`sha256-${digest.slice(7)}`);
+});

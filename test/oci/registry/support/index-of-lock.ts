@@ -1,0 +1,28 @@
+/** A lock as publishing and reading its index leaves it, without a registry. */
+
+import type { Lock } from "../../../../src/lock/lock.ts";
+import { type ImageReference, parseImageReference } from "../../../../src/oci/reference.ts";
+import { formatFleetIndex } from "../../../../src/fleet/publish/format-fleet-index.ts";
+import { type FleetIndex, indexedImage } from "../../../../src/lock/fleet-index.ts";
+import { lockOfIndex, parseFleetIndex } from "../../../../src/lock/read-fleet-index.ts";
+
+/** What publishing a lock puts into the index: everything that has a digest. */
+export function indexOf({ name, version, prefer = [], images }: Lock): FleetIndex {
+  const entries = Object.entries(images).flatMap(([cell, locked]) => {
+    const indexed = indexedImage(locked);
+    if (indexed === null) return [];
+    const { digest } = indexed;
+    const descriptor = { mediaType: "application/vnd.oci.image.manifest.v1+json", digest, size: 1234 };
+    return [[cell, { image: indexed, descriptor }] as const];
+  });
+  return { name, version, prefer, entries: new Map(entries) };
+}
+
+export function readBack(index: FleetIndex, reference: ImageReference, maxBytes?: number): Lock {
+  const stored = formatFleetIndex(index, { maxBytes });
+  return lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);
+}
+
+export function byIndex(lock: Lock): Lock {
+  return readBack(indexOf(lock), parseImageReference(`${lock.repository}:${lock.version}`));
+}
