@@ -4,7 +4,7 @@ import type { HostFacts } from "../src/host/facts.ts";
 import { unknownGpu, unknownHost } from "../src/host/unknown.ts";
 import { findMarch } from "../src/hardware/cpu-marches.ts";
 import { parseLock } from "../src/lock/parse-lock.ts";
-import { resolveImage } from "../src/resolve/resolve.ts";
+import { resolveImage } from "../src/resolve/resolve-image.ts";
 import { createResolver } from "../src/resolve/resolver.ts";
 import { benchLock } from "./lock.ts";
 import { line } from "./report.ts";

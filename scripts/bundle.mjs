@@ -31,9 +31,12 @@ const withoutOtherCommands = {
   async resolveId(source, importer, { kind }) {
     // Nor the way to the public sigstore, which is as long as all the rest: a node gets its trusted root as a file.
     if (source === "./public-root.ts") return resolve("src/trust/no-public-root.ts");
-    if (kind !== "dynamic-import" || dirname(importer) !== resolve("src/cli/definitions")) return null;
+    const isTable =
+      importer === resolve("src/cli/table.ts") || dirname(importer ?? "") === resolve("src/cli/definitions");
+    if (kind !== "dynamic-import" || !isTable) return null;
     const found = await this.resolve(source, importer);
-    return ofNode.includes(found.id) ? found : resolve("src/cli/not-included.ts");
+    if (ofNode.includes(found.id) || dirname(found.id) === resolve("src/cli/definitions")) return found;
+    return resolve("src/cli/not-included.ts");
   },
 };
 // Threads that open files load a bundle of their own, which lies beside the programs; a chunk lies in a folder.
@@ -56,7 +59,7 @@ const options = {
 };
 
 const bundledModules = new Set();
-const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/cli/resolve.ts" });
+const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/node/resolve.ts" });
 await rm(folder, { recursive: true, force: true });
 // The library is a bundle of its own: one that shared the program's file would start the program.
 await write({ cli: "src/cli/bin.ts" }, "cli", {

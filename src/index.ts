@@ -226,7 +226,7 @@ export {
   type ResolveOptions,
   rankImages,
   resolveImage,
-} from "./resolve/resolve.ts";
+} from "./resolve/resolve-image.ts";
 export { createResolver, type Resolver } from "./resolve/resolver.ts";
 export type {
   CodeFit,
@@ -242,7 +242,7 @@ export type {
   UnusedGpus,
   Verdict,
 } from "./resolve/verdict.ts";
-export { type Rank, type Victor, type WhyNot, whyNot } from "./resolve/why-not.ts";
+export { type Rank, type Victor, type WhyNot, whyNotImage } from "./resolve/why-not-image.ts";
 
 // Hardware facts
 export { type ComputeCapability, parseComputeCapability } from "./hardware/compute-capability.ts";

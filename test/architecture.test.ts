@@ -165,19 +165,19 @@ function reachable(roots: readonly string[]): Set<string> {
 }
 
 describe("the path of resolve", () => {
-  const packages = [...reachable(["cli/bin.ts", "cli/resolve.ts", "cli/probe.ts"])].filter(
+  const packages = [...reachable(["cli/bin.ts", "node/resolve.ts", "cli/probe.ts"])].filter(
     (path) => !sources.has(path) && !path.startsWith("node:"),
   );
 
   test("loads no npm package but the argument parser", () => expect(packages).toEqual(["commander"]));
 
   test("loads nothing that builds", () => {
-    const folders = new Set([...reachable(["cli/bin.ts", "cli/resolve.ts", "cli/probe.ts"])].map(folderOf));
+    const folders = new Set([...reachable(["cli/bin.ts", "node/resolve.ts", "cli/probe.ts"])].map(folderOf));
     for (const folder of ["inspect", "fleet", "cover", "pulumi"]) expect(folders).not.toContain(folder);
   });
 
   test("loads no npm package for a key either", () => {
-    const roots = ["cli/flags/registry-fleet.ts", "trust/find-trust.ts", "trust/named-signers.ts"];
+    const roots = ["trust/registry-fleet.ts", "trust/find-trust.ts", "trust/named-signers.ts"];
     expect([...reachable(roots)].filter((path) => !sources.has(path) && !path.startsWith("node:"))).toEqual(
       [],
     );
@@ -188,7 +188,7 @@ describe("the path of resolve", () => {
     expect(reachable([reader])).toContain("yaml");
     const users = imports.filter(({ to, isType }) => to === reader && !isType);
     expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([
-      ["cli/flags/trust.ts", true],
+      ["trust/trust-demands.ts", true],
       ["index.ts", false],
     ]);
   });

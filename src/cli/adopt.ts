@@ -4,11 +4,11 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { lockPath } from "../lock/lock.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type RegistryFlags, registryFor } from "./flags/registry.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { ownPlatform, progressTo } from "./open-progress.ts";
 import { print } from "./print.ts";
 
-export interface AdoptFlags extends RegistryFlags {
+export interface AdoptFlags extends RegistryAccess {
   readonly references: readonly string[];
   readonly lock?: string;
   readonly axis: readonly string[];

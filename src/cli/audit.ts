@@ -8,11 +8,11 @@ import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { auditLines, auditToJson } from "./report/audit.ts";
 import { mark } from "./report/terminal-text.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./flags/fleet.ts";
-import { registryFor } from "./flags/registry.ts";
+import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "../fleet/fleet-choice.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
 import { print } from "./print.ts";
 
-export interface AuditFlags extends FleetFlags {
+export interface AuditFlags extends FleetChoice {
   readonly remote?: boolean;
 }
 

@@ -4,7 +4,7 @@
 import { runCli } from "./cli.ts";
 import type { CommandContext, SignalMode } from "./command-context.ts";
 import { exitCodes } from "../errors.ts";
-import { inputLimits, inputTooLarge } from "../io/limits.ts";
+import { readStandardInput } from "../io/standard-input.ts";
 import { createLog, createWriter } from "../io/standard-stream.ts";
 import { wantsColor } from "./report/style.ts";
 
@@ -25,14 +25,14 @@ function interrupt(): void {
   }, graceMs).unref();
 }
 
-const context: CommandContext = {
+const world: Omit<CommandContext, "onEvent"> = {
   out: createWriter(1, () => process.stdout),
   err: createWriter(2, () => process.stderr),
   log: createLog(() => process.stderr),
   env: process.env,
   cwd: process.cwd(),
   machinePolicy: "/etc/imgmatch/trust.yaml",
-  readStdin,
+  readStdin: readStandardInput,
   stdinLines,
   self: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
   terminal: {
@@ -58,25 +58,13 @@ const context: CommandContext = {
   },
 };
 
-async function readStdin(): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of process.stdin) {
-    chunks.push(chunk as Uint8Array);
-    size += (chunk as Uint8Array).length;
-    if (size > inputLimits.facts.bytes)
-      throw inputTooLarge(inputLimits.facts, null, { file: "standard input" });
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
 async function* stdinLines(): AsyncGenerator<string> {
   const { createInterface } = await import("node:readline");
   yield* createInterface({ input: process.stdin });
 }
 
 // CommonJS, the form that starts soonest, has no await at the top level.
-void runCli(process.argv.slice(2), context).then((exitCode) => {
+void runCli(process.argv.slice(2), world).then((exitCode) => {
   const stopped = mode === "end" && controller.signal.aborted;
   process.exitCode = stopped ? exitCodes.interrupted : exitCode;
 });

@@ -1,6 +1,6 @@
 /** `imgmatch check IMAGE|REFERENCE`: will this one image run here, by the lock that has it, or by what it says about itself. Exits 3 unless that is proved. */
 
-import { type ExitCode, ImgmatchError } from "../errors.ts";
+import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import { type LockedImage, lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
@@ -8,18 +8,18 @@ import { isDigest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { IndexReader, SignedBy } from "../lock/index-trust.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
-import { problemLines } from "./report/answer.ts";
+import { problemLines } from "../resolve/answer-lines.ts";
 import { signedLine } from "./report/signed.ts";
 import { checkLines, checkToJson } from "./report/check.ts";
 import { checkImage } from "../resolve/check-image.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type HostFlags, hostFor } from "./flags/host.ts";
-import { type RegistryFlags, registryFor } from "./flags/registry.ts";
-import { asksTrust, signaturesFor, type TrustFlags } from "./flags/trust.ts";
+import { type HostChoice, hostFor } from "../host/host-choice.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { asksTrust, signaturesFor, type TrustDemands } from "../trust/trust-demands.ts";
 import { print, tell } from "./print.ts";
-import { exitCodeOf } from "./why-not.ts";
+import { missOf } from "./resolve.ts";
 
-export interface CheckFlags extends HostFlags, RegistryFlags, TrustFlags {
+export interface CheckFlags extends HostChoice, RegistryAccess, TrustDemands {
   /** Image id or reference. */
   readonly image: string;
   readonly lock?: string;
@@ -49,7 +49,7 @@ export async function check(flags: CheckFlags, context: CommandContext): Promise
       ...(signed === null ? [] : [`  ${signedLine(signed)}`]),
     ],
   );
-  return exitCodeOf(verdict);
+  return verdict.fits ? exitCodes.ok : missOf(verdict.reasons.map(({ code }) => code));
 }
 
 /** An image of the engine is there already, however it came: it is asked for a signature where flags ask for one. */

@@ -2,11 +2,12 @@
 
 import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-context.ts";
-import type { Run } from "./definitions/define.ts";
+import type { Run } from "./define.ts";
 import { refuseRepeats } from "./flags/refuse-repeats.ts";
 import { commandTable, isCommand } from "./table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { styleFor } from "./report/style.ts";
+import { tellNotice } from "./print.ts";
 import { terminalText } from "./report/terminal-text.ts";
 import { version } from "../version.ts";
 
@@ -16,13 +17,15 @@ import { version } from "../version.ts";
  * @example
  * process.exitCode = await runCli(["plan", "--json"], context);
  */
-export async function runCli(args: readonly string[], world: CommandContext): Promise<number> {
+export async function runCli(
+  args: readonly string[],
+  world: Omit<CommandContext, "onEvent">,
+): Promise<number> {
   const context = printingSafely(world);
   let exitCode: number = exitCodes.ok;
   const run: Run =
-    (load) =>
+    (action) =>
     async (...given) => {
-      const action = await load();
       exitCode = await action(flagsOf(given, args), context);
     };
   try {
@@ -52,12 +55,14 @@ function beforeDashes(args: readonly string[]): readonly string[] {
 }
 
 /** Every word that the program prints goes through here, whoever wrote it. */
-function printingSafely(context: CommandContext): CommandContext {
+function printingSafely(world: Omit<CommandContext, "onEvent">): CommandContext {
+  const err = (text: string) => world.err(terminalText(text));
   return {
-    ...context,
-    out: (text) => context.out(terminalText(text)),
-    err: (text) => context.err(terminalText(text)),
-    log: (line) => context.log(terminalText(line)),
+    ...world,
+    out: (text) => world.out(terminalText(text)),
+    err,
+    log: (line) => world.log(terminalText(line)),
+    onEvent: (event) => tellNotice(event, { err, terminal: world.terminal }),
   };
 }
 

@@ -1,18 +1,14 @@
 /** What a command gets of the world besides its flags. Tests pass their own. */
 
-export interface CommandContext {
+import type { World } from "../io/world.ts";
+
+export interface CommandContext extends World {
   /** The answer. */
   readonly out: (text: string) => void;
   /** Everything else. */
   readonly err: (text: string) => void;
   /** Standard error of what runs on and on: never waits for its reader. Answers whether the line was taken. */
   readonly log: (line: string) => boolean;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly cwd: string;
-  /** The policy of this machine, of which no flag takes anything away. */
-  readonly machinePolicy: string;
-  /** Reads standard input to its end. */
-  readonly readStdin: () => Promise<string>;
   /** The lines of standard input, as they come. */
   readonly stdinLines: () => AsyncIterable<string>;
   /** The words that start this program again, without arguments. */

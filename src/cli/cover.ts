@@ -18,11 +18,11 @@ import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { coverPage } from "../cover/page/cover-page.ts";
 import type { ResolveOptions } from "../resolve/resolve-options.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type QuestionFlags, readFleetQuestion } from "./flags/question.ts";
-import { refuseTrustWithoutRegistry } from "./flags/trust.ts";
+import { type QuestionOptions, readFleetQuestion } from "../node/question.ts";
+import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 import { print } from "./print.ts";
 
-export interface CoverFlags extends QuestionFlags {
+export interface CoverFlags extends QuestionOptions {
   readonly hosts: readonly string[];
   /** Lists of names with commas. */
   readonly catalog?: readonly string[];

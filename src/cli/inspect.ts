@@ -5,10 +5,10 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { inspectionLines } from "./report/inspection.ts";
 import type { CommandContext } from "./command-context.ts";
 import { ownPlatform, progressTo } from "./open-progress.ts";
-import { type RegistryFlags, registryFor } from "./flags/registry.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { print } from "./print.ts";
 
-export interface InspectFlags extends RegistryFlags {
+export interface InspectFlags extends RegistryAccess {
   /** Reference, image of the engine, archive, layout or folder. */
   readonly image: string;
   readonly platform?: string;

@@ -3,14 +3,14 @@
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import { isLabelFormat, labelFormats } from "../node/launch/labels/label-formats.ts";
 import { advertiseNode, nodeLabels } from "../node/launch/labels/node-labels.ts";
-import { unaskedLines } from "./report/answer.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { CommandContext } from "./command-context.ts";
-import { hostFor } from "./flags/host.ts";
-import { refuseTrustWithoutRegistry } from "./flags/trust.ts";
-import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import { hostFor } from "../host/host-choice.ts";
+import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
+import { type QuestionOptions, readQuestion } from "../node/question.ts";
 import { tell } from "./print.ts";
 
-export interface LabelsFlags extends QuestionFlags {
+export interface LabelsFlags extends QuestionOptions {
   readonly format?: string;
 }
 

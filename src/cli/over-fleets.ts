@@ -7,9 +7,9 @@ import { systemProblem } from "../io/system-error.ts";
 import { matchesGlob } from "../oci/glob.ts";
 import { problemsToJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";
-import type { Action } from "./definitions/define.ts";
-import type { FleetFlags } from "./flags/fleet.ts";
-import { tellProblem } from "./tell-problem.ts";
+import type { Action } from "./define.ts";
+import type { FleetChoice } from "../fleet/fleet-choice.ts";
+import { tellProblem } from "./print.ts";
 
 export interface WorkspaceFlags {
   /** Its file, or its default name. */
@@ -18,7 +18,7 @@ export interface WorkspaceFlags {
   readonly fleet?: readonly string[];
 }
 
-type OverFlags = FleetFlags & WorkspaceFlags & { readonly json?: boolean; readonly explain?: string };
+type OverFlags = FleetChoice & WorkspaceFlags & { readonly json?: boolean; readonly explain?: string };
 
 /** `whole`: each answer is one JSON document, and they become one. `lines`: each is some lines of JSON. */
 type JsonForm = "whole" | "lines";

@@ -10,14 +10,14 @@ import { explainedToJson, planToJson } from "../fleet/plan/plan-json.ts";
 import { findPlanned, openActions, type Plan } from "../fleet/plan/planned-cell.ts";
 import { reportPlan } from "./report/plan.ts";
 import type { CommandContext } from "./command-context.ts";
-import type { FleetFlags } from "./flags/fleet.ts";
-import { type LocalBaseFlags, planFor } from "./flags/plan.ts";
-import { registryFor } from "./flags/registry.ts";
+import type { FleetChoice } from "../fleet/fleet-choice.ts";
+import { type LocalBaseChoice, planFor } from "../fleet/plan-choice.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
 import { overFleets } from "./over-fleets.ts";
 import { print } from "./print.ts";
-import { tellProblem } from "./tell-problem.ts";
+import { tellProblem } from "./print.ts";
 
-export interface PlanFlags extends FleetFlags, LocalBaseFlags {
+export interface PlanFlags extends FleetChoice, LocalBaseChoice {
   readonly push?: boolean;
   /** Ask registries what is published already, and which bases have moved. */
   readonly remote?: boolean;

@@ -4,9 +4,9 @@ import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/format-facts.ts";
 import { printableReport } from "../printable.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type HostFlags, hostFor } from "./flags/host.ts";
+import { type HostChoice, hostFor } from "../host/host-choice.ts";
 
-export interface ProbeFlags extends HostFlags {
+export interface ProbeFlags extends HostChoice {
   readonly eachLine?: boolean;
 }
 

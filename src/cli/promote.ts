@@ -1,5 +1,6 @@
 /** `imgmatch promote`: the images of one version under another, without building. */
 
+import { tellSigned } from "./tell-signed.ts";
 import { usageError, type ExitCode } from "../errors.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
@@ -8,12 +9,12 @@ import { promote as promoteFleet } from "../fleet/publish/promote.ts";
 import { fetchLock } from "../lock/fetch-lock.ts";
 import { tellIndex } from "./build/tell-index.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type RegistryFlags, registryFor } from "./flags/registry.ts";
-import { openSigner, type SignFlags, voucher } from "./flags/sign.ts";
-import { signaturesFor, type TrustFlags } from "./flags/trust.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { openSigner, type SigningChoice, signingFor } from "../fleet/signing.ts";
+import { signaturesFor, type TrustDemands } from "../trust/trust-demands.ts";
 import { tell } from "./print.ts";
 
-export interface PromoteFlags extends RegistryFlags, TrustFlags, SignFlags {
+export interface PromoteFlags extends RegistryAccess, TrustDemands, SigningChoice {
   /** A version of the lock's repository, or a reference. */
   readonly from: string;
   readonly to: string;
@@ -37,7 +38,7 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
     tell: (line) => tell([line], context),
   });
   context.takeSignals("finish");
-  const vouching = await voucher(signer, fleet.repository, registry, flags, context);
+  const vouching = await signingFor(signer, fleet.repository, registry, flags, context);
   // Whoever may write the version that it comes from chooses what is signed.
   await vouching?.requireVouched(fleet.matrixDigest);
   const index = await promoteFleet(fleet, to, {
@@ -46,7 +47,7 @@ export async function promote(flags: PromoteFlags, context: CommandContext): Pro
     vouching: vouching ?? undefined,
     signal: context.signal,
   });
-  vouching?.tell();
+  tellSigned(vouching, flags, context);
   return tellIndex(index, flags, context);
 }
 

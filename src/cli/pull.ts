@@ -4,15 +4,15 @@ import { exitCodes, type ExitCode, usageError } from "../errors.ts";
 import { pullImage } from "../node/pull/pull-image.ts";
 import type { RuntimeName } from "../node/pull/runtimes.ts";
 import { type ImageReference, isTag, parseImageReference, withTag } from "../oci/reference.ts";
-import { unaskedLines } from "./report/answer.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { noMatch } from "../resolve/no-match.ts";
-import { resolveImage } from "../resolve/resolve.ts";
+import { resolveImage } from "../resolve/resolve-image.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import { type QuestionOptions, readQuestion } from "../node/question.ts";
 import { print, tell } from "./print.ts";
 
-export interface PullFlags extends Omit<QuestionFlags, "host" | "explain"> {
+export interface PullFlags extends Omit<QuestionOptions, "host" | "explain"> {
   readonly as?: string;
   readonly engine?: RuntimeName;
   readonly namespace?: string;

@@ -5,10 +5,10 @@ import { checkFleet, type RenderedFleet, renderFleet } from "../fleet/render-fle
 import { driftError, hasDrift } from "../fleet/dockerfile/drift.ts";
 import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type FleetFlags, openFleetFor } from "./flags/fleet.ts";
+import { type FleetChoice, openFleetFor } from "../fleet/fleet-choice.ts";
 import { print, tell } from "./print.ts";
 
-export interface RenderFlags extends FleetFlags {
+export interface RenderFlags extends FleetChoice {
   /** Fail on drift instead of writing. */
   readonly check?: boolean;
   /** Remove Dockerfiles of no cell. */

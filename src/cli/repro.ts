@@ -7,12 +7,12 @@ import { printable } from "../printable.ts";
 import { reproLines } from "./report/repro.ts";
 import { styleFor } from "./report/style.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type EngineFlags, engineFor } from "./flags/engine.ts";
-import { planForExport } from "./flags/plan.ts";
-import type { FleetFlags } from "./flags/fleet.ts";
+import { type EngineChoice, engineFor } from "../fleet/build/engines/engine-choice.ts";
+import { planForExport } from "../fleet/plan-choice.ts";
+import type { FleetChoice } from "../fleet/fleet-choice.ts";
 import { print } from "./print.ts";
 
-export interface ReproFlags extends FleetFlags, EngineFlags {
+export interface ReproFlags extends FleetChoice, EngineChoice {
   readonly cell: string;
 }
 

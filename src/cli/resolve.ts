@@ -1,49 +1,75 @@
-/** `imgmatch resolve`: one line, the image that was built for this host. */
+/** `imgmatch resolve`: print the one image that was built for this host, or a line for each of many. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import type { ImmutableReference } from "../oci/immutable-reference.ts";
-import { unaskedLines } from "./report/answer.ts";
-import { signedLine } from "./report/signed.ts";
-import { nearestFirst } from "../resolve/nearest.ts";
-import { noMatch } from "../resolve/no-match.ts";
-import { resolveImage } from "../resolve/resolve.ts";
-import type { Resolution } from "../resolve/verdict.ts";
+import { formatTable } from "../io/table.ts";
+import type { ResolveOptions } from "../node/resolve.ts";
+import { printableReport } from "../printable.ts";
+import type { HostResolution } from "../resolve/resolve-hosts.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type QuestionFlags, readQuestion } from "./flags/question.ts";
-import { print, tell } from "./print.ts";
+import type { Define } from "./define.ts";
+import { withHosts, withQuestion } from "./flags/options.ts";
+import { print } from "./print.ts";
 
-export interface ResolveFlags extends QuestionFlags {
-  /** Many hosts in place of one: files, folders, or `-`. */
-  readonly hosts?: readonly string[];
-}
+export const resolve: Define = (command, run) =>
+  withQuestion(withHosts(command))
+    .description("print the one image that was built for this host")
+    .option("--local", "count what was built here and not pushed too: the answer is its id in the engine")
+    .option("--explain", "say on standard error why it won, and why each other image did not")
+    .argument("[reference]", "the same as --from")
+    .action(run(resolveCommand));
 
-export async function resolve(flags: ResolveFlags, context: CommandContext): Promise<ExitCode> {
-  const { hosts = [] } = flags;
-  if (hosts.length > 0) return (await import("./resolve-hosts.ts")).resolveMany({ ...flags, hosts }, context);
-  const { lock, host, options, signed } = await readQuestion(flags, context);
-  const resolution = resolveImage(lock, host, options);
-  // What is against the others is worked out when it is read.
-  const { match } = resolution;
-  tell(unaskedLines(resolution), context);
-  if (flags.explain) {
-    const { explainResolution } = await import("../resolve/explain.ts");
-    tell(explainResolution(lock, host, options), context);
-    if (signed !== null) tell([signedLine(signed)], context);
+async function resolveCommand(flags: ResolveOptions, context: CommandContext): Promise<ExitCode> {
+  const { resolve: answerOf } = await import("../node/resolve.ts");
+  const [first, ...hosts] = flags.hosts ?? [];
+  if (first !== undefined) {
+    const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);
+    printEach(answers, flags, context, ({ host, match, nearest }) => [
+      host,
+      match?.reference ?? "-",
+      nearest === null ? "" : describeMiss(nearest),
+    ]);
+    return worstOf(
+      answers.map(({ match, rejected }) => ({
+        fits: match !== null,
+        codes: rejected.map(({ code }) => code),
+      })),
+    );
   }
-  if (match === null && !flags.json)
-    throw noMatch(nearestFirst(lock, resolution.rejected, host, options), flags);
-  const answer = flags.json && signed !== null ? { ...resolution, signed } : resolution;
-  print(context, flags, answer, () => (match === null ? "" : answerLine(match.reference)));
-  return exitCodeOf(resolution);
+  const answer = await answerOf(flags, context);
+  // The whole of standard output: it becomes an argument of another program.
+  print(context, flags, answer, () => `${answer.reference}\n`);
+  return answer.match !== null ? exitCodes.ok : missOf(answer.rejected.map(({ code }) => code));
 }
 
-/** The whole of standard output: it becomes an argument of another program, and its type says that it is nothing else. */
-function answerLine(reference: ImmutableReference): string {
-  return `${reference}\n`;
+/** A broken host is no matter of a cell. */
+function describeMiss({ cell, code, message }: NonNullable<HostResolution["nearest"]>): string {
+  return `${code === "HOST_BROKEN" ? "" : `${cell}: `}${code}: ${message}`;
+}
+
+/** One line for each, or one JSON object. */
+export function printEach<Answer extends object>(
+  answers: readonly Answer[],
+  { json = false }: { readonly json?: boolean },
+  context: CommandContext,
+  rowOf: (answer: Answer) => readonly string[],
+): void {
+  if (json) {
+    for (const answer of answers) context.out(`${JSON.stringify({ schemaVersion: 1, ...answer })}\n`);
+    return;
+  }
+  context.out(printableReport(formatTable(answers.map(rowOf))));
+}
+
+/** 0 where each has its image; else 3, and 4 where broken hosts are all that lack one. */
+export function worstOf(
+  all: readonly { readonly fits: boolean; readonly codes: readonly string[] }[],
+): ExitCode {
+  const unserved = all.filter(({ fits }) => !fits);
+  if (unserved.length === 0) return exitCodes.ok;
+  return unserved.every(({ codes }) => codes.includes("HOST_BROKEN")) ? exitCodes.host : exitCodes.noMatch;
 }
 
 /** A host that is broken is not a host that is too small: its exit code says so. */
-function exitCodeOf(resolution: Resolution): ExitCode {
-  if (resolution.match !== null) return exitCodes.ok;
-  return resolution.rejected.some(({ code }) => code === "HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
+export function missOf(codes: readonly string[]): ExitCode {
+  return codes.includes("HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
 }

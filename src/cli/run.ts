@@ -9,15 +9,15 @@ import { docker, podman } from "../node/launch/targets/docker-run.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { unpushedEngines } from "../lock/unpushed.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
-import { unaskedLines } from "./report/answer.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
 import { nearestFirst } from "../resolve/nearest.ts";
 import { noMatch } from "../resolve/no-match.ts";
-import { type ResolveOptions, resolveImage } from "../resolve/resolve.ts";
+import { type ResolveOptions, resolveImage } from "../resolve/resolve-image.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import { type QuestionOptions, readQuestion } from "../node/question.ts";
 import { print, tell } from "./print.ts";
 
-export interface RunFlags extends Omit<QuestionFlags, "local"> {
+export interface RunFlags extends Omit<QuestionOptions, "local"> {
   /** A reference, and options of `docker run`. */
   readonly words: readonly string[];
   /** Arguments for the container's program. */

@@ -14,17 +14,17 @@ import type { FindTrust } from "../lock/index-trust.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type HostFlags, hostFor } from "./flags/host.ts";
-import type { QuestionFlags } from "./flags/question.ts";
-import { type RegistryFlags, trustOf } from "./flags/registry.ts";
-import { refuseTrustWithoutRegistry, type TrustFlags, trustFor } from "./flags/trust.ts";
+import { type HostChoice, hostFor } from "../host/host-choice.ts";
+import type { QuestionOptions } from "../node/question.ts";
+import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
+import { refuseTrustWithoutRegistry, type TrustDemands, trustFor } from "../trust/trust-demands.ts";
 import { print, tell } from "./print.ts";
 
 export interface ServeFlags
-  extends HostFlags,
-    RegistryFlags,
-    TrustFlags,
-    Pick<QuestionFlags, "lock" | "cache" | "pin" | "cpu" | "requireGpu"> {
+  extends HostChoice,
+    RegistryAccess,
+    TrustDemands,
+    Pick<QuestionOptions, "lock" | "cache" | "pin" | "cpu" | "requireGpu"> {
   readonly references?: readonly string[];
   readonly listen: string;
   readonly failClosed?: boolean;
@@ -99,7 +99,7 @@ async function findTrust(flags: ServeFlags, log: Log, context: CommandContext): 
   return trust;
 }
 
-function hostWords({ host, gpus }: HostFlags): string[] {
+function hostWords({ host, gpus }: HostChoice): string[] {
   return [...(host === undefined ? [] : ["--host", host]), ...(gpus === undefined ? [] : ["--gpus", gpus])];
 }
 

@@ -1,7 +1,7 @@
 /** The name of every command, and where its flags and help are: a start loads those of the command that it was asked for. */
 
-import type { Define } from "./definitions/define.ts";
-import { resolve } from "./definitions/resolve.ts";
+import type { Define } from "./define.ts";
+import { resolve } from "./resolve.ts";
 
 /** In the order of the help text. */
 export const commandTable = {
@@ -25,7 +25,7 @@ export const commandTable = {
   launch: async () => (await import("./definitions/host.ts")).launch,
   serve: async () => (await import("./definitions/host.ts")).serve,
   labels: async () => (await import("./definitions/host.ts")).labels,
-  "why-not": async () => (await import("./definitions/host.ts")).whyNot,
+  "why-not": async () => (await import("./why-not.ts")).whyNot,
   cover: async () => (await import("./definitions/cover.ts")).cover,
   check: async () => (await import("./definitions/images.ts")).check,
   inspect: async () => (await import("./definitions/images.ts")).inspect,

@@ -15,11 +15,11 @@ import { signedLockLines } from "./report/signed.ts";
 import { sweepLines, verificationLines } from "./report/verification.ts";
 import type { ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type RegistryFlags, registryFor } from "./flags/registry.ts";
-import { signaturesFor, signersFor, type TrustFlags } from "./flags/trust.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { signaturesFor, signersFor, type TrustDemands } from "../trust/trust-demands.ts";
 import { print } from "./print.ts";
 
-export interface VerifyFlags extends RegistryFlags, TrustFlags {
+export interface VerifyFlags extends RegistryAccess, TrustDemands {
   readonly lock: string;
   readonly heal?: boolean;
   /** Remove transient tags. */
@@ -63,7 +63,7 @@ export async function verify(flags: VerifyFlags, context: CommandContext): Promi
 async function provenanceOf(
   lock: Lock,
   registry: FullRegistryClient,
-  flags: TrustFlags,
+  flags: TrustDemands,
   context: CommandContext,
 ): Promise<ProvenanceVerification> {
   const { verifyProvenance } = await import("../trust/provenance/verify-provenance.ts");

@@ -1,39 +1,69 @@
-/** `imgmatch why-not CELL|TAG`: all that stands between this host and one image of the lock. */
+/** `imgmatch why-not CELL|TAG`: say why resolve does not choose an image, and what would make it. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { whyNotLines } from "./report/why-not.ts";
-import type { Misfit } from "../resolve/verdict.ts";
-import { whyNot as explain } from "../resolve/why-not.ts";
+import { shellWord } from "../node/launch/shell.ts";
+import type { WhyNotOptions } from "../node/why-not.ts";
+import type { WhyNot } from "../resolve/why-not-image.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type QuestionFlags, readQuestion } from "./flags/question.ts";
+import type { Define } from "./define.ts";
+import { withHosts, withQuestion } from "./flags/options.ts";
 import { print } from "./print.ts";
+import type { Style } from "./report/style.ts";
+import { reasonLines, verdictLine } from "./report/verdict.ts";
+import { missOf, printEach, worstOf } from "./resolve.ts";
 
-export interface WhyNotFlags extends QuestionFlags {
-  /** Cell, tag or reference. */
-  readonly image: string;
-  /** Many hosts in place of one: files, folders, or `-`. */
-  readonly hosts?: readonly string[];
+export const whyNot: Define = (command, run) =>
+  withQuestion(withHosts(command))
+    .description("say why resolve does not choose an image, and what would make it")
+    .option("--local", "count what was built here and not pushed as built")
+    .argument("<image>", "cell, tag or reference of the lock")
+    .action(run(whyNotCommand));
+
+async function whyNotCommand(flags: WhyNotOptions, context: CommandContext): Promise<ExitCode> {
+  const { whyNot: answerOf } = await import("../node/why-not.ts");
+  const [first, ...hosts] = flags.hosts ?? [];
+  if (first !== undefined) {
+    const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);
+    printEach(answers, flags, context, ({ host, fits, reasons }) => [
+      host,
+      fits ? "fits" : "does not fit",
+      reasons.map(({ code, message }) => `${code}: ${message}`).join("; "),
+    ]);
+    return worstOf(answers.map(({ fits, reasons }) => ({ fits, codes: reasons.map(({ code }) => code) })));
+  }
+  const answer = await answerOf(flags, context);
+  print(context, flags, answer, (style) => whyNotLines(answer, flags.pin ?? [], style));
+  return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
 }
 
-export async function whyNot(flags: WhyNotFlags, context: CommandContext): Promise<ExitCode> {
-  const { hosts = [] } = flags;
-  if (hosts.length > 0) return (await import("./resolve-hosts.ts")).whyNotMany({ ...flags, hosts }, context);
-  const { lock, host, options, signed } = await readQuestion(flags, context);
-  const answer = explain(lock, flags.image, host, options);
-  print(context, flags, signed === null ? answer : { ...answer, signed }, (style) =>
-    whyNotLines(answer, options, style),
-  );
-  return exitCodeOf(answer);
-}
-
-/** A broken host says nothing about the image. */
-export function exitCodeOf({
-  fits,
-  reasons,
-}: {
-  readonly fits: boolean | null;
-  readonly reasons: readonly Pick<Misfit, "code">[];
-}): ExitCode {
-  if (fits === true) return exitCodes.ok;
-  return reasons.some(({ code }) => code === "HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
+/** @param asked the question's own pins: they hold for the answer too */
+function whyNotLines(
+  { cell, reference, measured, reasons, rank }: WhyNot,
+  asked: readonly string[],
+  style: Style,
+): readonly string[] {
+  if (rank === null) {
+    const broken = reasons.some(({ code }) => code === "HOST_BROKEN");
+    return [verdictLine(style, broken ? null : false, cell), ...reasonLines(reasons, style)];
+  }
+  const head = [
+    verdictLine(style, true, cell),
+    `  ${reference}`,
+    ...(measured === undefined ? [] : [`  ${measured}`]),
+  ];
+  if (rank.beatenBy !== null) {
+    const { cell: winner, reason, pins } = rank.beatenBy;
+    const axisOf = (pin: string): [string, string] => [pin.slice(0, pin.indexOf("=")), pin];
+    const own = Object.entries(pins).map(([axis, value]) => `${axis}=${value}`);
+    const all = Object.values(Object.fromEntries([...asked, ...own].map(axisOf)));
+    return [
+      ...head,
+      `  place ${rank.place} of ${rank.of} that fit, tier ${rank.tier}`,
+      `  beaten by ${winner}, by ${reason}`,
+      `  to have it all the same: imgmatch resolve ${all.map((pin) => `--pin ${shellWord(pin)}`).join(" ")}`,
+    ];
+  }
+  const why =
+    rank.beats === null ? "the only image that fits" : `beats ${rank.beats.cell} by ${rank.beats.reason}`;
+  return [...head, `  it is what resolve prints: ${why}`];
 }

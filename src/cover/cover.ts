@@ -6,7 +6,7 @@ import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "../resolve/host-view.ts";
 import { type ResolveOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
-import { immutableReferenceOf, type Ranking } from "../resolve/resolve.ts";
+import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
 import { suggestCell } from "../resolve/suggest-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";

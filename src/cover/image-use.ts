@@ -4,7 +4,7 @@ import type { Lock } from "../lock/lock.ts";
 import { remember } from "../oci/remember.ts";
 import { sortedEntries } from "../oci/text-order.ts";
 import { efforts } from "../resolve/nearest.ts";
-import type { Ranking } from "../resolve/resolve.ts";
+import type { Ranking } from "../resolve/resolve-image.ts";
 import type { ReasonCode } from "../resolve/verdict.ts";
 
 export interface CoveredImage {

@@ -14,7 +14,7 @@ import { findMisfits } from "./judge.ts";
 import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
-import { immutableReferenceOf, type Ranking, type ResolveOptions, rankImages } from "./resolve.ts";
+import { immutableReferenceOf, type Ranking, type ResolveOptions, rankImages } from "./resolve-image.ts";
 import { suggestCell } from "./suggest-cell.ts";
 import type { Misfit } from "./verdict.ts";
 

@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { nearestFirst } from "./nearest.ts";
 import type { ResolveOptions } from "./resolve-options.ts";
-import { resolveImage } from "./resolve.ts";
+import { resolveImage } from "./resolve-image.ts";
 import type { Misfit, Resolution } from "./verdict.ts";
 
 export interface HostResolution extends Resolution {

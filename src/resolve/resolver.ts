@@ -7,7 +7,7 @@ import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule, JudgedImage, Rule } from "./judge.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveOptions } from "./resolve-options.ts";
-import { answerOf, openQuestion, type Ranking, rank } from "./resolve.ts";
+import { answerOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
 import type { Rejection, Resolution } from "./verdict.ts";
 
 export interface Resolver {

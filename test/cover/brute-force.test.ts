@@ -13,7 +13,7 @@ import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import type { Cell } from "../../src/fleet/cells/cell.ts";
 import type { Matrix } from "../../src/fleet/matrix/matrix.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { a100, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
 
 /** So many fleets, and sets of so many cells; IMGMATCH_LONG=1 takes a thousand, and sets of three. */

@@ -11,7 +11,7 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { checkHostFacts } from "../../src/host/parse-facts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { expectRight } from "./support/expect-right.ts";
 

@@ -8,7 +8,7 @@ import { changeFleet, changeHost, parseChanges } from "../../src/cover/what-if.t
 import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import { a100, cpuHost, gpuHost, h100, orin, rtx4090 } from "../resolve/support/hosts.ts";

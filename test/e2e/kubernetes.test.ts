@@ -15,7 +15,7 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { splitNodes } from "../../src/node/launch/fleet/split-nodes.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { mixedLock, ownLock, visionLock } from "../node/launch/support/fleet-locks.ts";
 import { fleetLocks, fleetOf, launchedObjects } from "../node/launch/support/kubernetes-objects.ts";
 import { imgmatchPrints } from "../node/launch/support/program.ts";

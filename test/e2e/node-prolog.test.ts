@@ -9,7 +9,7 @@ import { nodeHostIo } from "../../src/host/node-io.ts";
 import { probeHost } from "../../src/host/probe.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { exportSh } from "../../src/node/sh/export-sh.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { needs } from "../support/needs.ts";
 import { type RunningSlurm, startSlurm, typed, whyNoSlurm } from "./support/slurm.ts";
 

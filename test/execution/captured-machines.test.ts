@@ -25,7 +25,7 @@ import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { judgeImage } from "../../src/resolve/judge.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";

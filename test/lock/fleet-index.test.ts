@@ -8,7 +8,7 @@ import { formatFleetIndex } from "../../src/fleet/publish/format-fleet-index.ts"
 import type { IndexedImage } from "../../src/lock/fleet-index.ts";
 import { parseFleetIndex } from "../../src/lock/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { indexOf, readBack } from "../oci/registry/support/index-of-lock.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";

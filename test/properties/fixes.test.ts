@@ -12,7 +12,7 @@ import { explainResolution } from "../../src/resolve/explain.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/judge.ts";
 import type { Remedy } from "../../src/resolve/remedy.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyImage } from "./support/machines.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";
 import { digest, lockOf } from "../resolve/support/locks.ts";

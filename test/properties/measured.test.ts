@@ -10,7 +10,7 @@ import { labelNames } from "../../src/node/launch/labels/vocabulary.ts";
 import { nodeSelectorTerms } from "../../src/node/launch/targets/kubernetes.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { neededRequirement } from "../../src/lock/needed-requirement.ts";
-import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { matchesAffinity } from "../node/launch/support/node-affinity.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";

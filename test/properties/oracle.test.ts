@@ -5,7 +5,7 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits, judgeImage } from "../../src/resolve/judge.ts";
-import { rankImages } from "../../src/resolve/resolve.ts";
+import { rankImages } from "../../src/resolve/resolve-image.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
 import { askOracle, askOracleForBest } from "./oracle.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";

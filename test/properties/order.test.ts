@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../src/lock/lock.ts";
 import { compareCandidates } from "../../src/resolve/rank.ts";
-import { rankImages } from "../../src/resolve/resolve.ts";
+import { rankImages } from "../../src/resolve/resolve-image.ts";
 import { a100, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf } from "../resolve/support/locks.ts";
 import { anyHost, anyLock, anyPrefer } from "./support/machines.ts";

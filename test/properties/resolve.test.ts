@@ -9,7 +9,7 @@ import {
   type RequireCondition,
   requireOperators,
 } from "../../src/resolve/parse-nvidia-require.ts";
-import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { createResolver } from "../../src/resolve/resolver.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";

@@ -5,8 +5,8 @@ import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { CudaRequirement, LockedImage } from "../../src/lock/lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
-import { whyNot } from "../../src/resolve/why-not.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, avx512, cpuHost, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
@@ -23,7 +23,7 @@ const cpuOnly = image({ ...estimated, axes: { cuda: "none", march: "x86-64" } })
 const fixesOf = (images: Readonly<Record<string, LockedImage>>, host: HostFacts) => {
   const lock = lockOf(images);
   const [cell = ""] = Object.keys(images);
-  const fixes = whyNot(lock, cell, host).reasons.map(({ fix }) => fix);
+  const fixes = whyNotImage(lock, cell, host).reasons.map(({ fix }) => fix);
   const all = [
     ...fixes,
     ...explainResolution(lock, host),

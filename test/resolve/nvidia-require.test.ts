@@ -5,7 +5,7 @@ import {
   parseRequire,
   type RequireSubject,
 } from "../../src/resolve/parse-nvidia-require.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { formatRequire } from "./support/format-require.ts";
 import { a100, gpu, gpuHost, rtx4090 } from "./support/hosts.ts";
 import { cuda, gpuImage, lockOf } from "./support/locks.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { compilePins, parsePins } from "../../src/resolve/pins.ts";
-import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { cpuHost } from "./support/hosts.ts";
 import { image, lockOf } from "./support/locks.ts";
 

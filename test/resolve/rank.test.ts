@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import { type ResolveOptions, rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { type ResolveOptions, rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { a100, avx512, gpu, gpuHost, h100, levelV3 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 

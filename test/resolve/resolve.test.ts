@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rankImages, resolveImage } from "../../src/resolve/resolve.ts";
+import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { a100, cpuHost, gpuHost, h100, rtx4090 } from "./support/hosts.ts";
 import { cuda, digest, gpuImage, image, lockOf } from "./support/locks.ts";
 

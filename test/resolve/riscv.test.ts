@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { probeHost } from "../../src/host/probe.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
-import { resolveImage } from "../../src/resolve/resolve.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { image, lockOf } from "./support/locks.ts";
 

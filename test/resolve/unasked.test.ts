@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nearestFirst } from "../../src/resolve/nearest.ts";
-import { type ResolveOptions, resolveImage } from "../../src/resolve/resolve.ts";
+import { type ResolveOptions, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { avx512, cpuHost, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 

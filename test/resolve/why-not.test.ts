@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { whyNot } from "../../src/resolve/why-not.ts";
+import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
@@ -11,9 +11,9 @@ const lock = lockOf({
 });
 const host = gpuHost([a100], "570.124.06", "12.8");
 
-describe("whyNot", () => {
+describe("whyNotImage", () => {
   it("gives every reason with its fix", () => {
-    const answer = whyNot(lock, "hopper", gpuHost([a100], "470.57.02", "11.4"));
+    const answer = whyNotImage(lock, "hopper", gpuHost([a100], "470.57.02", "11.4"));
     expect(answer.fits).toBe(false);
     expect(answer.rank).toBeNull();
     expect(answer.reasons.map(({ code }) => code)).toEqual(["DRIVER_TOO_OLD", "NO_GPU_CODE"]);
@@ -22,14 +22,14 @@ describe("whyNot", () => {
   });
 
   it("says that the match is the match, and what it beats", () => {
-    const { fits, reasons, rank } = whyNot(lock, "new", host);
+    const { fits, reasons, rank } = whyNotImage(lock, "new", host);
     expect({ fits, reasons }).toEqual({ fits: true, reasons: [] });
     expect(rank).toMatchObject({ place: 1, of: 3, tier: "native", beatenBy: null, beats: { cell: "old" } });
     expect(rank?.beats?.reason).toBe("newer toolkit: 12.8.1 before 12.4.1");
   });
 
   it("says what beats an image that fits", () => {
-    expect(whyNot(lock, "cpu", host).rank).toMatchObject({
+    expect(whyNotImage(lock, "cpu", host).rank).toMatchObject({
       place: 3,
       of: 3,
       beatenBy: {
@@ -49,13 +49,13 @@ describe("whyNot", () => {
       third: gpuImage(cuda("12.4.1", ["sm_90"]), { axes: axes("12.4.1", "9.0") }),
     });
     const hopper = gpuHost([h100], "570.124.06", "12.8");
-    const pins = whyNot(fleet, "third", hopper).rank?.beatenBy?.pins ?? {};
+    const pins = whyNotImage(fleet, "third", hopper).rank?.beatenBy?.pins ?? {};
     expect(pins).toEqual({ compute: "9.0", cuda: "12.4.1" });
-    expect(whyNot(fleet, "third", hopper, { pins }).rank?.place).toBe(1);
+    expect(whyNotImage(fleet, "third", hopper, { pins }).rank?.place).toBe(1);
   });
 
   it("has no runner-up where nothing else fits", () => {
-    expect(whyNot(lock, "cpu", cpuHost()).rank).toEqual({
+    expect(whyNotImage(lock, "cpu", cpuHost()).rank).toEqual({
       place: 1,
       of: 1,
       tier: "native",
@@ -65,12 +65,12 @@ describe("whyNot", () => {
   });
 
   it("counts pins among the reasons", () => {
-    const answer = whyNot(lock, "old", host, { pins: { cuda: "12.8" } });
+    const answer = whyNotImage(lock, "old", host, { pins: { cuda: "12.8" } });
     expect(answer.reasons).toMatchObject([{ code: "PIN_MISMATCH" }]);
   });
 
   it("takes a reference too, and refuses an unknown name", () => {
-    expect(whyNot(lock, "registry.example.com/team/cv-tf:cpu", host).cell).toBe("cpu");
-    expect(() => whyNot(lock, "nope", gpuHost([h100], "570.124.06"))).toThrow(/CELL_NOT_FOUND/);
+    expect(whyNotImage(lock, "registry.example.com/team/cv-tf:cpu", host).cell).toBe("cpu");
+    expect(() => whyNotImage(lock, "nope", gpuHost([h100], "570.124.06"))).toThrow(/CELL_NOT_FOUND/);
   });
 });

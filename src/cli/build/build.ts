@@ -1,5 +1,6 @@
 /** `imgmatch build`: builds what the lock does not have, and writes the lock after every cell. */
 
+import { tellSigned } from "../tell-signed.ts";
 import { engineTraits } from "../../fleet/build/engines/engine-traits.ts";
 import type { StackPreview } from "../../fleet/build/fleet-builder.ts";
 import {
@@ -20,14 +21,16 @@ import { describeNothing } from "../report/build.ts";
 import { reportPlan, summarise } from "../report/plan.ts";
 import type { CommandContext } from "../command-context.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
-import { fleetBuilderFor, requirePush } from "../flags/engine.ts";
-import { lockFileOf, parseReplacements } from "../flags/fleet.ts";
-import { planFor } from "../flags/plan.ts";
-import { registryFor } from "../flags/registry.ts";
-import { openSigner, type Voucher, voucher } from "../flags/sign.ts";
+import { requirePush } from "../../fleet/build/engines/engine-choice.ts";
+import { fleetBuilderFor } from "../../pulumi/builder-choice.ts";
+import { lockFileOf, parseReplacements } from "../../fleet/fleet-choice.ts";
+import { planFor } from "../../fleet/plan-choice.ts";
+import { registryFor } from "../../oci/registry/registry-access.ts";
+import { openSigner, signingFor } from "../../fleet/signing.ts";
+import type { FleetSigning } from "../../fleet/sign-fleet.ts";
 import { overFleets } from "../over-fleets.ts";
 import { print } from "../print.ts";
-import { tellProblem } from "../tell-problem.ts";
+import { tellProblem } from "../print.ts";
 import { type BuildFlags, checkProgress, exitCodeOf, reporterFor, runBuild } from "./run-builder.ts";
 import { tellIndex } from "./tell-index.ts";
 import { publishedDigests } from "../../fleet/plan/published-digests.ts";
@@ -65,7 +68,7 @@ async function build(flags: BuildFlags, context: CommandContext): Promise<ExitCo
     signer === null
       ? null
       : // Not ended by an interruption: what has been pushed is signed.
-        await voucher(
+        await signingFor(
           signer,
           fleet.matrix.repository,
           await registryFor(flags, { env: context.env }),
@@ -140,7 +143,7 @@ function describePreview({ stack, changes }: StackPreview): string {
 interface Built {
   readonly fleet: Fleet;
   readonly only: readonly Selection[];
-  readonly vouching: Voucher | null;
+  readonly vouching: FleetSigning | null;
 }
 
 /** Signs, and writes the index of, what is published now, also where some cells failed. The first failure is the one to tell. */
@@ -168,13 +171,13 @@ async function afterPush(
   });
   if (!flags.index) {
     await vouching?.vouch(publishedDigests(plan));
-    vouching?.tell();
+    tellSigned(vouching, flags, context);
     return exitCode;
   }
   const replace = flags.replaceIndex ?? false;
   const { signal } = context;
   const index = await publishPlanIndex(plan, { registry, replace, vouching: vouching ?? undefined, signal });
-  vouching?.tell();
+  tellSigned(vouching, flags, context);
   const written = tellIndex(index, flags, context);
   return exitCode === exitCodes.ok ? written : exitCode;
 }

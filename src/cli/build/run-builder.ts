@@ -19,17 +19,18 @@ import {
 } from "../report/build.ts";
 import { styleFor } from "../report/style.ts";
 import type { CommandContext } from "../command-context.ts";
-import { type EngineFlags, fleetBuilderFor } from "../flags/engine.ts";
-import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
-import { registryFor } from "../flags/registry.ts";
+import type { EngineChoice } from "../../fleet/build/engines/engine-choice.ts";
+import { fleetBuilderFor } from "../../pulumi/builder-choice.ts";
+import { type FleetChoice, lockFileOf } from "../../fleet/fleet-choice.ts";
+import { registryFor } from "../../oci/registry/registry-access.ts";
 import type { StatementSigner } from "../../trust/provenance/attach-provenance.ts";
 import { version } from "../../version.ts";
 import { engineTraits } from "../../fleet/build/engines/engine-traits.ts";
-import type { SignFlags } from "../flags/sign.ts";
+import type { SigningChoice } from "../../fleet/signing.ts";
 import type { Signing } from "../../fleet/signed-publisher.ts";
-import { tellProblem } from "../tell-problem.ts";
+import { tellProblem } from "../print.ts";
 
-export interface BuildFlags extends FleetFlags, EngineFlags, SignFlags {
+export interface BuildFlags extends FleetChoice, EngineChoice, SigningChoice {
   readonly push?: boolean;
   readonly concurrency: number;
   readonly dryRun?: boolean;

@@ -8,7 +8,7 @@ import type { PublishedIndex } from "../../fleet/publish/publish-index.ts";
 import { type PlanIndex, sameArguments } from "../../fleet/publish/publish-plan-index.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
-import { tellProblem } from "../tell-problem.ts";
+import { tellProblem } from "../print.ts";
 
 const rewritten =
   "the tag held the same images in other words, or something else beside them: where this imgmatch wrote it before, find out who else can";

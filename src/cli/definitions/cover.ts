@@ -2,7 +2,7 @@
 
 import { collect, withJson, withQuestion } from "../flags/options.ts";
 import { positive } from "../flags/fleet-options.ts";
-import type { Define } from "./define.ts";
+import type { Define } from "../define.ts";
 
 export const cover: Define = (command, run) =>
   withQuestion(withJson(command))
@@ -48,4 +48,4 @@ export const cover: Define = (command, run) =>
     )
     .option("--html <file>", "write the report as one page for browsers, too")
     .option("--markdown", "write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
-    .action(run(async () => (await import("../cover.ts")).cover));
+    .action(run(async (flags: never, context) => (await import("../cover.ts")).cover(flags, context)));

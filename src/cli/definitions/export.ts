@@ -2,7 +2,7 @@
 
 import { positive, withBases, withFleet, withRebuild } from "../flags/fleet-options.ts";
 import { collect, withQuestion } from "../flags/options.ts";
-import type { Define } from "./define.ts";
+import type { Define } from "../define.ts";
 
 export const exportFleet: Define = (command, run) => {
   withRebuild(withBases(withFleet(command)))
@@ -25,11 +25,15 @@ export const exportFleet: Define = (command, run) => {
       [],
     )
     .option("--network <name>", "bake: network of the steps: default, none, host")
-    .action(run(async () => (await import("../export/export.ts")).exportFleet));
+    .action(
+      run(async (flags: never, context) => (await import("../export/export.ts")).exportFleet(flags, context)),
+    );
   withQuestion(command.command("sh"))
     .description("write a script of sh and awk that answers as resolve does")
     .argument("[reference]", "registry/repository:version, in place of a lock")
     .option("--json", "answer as JSON, errors included")
-    .action(run(async () => (await import("../export/sh.ts")).exportScript));
+    .action(
+      run(async (flags: never, context) => (await import("../export/sh.ts")).exportScript(flags, context)),
+    );
   return command;
 };

@@ -14,7 +14,7 @@ import {
 } from "../flags/fleet-options.ts";
 import { collect, withJson } from "../flags/options.ts";
 import { withSigning } from "../flags/sign-options.ts";
-import type { Define } from "./define.ts";
+import type { Define } from "../define.ts";
 
 export const init: Define = (command, run) =>
   withJson(command)
@@ -31,12 +31,12 @@ export const init: Define = (command, run) =>
     )
     .option("--name <name>", "name of the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "registry of the images", "localhost:5000")
-    .action(run(async () => (await import("../init.ts")).init));
+    .action(run(async (flags: never, context) => (await import("../init.ts")).init(flags, context)));
 
 export const schema: Define = (command, run) =>
   withJson(command)
     .description("print the JSON Schema of matrix.yaml")
-    .action(run(async () => (await import("../schema.ts")).schema));
+    .action(run(async (flags: never, context) => (await import("../schema.ts")).schema(flags, context)));
 
 export const plan: Define = (command, run) =>
   withEngineName(withLocalBases(withWorkspace(withRebuild(withBases(withFleet(command))))))
@@ -48,7 +48,7 @@ export const plan: Define = (command, run) =>
     )
     .option("--check", "exit 1 when anything is to be done")
     .option("--explain <cell>", "show the inputs of one cell, then and now")
-    .action(run(async () => (await import("../plan.ts")).planFleets));
+    .action(run(async (flags: never, context) => (await import("../plan.ts")).planFleets(flags, context)));
 
 export const render: Define = (command, run) =>
   withMatrix(command)
@@ -56,7 +56,7 @@ export const render: Define = (command, run) =>
     .option("--check", "write nothing; exit 1 when a Dockerfile is missing, differs or belongs to no cell")
     .option("--prune", "remove Dockerfiles that belong to no cell")
     .option("--out <folder>", "write below this folder instead of the matrix's")
-    .action(run(async () => (await import("../render.ts")).render));
+    .action(run(async (flags: never, context) => (await import("../render.ts")).render(flags, context)));
 
 export const build: Define = (command, run) =>
   withSigning(
@@ -68,27 +68,33 @@ export const build: Define = (command, run) =>
     .option("--dry-run", "say what would be built, and stop")
     .option("--index", "with --push: write the index of the version too, as publish does")
     .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
-    .action(run(async () => (await import("../build/build.ts")).buildFleets));
+    .action(
+      run(async (flags: never, context) => (await import("../build/build.ts")).buildFleets(flags, context)),
+    );
 
 export const publish: Define = (command, run) =>
   withSigning(withWorkspace(withProgress(withEngine(withBases(withFleet(command))))))
     .description("push what was built and not pushed, and write one image index for the version")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
     .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
-    .action(run(async () => (await import("../build/publish.ts")).publishFleets));
+    .action(
+      run(async (flags: never, context) =>
+        (await import("../build/publish.ts")).publishFleets(flags, context),
+      ),
+    );
 
 export const repro: Define = (command, run) =>
   withEngine(withBases(withFleet(command)))
     .description("build one cell twice without cache and name the first layer that differs")
     .argument("<cell>", "the cell's id")
-    .action(run(async () => (await import("../repro.ts")).repro));
+    .action(run(async (flags: never, context) => (await import("../repro.ts")).repro(flags, context)));
 
 export const lock: Define = (command, run) => {
   withBases(withFleet(command))
     .description("change the lock without building")
     .option("--update-bases", "let the next build use what the base images' tags mean now")
     .option("--prune", "drop images of cells that the matrix no longer builds")
-    .action(run(async () => (await import("../lock/lock.ts")).lock));
+    .action(run(async (flags: never, context) => (await import("../lock/lock.ts")).lock(flags, context)));
   withJson(command.command("merge"))
     .description("join the locks of builds that ran side by side")
     .argument("<locks...>", "the locks")
@@ -97,10 +103,14 @@ export const lock: Define = (command, run) => {
       "the lock that they all began with; what is as there counts as unchanged (default: the lock)",
     )
     .option("--out <file>", "where to write the result (default: the lock)")
-    .action(run(async () => (await import("../lock/merge.ts")).mergeLocks));
+    .action(
+      run(async (flags: never, context) => (await import("../lock/merge.ts")).mergeLocks(flags, context)),
+    );
   withJson(command.command("rm"))
     .description("drop images from the lock, so that the next build makes them again")
     .argument("<cells...>", "the cells' ids")
-    .action(run(async () => (await import("../lock/rm.ts")).removeFromLock));
+    .action(
+      run(async (flags: never, context) => (await import("../lock/rm.ts")).removeFromLock(flags, context)),
+    );
   return command;
 };

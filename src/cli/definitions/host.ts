@@ -3,7 +3,6 @@
 import {
   collect,
   withHost,
-  withHosts,
   withJson,
   withLaunchHost,
   withQuestion,
@@ -12,13 +11,13 @@ import {
   withTrust,
   withVisibleGpus,
 } from "../flags/options.ts";
-import type { Define } from "./define.ts";
+import type { Define } from "../define.ts";
 
 export const probe: Define = (command, run) =>
   withHost(command)
     .description("print what this machine is: CPU features, NVIDIA driver, GPUs")
     .option("--each-line", "answer each line of standard input with the facts, as one line of JSON")
-    .action(run(async () => (await import("../probe.ts")).probe));
+    .action(run(async (flags: never, context) => (await import("../probe.ts")).probe(flags, context)));
 
 export const pull: Define = (command, run) =>
   withQuestion(withVisibleGpus(withJson(command)))
@@ -33,7 +32,7 @@ export const pull: Define = (command, run) =>
     .option("--namespace <name>", "of containerd and nerdctl: where they keep the image (default: k8s.io)")
     .option("--option <word>", "a further option of the engine's pull; repeatable", collect, [])
     .argument("[reference]", "the same as --from")
-    .action(run(async () => (await import("../pull.ts")).pull));
+    .action(run(async (flags: never, context) => (await import("../pull.ts")).pull(flags, context)));
 
 export const run: Define = (command, run) =>
   withQuestion(withHost(command))
@@ -46,7 +45,7 @@ export const run: Define = (command, run) =>
     .option("--option <word>", "a further word for the engine's run; repeatable", collect, [])
     .allowUnknownOption()
     .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
-    .action(run(async () => (await import("../run.ts")).run));
+    .action(run(async (flags: never, context) => (await import("../run.ts")).run(flags, context)));
 
 export const launch: Define = (command, run) =>
   withQuestion(withLaunchHost(command))
@@ -76,7 +75,9 @@ export const launch: Define = (command, run) =>
     .option("--fleet", "one workload per image of the lock, each for the nodes where resolve picks it")
     .option("--run", "start it, where the target is this machine")
     .option("--yaml", "write YAML")
-    .action(run(async () => (await import("../launch/launch.ts")).launch));
+    .action(
+      run(async (flags: never, context) => (await import("../launch/launch.ts")).launch(flags, context)),
+    );
 
 export const serve: Define = (command, run) =>
   withTrust(withRegistries(withHost(command)))
@@ -108,7 +109,7 @@ export const serve: Define = (command, run) =>
       "--install <folder>",
       "with --print-config: write the files below this folder, / or where the node's is mounted",
     )
-    .action(run(async () => (await import("../serve.ts")).serve));
+    .action(run(async (flags: never, context) => (await import("../serve.ts")).serve(flags, context)));
 
 export const labels: Define = (command, run) =>
   withRegistryFleet(withHost(command))
@@ -117,23 +118,16 @@ export const labels: Define = (command, run) =>
     .option("--lock <file>", "say too which image of this lock resolve picks here")
     .option("--pin <axis=value>", "with --lock: fix an axis; repeatable", collect, [])
     .option("--cpu", "with --lock: choose among images without GPU code")
-    .action(run(async () => (await import("../labels.ts")).labels));
-
-export const whyNot: Define = (command, run) =>
-  withQuestion(withHosts(command))
-    .description("say why resolve does not choose an image, and what would make it")
-    .option("--local", "count what was built here and not pushed as built")
-    .argument("<image>", "cell, tag or reference of the lock")
-    .action(run(async () => (await import("../why-not.ts")).whyNot));
+    .action(run(async (flags: never, context) => (await import("../labels.ts")).labels(flags, context)));
 
 export const doctor: Define = (command, run) =>
   withJson(command)
     .description("examine this host, its container runtime and its container engine")
-    .action(run(async () => (await import("../doctor.ts")).doctor));
+    .action(run(async (flags: never, context) => (await import("../doctor.ts")).doctor(flags, context)));
 
 export const hardware: Define = (command, run) =>
   withJson(command)
     .description("print what is known about CUDA toolkits, GPUs and CPUs, with sources")
     .argument("[kind]", "cuda, gpu, cpu or machine")
     .argument("[name]", "one of them: 12.8, H100, sm_90a, broadwell …")
-    .action(run(async () => (await import("../hardware.ts")).hardware));
+    .action(run(async (flags: never, context) => (await import("../hardware.ts")).hardware(flags, context)));

@@ -3,7 +3,7 @@
 import { withFleet } from "../flags/fleet-options.ts";
 import { collect, withHost, withJson, withRegistries, withTrust } from "../flags/options.ts";
 import { withSigning } from "../flags/sign-options.ts";
-import type { Define } from "./define.ts";
+import type { Define } from "../define.ts";
 
 export const promote: Define = (command, run) =>
   withSigning(withTrust(withRegistries(withJson(command))))
@@ -12,7 +12,7 @@ export const promote: Define = (command, run) =>
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
     .argument("<from>", "the version that was tried, or its reference: registry/repository:version")
     .argument("<to>", "the version that it becomes")
-    .action(run(async () => (await import("../promote.ts")).promote));
+    .action(run(async (flags: never, context) => (await import("../promote.ts")).promote(flags, context)));
 
 export const verify: Define = (command, run) =>
   withTrust(withRegistries(withJson(command)))
@@ -21,21 +21,21 @@ export const verify: Define = (command, run) =>
     .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
     .option("--provenance", "check too that what was attested of each image is what the lock says of it")
     .option("--sweep", "remove the tags imgmatch-… that killed publishers left; while nobody publishes there")
-    .action(run(async () => (await import("../verify.ts")).verify));
+    .action(run(async (flags: never, context) => (await import("../verify.ts")).verify(flags, context)));
 
 export const audit: Define = (command, run) =>
   withRegistries(withFleet(command))
     .description("open the images of the lock, and compare what is declared of them with their files")
     .option("--replace-base <old=new>", "as when it was built; repeatable", collect, [])
     .option("--remote", "ask the registry alone: what was never pushed is left out")
-    .action(run(async () => (await import("../audit.ts")).audit));
+    .action(run(async (flags: never, context) => (await import("../audit.ts")).audit(flags, context)));
 
 export const check: Define = (command, run) =>
   withTrust(withRegistries(withHost(command)))
     .description("say whether one image runs here, by what it says about itself")
     .argument("<image>", "reference, or id of an image in the container engine")
     .option("--lock <file>", "lock whose entry goes before the label (default: images/imgmatch.lock.json)")
-    .action(run(async () => (await import("../check.ts")).check));
+    .action(run(async (flags: never, context) => (await import("../check.ts")).check(flags, context)));
 
 export const inspect: Define = (command, run) =>
   withRegistries(withJson(command))
@@ -47,7 +47,7 @@ export const inspect: Define = (command, run) =>
     .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
     .option("--files", "show every file, not only those that decide")
     .option("--no-cache", "open layers again that were opened before")
-    .action(run(async () => (await import("../inspect.ts")).inspect));
+    .action(run(async (flags: never, context) => (await import("../inspect.ts")).inspect(flags, context)));
 
 export const adopt: Define = (command, run) =>
   withRegistries(withJson(command))
@@ -66,4 +66,4 @@ export const adopt: Define = (command, run) =>
       "--fleet-version <version>",
       "version of the fleet, which becomes the tag of its index (default: 1)",
     )
-    .action(run(async () => (await import("../adopt.ts")).adopt));
+    .action(run(async (flags: never, context) => (await import("../adopt.ts")).adopt(flags, context)));

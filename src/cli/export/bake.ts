@@ -10,9 +10,9 @@ import type { Fleet } from "../../fleet/open-fleet.ts";
 import { readRevision } from "../../io/revision.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
-import { requireNetwork } from "../flags/engine.ts";
-import { type ExportFlags, planForExport } from "../flags/plan.ts";
-import { tellProblem } from "../tell-problem.ts";
+import { requireNetwork } from "../../fleet/build/engines/engine-choice.ts";
+import { type ExportFlags, planForExport } from "../../fleet/plan-choice.ts";
+import { tellProblem } from "../print.ts";
 
 export async function exportBake(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
   const { fleet, plan } = await planForExport(flags, context);

@@ -2,7 +2,7 @@
 
 import { type ExitCode, usageError } from "../../errors.ts";
 import type { CommandContext } from "../command-context.ts";
-import type { ExportFlags } from "../flags/plan.ts";
+import type { ExportFlags } from "../../fleet/plan-choice.ts";
 
 type Export = (flags: ExportFlags, context: CommandContext) => Promise<ExitCode>;
 

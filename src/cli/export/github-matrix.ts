@@ -3,7 +3,7 @@
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { shardPlan } from "../../fleet/shard-plan.ts";
 import type { CommandContext } from "../command-context.ts";
-import { type ExportFlags, planForExport } from "../flags/plan.ts";
+import { type ExportFlags, planForExport } from "../../fleet/plan-choice.ts";
 
 const defaultShards = 16;
 

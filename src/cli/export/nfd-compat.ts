@@ -6,8 +6,8 @@ import { nfdCompatSpecs } from "../../node/launch/nfd-compat.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import { selectImages } from "../../fleet/cells/select.ts";
 import type { CommandContext } from "../command-context.ts";
-import { lockFileOf } from "../flags/fleet.ts";
-import type { ExportFlags } from "../flags/plan.ts";
+import { lockFileOf } from "../../fleet/fleet-choice.ts";
+import type { ExportFlags } from "../../fleet/plan-choice.ts";
 import { print, tell } from "../print.ts";
 
 export async function exportNfdCompat(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {

@@ -6,8 +6,8 @@ import { formatDocuments } from "../../node/launch/format-launch.ts";
 import { hasFleet, type LaunchFormat, type LaunchTarget } from "../../node/launch/target.ts";
 import { unsupported } from "../../node/launch/unsupported.ts";
 import type { CommandContext } from "../command-context.ts";
-import { type LaunchFlags, workloadOf } from "../flags/launch.ts";
-import { readFleetQuestion } from "../flags/question.ts";
+import { type LaunchFlags, workloadOf } from "../../node/launch/workload.ts";
+import { readFleetQuestion } from "../../node/question.ts";
 import { tell } from "../print.ts";
 
 export async function launchFleet(

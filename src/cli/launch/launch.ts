@@ -11,10 +11,10 @@ import { launchTarget } from "../../node/launch/launch-targets.ts";
 import { runImage } from "../../node/launch/run-image.ts";
 import { isLocal, type LaunchTarget } from "../../node/launch/target.ts";
 import { unsupported } from "../../node/launch/unsupported.ts";
-import { unaskedLines } from "../report/answer.ts";
+import { unaskedLines } from "../../resolve/answer-lines.ts";
 import type { CommandContext } from "../command-context.ts";
-import { formatFor, type LaunchFlags, workloadOf } from "../flags/launch.ts";
-import { readQuestion } from "../flags/question.ts";
+import { formatFor, type LaunchFlags, workloadOf } from "../../node/launch/workload.ts";
+import { readQuestion } from "../../node/question.ts";
 import { tell } from "../print.ts";
 
 export async function launch(flags: LaunchFlags, context: CommandContext): Promise<number> {

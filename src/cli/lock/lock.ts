@@ -7,10 +7,16 @@ import { pruneLock } from "../../fleet/prune-lock.ts";
 import type { Selection } from "../../fleet/cells/select.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
-import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "../flags/fleet.ts";
+import {
+  baseLookup,
+  type FleetChoice,
+  lockFileOf,
+  openFleetFor,
+  parseReplacements,
+} from "../../fleet/fleet-choice.ts";
 import { print, tell } from "../print.ts";
 
-export interface LockFlags extends FleetFlags {
+export interface LockFlags extends FleetChoice {
   readonly updateBases?: boolean;
   readonly prune?: boolean;
 }

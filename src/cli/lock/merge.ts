@@ -4,10 +4,10 @@ import { type ExitCode, exitCodes } from "../../errors.ts";
 import { mergeLockFiles } from "../../lock/merge-lock-files.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
-import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
+import { type FleetChoice, lockFileOf } from "../../fleet/fleet-choice.ts";
 import { print } from "../print.ts";
 
-export interface MergeFlags extends FleetFlags {
+export interface MergeFlags extends FleetChoice {
   readonly locks: readonly [string, ...string[]];
   readonly base?: string;
   readonly out?: string;

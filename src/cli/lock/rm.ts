@@ -7,10 +7,10 @@ import type { Lock } from "../../lock/lock.ts";
 import { removeImages } from "../../lock/remove-images.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
-import { type FleetFlags, lockFileOf } from "../flags/fleet.ts";
+import { type FleetChoice, lockFileOf } from "../../fleet/fleet-choice.ts";
 import { print } from "../print.ts";
 
-export interface RemoveFlags extends FleetFlags {
+export interface RemoveFlags extends FleetChoice {
   readonly cells: readonly string[];
 }
 

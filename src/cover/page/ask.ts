@@ -7,7 +7,7 @@ import { askNow, judgeBy } from "../../resolve/judge.ts";
 import type { ResolveOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
-import { type WhyNot, whyNot } from "../../resolve/why-not.ts";
+import { type WhyNot, whyNotImage } from "../../resolve/why-not-image.ts";
 import type { PageFleet } from "./page-data.ts";
 
 /** Everything a page can be asked about one state of fleet and hosts; a class is given by its place. */
@@ -54,7 +54,7 @@ export function answersOf({ lock, hosts }: PageFleet, options: ResolveOptions): 
         }),
       };
     },
-    whyNot: (place, cell) => whyNot(lock, cell, hostAt(place), options),
+    whyNot: (place, cell) => whyNotImage(lock, cell, hostAt(place), options),
     against: (cell) => {
       const image = lock.images[cell];
       const judge = judgeOptions(lock, options);

@@ -10,7 +10,12 @@ import type { Lock } from "../../lock/lock.ts";
 import { groupBy } from "../../oci/group-by.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { compareCandidates } from "../../resolve/rank.ts";
-import { type Candidate, rankImages, type Ranking, type ResolveOptions } from "../../resolve/resolve.ts";
+import {
+  type Candidate,
+  rankImages,
+  type Ranking,
+  type ResolveOptions,
+} from "../../resolve/resolve-image.ts";
 import { type GpuUnit, type GpuUse, kindOf, narrowTo, unitsOf, useOf } from "./gpu-units.ts";
 import { unsupported } from "./unsupported.ts";
 

@@ -11,7 +11,7 @@ import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { groupBy } from "../../oci/group-by.ts";
 import { sortedEntries } from "../../oci/text-order.ts";
-import { referenceOf } from "../../resolve/resolve.ts";
+import { referenceOf } from "../../resolve/resolve-image.ts";
 import { splitNodes } from "./fleet/split-nodes.ts";
 import type { Json } from "./target.ts";
 import { nodeSelectorTerms } from "./targets/kubernetes.ts";

@@ -6,7 +6,7 @@ import type { Lock, LockedManifest } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { nearestFirst } from "../../resolve/nearest.ts";
 import { noMatch } from "../../resolve/no-match.ts";
-import { type ResolveOptions, resolveImage } from "../../resolve/resolve.ts";
+import { type ResolveOptions, resolveImage } from "../../resolve/resolve-image.ts";
 
 export type Choice =
   | {

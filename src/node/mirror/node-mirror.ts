@@ -6,7 +6,7 @@ import { isLoopback } from "../../oci/registry/registry-endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../oci/registry/forwarding-client.ts";
 import { createBlobOpener } from "../../oci/registry/open-blob.ts";
 import type { FindTrust } from "../../lock/index-trust.ts";
-import type { ResolveOptions } from "../../resolve/resolve.ts";
+import type { ResolveOptions } from "../../resolve/resolve-image.ts";
 import type { Outcome } from "./mirror-answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
 import { createAnswers, type MirrorOptions } from "./answer-request.ts";

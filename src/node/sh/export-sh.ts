@@ -12,7 +12,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../oci/text-order.ts";
 import { brandsByName } from "../../resolve/gpu-brand.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
-import { twoKinds } from "../../resolve/resolve.ts";
+import { twoKinds } from "../../resolve/resolve-image.ts";
 import { checkPins, type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
 import { codeNumber } from "./compile-order.ts";
 import { toEre } from "./ere.ts";

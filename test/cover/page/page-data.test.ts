@@ -12,9 +12,9 @@ import { optionsOf, type PageData, pageData } from "../../../src/cover/page/page
 import { changeFleet, changeHost, parseChanges } from "../../../src/cover/what-if.ts";
 import { remember } from "../../../src/oci/remember.ts";
 import { compilePins } from "../../../src/resolve/pins.ts";
-import { rankImages } from "../../../src/resolve/resolve.ts";
+import { rankImages } from "../../../src/resolve/resolve-image.ts";
 import type { ResolveOptions } from "../../../src/resolve/resolve-options.ts";
-import { whyNot } from "../../../src/resolve/why-not.ts";
+import { whyNotImage } from "../../../src/resolve/why-not-image.ts";
 import { anyHost, anyLock } from "../../properties/support/machines.ts";
 import { runs, timeoutMs } from "../../properties/support/runs.ts";
 import { teamFleet } from "./support/fleets.ts";
@@ -53,7 +53,8 @@ function expectAnswers(
     );
     for (const { cell, code } of rejected) remember(refused, cell, () => []).push(`${code} ${place}`);
     for (const [index, cell] of Object.keys(lock.images).entries())
-      if ((index + place) % step === 0) expect(ask(place, cell)).toEqual(whyNot(lock, cell, host, options));
+      if ((index + place) % step === 0)
+        expect(ask(place, cell)).toEqual(whyNotImage(lock, cell, host, options));
   }
   for (const cell of Object.keys(lock.images)) {
     const found = [...against(cell)].flatMap(([code, places]) => places.map((place) => `${code} ${place}`));

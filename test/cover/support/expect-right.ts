@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { Cover, CoverFleet } from "../../../src/cover/cover.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
 import { nearestFirst } from "../../../src/resolve/nearest.ts";
-import { rankImages, resolveImage } from "../../../src/resolve/resolve.ts";
+import { rankImages, resolveImage } from "../../../src/resolve/resolve-image.ts";
 
 /** Each host of a cover, with the class that speaks for it. */
 export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cover: Cover): void {

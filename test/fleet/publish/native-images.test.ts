@@ -7,7 +7,7 @@ import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { neededRequirement } from "../../../src/lock/needed-requirement.ts";
 import { nativeImages } from "../../../src/fleet/publish/native-images.ts";
 import type { FleetIndex } from "../../../src/lock/fleet-index.ts";
-import { resolveImage } from "../../../src/resolve/resolve.ts";
+import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../../properties/support/runs.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";

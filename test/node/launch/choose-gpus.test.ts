@@ -7,7 +7,7 @@ import { type GpuUnit, kindOf, narrowTo, unitsOf, useOf } from "../../../src/nod
 import { gpusBusy, parseComputeApps } from "../../../src/node/launch/gpus-busy.ts";
 import { orderSteps } from "../../../src/resolve/order-steps.ts";
 import { compareCandidates } from "../../../src/resolve/rank.ts";
-import { type Ranking, rankImages } from "../../../src/resolve/resolve.ts";
+import { type Ranking, rankImages } from "../../../src/resolve/resolve-image.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { checkOptions, runs, timeoutMs } from "../../properties/support/runs.ts";
 import { a100, cpuHost, gpu, gpuHost, h100, v100 } from "../../resolve/support/hosts.ts";

@@ -7,7 +7,7 @@ import { labelNames } from "../../../src/node/launch/labels/vocabulary.ts";
 import { nodeSelectorTerms } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
-import { type ResolveOptions, resolveImage } from "../../../src/resolve/resolve.ts";
+import { type ResolveOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { probeHost } from "../../../src/host/probe.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
-import { resolveImage } from "../../../src/resolve/resolve.ts";
+import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, missingForDialects } from "./support/dialects.ts";

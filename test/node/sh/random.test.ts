@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { probeHost } from "../../../src/host/probe.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
-import { resolveImage } from "../../../src/resolve/resolve.ts";
+import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { byIndex } from "../../oci/registry/support/index-of-lock.ts";
 import { needs } from "../../support/needs.ts";

@@ -3,8 +3,8 @@ import { findMarch, type March, marchFeatures } from "../../../src/hardware/cpu-
 import type { Lock } from "../../../src/lock/lock.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
 import { findMisfits, judgeImage } from "../../../src/resolve/judge.ts";
-import { resolveImage } from "../../../src/resolve/resolve.ts";
-import { whyNot } from "../../../src/resolve/why-not.ts";
+import { resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { whyNotImage } from "../../../src/resolve/why-not-image.ts";
 import { avx512, cpuHost, levelV3 } from "../support/hosts.ts";
 import { image, lockOf } from "../support/locks.ts";
 
@@ -52,7 +52,7 @@ describe("CPU rule", () => {
     const v3 = having(levelV3);
     const wide = { ...needing([...levelV3, ...avx512]), axes: { march: "skylake-avx512" } };
     const named = { ...needing(levelV3), axes: { march: "x86-64-v3" } };
-    const fixOf = (images: Lock["images"]) => whyNot(lockOf(images), "wide", v3).reasons[0]?.fix;
+    const fixOf = (images: Lock["images"]) => whyNotImage(lockOf(images), "wide", v3).reasons[0]?.fix;
     expect(fixOf({ wide })).toMatch(/^add a cell with march=x86-64-v3, or/);
     expect(fixOf({ wide, named })).toMatch(/^take named, which has march=x86-64-v3, or/);
     expect(fixOf({ wide, named: { ...named, digest: null } })).toMatch(
@@ -76,7 +76,7 @@ describe("CPU rule", () => {
       level: { ...needing(v4, "x86-64-v4"), axes: { march: "x86-64-v4" } },
     });
     expect(resolveImage(lock, guest).match?.cell).toBe("level");
-    expect(whyNot(lock, "native", guest).reasons[0]?.fix).toBe(
+    expect(whyNotImage(lock, "native", guest).reasons[0]?.fix).toBe(
       "list waitpkg under the without of march=sapphirerapids and build again, or, in a virtual machine, expose waitpkg to the guest",
     );
     const rest = marchFeatures(findMarch("sapphirerapids") as March, ["waitpkg"]);

@@ -2,7 +2,7 @@
 
 import { groupBy } from "../../../oci/group-by.ts";
 import { describeMeasured } from "../../../resolve/describe-measured.ts";
-import { referenceOf } from "../../../resolve/resolve.ts";
+import { referenceOf } from "../../../resolve/resolve-image.ts";
 import { isPlanned } from "../../planned-image.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import type { App, View } from "./app.ts";

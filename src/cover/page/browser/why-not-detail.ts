@@ -1,6 +1,6 @@
 /** One class and one image: every reason against it with its fix, or its place among those that fit. */
 
-import type { WhyNot } from "../../../resolve/why-not.ts";
+import type { WhyNot } from "../../../resolve/why-not-image.ts";
 import { type App, placeOf } from "./app.ts";
 import { reasonList } from "./class-detail.ts";
 import { classLink, imageLink } from "./class-words.ts";

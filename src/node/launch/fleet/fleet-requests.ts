@@ -6,7 +6,7 @@ import { unknownGpu, unknownHost } from "../../../host/unknown.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
-import { immutableReferenceOf, type ResolveOptions } from "../../../resolve/resolve.ts";
+import { immutableReferenceOf, type ResolveOptions } from "../../../resolve/resolve-image.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { resolvedLabel } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";

@@ -8,7 +8,7 @@ import { isEligible } from "../../../resolve/judge.ts";
 import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import { plainPins, requireKnownAxes } from "../../../resolve/pins.ts";
 import { orderBy } from "../../../resolve/rank.ts";
-import type { ResolveOptions } from "../../../resolve/resolve.ts";
+import type { ResolveOptions } from "../../../resolve/resolve-image.ts";
 import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
 import { type Cube, coverNode, type Node, never, pathsOf } from "./decision-diagrams.ts";
 import { fitModes } from "./fit-modes.ts";

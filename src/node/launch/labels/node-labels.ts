@@ -6,7 +6,7 @@ import type { HostFacts } from "../../../host/facts.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { sortedEntries } from "../../../oci/text-order.ts";
 import { type HostView, viewHost } from "../../../resolve/host-view.ts";
-import { type ResolveOptions, resolveImage } from "../../../resolve/resolve.ts";
+import { type ResolveOptions, resolveImage } from "../../../resolve/resolve-image.ts";
 import { checkGpuPresence } from "../../../resolve/rules/gpu-presence.ts";
 import type { Resolution } from "../../../resolve/verdict.ts";
 import {

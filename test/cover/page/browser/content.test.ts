@@ -6,7 +6,7 @@ import { statusOf, statusWords } from "../../../../src/cover/page/class-status.t
 import { coverPage } from "../../../../src/cover/page/cover-page.ts";
 import { costWords, cpuWords, gpuWords, idleWords } from "../../../../src/cover/cover-rows.ts";
 import { listSome } from "../../../../src/resolve/misfit.ts";
-import { whyNot } from "../../../../src/resolve/why-not.ts";
+import { whyNot } from "../../../../src/resolve/why-not-image.ts";
 import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../../support/needs.ts";
 import { teamFleet } from "../support/fleets.ts";

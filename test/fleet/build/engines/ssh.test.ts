@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BuildRequest } from "../../../../src/fleet/build/engine.ts";
 import { buildFlags } from "../../../../src/fleet/build/engines/build-flags.ts";
 import { parseSsh } from "../../../../src/fleet/build/engines/ssh.ts";
-import { engineFor } from "../../../../src/cli/flags/engine.ts";
+import { engineFor } from "../../../../src/fleet/build/engines/engine-choice.ts";
 import { makeFolder } from "../../../support/folders.ts";
 
 let server: Server;

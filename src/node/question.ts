@@ -1,21 +1,20 @@
 /** The question to the resolver that several commands ask. */
 
-import { type ImgmatchError, usageError } from "../../errors.ts";
-import type { HostFacts } from "../../host/facts.ts";
-import { type Lock, lockPath } from "../../lock/lock.ts";
-import { readLock } from "../../lock/lock-file.ts";
-import type { FetchedFleet, SignedBy } from "../../lock/index-trust.ts";
-import { unpushedEngines } from "../../lock/unpushed.ts";
-import { compilePins, parsePins } from "../../resolve/pins.ts";
-import type { ResolveOptions } from "../../resolve/resolve.ts";
-import { problemLines } from "../report/answer.ts";
-import type { CommandContext } from "../command-context.ts";
-import { tell } from "../print.ts";
-import { type HostFlags, hostFor } from "./host.ts";
-import type { RegistryFleetFlags } from "./registry-fleet.ts";
-import { refuseTrustWithoutRegistry } from "./trust.ts";
+import { type ImgmatchError, usageError } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
+import { readLock } from "../lock/lock-file.ts";
+import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
+import { unpushedEngines } from "../lock/unpushed.ts";
+import { compilePins, parsePins } from "../resolve/pins.ts";
+import type { ResolveOptions } from "../resolve/resolve-image.ts";
+import { problemLines } from "../resolve/answer-lines.ts";
+import { note, type World } from "../io/world.ts";
+import { type HostChoice, hostFor } from "../host/host-choice.ts";
+import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
+import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
-export interface QuestionFlags extends HostFlags, RegistryFleetFlags {
+export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly lock?: string;
   /** The same as `from`, without the flag. */
   readonly reference?: string;
@@ -37,24 +36,21 @@ export interface FleetQuestion {
 
 /** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
 export async function readQuestion(
-  flags: QuestionFlags,
-  context: CommandContext,
+  flags: QuestionOptions,
+  world: World,
 ): Promise<FleetQuestion & { host: HostFacts }> {
-  const question = await readFleetQuestion(flags, context);
-  const host = await hostFor(flags, context);
-  if (!flags.explain) tell(problemLines(host), context);
+  const question = await readFleetQuestion(flags, world);
+  const host = await hostFor(flags, world);
+  if (!flags.explain) note(world, problemLines(host));
   return { ...question, host };
 }
 
 /** The part of a question that is about no host. */
-export async function readFleetQuestion(
-  flags: QuestionFlags,
-  context: CommandContext,
-): Promise<FleetQuestion> {
+export async function readFleetQuestion(flags: QuestionOptions, world: World): Promise<FleetQuestion> {
   requireLock(flags);
-  const { lock, signed } = await readFleet(flags, context);
+  const { lock, signed } = await readFleet(flags, world);
   const pins = await compilePins(parsePins(flags.pin ?? []));
-  const local = flags.local ? { local: await heldHere(lock, context) } : {};
+  const local = flags.local ? { local: await heldHere(lock, world) } : {};
   return {
     lock,
     signed,
@@ -63,7 +59,7 @@ export async function readFleetQuestion(
 }
 
 /** What a registry's index names has been pushed. */
-function requireLock({ local = false, from, reference = from }: QuestionFlags): void {
+function requireLock({ local = false, from, reference = from }: QuestionOptions): void {
   if (!local || reference === undefined) return;
   throw usageError(
     `--local asks the engine of this machine, and the fleet of ${reference} is in a registry`,
@@ -72,13 +68,13 @@ function requireLock({ local = false, from, reference = from }: QuestionFlags): 
 }
 
 /** Throws `ENGINE_…` for an engine that is to have them and cannot be asked. */
-async function heldHere(lock: Lock, { env }: CommandContext): Promise<ReadonlySet<string>> {
-  const { heldImages } = await import("../../fleet/build/engines/held-images.ts");
+async function heldHere(lock: Lock, { env }: World): Promise<ReadonlySet<string>> {
+  const { heldImages } = await import("../fleet/build/engines/held-images.ts");
   const held = await Promise.all([...unpushedEngines(lock)].map((engine) => heldImages(engine, env)));
   return new Set(held.flatMap((ids) => [...ids]));
 }
 
-async function readFleet(flags: QuestionFlags, context: CommandContext): Promise<FetchedFleet> {
+async function readFleet(flags: QuestionOptions, world: World): Promise<FetchedFleet> {
   const { reference, from = reference, lock } = flags;
   if (from === undefined) {
     refuseTrustWithoutRegistry(flags);
@@ -88,8 +84,8 @@ async function readFleet(flags: QuestionFlags, context: CommandContext): Promise
     throw twoFleets(`${reference} or, by --from, ${from}, not both`);
   if (lock !== undefined) throw twoFleets(`read from ${from} or from --lock ${lock}, not from both`);
   // A node with a lock should not wait for the registry client to load.
-  const { readRegistryFleet } = await import("./registry-fleet.ts");
-  return readRegistryFleet(from, flags, context);
+  const { readRegistryFleet } = await import("../trust/registry-fleet.ts");
+  return readRegistryFleet(from, flags, world);
 }
 
 function twoFleets(which: string): ImgmatchError {

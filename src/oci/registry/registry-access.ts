@@ -1,10 +1,10 @@
 /** The flags of every command that speaks to a registry. */
 
 import { readTextFile } from "../../io/files.ts";
-import type { FullRegistryClient, RegistryOptions } from "../../oci/registry/create-client.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { FullRegistryClient, RegistryOptions } from "./create-client.ts";
+import type { World } from "../../io/world.ts";
 
-export interface RegistryFlags {
+export interface RegistryAccess {
   /** PEM file with certificates to trust beside the usual ones. */
   readonly ca?: string;
   /** Hosts that are asked without TLS, beside this machine. */
@@ -15,8 +15,8 @@ export interface RegistryFlags {
 export async function trustOf({
   ca,
   plainHttp = [],
-}: RegistryFlags): Promise<Pick<RegistryOptions, "ca" | "plainHttp">> {
-  const { isLoopback } = await import("../../oci/registry/registry-endpoint.ts");
+}: RegistryAccess): Promise<Pick<RegistryOptions, "ca" | "plainHttp">> {
+  const { isLoopback } = await import("./registry-endpoint.ts");
   return {
     ...(ca === undefined ? {} : { ca: await readTextFile(ca, null, { fix: "name a PEM file with --ca" }) }),
     plainHttp: (host) => isLoopback(host) || plainHttp.includes(host),
@@ -25,14 +25,14 @@ export async function trustOf({
 
 /** The registry client with this user's logins and proxies. */
 export async function registryFor(
-  flags: RegistryFlags,
-  { env, signal }: Pick<CommandContext, "env"> & { readonly signal?: AbortSignal },
+  flags: RegistryAccess,
+  { env, signal }: Pick<World, "env"> & { readonly signal?: AbortSignal | undefined },
   more: Pick<RegistryOptions, "timeoutMs" | "retries"> = {},
 ): Promise<FullRegistryClient> {
   const [{ createRegistryClient }, { dockerCredentials }, { proxyFromEnv }] = await Promise.all([
-    import("../../oci/registry/create-client.ts"),
-    import("../../oci/registry/credentials.ts"),
-    import("../../oci/registry/proxy.ts"),
+    import("./create-client.ts"),
+    import("./credentials.ts"),
+    import("./proxy.ts"),
   ]);
   return createRegistryClient({
     credentials: dockerCredentials(env),

@@ -1,17 +1,16 @@
 /** What the flags about signing mean to the library. */
 
-import { usageError } from "../../errors.ts";
-import type { FleetSigning } from "../../fleet/sign-fleet.ts";
-import { readTextFile } from "../../io/files.ts";
-import { parseImageReference } from "../../oci/reference.ts";
-import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
-import { count } from "../../io/table.ts";
-import type { ImageSigner } from "../../trust/sign/image-signer.ts";
-import type { SignatureFormat } from "../../trust/sign/sign-images.ts";
-import type { CommandContext } from "../command-context.ts";
-import { signersFor } from "./trust.ts";
+import { usageError } from "../errors.ts";
+import type { FleetSigning } from "./sign-fleet.ts";
+import { readTextFile } from "../io/files.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import type { ImageSigner } from "../trust/sign/image-signer.ts";
+import type { SignatureFormat } from "../trust/sign/sign-images.ts";
+import type { World } from "../io/world.ts";
+import { signersFor } from "../trust/trust-demands.ts";
 
-export interface SignFlags {
+export interface SigningChoice {
   readonly sign?: boolean;
   /** A file, `env://NAME`, or an address that cosign understands. */
   readonly signKey?: string;
@@ -26,7 +25,7 @@ export interface SignFlags {
 }
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
-export async function openSigner(flags: SignFlags, { env }: CommandContext): Promise<ImageSigner | null> {
+export async function openSigner(flags: SigningChoice, { env }: World): Promise<ImageSigner | null> {
   const { sign, signKey, identityToken, signRoot, ...urls } = flags;
   const { fulcioUrl = env.COSIGN_FULCIO_URL, rekorUrl = env.COSIGN_REKOR_URL } = urls;
   const { timestampUrl = env.COSIGN_TIMESTAMP_SERVER_URL } = urls;
@@ -39,14 +38,14 @@ export async function openSigner(flags: SignFlags, { env }: CommandContext): Pro
         "leave one of them out",
       );
     const [{ openSigningKey }, { keySigner }] = await Promise.all([
-      import("../../trust/sign/signing-key.ts"),
-      import("../../trust/sign/image-signer.ts"),
+      import("../trust/sign/signing-key.ts"),
+      import("../trust/sign/image-signer.ts"),
     ]);
     return keySigner(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
   }
   const [{ identityTokenSource }, { identitySigner }] = await Promise.all([
-    import("../../trust/sign/identity-token.ts"),
-    import("../../trust/sign/identity-signer.ts"),
+    import("../trust/sign/identity-token.ts"),
+    import("../trust/sign/identity-signer.ts"),
   ]);
   const token = identityTokenSource(identityToken, env);
   if (token === null)
@@ -58,7 +57,7 @@ export async function openSigner(flags: SignFlags, { env }: CommandContext): Pro
   return identitySigner({ token, fulcioUrl, rekorUrl, timestampUrl, trustedRoot: root });
 }
 
-function refuseWithoutSign(flags: SignFlags): null {
+function refuseWithoutSign(flags: SigningChoice): null {
   const { signKey, identityToken, fulcioUrl, rekorUrl, timestampUrl, signRoot } = flags;
   const given = { "--sign-key": signKey, "--identity-token": identityToken, "--fulcio-url": fulcioUrl };
   const more = { "--rekor-url": rekorUrl, "--timestamp-url": timestampUrl, "--sign-root": signRoot };
@@ -72,35 +71,17 @@ function checkUrl(url: string): void {
   if (!isHttp) throw usageError(`${url} is no address of http`, "write it as https://host");
 }
 
-export interface Voucher extends FleetSigning {
-  /** Says on standard error, or as a line of JSON, what was signed. */
-  readonly tell: () => void;
-}
-
 /** null where nothing is to be signed. */
-export async function voucher(
+export async function signingFor(
   signer: ImageSigner | null,
   repository: string,
   registry: FullRegistryClient,
-  { signFormat: format = "both", json }: SignFlags & { readonly json?: boolean },
-  context: CommandContext,
-): Promise<Voucher | null> {
+  { signFormat: format = "both" }: SigningChoice,
+  world: World,
+): Promise<FleetSigning | null> {
   if (signer === null) return null;
-  const { fleetSigning } = await import("../../fleet/sign-fleet.ts");
-  const { signal } = context;
+  const { fleetSigning } = await import("./sign-fleet.ts");
   const reference = parseImageReference(repository);
-  const others = () => signersFor(reference, {}, context);
-  const signing = fleetSigning(reference, { signer, registry, format, signal, others });
-  return {
-    ...signing,
-    tell() {
-      const { signed, kept } = signing.done();
-      if (signed.length + kept.length === 0) return;
-      if (json) context.out(`${JSON.stringify({ schemaVersion: 1, type: "signatures", signed, kept })}\n`);
-      else
-        context.err(
-          `signed ${count(signed.length, "manifest")}, ${kept.length} had this signature already\n`,
-        );
-    },
-  };
+  const others = () => signersFor(reference, {}, world);
+  return fleetSigning(reference, { signer, registry, format, signal: world.signal, others });
 }

@@ -1,11 +1,11 @@
 /** The flags of launch → what runs. */
 
 import { usageError } from "../../errors.ts";
-import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "../../node/launch/target.ts";
-import { unsupported } from "../../node/launch/unsupported.ts";
-import type { QuestionFlags } from "./question.ts";
+import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "./target.ts";
+import { unsupported } from "./unsupported.ts";
+import type { QuestionOptions } from "../question.ts";
 
-export interface LaunchFlags extends QuestionFlags {
+export interface LaunchFlags extends QuestionOptions {
   readonly target: string;
   /** Arguments for the container's program. */
   readonly args: readonly string[];

@@ -1,17 +1,17 @@
 /** The flags that every command about the matrix has, turned into what the library wants. */
 
 import { dirname, join } from "node:path";
-import { type Problem, usageError } from "../../errors.ts";
-import { type Fleet, openFleet } from "../../fleet/open-fleet.ts";
-import type { FindBaseDigest } from "../../fleet/plan-open-fleet.ts";
-import { parseBuildArguments } from "../../fleet/matrix/given-arguments.ts";
-import { lockPath } from "../../lock/lock.ts";
-import { parseImageReference } from "../../oci/reference.ts";
-import { parseSelections, type Selection } from "../../fleet/cells/select.ts";
-import type { CommandContext } from "../command-context.ts";
-import { type RegistryFlags, trustOf } from "./registry.ts";
+import { type Problem, usageError } from "../errors.ts";
+import { type Fleet, openFleet } from "./open-fleet.ts";
+import type { FindBaseDigest } from "./plan-open-fleet.ts";
+import { parseBuildArguments } from "./matrix/given-arguments.ts";
+import { lockPath } from "../lock/lock.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import { parseSelections, type Selection } from "./cells/select.ts";
+import type { World } from "../io/world.ts";
+import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
 
-export interface FleetFlags extends RegistryFlags {
+export interface FleetChoice extends RegistryAccess {
   readonly matrix: string;
   readonly lock?: string;
   readonly registry?: string;
@@ -26,8 +26,8 @@ export interface FleetFlags extends RegistryFlags {
 }
 
 export async function openFleetFor(
-  flags: FleetFlags,
-  { env }: Pick<CommandContext, "env">,
+  flags: FleetChoice,
+  { env }: Pick<World, "env">,
 ): Promise<{ fleet: Fleet; only: Selection[] }> {
   const fleet = await openFleet(flags.matrix, {
     ...(flags.registry === undefined ? {} : { registry: flags.registry }),
@@ -42,7 +42,7 @@ export async function openFleetFor(
 }
 
 /** The lock beside the matrix, unless `--lock` names another. */
-export function lockFileOf({ matrix, lock }: Pick<FleetFlags, "matrix" | "lock">): string {
+export function lockFileOf({ matrix, lock }: Pick<FleetChoice, "matrix" | "lock">): string {
   return lock ?? join(dirname(matrix), lockPath);
 }
 
@@ -66,11 +66,11 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
 
 /** Asks registries for base digests; what cannot be had is null, and `onProblem` hears why. */
 export async function baseLookup(
-  { offline = false, ...flags }: FleetFlags,
-  { env, signal }: Pick<CommandContext, "env" | "signal">,
+  { offline = false, ...flags }: FleetChoice,
+  { env, signal }: Pick<World, "env" | "signal">,
   onProblem: (problem: Problem, ref: string) => void,
 ): Promise<FindBaseDigest> {
   if (offline) return async () => null;
-  const { createBaseLookup } = await import("../../oci/registry/base-lookup.ts");
+  const { createBaseLookup } = await import("../oci/registry/base-lookup.ts");
   return createBaseLookup(env, onProblem, { ...(await trustOf(flags)), signal });
 }

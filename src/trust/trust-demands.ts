@@ -2,16 +2,16 @@
 
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { usageError } from "../../errors.ts";
-import { isErrno, unreadable } from "../../io/files.ts";
-import type { ImageReference } from "../../oci/reference.ts";
-import type { FindTrust } from "../../lock/index-trust.ts";
-import type { TrustOptions } from "../../trust/find-trust.ts";
-import type { TrustPolicy } from "../../trust/policy/policy.ts";
-import type { Signer } from "../../trust/trusted-signer.ts";
-import type { CommandContext } from "../command-context.ts";
+import { usageError } from "../errors.ts";
+import { isErrno, unreadable } from "../io/files.ts";
+import type { ImageReference } from "../oci/reference.ts";
+import type { FindTrust } from "../lock/index-trust.ts";
+import type { TrustOptions } from "./find-trust.ts";
+import type { TrustPolicy } from "./policy/policy.ts";
+import type { Signer } from "./trusted-signer.ts";
+import type { World } from "../io/world.ts";
 
-export interface TrustFlags {
+export interface TrustDemands {
   /** Public keys: files, or `env://NAME`. */
   readonly key?: readonly string[];
   readonly identity?: string;
@@ -31,34 +31,34 @@ const policyName = "imgmatch.trust.yaml";
  * null where neither a flag nor a policy asks for anything: then two places were looked at, and nothing was loaded. The machine's policy
  * always counts, so that a checkout's or a user's own weakens nothing.
  */
-export async function trustFor(flags: TrustFlags, context: CommandContext): Promise<FindTrust | null> {
-  const options = await trustOptions(flags, context);
-  return options === null ? null : (await import("../../trust/find-trust.ts")).trustBy(options);
+export async function trustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
+  const options = await trustOptions(flags, world);
+  return options === null ? null : (await import("./find-trust.ts")).trustBy(options);
 }
 
 /** The same for who starts nothing: what was seen before is no matter of theirs. */
-export async function signaturesFor(flags: TrustFlags, context: CommandContext): Promise<FindTrust | null> {
-  const options = await trustOptions(flags, context);
+export async function signaturesFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
+  const options = await trustOptions(flags, world);
   if (options === null) return null;
   const policies = options.policies.map((policy) => ({
     ...policy,
     rules: policy.rules.map((rule) => ({ ...rule, downgrade: "allow" as const })),
   }));
-  return (await import("../../trust/find-trust.ts")).trustBy({ ...options, policies });
+  return (await import("./find-trust.ts")).trustBy({ ...options, policies });
 }
 
 /** Whose statements about images of this repository count: one of each list has to have signed; empty where nobody is named. */
 export async function signersFor(
   reference: ImageReference,
-  flags: TrustFlags,
-  context: CommandContext,
+  flags: TrustDemands,
+  world: World,
 ): Promise<readonly (readonly Signer[])[]> {
-  const options = await trustOptions(flags, context);
+  const options = await trustOptions(flags, world);
   if (options === null) return [];
-  return (await import("../../trust/find-trust.ts")).demandedSigners(reference, options);
+  return (await import("./find-trust.ts")).demandedSigners(reference, options);
 }
 
-async function trustOptions(flags: TrustFlags, context: CommandContext): Promise<TrustOptions | null> {
+async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOptions | null> {
   const { key = [], identity, issuer, trustedRoot, trust, cache, downgrade = true } = flags;
   const asksSigner =
     key.length > 0 || identity !== undefined || issuer !== undefined || trustedRoot !== undefined;
@@ -69,27 +69,27 @@ async function trustOptions(flags: TrustFlags, context: CommandContext): Promise
     );
   if (!downgrade && cache === undefined)
     throw usageError("--no-downgrade remembers what was seen in the cache", "name a folder with --cache");
-  const own = asksSigner ? [] : ownPolicy(trust, context);
-  const files = [...(isThere(context.machinePolicy) ? [context.machinePolicy] : []), ...own];
+  const own = asksSigner ? [] : ownPolicy(trust, world);
+  const files = [...(isThere(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
-  const { namedSigners } = await import("../../trust/named-signers.ts");
+  const { namedSigners } = await import("./named-signers.ts");
   return {
     policies: files.length === 0 ? [] : await readPolicies(files),
-    signers: await namedSigners({ keys: key, identity, issuer, trustedRoot }, context.env),
+    signers: await namedSigners({ keys: key, identity, issuer, trustedRoot }, world.env),
     refuseDowngrade: downgrade ? null : (cache ?? null),
     cache: cache ?? null,
-    env: context.env,
+    env: world.env,
   };
 }
 
 /** The reader of YAML is loaded where there is YAML. */
 async function readPolicies(files: readonly string[]): Promise<readonly TrustPolicy[]> {
-  const { readTrustPolicy } = await import("../../trust/policy/read-policy.ts");
+  const { readTrustPolicy } = await import("./policy/read-policy.ts");
   return Promise.all(files.map((file) => readTrustPolicy(file)));
 }
 
 /** Throws `USAGE` where no registry is asked: a lock is what the checkout says, and nobody has signed it. */
-export function refuseTrustWithoutRegistry(flags: TrustFlags): void {
+export function refuseTrustWithoutRegistry(flags: TrustDemands): void {
   if (!asksTrust(flags)) return;
   throw usageError(
     "--key, --identity, --trust and --no-downgrade are about what comes from a registry, and none is asked",
@@ -98,13 +98,13 @@ export function refuseTrustWithoutRegistry(flags: TrustFlags): void {
 }
 
 /** Whether flags ask for it, whatever policies do. */
-export function asksTrust({ key = [], downgrade = true, ...flags }: TrustFlags): boolean {
+export function asksTrust({ key = [], downgrade = true, ...flags }: TrustDemands): boolean {
   const { identity, issuer, trustedRoot, trust } = flags;
   return [identity, issuer, trustedRoot, trust, key[0]].some((flag) => flag !== undefined) || !downgrade;
 }
 
 /** The first of: `--trust`, `IMGMATCH_TRUST`, the file in the current folder. */
-function ownPolicy(trust: string | undefined, { env, cwd }: CommandContext): readonly string[] {
+function ownPolicy(trust: string | undefined, { env, cwd }: World): readonly string[] {
   const named = trust ?? env.IMGMATCH_TRUST;
   if (named !== undefined && named !== "") return [named];
   const here = join(cwd, policyName);

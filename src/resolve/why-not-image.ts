@@ -12,7 +12,7 @@ import {
   type ResolveOptions,
   rankImages,
   referenceOf,
-} from "./resolve.ts";
+} from "./resolve-image.ts";
 import type { Misfit, Resolution, Tier } from "./verdict.ts";
 
 const whyNotSchemaVersion = 1;
@@ -56,9 +56,9 @@ export interface Victor {
  * Why `resolve` does not choose an image, named by cell, tag or reference. Throws `CELL_NOT_FOUND`, and what `resolveImage` throws.
  *
  * @example
- * const { fits, reasons, rank } = whyNot(lock, "12.8.1_9.0_x86-64-v4", facts);
+ * const { fits, reasons, rank } = whyNotImage(lock, "12.8.1_9.0_x86-64-v4", facts);
  */
-export function whyNot(lock: Lock, name: string, host: HostFacts, options: ResolveOptions = {}): WhyNot {
+export function whyNotImage(lock: Lock, name: string, host: HostFacts, options: ResolveOptions = {}): WhyNot {
   const { cell, image } = findCell(lock, name);
   const { ranked, order, problems } = rankImages(lock, host, options);
   const reasons = explainImage(lock, cell, host, options).map(({ code, message, fix }) => ({

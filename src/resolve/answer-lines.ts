@@ -1,9 +1,9 @@
-/** What is said beside an answer: a quiet second best would be taken for the best. */
+/** Lines beside an answer: a quiet second best would be taken for the best. */
 
-import type { HostFacts } from "../../host/facts.ts";
-import { isBroken } from "../../resolve/host-view.ts";
-import { listSome } from "../../resolve/misfit.ts";
-import type { Resolution } from "../../resolve/verdict.ts";
+import type { HostFacts } from "../host/facts.ts";
+import { isBroken } from "./host-view.ts";
+import { listSome } from "./misfit.ts";
+import type { Resolution } from "./verdict.ts";
 
 /**
  * What is wrong with a host that still gets an answer: a CPU image for a machine whose GPU nobody can use must not come in

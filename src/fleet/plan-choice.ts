@@ -1,34 +1,33 @@
 /** The fleet of a command with its plan, as its flags ask for it. */
 
-import type { EngineName } from "../../fleet/build/engines/engine-traits.ts";
-import { type Problem, throwProblems } from "../../errors.ts";
-import type { Fleet } from "../../fleet/open-fleet.ts";
+import type { EngineName } from "./build/engines/engine-traits.ts";
+import { type Problem, throwProblems } from "../errors.ts";
+import type { Fleet } from "./open-fleet.ts";
 import {
   type FindBaseDigest,
   type FindLocalBase,
   type FleetPlanOptions,
   planOpenFleet,
-} from "../../fleet/plan-open-fleet.ts";
-import { refuseAdoptedLock } from "../../lock/adopted-lock.ts";
-import { refuseForeignLock } from "../../lock/foreign-lock.ts";
-import type { LocalEngine, Lock } from "../../lock/lock.ts";
-import { readLockIfPresent } from "../../lock/lock-file.ts";
-import { type LocalBaseUse, localBases } from "../../fleet/plan/local-bases.ts";
-import { findPlanned, type Plan } from "../../fleet/plan/planned-cell.ts";
-import type { Selection } from "../../fleet/cells/select.ts";
-import type { CommandContext } from "../command-context.ts";
-import { tell } from "../print.ts";
-import type { EngineFlags } from "./engine.ts";
-import { baseLookup, type FleetFlags, lockFileOf, openFleetFor, parseReplacements } from "./fleet.ts";
+} from "./plan-open-fleet.ts";
+import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
+import { refuseForeignLock } from "../lock/foreign-lock.ts";
+import type { LocalEngine, Lock } from "../lock/lock.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
+import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";
+import { findPlanned, type Plan } from "./plan/planned-cell.ts";
+import type { Selection } from "./cells/select.ts";
+import { note, type World } from "../io/world.ts";
+import type { EngineChoice } from "./build/engines/engine-choice.ts";
+import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
 
-export interface ExportFlags extends FleetFlags, Pick<EngineFlags, "secret" | "ssh" | "network"> {
+export interface ExportFlags extends FleetChoice, Pick<EngineChoice, "secret" | "ssh" | "network"> {
   readonly kind: string;
   /** Only for `github-matrix`. */
   readonly shards?: number;
 }
 
 /** Only of commands that can build on what an engine alone has. */
-export interface LocalBaseFlags {
+export interface LocalBaseChoice {
   /** A base that no registry has may be the engine's. */
   readonly localBases?: boolean;
   readonly engine?: EngineName;
@@ -55,11 +54,11 @@ export interface PlanForOptions {
 
 /** Throws what opening and planning a fleet throw. */
 export async function planFor(
-  flags: FleetFlags & LocalBaseFlags & { readonly push?: boolean },
-  context: CommandContext,
+  flags: FleetChoice & LocalBaseChoice & { readonly push?: boolean },
+  world: World,
   { onProblem, writes = false, keeper = null, cell }: PlanForOptions,
 ): Promise<PlannedFleet> {
-  const opened = await openFleetFor(flags, context);
+  const opened = await openFleetFor(flags, world);
   const { fleet } = opened;
   const only = cell === undefined ? opened.only : [{ cell: findPlanned(fleet, cell).cell.id }];
   const lock = await readLockIfPresent(lockFileOf(flags));
@@ -68,27 +67,27 @@ export async function planFor(
   // Until the plan is there: what an engine has is no problem.
   const missing = new Map<string, Problem>();
   let hear: typeof onProblem | null = null;
-  const findBaseDigest = await baseLookup(flags, context, (problem, ref) =>
+  const findBaseDigest = await baseLookup(flags, world, (problem, ref) =>
     hear === null ? missing.set(ref, problem) : hear(problem),
   );
   const plan = await planOpenFleet(fleet, {
     lock,
     only,
     published: flags.push ?? false,
-    ...(await heldBy(keeper, lock, context)),
+    ...(await heldBy(keeper, lock, world)),
     replaceBases: parseReplacements(flags.replaceBase),
     rebuild: rebuildAsked(flags.cache),
     findBaseDigest,
-    ...(flags.localBases ? { findLocalBase: await localLookup(flags, context) } : {}),
+    ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
   });
   hear = onProblem;
   for (const problem of unresolvedBases(plan, fleet, missing)) onProblem(problem);
-  if (flags.localBases && !flags.json) tell(localBases(plan).map(describeLocal), context);
+  if (flags.localBases && !flags.json) note(world, localBases(plan).map(describeLocal));
   return { fleet, only, plan, findBaseDigest };
 }
 
 /** `--no-cache` alone means now: each time is another. */
-function rebuildAsked(cache: FleetFlags["cache"]): string | undefined {
+function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
   if (typeof cache === "string") return cache;
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
 }
@@ -112,10 +111,10 @@ function unresolvedBases(
 }
 
 async function localLookup(
-  { engine = "docker", builder }: LocalBaseFlags,
-  { env }: CommandContext,
+  { engine = "docker", builder }: LocalBaseChoice,
+  { env }: World,
 ): Promise<FindLocalBase> {
-  const { createLocalBaseLookup } = await import("../../fleet/build/engines/find-local-base.ts");
+  const { createLocalBaseLookup } = await import("./build/engines/find-local-base.ts");
   return createLocalBaseLookup(engine, env, builder);
 }
 
@@ -127,21 +126,21 @@ function describeLocal({ ref, engine, id }: LocalBaseUse): string {
 async function heldBy(
   keeper: LocalEngine | null,
   lock: Lock | null,
-  { env }: CommandContext,
+  { env }: World,
 ): Promise<Pick<FleetPlanOptions, "held">> {
   const waiting = Object.values(lock?.images ?? {}).some(
     ({ digest, created }) => digest === null && created !== null,
   );
   if (keeper === null || !waiting) return {};
-  const { heldImages } = await import("../../fleet/build/engines/held-images.ts");
+  const { heldImages } = await import("./build/engines/held-images.ts");
   return { held: await heldImages(keeper, env) };
 }
 
 /** The plan of `build --push`. Throws what keeps a base image's digest from being known. */
-export async function planForExport(flags: FleetFlags, context: CommandContext): Promise<PlannedFleet> {
+export async function planForExport(flags: FleetChoice, world: World): Promise<PlannedFleet> {
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => problems.push(problem);
-  const planned = await planFor({ ...flags, push: true }, context, { onProblem });
+  const planned = await planFor({ ...flags, push: true }, world, { onProblem });
   throwProblems(problems);
   return planned;
 }

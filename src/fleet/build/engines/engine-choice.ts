@@ -1,14 +1,14 @@
 /** The flags that choose what builds, turned into an engine. */
 
 import { resolve } from "node:path";
-import type { Engine } from "../../fleet/build/engine.ts";
-import { type EngineName, type EngineTraits, engineTraits } from "../../fleet/build/engines/engine-traits.ts";
-import type { EngineOptions } from "../../fleet/build/engines/engines.ts";
-import type { FleetBuilder } from "../../fleet/build/fleet-builder.ts";
-import { usageError } from "../../errors.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { Engine } from "../engine.ts";
+import { type EngineName, type EngineTraits, engineTraits } from "./engine-traits.ts";
+import type { EngineOptions } from "./engines.ts";
+import type { FleetBuilder } from "../fleet-builder.ts";
+import { usageError } from "../../../errors.ts";
+import type { World } from "../../../io/world.ts";
 
-export interface EngineFlags {
+export interface EngineChoice {
   readonly engine: EngineName;
   readonly builder?: string;
   readonly cacheFrom?: readonly string[];
@@ -24,40 +24,30 @@ export interface EngineFlags {
 }
 
 /** What builds one image. Throws `USAGE` for flags that do not go together, and what the engine throws when it is not there. */
-export async function engineFor(flags: EngineFlags, context: Pick<CommandContext, "env">): Promise<Engine> {
-  const options = await engineOptions(flags, context);
-  const { engines } = await import("../../fleet/build/engines/engines.ts");
+export async function engineFor(flags: EngineChoice, world: Pick<World, "env">): Promise<Engine> {
+  const options = await engineOptions(flags, world);
+  const { engines } = await import("./engines.ts");
   return engines[flags.engine](options);
 }
 
-/** What builds a fleet; throws as {@link engineFor}. */
-export async function fleetBuilderFor(
-  flags: EngineFlags,
-  context: Pick<CommandContext, "env">,
-): Promise<FleetBuilder> {
-  const options = await engineOptions(flags, context);
-  if (flags.engine === "pulumi") {
-    const { createPulumiBuilder } = await import("../../pulumi/builder.ts");
-    return createPulumiBuilder({ ...options, stack: flags.stack });
-  }
-  const [{ engines }, { cellBuilder }] = await Promise.all([
-    import("../../fleet/build/engines/engines.ts"),
-    import("../../fleet/build/cell-builder.ts"),
-  ]);
-  return cellBuilder(await engines[flags.engine](options));
+/** What builds a fleet cell by cell; throws as {@link engineFor}. Pulumi's is its own hall's. */
+export async function cellBuilderFor(flags: EngineChoice, world: Pick<World, "env">): Promise<FleetBuilder> {
+  const { cellBuilder } = await import("../cell-builder.ts");
+  return cellBuilder(await engineFor(flags, world));
 }
 
-async function engineOptions(
-  flags: EngineFlags,
-  { env }: Pick<CommandContext, "env">,
+/** Throws `USAGE` for flags that do not go together. */
+export async function engineOptions(
+  flags: EngineChoice,
+  { env }: Pick<World, "env">,
 ): Promise<EngineOptions> {
   requireOffered(flags);
   const { builder, cacheFrom: from = [], cacheTo: to = [] } = flags;
   const [{ checkCache }, { parseSecrets }, { parseSsh }, { dockerCredentials }] = await Promise.all([
-    import("../../fleet/build/engines/cache.ts"),
-    import("../../fleet/build/engines/build-secrets.ts"),
-    import("../../fleet/build/engines/ssh.ts"),
-    import("../../oci/registry/credentials.ts"),
+    import("./cache.ts"),
+    import("./build-secrets.ts"),
+    import("./ssh.ts"),
+    import("../../../oci/registry/credentials.ts"),
   ]);
   const cache = { from, to };
   checkCache(cache);
@@ -77,7 +67,7 @@ function requireOffered({
   secret = [],
   ssh = [],
   network = "default",
-}: EngineFlags): void {
+}: EngineChoice): void {
   const offered = engineTraits[engine];
   if (builder !== undefined && !offered.builders)
     throw usageError("--builder names a builder of buildx", "add --engine buildx");
@@ -115,7 +105,7 @@ export function requireNetwork(network: string, engine: EngineName): void {
 }
 
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
-export function requirePush({ engine }: EngineFlags, push: boolean): void {
+export function requirePush({ engine }: EngineChoice, push: boolean): void {
   if (engineTraits[engine].keeper !== null || push) return;
   throw usageError("what a buildx builder builds stays on the builder", "add --push");
 }

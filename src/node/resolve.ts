@@ -1,0 +1,111 @@
+/** The image that was built for a host: this one, another, or each of many. */
+
+import { usageError } from "../errors.ts";
+import { readHostFiles } from "../host/read-host-files.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
+import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import type { SignedBy } from "../lock/index-trust.ts";
+import type { ImmutableReference } from "../oci/immutable-reference.ts";
+import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { nearestFirst } from "../resolve/nearest.ts";
+import { noMatch } from "../resolve/no-match.ts";
+import { type HostResolution, resolveHosts } from "../resolve/resolve-hosts.ts";
+import { resolveImage } from "../resolve/resolve-image.ts";
+import type { Resolution } from "../resolve/verdict.ts";
+import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
+
+export interface ResolveOptions extends QuestionOptions, Watching {
+  /** Many hosts in place of one: files, folders, or `-` for standard input. */
+  readonly hosts?: readonly string[];
+}
+
+/** `reference` throws where no image fits: `NO_MATCH` with the nearest ones, or `HOST_BROKEN`. It is no part of the JSON. */
+export interface ResolveAnswer extends Resolution {
+  readonly reference: ImmutableReference;
+  /** Who vouches for the fleet, where a signature was asked for. */
+  readonly signed?: SignedBy;
+}
+
+/**
+ * Finds the one image of a lock, or of a registry's fleet, that was built for this host. `hosts` answers for each of many.
+ *
+ * Throws `USAGE`, `LOCK_…`, `FACTS_…`, `REGISTRY_…`, `SIGNATURE_…`; a host that no image fits is an answer.
+ *
+ * @example
+ * const { reference } = await resolve({ pin: ["tensorflow=1.12.0"] });
+ */
+export async function resolve(
+  options: ResolveOptions & { readonly hosts: readonly [string, ...string[]] },
+  world?: Partial<World>,
+): Promise<readonly HostResolution[]>;
+export async function resolve(
+  options?: QuestionOptions & Watching,
+  world?: Partial<World>,
+): Promise<ResolveAnswer>;
+export async function resolve(
+  options: ResolveOptions = {},
+  given?: Partial<World>,
+): Promise<ResolveAnswer | readonly HostResolution[]> {
+  const world = worldOf(options, given);
+  return (options.hosts ?? []).length > 0 ? resolveEach(options, world) : resolveOne(options, world);
+}
+
+async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveAnswer> {
+  const { lock, host, options, signed } = await readQuestion(asked, world);
+  const resolution = resolveImage(lock, host, options);
+  note(world, unaskedLines(resolution));
+  if (asked.explain) {
+    const { explainResolution } = await import("../resolve/explain.ts");
+    note(world, explainResolution(lock, host, options));
+  }
+  const answer = signed === null ? resolution : { ...resolution, signed };
+  // What is against the others is worked out when it is read.
+  const reference = () => {
+    if (resolution.match !== null) return resolution.match.reference;
+    throw noMatch(nearestFirst(lock, resolution.rejected, host, options), asked);
+  };
+  return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
+}
+
+async function resolveEach(asked: ResolveOptions, world: World): Promise<readonly HostResolution[]> {
+  refuseSingle(asked);
+  const { lock, options } = await readFleetQuestion(asked, world);
+  const answers = resolveHosts(lock, await readNamedHosts(asked, world), options);
+  for (const answer of answers) {
+    note(
+      world,
+      unaskedLines(answer).map((line) => `${answer.host}: ${line}`),
+    );
+  }
+  return answers;
+}
+
+/** Of `hosts`, with a note for each problem that they have. */
+export async function readNamedHosts(
+  { hosts = [] }: Pick<ResolveOptions, "hosts">,
+  world: World,
+): Promise<readonly NamedHost[]> {
+  const named = await readHostFiles(hosts, world.readStdin);
+  for (const { name, facts } of named) {
+    note(
+      world,
+      problemLines(facts).map((line) => `${name}: ${line}`),
+    );
+  }
+  return named;
+}
+
+/** Throws `USAGE` for what is about one host. */
+export function refuseSingle({ host, gpus, explain }: QuestionOptions): void {
+  if (host !== undefined) throw usageError("--host names one host and --hosts many", "leave one of them out");
+  if (gpus !== undefined)
+    throw usageError(
+      "--gpus narrows what this machine shows; it cannot narrow facts from --hosts",
+      "run imgmatch probe --gpus … on that machine and pass what it prints",
+    );
+  if (explain)
+    throw usageError(
+      "--explain is about one host",
+      "ask for it with --host, or read rejected of --hosts --json",
+    );
+}
