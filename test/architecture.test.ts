@@ -188,8 +188,8 @@ describe("the path of resolve", () => {
     expect(reachable([reader])).toContain("yaml");
     const users = imports.filter(({ to, isType }) => to === reader && !isType);
     expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([
-      ["trust/trust-demands.ts", true],
       ["index.ts", false],
+      ["trust/trust-demands.ts", true],
     ]);
   });
 
