@@ -97,12 +97,12 @@ export {
   type Requirement,
 } from "./lock/lock.ts";
 export { readLock, readLockIfPresent } from "./lock/lock-file.ts";
-export { type MergeOptions, mergeLockFiles } from "./lock/merge-lock-files.ts";
+export { type MergeOptions, mergeLockFiles } from "./lock/merge-locks.ts";
 export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
 export { parseLock } from "./lock/parse-lock.ts";
-export { removeImages, withoutImages } from "./lock/remove-images.ts";
+export { removeImages, withoutImages } from "./lock/update-lock.ts";
 export { updateLock, type UpdateLockOptions } from "./lock/update-lock.ts";
-export { writeLock } from "./lock/write-lock.ts";
+export { writeLock } from "./lock/lock-file.ts";
 
 // Images and registries
 export type { Environment } from "./oci/engine/engine-endpoint.ts";
@@ -258,6 +258,6 @@ export { describeHardware, type HardwareKind } from "./hardware/describe-hardwar
 export { classifyGpu, type GpuClass } from "./hardware/gpu-class.ts";
 export { findGpuByPci, type GpuProduct } from "./hardware/gpu-products.ts";
 export { type GpuTarget, parseGpuTarget, targetRunsOn } from "./hardware/gpu-target.ts";
-export type { HardwareReport, ReportRow, ReportTable } from "./hardware/hardware-report.ts";
+export type { HardwareReport, ReportRow, ReportTable } from "./hardware/describe-hardware.ts";
 export { hardwareSources, type SourceKey } from "./hardware/sources.ts";
 export { compareDriverVersions, type DriverVersion, parseDriverVersion } from "./hardware/driver-version.ts";

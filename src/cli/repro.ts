@@ -2,7 +2,7 @@
 
 import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import { reproduceCell } from "../fleet/repro-cell.ts";
-import { readRevision } from "../io/revision.ts";
+import { readRevision } from "../io/git.ts";
 import { printable } from "../printable.ts";
 import { reproLines } from "./report/repro.ts";
 import { styleFor } from "./report/style.ts";

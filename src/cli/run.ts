@@ -7,7 +7,7 @@ import { shellCommand } from "../node/launch/shell.ts";
 import type { LocalTarget } from "../node/launch/target.ts";
 import { docker, podman } from "../node/launch/targets/docker-run.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
-import { unpushedEngines } from "../lock/unpushed.ts";
+import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { nearestFirst } from "../resolve/nearest.ts";

@@ -1,7 +1,6 @@
 /** Where a build runs and what of, as git and the CI's variables tell: what provenance says beside the inputs. */
 
-import { askGit } from "../io/git.ts";
-import { shortHead } from "../io/git-version.ts";
+import { askGit, shortHead } from "../io/git.ts";
 import type { BuildOrigin } from "../trust/provenance/build-record.ts";
 import { isWritten } from "./find-version.ts";
 

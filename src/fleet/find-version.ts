@@ -1,7 +1,7 @@
 /** The version of a matrix that has it from the environment or from git. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { describeHead, type GitAnswer, shortHead } from "../io/git-version.ts";
+import { describeHead, type GitAnswer, shortHead } from "../io/git.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { Located, Matrix, VersionSource } from "./matrix/matrix.ts";
 import { secretIn } from "./matrix/secret-names.ts";

@@ -1,8 +1,7 @@
 /** `imgmatch lock --update-bases`: what the next build is to use in place of bases that have moved. */
 
 import { type Problem, throwProblems } from "../errors.ts";
-import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import { refuseForeignLock } from "../lock/foreign-lock.ts";
+import { refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";

@@ -10,8 +10,7 @@ import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts"
 import type { Matrix } from "./matrix/matrix.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/references.ts";
-import type { Digest } from "../oci/digest.ts";
-import { digestOf } from "../oci/digest-of.ts";
+import { type Digest, digestOf } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { Cell } from "./cells/cell.ts";
 import { expandMatrix } from "./cells/expand.ts";

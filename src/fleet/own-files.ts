@@ -1,7 +1,7 @@
 /** What of a build context is imgmatch's own, of this fleet and of others in it: no image is made of it, so none changes by it. */
 
 import { basename, dirname, join, relative } from "node:path";
-import { openPlainFile } from "../io/plain-file.ts";
+import { openPlainFile } from "../io/files.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { lockPath } from "../lock/lock.ts";
 import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";

@@ -9,8 +9,7 @@ import {
   type FleetPlanOptions,
   planOpenFleet,
 } from "./plan-open-fleet.ts";
-import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import { refuseForeignLock } from "../lock/foreign-lock.ts";
+import { refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";

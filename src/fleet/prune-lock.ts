@@ -1,7 +1,6 @@
 /** `imgmatch lock --prune`: the lock without what the matrix has no cell for, and what it excludes or holds impossible. */
 
-import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import { refuseForeignLock } from "../lock/foreign-lock.ts";
+import { refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Fleet } from "./open-fleet.ts";

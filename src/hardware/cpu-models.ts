@@ -1,7 +1,6 @@
 /** Which marches a CPU may be, by vendor, family and model. */
 
-import { x86Rows } from "./cpu-march-table.ts";
-import { findMarch, type March } from "./cpu-marches.ts";
+import { findMarch, type March, x86Rows } from "./cpu-marches.ts";
 
 /**
  * The marches that share a vendor, family and model (Skylake, Cascade Lake and Cooper Lake servers are all 6, 85): what all of

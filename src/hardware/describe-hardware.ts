@@ -1,13 +1,31 @@
 /** What the hardware tables know, or what they know about one name. */
 
 import { assertNever } from "../errors.ts";
-import { describeCpu } from "./describe-cpu.ts";
-import { describeCuda } from "./describe-cuda.ts";
-import { describeGpu } from "./describe-gpu.ts";
-import { describeMachine } from "./describe-machine.ts";
-import { type HardwareReport, hardwareReport, type ReportTable } from "./hardware-report.ts";
+import {
+  compareComputeCapability,
+  formatComputeCapability,
+  parseComputeCapability,
+} from "./compute-capability.ts";
+import { linuxName } from "./cpu-features.ts";
+import { allMarches, findMarch, type March } from "./cpu-marches.ts";
+import { branchRows } from "./cuda-branch-table.ts";
+import {
+  type CudaToolkit,
+  cudaToolkits,
+  driverFloor,
+  findToolkit,
+  supportedTargets,
+} from "./cuda-toolkits.ts";
+import { parseDriverVersion } from "./driver-version.ts";
+import { compatPackages } from "./forward-compat.ts";
+import { type GpuArchitecture, gpuArchitectures } from "./gpu-architectures.ts";
+import { findGpuByPci, searchGpus } from "./gpu-products.ts";
+import { type GpuTarget, parseGpuTarget, targetRunsOn } from "./gpu-target.ts";
+import { machineTypes } from "./machine-types.ts";
+import { hardwareSources, type SourceKey } from "./sources.ts";
 
 export const hardwareKinds = ["cuda", "gpu", "cpu", "machine"] as const;
+
 export type HardwareKind = (typeof hardwareKinds)[number];
 
 /**
@@ -39,4 +57,235 @@ function describe(kind: HardwareKind, name: string | undefined): Promise<readonl
     default:
       return assertNever(kind);
   }
+}
+
+/** All marches; one march with its features; or the marches that need a feature, by its Linux or its compiler's name. */
+function describeCpu(name?: string): readonly ReportTable[] {
+  const marches = allMarches();
+  if (name === undefined) return marchTable(marches);
+  const march = findMarch(name);
+  if (march !== null) return [...marchTable([march]), ...featureTable(march)];
+  const feature = linuxName(name);
+  return marchTable(marches.filter((each) => each.features.includes(feature)));
+}
+
+function marchTable(marches: readonly March[]): readonly ReportTable[] {
+  return reportTable(
+    "marches",
+    "CPU microarchitectures and levels",
+    marches.map((march) => ({
+      name: march.name,
+      architecture: march.architecture,
+      vendor: march.vendor,
+      option: `-${march.option}=${march.compilerName}`,
+      gcc: march.compiler.gcc,
+      clang: march.compiler.clang,
+      features: march.features,
+      note: march.note ?? null,
+      source: march.source,
+    })),
+  );
+}
+
+function featureTable(march: March): readonly ReportTable[] {
+  const features = [...new Set([...march.required, ...march.optional])].sort();
+  return reportTable(
+    "features",
+    `Features of ${march.name}`,
+    features.map((feature) => ({
+      feature,
+      use: march.required.includes(feature) ? "emitted by the compiler" : "behind a macro",
+      needed: march.features.includes(feature) ? "yes" : "no",
+      source: march.source,
+    })),
+  );
+}
+
+/** All tables, or those rows that a toolkit (`12.8`, `12.8.1`) or a driver (`570.124.06`, `570`) selects. */
+function describeCuda(name?: string): readonly ReportTable[] {
+  if (name === undefined) return tables(cudaToolkits, branchRows, compatPackages());
+  const toolkits = cudaToolkits.filter(
+    (row) => row.release === name || row.printedAs === name || row.minor === name,
+  );
+  if (toolkits.length > 0) {
+    const minor = findToolkit(name)?.minor ?? name;
+    return tables(
+      toolkits,
+      branchRows.filter((row) => row.cuda === minor),
+      compatPackages().filter((row) => row.cuda === minor),
+    );
+  }
+  const branch = parseDriverVersion(name)?.parts[0];
+  return tables(
+    [],
+    branchRows.filter((row) => row.branch === branch),
+    [],
+  );
+}
+
+function tables(
+  toolkits: readonly CudaToolkit[],
+  branches: typeof branchRows,
+  packages: ReturnType<typeof compatPackages>,
+): readonly ReportTable[] {
+  return [
+    ...reportTable("toolkits", "CUDA toolkits", toolkits.map(toolkitRow)),
+    ...reportTable(
+      "branches",
+      "CUDA version by driver branch",
+      branches.map(({ branch, cuda, source, note = null }) => ({ branch, cuda, note, source })),
+    ),
+    ...reportTable(
+      "packages",
+      "Forward-compatibility packages",
+      packages.map(({ package: name, cuda, libcuda, branches, enforced, source }) => ({
+        package: name,
+        cuda,
+        libcuda,
+        branches,
+        enforced,
+        source,
+      })),
+    ),
+  ];
+}
+
+function toolkitRow(toolkit: CudaToolkit) {
+  const floor = driverFloor(toolkit);
+  const targets = supportedTargets(toolkit.minor);
+  return {
+    release: toolkit.release,
+    stage: toolkit.stage,
+    floor: floor?.minimum ?? null,
+    minimumDriver: toolkit.minimumDriver,
+    bundledDriver: toolkit.bundledDriver,
+    targets: targets === null ? null : [...targets.sm.map(String), ...targets.specific],
+    note: toolkit.note ?? null,
+    source: [...new Set([...toolkit.source, ...(floor?.source ?? []), ...(targets?.source ?? [])])],
+  };
+}
+
+/** All architectures, or what a compute capability, a target, a PCI id or a product selects. */
+async function describeGpu(name?: string): Promise<readonly ReportTable[]> {
+  if (name === undefined) return architectureTable(gpuArchitectures);
+  const compute = parseComputeCapability(name);
+  if (compute !== null)
+    return architectureTable(
+      gpuArchitectures.filter((row) => compareComputeCapability(row.compute, compute) === 0),
+    );
+  const target = parseGpuTarget(name);
+  if (target !== null) return targetTable(target);
+  return describeProducts(name);
+}
+
+async function describeProducts(name: string): Promise<readonly ReportTable[]> {
+  const byPci = await findGpuByPci(name);
+  const products = byPci === null ? await searchGpus(name) : [byPci];
+  const computes = new Set(products.map((product) => product.compute));
+  return [
+    ...reportTable(
+      "products",
+      "GPU products",
+      products.map(({ name: product, compute, class: gpuClass, chip, source }) => ({
+        name: product,
+        compute,
+        class: gpuClass,
+        chip,
+        source,
+      })),
+    ),
+    ...architectureTable(
+      gpuArchitectures.filter((row) => computes.has(formatComputeCapability(row.compute))),
+    ),
+  ];
+}
+
+function architectureTable(architectures: readonly GpuArchitecture[]): readonly ReportTable[] {
+  return reportTable(
+    "architectures",
+    "GPU architectures",
+    architectures.map((row) => ({
+      compute: formatComputeCapability(row.compute),
+      name: row.name,
+      platform: row.platform,
+      chips: row.chips,
+      toolkits: `${row.firstToolkit} …${row.lastToolkit === null ? "" : ` ${row.lastToolkit}`}`,
+      lastDriverBranch: row.lastDriverBranch,
+      openModule: row.openModule,
+      specific: Object.entries(row.specific).map(([target, toolkit]) => `${target} (${toolkit})`),
+      note: row.note ?? null,
+      source: row.source,
+    })),
+  );
+}
+
+/** Which devices run code of the target. */
+function targetTable(target: GpuTarget): readonly ReportTable[] {
+  const runs = gpuArchitectures.filter((row) => targetRunsOn(target, row.compute));
+  return reportTable(
+    "devices",
+    "Devices that run this code",
+    runs.map((row) => ({
+      compute: formatComputeCapability(row.compute),
+      name: row.name,
+      platform: row.platform,
+      source: target.suffix === "" ? (["PGBIN", "NVCC130"] as const) : (["PG", "NVCC130"] as const),
+    })),
+  );
+}
+
+/** All of them, those of a catalog (`aws`), or those whose name has this text. */
+async function describeMachine(name?: string): Promise<readonly ReportTable[]> {
+  const known = await machineTypes();
+  const wanted = name?.toLowerCase();
+  const named = known.filter(
+    (type) => wanted === undefined || type.catalog === wanted || type.name.toLowerCase().includes(wanted),
+  );
+  return reportTable(
+    "machines",
+    "Machine types",
+    named.map(({ catalog, name: type, platform, gpu, compute, gpus, cpu, capture, alike, source }) => ({
+      name: type,
+      catalog,
+      platform,
+      gpus: `${gpus} ${gpu}`,
+      compute,
+      cpu: cpu ?? capture?.model ?? null,
+      cpuFeatures: capture === null ? "unknown" : alike === true ? `as on ${capture.on}` : "captured",
+      source,
+    })),
+  );
+}
+
+/** One line of a table; `source` names keys of the report's `sources`. */
+export interface ReportRow {
+  readonly [column: string]: string | number | null | readonly string[];
+  readonly source: readonly SourceKey[];
+}
+
+export interface ReportTable {
+  readonly id: string;
+  readonly title: string;
+  /** The columns in the order in which to print them; every row has all of them. */
+  readonly columns: readonly string[];
+  readonly rows: readonly ReportRow[];
+}
+
+export interface HardwareReport {
+  readonly schemaVersion: 1;
+  readonly tables: readonly ReportTable[];
+  /** Only the sources that the rows cite, by key. */
+  readonly sources: Readonly<Record<string, string>>;
+}
+
+function hardwareReport(tables: readonly ReportTable[]): HardwareReport {
+  const cited = new Set(tables.flatMap((table) => table.rows.flatMap((row) => row.source)));
+  const sources = Object.fromEntries([...cited].sort().map((key) => [key, hardwareSources[key]]));
+  return { schemaVersion: 1, tables, sources };
+}
+
+/** A table whose columns are those of its rows, which must all have the same ones; nothing when there is no row. */
+function reportTable(id: string, title: string, rows: readonly ReportRow[]): readonly ReportTable[] {
+  const [first] = rows;
+  return first === undefined ? [] : [{ id, title, columns: Object.keys(first), rows }];
 }

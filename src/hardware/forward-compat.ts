@@ -1,9 +1,11 @@
 /** NVIDIA's forward-compatibility packages (`cuda-compat-X-Y`): on which kernel drivers and GPUs each may be used. */
 
 import { cudaOfDriver } from "./cuda-toolkits.ts";
-import { type CompatRow, compatRows } from "./forward-compat-table.ts";
-import type { GpuClass } from "./gpu-class.ts";
 import { parseCudaVersion } from "./driver-version.ts";
+import table from "./forward-compat.json" with { type: "json" };
+import type { GpuClass } from "./gpu-class.ts";
+import { readRows } from "./read-rows.ts";
+import type { SourceKey } from "./sources.ts";
 
 export interface CompatPackage extends CompatRow {
   /** The list to decide by: see {@link findCompatPackage}. */
@@ -52,3 +54,20 @@ const compatClasses = {
   tegra: null,
   unknown: null,
 } as const satisfies Record<GpuClass, boolean | null>;
+
+/** NVIDIA's forward-compatibility packages: a newer user-space driver on an older kernel driver. */
+interface CompatRow {
+  readonly package: string;
+  readonly cuda: string;
+  /** A version of the libcuda inside, as seen in a released package: updates of the package carry newer ones. */
+  readonly libcuda: string | null;
+  /** Base branches that NVIDIA's matrix supports; null where the matrix has no row. */
+  readonly supported: readonly string[] | null;
+  /** Branches in the note inside libcuda, which the container toolkit's hook obeys; null where no library was read. */
+  readonly enforced: readonly string[] | null;
+  /** Branches in NVIDIA_REQUIRE_CUDA of NVIDIA's images of this version, all distributions together. */
+  readonly images: readonly string[];
+  readonly source: readonly SourceKey[];
+}
+
+export const compatRows = readRows<CompatRow>(table.packages);

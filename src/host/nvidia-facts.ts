@@ -3,13 +3,14 @@
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, parseCudaVersion } from "../hardware/driver-version.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
-import { supportProblem } from "./driver-support.ts";
+import { supportProblem, unclaimedProblem } from "./driver-support.ts";
 import type { HostProblem, NvidiaFacts } from "./facts.ts";
+import { l4tNumber, missingDevices, noDevices } from "./host-problems.ts";
 import type { HostIo } from "./io.ts";
-import { l4tNumber } from "./host-problems.ts";
+import type { PciGpu } from "./pci.ts";
+import { fromPci, parseProcGpu, procGpusPath } from "./proc-reading.ts";
 import type { NvidiaReading } from "./raw-gpu.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { unlistedProblems } from "./unlisted-gpus.ts";
 
 export interface NvidiaResult {
   readonly facts: NvidiaFacts | null;
@@ -121,4 +122,52 @@ export function gpuSources(
 
 function source(fact: string, from: string | null): Readonly<Record<string, string>> {
   return from === null ? {} : { [fact]: from };
+}
+
+/** GPUs that are on the PCI bus and that the loaded driver does not list: the reason, as far as it can be known. */
+interface UnlistedContext {
+  readonly container: boolean;
+  readonly wsl: boolean;
+  readonly tegra: unknown;
+  readonly reading: NvidiaReading;
+}
+
+async function unlistedProblems(
+  io: HostIo,
+  pci: readonly PciGpu[],
+  facts: NvidiaFacts,
+  { container, wsl, tegra, reading }: UnlistedContext,
+): Promise<readonly HostProblem[]> {
+  // A container sees the whole bus and only its own GPUs; Tegra and WSL2 have theirs elsewhere.
+  if (container || wsl || tegra !== null) return [];
+  const listed = new Set(facts.gpus.map(({ bus }) => bus));
+  const unlisted = pci.filter(({ bus }) => !listed.has(bus));
+  const unclaimed = await completeGpus(
+    unlisted.filter(({ driver }) => driver === null).map(fromPci),
+    pci,
+    null,
+  );
+  const reasons = unclaimed.gpus.map((gpu) => unclaimedProblem(gpu, facts));
+  // A state that is already named, such as a lost GPU, explains what is missing.
+  if (reading.problems.length > 0) return reasons;
+  const missing = unlisted
+    .filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus))
+    .map(({ bus }) => bus);
+  if (facts.gpus.length === 0) {
+    return reasons.length > 0 && missing.length === 0
+      ? reasons
+      : [...reasons, noDevices(facts.driver, missing)];
+  }
+  return missing.length === 0 || listed.has(null)
+    ? reasons
+    : [...reasons, missingDevices(facts.gpus.length, missing)];
+}
+
+function isExcluded(io: HostIo, bus: string): boolean {
+  return io.list(procGpusPath).some((address) => {
+    const text = io.readText(`${procGpusPath}/${address}/information`);
+    if (typeof text !== "string") return false;
+    const gpu = parseProcGpu(text);
+    return gpu.excluded && gpu.bus === bus;
+  });
 }

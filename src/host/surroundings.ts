@@ -1,12 +1,12 @@
 /** What a machine shows before anything is asked of the NVIDIA driver. */
 
-import { isContainer } from "./container.ts";
+import { isContainer } from "./container-runtime.ts";
 import { type LibraryReading, readDriverLibraries } from "./driver-library.ts";
 import type { HostProblem } from "./facts.ts";
 import { denied, type HostIo } from "./io.ts";
 import { type PciGpu, readPciGpus } from "./pci.ts";
 import { noPermission } from "./host-problems.ts";
-import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-driver.ts";
+import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-reading.ts";
 import { readTegra, type Tegra } from "./tegra.ts";
 import { isWsl } from "./wsl.ts";
 

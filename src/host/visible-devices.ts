@@ -1,7 +1,7 @@
 /** Which GPUs a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
 
 import { ImgmatchError } from "../errors.ts";
-import { isContainer } from "./container.ts";
+import { isContainer } from "./container-runtime.ts";
 import type { GpuFacts, HostProblem } from "./facts.ts";
 import type { HostIo } from "./io.ts";
 

@@ -27,3 +27,58 @@ export async function askGit(
     return { ok: false, reason: error instanceof Error ? error.message : String(error) };
   }
 }
+
+/** IMGMATCH_REVISION, else git's HEAD in this folder, else empty. */
+export async function readRevision(
+  folder: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  if (env.IMGMATCH_REVISION !== undefined) return env.IMGMATCH_REVISION;
+  const head = await askGit(folder, ["rev-parse", "HEAD"], { timeoutMs: 5_000 });
+  return head.ok ? head.text.trim() : "";
+}
+
+/** What git says of the commit that a matrix's folder is at. */
+export type GitAnswer =
+  | Extract<GitReading, { ok: true }>
+  | (Extract<GitReading, { ok: false }> & {
+      /** Whether it is a repository with a commit: then it is tags that are missing. */
+      readonly hasCommit: boolean;
+    });
+
+/** Whether a changed file does not count, by its path from the folder. */
+type IsOwn = (path: string) => boolean;
+
+/**
+ * The nearest tag, without the `v` in front of a number, then the commits since and HEAD: `1.4.0`, `1.4.0-3-g0c2f4d5e6a7b`; with `-dirty` at
+ * its end where a file that git knows is changed.
+ */
+export async function describeHead(folder: string, isOwn: IsOwn): Promise<GitAnswer> {
+  const found = await askGit(folder, ["describe", "--tags", "--abbrev=12"]);
+  if (!found.ok) {
+    const { ok: hasCommit } = await askGit(folder, ["rev-parse", "--verify", "--quiet", "HEAD"]);
+    return { ...found, hasCommit };
+  }
+  return withDirt(folder, found.text.replace(/^v(?=\d)/, ""), isOwn);
+}
+
+/** The first 12 digits of HEAD, with `-dirty` as above. */
+export async function shortHead(folder: string, isOwn: IsOwn): Promise<GitAnswer> {
+  const found = await askGit(folder, ["rev-parse", "--short=12", "HEAD"]);
+  return found.ok ? withDirt(folder, found.text, isOwn) : { ...found, hasCommit: false };
+}
+
+async function withDirt(folder: string, version: string, isOwn: IsOwn): Promise<GitAnswer> {
+  const status = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no"];
+  const [changed, prefix] = [
+    await askGit(folder, [...status, "--ignore-submodules=none"]),
+    await askGit(folder, ["rev-parse", "--show-prefix"]),
+  ];
+  if (!changed.ok) return { ...changed, hasCommit: false };
+  if (!prefix.ok) return { ...prefix, hasCommit: false };
+  const paths = changed.text.split("\0").flatMap((entry) => (entry === "" ? [] : [entry.slice(3)]));
+  const isDirty = paths.some(
+    (path) => !(path.startsWith(prefix.text) && isOwn(path.slice(prefix.text.length))),
+  );
+  return { ok: true, text: isDirty ? `${version}-dirty` : version };
+}

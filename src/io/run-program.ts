@@ -1,5 +1,7 @@
 /** Runs one program without a shell: bounded in time and output, and ended with all that it started. */
 
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
 import type { Readable } from "node:stream";
 import { attempt } from "./attempt.ts";
 
@@ -35,6 +37,7 @@ const graceMs = 5_000;
 
 /** What still runs. One listener for all: Node warns of more than ten, and more than ten builds may run at a time. */
 const running = new Set<() => void>();
+
 const killAll = () => {
   for (const kill of running) kill();
 };
@@ -124,4 +127,18 @@ export async function runProgram(
 function eachLine(input: Readable, onLine: (line: string) => void): void {
   const { createInterface } = process.getBuiltinModule("node:readline");
   createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on("line", onLine);
+}
+
+/** null where there is none in PATH. */
+export function findProgram(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
+  const names = process.platform === "win32" ? [`${name}.exe`, `${name}.cmd`] : [name];
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.flatMap((folder) => names.map((each) => join(folder, each))).find(isProgram) ?? null;
+}
+
+export function isProgram(path: string): boolean {
+  return attempt(() => {
+    accessSync(path, constants.X_OK);
+    return true;
+  }, false);
 }

@@ -2,7 +2,6 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { errnoMessage, isErrno } from "./files.ts";
-import { isKnownRefusal, writeFailed } from "./write-failed.ts";
 
 /** A problem with a code, or null where the system has refused nothing. */
 export function systemProblem(error: unknown): ImgmatchError | null {
@@ -23,4 +22,62 @@ function tooManyFiles(error: unknown): ImgmatchError {
     },
     { cause: error },
   );
+}
+
+interface Reason {
+  readonly what: string;
+  readonly fix: string;
+}
+
+/** errno(3) */
+const reasons: Readonly<Record<string, Reason>> = {
+  ENOSPC: { what: "the disk is full", fix: "free some space" },
+  EDQUOT: { what: "the disk quota is used up", fix: "free some space, or ask for a larger quota" },
+  EROFS: { what: "the file system is read-only", fix: "mount it for writing, or choose another place" },
+  EACCES: { what: "permission denied", fix: "correct the permissions of the folder" },
+  EPERM: { what: "not permitted", fix: "correct the owner and the attributes of the file and its folder" },
+  ENAMETOOLONG: { what: "the name is too long for this file system", fix: "choose a shorter one" },
+  EISDIR: { what: "a folder is in its place", fix: "remove or rename the folder" },
+  ENOTDIR: { what: "what should be a folder above it is none", fix: "remove or rename what is there" },
+  ELOOP: { what: "symbolic links lead in a circle, or a link is in its place", fix: "remove the link" },
+  EEXIST: {
+    what: "something else is in its place",
+    fix: "remove or rename what is there",
+  },
+  EMFILE: { what: tooMany("this process"), fix: moreFiles() },
+  ENFILE: { what: tooMany("the system"), fix: moreFiles() },
+};
+
+function tooMany(whose: string): string {
+  return `${whose} has too many files open`;
+}
+
+function moreFiles(): string {
+  return "raise the limit (ulimit -n), or lower --concurrency";
+}
+
+/** Whether an error is one of the system's that only writing meets. */
+function isKnownRefusal(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT", "EROFS"].some((code) => isErrno(error, code));
+}
+
+/** `WRITE_FAILED` with the system's reason. The old file, if there was one, is unchanged. */
+export function writeFailed(file: string, error: unknown): ImgmatchError {
+  const { what, fix } = reasonOf(error);
+  return new ImgmatchError(
+    {
+      code: "WRITE_FAILED",
+      message: `cannot be written: ${what}`,
+      fix: `${fix}; the old file is unchanged`,
+      at: { file },
+    },
+    { cause: error },
+  );
+}
+
+function reasonOf(error: unknown): Reason {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const known = reasons[code];
+  if (known !== undefined) return { ...known, what: `${known.what} (${code})` };
+  return { what: errnoMessage(error), fix: "correct what the system says" };
 }

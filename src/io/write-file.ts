@@ -16,7 +16,7 @@ import { ImgmatchError } from "../errors.ts";
 import { attempt } from "./attempt.ts";
 import { isLeft, ownedName } from "./owner.ts";
 import { hideFromGit, makeFolderFor, projectOf } from "./project-folder.ts";
-import { writeFailed } from "./write-failed.ts";
+import { writeFailed } from "./system-error.ts";
 
 /** A folder for what is not whole yet: of this form anywhere, and no input of an image. */
 const prefix = ".imgmatch-";

@@ -1,7 +1,7 @@
 /** The lock of images that others built: no matrix makes them, so no build, plan or prune has a word on them. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { Lock } from "./lock.ts";
+import type { LocalEngine, Lock } from "./lock.ts";
 
 /** Whether all images of a lock were built by others. */
 export function isAdopted({ images }: Pick<Lock, "images">): boolean {
@@ -28,4 +28,29 @@ export function refuseAdoptedLock(lock: Lock | null, file: string): void {
     fix: "name a lock of its own for the matrix with --lock; adopt, publish and lock rm change this one",
     at: { file },
   });
+}
+
+/**
+ * Throws `USAGE` for the lock of another repository that has published images: to write it would drop images that machines
+ * resolve to. One that has none yet may become another fleet's.
+ */
+export function refuseForeignLock(lock: Lock | null, repository: string, file: string): void {
+  if (lock === null || lock.repository === repository) return;
+  const published = Object.values(lock.images).filter(({ digest }) => digest !== null).length;
+  if (published === 0) return;
+  throw new ImgmatchError({
+    code: "USAGE",
+    message: `the lock is of ${lock.repository}; to write it for ${repository} would drop its ${published === 1 ? "1 published image" : `${published} published images`}`,
+    fix: "name a lock of its own with --lock, or remove this one if it is no longer needed",
+    at: { file },
+  });
+}
+
+/** The engines that have built what no registry has. */
+export function unpushedEngines({ images }: Pick<Lock, "images">): ReadonlySet<LocalEngine> {
+  return new Set(
+    Object.values(images).flatMap(({ digest, local }) =>
+      digest === null && local !== undefined ? [local.engine] : [],
+    ),
+  );
 }

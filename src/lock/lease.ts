@@ -18,7 +18,7 @@ import { ImgmatchError } from "../errors.ts";
 import { ignoring, isErrno } from "../io/files.ts";
 import { isLeft, ownedName, ownerIsGone, ownerPid } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";
-import { writeFailed } from "../io/write-failed.ts";
+import { writeFailed } from "../io/system-error.ts";
 
 export interface Lease {
   /** Replaces the file and ends the lease. False, and nothing is replaced, where another process has taken it over. */

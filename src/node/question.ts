@@ -5,7 +5,7 @@ import type { HostFacts } from "../host/facts.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
-import { unpushedEngines } from "../lock/unpushed.ts";
+import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { ResolveOptions } from "../resolve/resolve-image.ts";
 import { problemLines } from "../resolve/answer-lines.ts";

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import type { Environment } from "../oci/engine/engine-endpoint.ts";
-import { findProgram, isProgram } from "../io/find-program.ts";
+import { findProgram, isProgram } from "../io/run-program.ts";
 import { runProgram } from "../fleet/build/engines/program.ts";
 import { installPackages } from "./install-packages.ts";
 

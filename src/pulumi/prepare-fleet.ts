@@ -15,7 +15,7 @@ import { declaredImages } from "../fleet/declared-image.ts";
 import { type Fleet, openFleet, openFleetText } from "../fleet/open-fleet.ts";
 import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
 import { requireAttestable } from "../fleet/require-attestable.ts";
-import { readRevision } from "../io/revision.ts";
+import { readRevision } from "../io/git.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";

@@ -4,7 +4,7 @@
  * a name, that has all its files use, and that the host has in full, so that measuring puts no image of another CPU before that of the host's own.
  */
 
-import { guestHiddenFeatures } from "../hardware/cpu-guest-features.ts";
+import { guestHiddenFeatures } from "../hardware/cpu-features.ts";
 import { findMarch, type March, marchesOn } from "../hardware/cpu-marches.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";

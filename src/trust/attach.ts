@@ -2,8 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
-import type { Digest } from "../oci/digest.ts";
-import { digestOf } from "../oci/digest-of.ts";
+import { type Digest, digestOf } from "../oci/digest.ts";
 import { indexTypes, manifestTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type {

@@ -7,12 +7,11 @@ import { type Check, checked, object, record, schemaVersion, someText } from "..
 import { readJson } from "../io/json.ts";
 import { inputLimits } from "../io/limits.ts";
 import { attempt } from "../io/attempt.ts";
-import { isErrno, readBounded, unreadable } from "../io/files.ts";
-import { makeFolders } from "../io/folders.ts";
+import { isErrno, makeFolders, readBounded, unreadable } from "../io/files.ts";
 import { findWritableByOthers } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import type { Lock } from "../lock/lock.ts";
-import { digestOf } from "../oci/digest-of.ts";
+import { digestOf } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { compareVersions } from "./version-order.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as docker from "@pulumi/docker";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { findProgram } from "../../src/io/find-program.ts";
+import { findProgram } from "../../src/io/run-program.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { hiddenFeatureRows } from "../../src/hardware/cpu-hidden-features.ts";
-import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-march-table.ts";
+import { armRows, powerRows, riscvRows, x86Rows } from "../../src/hardware/cpu-marches.ts";
 import { branchRows } from "../../src/hardware/cuda-branch-table.ts";
 import { targetRows } from "../../src/hardware/cuda-target-table.ts";
-import { driverFloors, toolkitRows } from "../../src/hardware/cuda-toolkit-table.ts";
-import { compatRows } from "../../src/hardware/forward-compat-table.ts";
-import { architectureRows } from "../../src/hardware/gpu-architecture-table.ts";
+import { driverFloors, toolkitRows } from "../../src/hardware/cuda-toolkits.ts";
+import { compatRows } from "../../src/hardware/forward-compat.ts";
+import { architectureRows } from "../../src/hardware/gpu-architectures.ts";
 import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";
 import { pciRows } from "../../src/hardware/gpu-pci-table.ts";
 import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";

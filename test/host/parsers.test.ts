@@ -5,8 +5,7 @@ import { kernelNumber } from "../../src/host/kernel-facts.ts";
 import { parseSmiComplaint, parseSmiCsv, parseSmiHeader } from "../../src/host/nvidia-smi.ts";
 import { formatCuda, libraryVersion } from "../../src/host/nvml.ts";
 import { formatBus, formatPciId, isGpuClass } from "../../src/host/pci.ts";
-import { parseProcDriver, parseSysDriver } from "../../src/host/proc-driver.ts";
-import { parseProcGpu } from "../../src/host/proc-gpus.ts";
+import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../src/host/proc-reading.ts";
 import { parseDeviceTree, parseTegraName } from "../../src/host/tegra.ts";
 
 describe("kernel module", () => {

@@ -15,8 +15,7 @@ import {
   parseSmiList,
   unknownField,
 } from "../../src/host/nvidia-smi.ts";
-import { parseProcDriver } from "../../src/host/proc-driver.ts";
-import { parseProcGpu } from "../../src/host/proc-gpus.ts";
+import { parseProcDriver, parseProcGpu } from "../../src/host/proc-reading.ts";
 import { parseTegraName, parseTegraRelease } from "../../src/host/tegra.ts";
 import { needs } from "../support/needs.ts";
 

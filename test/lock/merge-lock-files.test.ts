@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import { mergeLockFiles } from "../../src/lock/merge-lock-files.ts";
+import { mergeLockFiles } from "../../src/lock/merge-locks.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { makeFolder } from "../support/folders.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "../../errors.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { unattestedImages } from "../../fleet/unattested.ts";
-import { readRevision } from "../../io/revision.ts";
+import { readRevision } from "../../io/git.ts";
 import { planToJson } from "../../fleet/plan/plan-json.ts";
 import type { Plan } from "../../fleet/plan/planned-cell.ts";
 import type { Selection } from "../../fleet/cells/select.ts";

@@ -7,7 +7,7 @@ import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors
 import type { RunBuilderOptions } from "../../fleet/build-plan.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
 import { unattestedImages } from "../../fleet/unattested.ts";
-import { readRevision } from "../../io/revision.ts";
+import { readRevision } from "../../io/git.ts";
 import { publishedOnLocal } from "../../fleet/plan/local-bases.ts";
 import type { Plan } from "../../fleet/plan/planned-cell.ts";
 import {

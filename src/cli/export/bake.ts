@@ -7,7 +7,7 @@ import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { BakeSteps } from "../../fleet/export/bake.ts";
 import { bakePlan, filesToHide } from "../../fleet/bake-plan.ts";
 import type { Fleet } from "../../fleet/open-fleet.ts";
-import { readRevision } from "../../io/revision.ts";
+import { readRevision } from "../../io/git.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
 import { requireNetwork } from "../../fleet/build/engines/engine-choice.ts";

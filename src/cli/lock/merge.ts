@@ -1,7 +1,7 @@
 /** `imgmatch lock merge`: one lock of the locks of builds that ran side by side. */
 
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { mergeLockFiles } from "../../lock/merge-lock-files.ts";
+import { mergeLockFiles } from "../../lock/merge-locks.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type FleetChoice, lockFileOf } from "../../fleet/fleet-choice.ts";

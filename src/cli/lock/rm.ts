@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../../errors.ts";
 import { isAdopted } from "../../lock/adopted-lock.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { removeImages } from "../../lock/remove-images.ts";
+import { removeImages } from "../../lock/update-lock.ts";
 import { count } from "../../io/table.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type FleetChoice, lockFileOf } from "../../fleet/fleet-choice.ts";

@@ -1,6 +1,6 @@
 /** Hardware tables for people: short facts in columns, long ones below their row, sources by number at the end. */
 
-import type { HardwareReport, ReportRow, ReportTable } from "../../hardware/hardware-report.ts";
+import type { HardwareReport, ReportRow, ReportTable } from "../../hardware/describe-hardware.ts";
 import type { Style } from "./style.ts";
 import { formatTable } from "../../io/table.ts";
 

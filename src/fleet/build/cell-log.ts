@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { ImgmatchError } from "../../errors.ts";
 import { makeFolderFor } from "../../io/project-folder.ts";
-import { writeFailed } from "../../io/write-failed.ts";
+import { writeFailed } from "../../io/system-error.ts";
 
 export interface CellLog {
   readonly path: string;

@@ -4,8 +4,7 @@
  */
 
 import type { LockedInputs } from "../../lock/lock.ts";
-import type { Digest } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { type Digest, digestOf } from "../../oci/digest.ts";
 import { compareFirst, sortedEntries } from "../../oci/text-order.ts";
 
 /** Raised when the canonical form below changes. */

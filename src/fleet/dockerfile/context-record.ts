@@ -3,8 +3,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { inputLimits } from "../../io/limits.ts";
-import type { Digest } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { type Digest, digestOf } from "../../oci/digest.ts";
 import { type BuildContext, type ContextEntry, describeContext } from "./context.ts";
 import { readTextFile } from "../../io/files.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";

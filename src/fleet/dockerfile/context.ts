@@ -6,11 +6,9 @@ import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { ImgmatchError, type Place } from "../../errors.ts";
 import { inputLimits } from "../../io/limits.ts";
-import type { Digest } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { type Digest, digestOf } from "../../oci/digest.ts";
 import { compareText } from "../../oci/text-order.ts";
-import { errnoMessage, isErrno, readTextFile, unreadable } from "../../io/files.ts";
-import { openPlainFile } from "../../io/plain-file.ts";
+import { errnoMessage, isErrno, openPlainFile, readTextFile, unreadable } from "../../io/files.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */

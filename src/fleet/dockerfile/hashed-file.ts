@@ -5,8 +5,7 @@ import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import type { ContextEntry } from "./context.ts";
-import { isErrno, unreadable } from "../../io/files.ts";
-import { openPlainFile } from "../../io/plain-file.ts";
+import { isErrno, openPlainFile, unreadable } from "../../io/files.ts";
 
 const chunkBytes = 256 * 1024;
 

@@ -24,7 +24,7 @@ import {
 } from "./values.ts";
 import { parseVersion } from "./version-source.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { digestOf } from "../../oci/digest.ts";
 import { isRecord } from "../../io/json.ts";
 
 export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";

@@ -3,7 +3,7 @@
 import { InternalError, throwProblems } from "../../errors.ts";
 import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { Digest } from "../../oci/digest.ts";
+import { type Digest, digestOf } from "../../oci/digest.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison } from "./input-comparison.ts";
@@ -11,7 +11,6 @@ import { inputDigest } from "../cells/input-digest.ts";
 import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
-import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../oci/text-order.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 

@@ -1,8 +1,7 @@
 /** The transient tags by which publishers of one tag see each other, in a registry that has no conditional write. */
 
 import { createHash, randomBytes } from "node:crypto";
-import type { Digest } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { type Digest, digestOf } from "../../oci/digest.ts";
 import { indexTypes } from "../../oci/media-types.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";

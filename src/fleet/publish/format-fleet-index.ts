@@ -1,7 +1,7 @@
 /** A fleet's index as bytes: what runtimes see first, then everything else, which only imgmatch reads. */
 
 import { canonical } from "../../oci/canonical-json.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { digestOf } from "../../oci/digest.ts";
 import { indexTypes } from "../../oci/media-types.ts";
 import { compareFirst } from "../../oci/text-order.ts";
 import type { Manifest } from "../../oci/registry/client.ts";

@@ -3,8 +3,7 @@
  * what names the layers stands behind them.
  */
 
-import { type Digest, isDigest } from "../../oci/digest.ts";
-import { digestOf } from "../../oci/digest-of.ts";
+import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { checked } from "./checked.ts";

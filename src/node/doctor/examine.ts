@@ -8,7 +8,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { nodeHostIo } from "../../host/node-io.ts";
 import { probeHost } from "../../host/probe.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
-import { findProgram } from "../../io/find-program.ts";
+import { findProgram } from "../../io/run-program.ts";
 import { dockerConfigPath } from "../../oci/registry/credentials.ts";
 import { listLogins } from "../../oci/registry/docker-config.ts";
 import { type Diagnosis, diagnose, type EngineState, type LoginState } from "./diagnose.ts";

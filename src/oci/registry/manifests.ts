@@ -1,8 +1,7 @@
 /** Reading, writing and untagging manifests. */
 
 import { ImgmatchError, InternalError } from "../../errors.ts";
-import { type Digest, isDigest } from "../digest.ts";
-import { digestOf } from "../digest-of.ts";
+import { type Digest, digestOf, isDigest } from "../digest.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { acceptedTypes, isMediaType } from "../media-types.ts";
 import { formatImageReference, type ImageReference } from "../reference.ts";

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, parseJson, text } from "../../io/json.ts";
-import { findProgram } from "../../io/find-program.ts";
-import { runProgram } from "../../io/run-program.ts";
+import { findProgram, runProgram } from "../../io/run-program.ts";
 import { signingFailed } from "./key-mistakes.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capture } from "../../../demo/process.ts";
-import { isProgram } from "../../../src/io/find-program.ts";
+import { isProgram } from "../../../src/io/run-program.ts";
 import { endProcess } from "./children.ts";
 import { freePorts } from "./ports.ts";
 import type { RunningRegistry } from "./registry.ts";

@@ -5,7 +5,7 @@ import { delimiter, dirname } from "node:path";
 import * as automation from "@pulumi/pulumi/automation/index.js";
 import { findParts } from "../../../src/pulumi/missing-parts.ts";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { findProgram } from "../../../src/io/find-program.ts";
+import { findProgram } from "../../../src/io/run-program.ts";
 import { whyNoBuildkitd, whyNoBuildx } from "./buildkitd.ts";
 import { whyNot } from "../../support/programs.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { architectureRows } from "../../../src/hardware/gpu-architecture-table.ts";
+import { architectureRows } from "../../../src/hardware/gpu-architectures.ts";
 import { compareVersions } from "../../../src/hardware/driver-version.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import { parseHostFacts } from "../../../src/host/parse-facts.ts";

@@ -14,8 +14,7 @@ import {
   unknownField,
 } from "../../../src/host/nvidia-smi.ts";
 import { formatBus } from "../../../src/host/pci.ts";
-import { parseProcDriver, parseSysDriver } from "../../../src/host/proc-driver.ts";
-import { parseProcGpu } from "../../../src/host/proc-gpus.ts";
+import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/proc-reading.ts";
 import { parseDeviceTree, parseTegraRelease } from "../../../src/host/tegra.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 

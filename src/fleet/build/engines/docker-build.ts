@@ -3,8 +3,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
-import { type Digest, isDigest } from "../../../oci/digest.ts";
-import { digestOf } from "../../../oci/digest-of.ts";
+import { type Digest, digestOf, isDigest } from "../../../oci/digest.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
 import { buildFlags } from "./build-flags.ts";
 import { cacheReference } from "./cache.ts";
