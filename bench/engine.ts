@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { connectDocker, type DockerApi } from "../src/oci/engine/api.ts";
-import { contextTar, dockerfileName } from "../src/fleet/build/engines/context-tar.ts";
+import { contextTar, dockerfileName } from "../src/fleet/build/engines/context-archive.ts";
 import { readContext } from "../src/fleet/dockerfile/context.ts";
 import { addBusybox, whyNoBusybox } from "../test/e2e/support/busybox.ts";
 import { engineAvailable, startEngine } from "../test/e2e/support/engine.ts";

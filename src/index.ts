@@ -50,11 +50,11 @@ export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export type { Cell } from "./fleet/cells/cell.ts";
 export { explainInputs } from "./fleet/plan/changes.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";
-export type { InputComparison } from "./fleet/plan/input-comparison.ts";
+export type { InputComparison } from "./fleet/plan/planned-cell.ts";
 export { type PlanJson, planToJson } from "./fleet/plan/plan-json.ts";
 export type { Action, Plan, PlannedBase, PlannedCell } from "./fleet/plan/planned-cell.ts";
 export { parseSelections, type Selection, selectImages } from "./fleet/cells/select.ts";
-export type { BaseUpdate } from "./fleet/plan/update-bases.ts";
+export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
 export type { NativeImage } from "./fleet/publish/native-images.ts";
 export type { PublishedIndex, Vouching } from "./fleet/publish/publish-index.ts";
 export {

@@ -1,6 +1,6 @@
 /** What commands that open images have in common: for which platform, and how far they are. */
 
-import type { OpenProgress } from "../inspect/image/opened-image.ts";
+import type { OpenProgress } from "../inspect/image/open-layers.ts";
 import { mark } from "./report/terminal-text.ts";
 import type { CommandContext } from "./command-context.ts";
 

@@ -4,7 +4,7 @@ import { dirname, relative } from "node:path";
 import { exitCodes, usageError } from "../errors.ts";
 import { findMatrices, workspaceFile } from "../fleet/find-matrices.ts";
 import { systemProblem } from "../io/system-error.ts";
-import { matchesGlob } from "../oci/glob.ts";
+import { matchesGlob } from "../io/glob.ts";
 import { problemsToJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Action } from "./define.ts";

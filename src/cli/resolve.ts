@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
-import type { HostResolution } from "../resolve/resolve-hosts.ts";
+import type { HostResolution } from "../resolve/resolve-image.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";

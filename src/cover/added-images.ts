@@ -11,10 +11,9 @@ import {
   parseCudaValue,
   parseMarchValue,
 } from "../fleet/matrix/values.ts";
-import { sortedEntries } from "../oci/text-order.ts";
+import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
-import { whyImpossible } from "../fleet/cells/impossible.ts";
-import { requirementOf } from "../fleet/cells/declared-requirement.ts";
+import { requirementOf, whyImpossible } from "../fleet/cells/expand.ts";
 import { plannedImage } from "./planned-image.ts";
 
 type Axes = Readonly<Record<string, string>>;

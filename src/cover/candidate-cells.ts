@@ -1,11 +1,17 @@
 /** Cells that a matrix could have: of its own values, and of values that only a host class brings. */
 
+import type { Cell, CellValues } from "../fleet/cells/cell.ts";
+import { isExcluded, makeCell, whyImpossible } from "../fleet/cells/expand.ts";
 import type { AxisValue, ComputeValue, CudaValue, MarchValue, Matrix } from "../fleet/matrix/matrix.ts";
 import { parseComputeValue, parseMarchValue } from "../fleet/matrix/values.ts";
-import { sortedEntries } from "../oci/text-order.ts";
-import type { Cell, CellValues } from "../fleet/cells/cell.ts";
-import { isExcluded, makeCell } from "../fleet/cells/expand.ts";
-import { whyImpossible } from "../fleet/cells/impossible.ts";
+import { sortedEntries } from "../io/collections.ts";
+import { compareKeys } from "../resolve/order-steps.ts";
+import { createResolver } from "../resolve/resolver.ts";
+import { distanceKey } from "./compare-covers.ts";
+import type { HostClass } from "./host-classes.ts";
+import type { Demand } from "./minimal-set.ts";
+import { cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
+import { plannedLock } from "./planned-image.ts";
 
 export interface Extras {
   /** Compute capabilities of a class's GPUs. */
@@ -82,4 +88,52 @@ export function everyFree(
     .map((free) => makeCell(matrix, { ...free, ...given(Object.fromEntries(hardware)) }))
     .filter((cell) => !isExcluded(cell, matrix))
     .map((cell) => cell.axes);
+}
+
+/** Numbers are places in the list of the cells. Good is native code, and where no cell has that, as near to native code as any. */
+export interface ClassDemand extends Demand {
+  readonly native: ReadonlySet<number>;
+  /** Where no cell is native: whether one could be, as far as the facts tell. */
+  readonly open: boolean;
+}
+
+export function demandsOf(
+  matrix: Matrix,
+  cells: CandidateMap,
+  ids: readonly string[],
+  classes: readonly HostClass[],
+): readonly ClassDemand[] {
+  const numbers = new Map(ids.map((id, index) => [id, index]));
+  const { rank } = createResolver(plannedLock(matrix, [...cells.values()]));
+  return classes.map(({ facts, names }): ClassDemand => {
+    const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
+    const cpuDistance = cpuDistanceFrom(facts);
+    const each = rank(facts).ranked.map(({ cell, image, fit }) => {
+      const match = { cpu: cpuDistance(image), gpu: worstCode(fit), tier: fit.tier };
+      // GPUs without work are served by no CPU image.
+      const unusedGpus = usable && image.requires.cuda === null;
+      return {
+        number: numbers.get(cell) ?? 0,
+        native: unusedGpus ? false : isNative(match),
+        key: distanceKey(unusedGpus, match),
+      };
+    });
+    const nearest = each.map(({ key }) => key).sort(compareKeys)[0] ?? [];
+    const native = numbersOf(each, (one) => one.native === true);
+    const good = native.size > 0 ? native : numbersOf(each, ({ key }) => compareKeys(key, nearest) === 0);
+    return {
+      weight: names.length,
+      ranked: each.map(({ number }) => number),
+      good,
+      native,
+      open: native.size === 0 && each.some((one) => one.native === null),
+    };
+  });
+}
+
+function numbersOf<Each extends { readonly number: number }>(
+  each: readonly Each[],
+  holds: (one: Each) => boolean,
+): ReadonlySet<number> {
+  return new Set(each.filter(holds).map(({ number }) => number));
 }

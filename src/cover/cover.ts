@@ -8,13 +8,12 @@ import { type ResolveOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
-import { suggestCell } from "../resolve/suggest-cell.ts";
+import { suggestCell } from "../resolve/find-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
 import { type CoveredImage, useOfImages } from "./image-use.ts";
-import { type CpuDistance, cpuDistanceFrom, isNative, worstCode } from "./native-distance.ts";
-import { nativeMarch } from "./native-march.ts";
+import { type CpuDistance, cpuDistanceFrom, isNative, nativeMarch, worstCode } from "./native-distance.ts";
 import { isPlanned } from "./planned-image.ts";
 
 const coverSchemaVersion = 1;

@@ -4,7 +4,7 @@ import { allMarches } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { remember } from "../oci/remember.ts";
+import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 
 export interface HostClass {

@@ -1,8 +1,7 @@
 /** Which images hosts get, which fit and are always beaten, and which fit nobody. */
 
 import type { Lock } from "../lock/lock.ts";
-import { remember } from "../oci/remember.ts";
-import { sortedEntries } from "../oci/text-order.ts";
+import { remember, sortedEntries } from "../io/collections.ts";
 import { efforts } from "../resolve/nearest.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
 import type { ReasonCode } from "../resolve/verdict.ts";

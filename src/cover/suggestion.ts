@@ -2,12 +2,17 @@
 
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { findBestSet } from "./best-set.ts";
-import { type CandidateMap, candidateCells, everyFree } from "./candidate-cells.ts";
+import {
+  candidateCells,
+  type CandidateMap,
+  type ClassDemand,
+  demandsOf,
+  everyFree,
+} from "./candidate-cells.ts";
 import { costOf, type EstimatedCost, estimateCost, type Figures, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "./host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
-import { nativeMarch } from "./native-march.ts";
-import { type ClassDemand, demandsOf } from "./suggest-demands.ts";
+import { nativeMarch } from "./native-distance.ts";
 
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */

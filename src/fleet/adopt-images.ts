@@ -4,12 +4,12 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import { adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
 import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
-import type { OpenOptions } from "../inspect/image/opened-image.ts";
+import type { OpenOptions } from "../inspect/image/open-layers.ts";
 import { type Lock, type LockedImage, lockSchemaVersion, type Requirement } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { digestOf } from "../oci/digest.ts";
-import { isIndexType } from "../oci/media-types.ts";
+import { isIndexType } from "../oci/platform-entries.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -17,7 +17,7 @@ import {
   withDigest,
   withTag,
 } from "../oci/reference.ts";
-import { sortedEntries } from "../oci/text-order.ts";
+import { sortedEntries } from "../io/collections.ts";
 import type { BlobCopier, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import { findImageConfig } from "../oci/registry/platform-image.ts";
 

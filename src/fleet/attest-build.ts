@@ -1,6 +1,6 @@
 /** Attests the images of a plan in their registry: looks for what an engine has attested, or writes and attaches provenance itself. */
 
-import type { Attester, PushedBuild } from "./build/attest.ts";
+import type { Attester, PushedBuild } from "./build/publisher.ts";
 import type { FleetBuilder } from "./build/fleet-builder.ts";
 import { ImgmatchError, InternalError } from "../errors.ts";
 import type { LockedAttestation } from "../lock/lock.ts";
@@ -9,10 +9,14 @@ import { formatImageReference } from "../oci/reference.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
 import type { AttachmentRegistry } from "../trust/attach.ts";
 import type { EvidenceReader } from "../trust/evidence-reader.ts";
-import { attachProvenance, type StatementSigner } from "../trust/provenance/attach-provenance.ts";
-import type { BuildOrigin, BuildRecord } from "../trust/provenance/build-record.ts";
+import {
+  attachProvenance,
+  type BuildOrigin,
+  type BuildRecord,
+  isCommit,
+  type StatementSigner,
+} from "../trust/provenance/write-provenance.ts";
 import { findProvenance } from "../trust/provenance/find-provenance.ts";
-import { isCommit } from "../trust/provenance/write-provenance.ts";
 
 export interface AttesterOptions {
   readonly registry: AttachmentRegistry & EvidenceReader;

@@ -1,7 +1,7 @@
 /** Where a build runs and what of, as git and the CI's variables tell: what provenance says beside the inputs. */
 
 import { askGit, shortHead } from "../io/git.ts";
-import type { BuildOrigin } from "../trust/provenance/build-record.ts";
+import type { BuildOrigin } from "../trust/provenance/write-provenance.ts";
 import { isWritten } from "./find-version.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -9,17 +9,18 @@ import type {
   FleetSources,
   StackPreview,
 } from "./build/fleet-builder.ts";
-import type { Attester } from "./build/attest.ts";
-import type { Examiner } from "./build/examiner.ts";
-import type { Publisher } from "./build/publisher.ts";
-import { recordContext } from "./dockerfile/context-record.ts";
+import type { Attester, Examiner, Publisher } from "./build/publisher.ts";
+import { recordContext } from "./dockerfile/context.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { type LayerCache, noCache } from "../inspect/image/layer-cache.ts";
 import { imageExaminer } from "./audit/image-examiner.ts";
-import { registryPublisher } from "./publish/registry-publisher.ts";
+import { registryPublisher } from "./publish/publish-image.ts";
 import type { BlobWriter, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
-import type { StatementSigner } from "../trust/provenance/attach-provenance.ts";
-import { type BuildOrigin, unknownOrigin } from "../trust/provenance/build-record.ts";
+import {
+  type BuildOrigin,
+  type StatementSigner,
+  unknownOrigin,
+} from "../trust/provenance/write-provenance.ts";
 import { attesterOf } from "./attest-build.ts";
 import { declaredImages } from "./declared-image.ts";
 import { requireAttestable } from "./require-attestable.ts";

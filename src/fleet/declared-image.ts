@@ -4,7 +4,7 @@ import type { DeclaredImage } from "./audit/image-examiner.ts";
 import type { LockedLocal } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
 import type { Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
-import { runBaseOf } from "./dockerfile/run-base.ts";
+import { runBaseOf } from "./dockerfile/stages.ts";
 
 /** null for a cell that the plan does not have, or whose base has no digest. */
 export function declaredImages({ cells, matrix }: Plan): (cell: string) => DeclaredImage | null {

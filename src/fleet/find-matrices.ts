@@ -7,10 +7,10 @@ import { type Problem, throwProblems } from "../errors.ts";
 import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { liesIn } from "../io/project-folder.ts";
-import { mistake } from "./matrix/mistake.ts";
+import { mistake } from "./matrix/unsafe-text.ts";
 import { parseWorkspace } from "./matrix/parse-workspace.ts";
-import { matchesGlob } from "../oci/glob.ts";
-import { compareText } from "../oci/text-order.ts";
+import { matchesGlob } from "../io/glob.ts";
+import { compareText } from "../io/collections.ts";
 
 export const workspaceFile = "imgmatch.workspace.yaml";
 

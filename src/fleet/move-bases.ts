@@ -5,8 +5,7 @@ import { refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";
-import { movableBases } from "./plan/registry-view.ts";
-import { type BaseUpdate, baseUpdates, withUpdatedBases } from "./plan/update-bases.ts";
+import { type BaseUpdate, baseUpdates, movableBases, withUpdatedBases } from "./plan/registry-view.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { type FleetPlanOptions, planOpenFleet } from "./plan-open-fleet.ts";
 

@@ -1,29 +1,30 @@
 /** A fleet with its files: matrix.yaml → matrix → cells → Dockerfiles. */
 
-import { dirname, join } from "node:path";
-import type { FleetSources } from "./build/fleet-builder.ts";
+import { basename, dirname, join, relative } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
-import { readContext } from "./dockerfile/context.ts";
-import { readTextFile } from "../io/files.ts";
+import { openPlainFile, readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
-import type { Matrix } from "./matrix/matrix.ts";
-import { parseMatrix } from "./matrix/parse-matrix.ts";
-import { referenceProblems } from "./matrix/references.ts";
+import { isTemporaryName } from "../io/write-file.ts";
+import { lockPath } from "../lock/lock.ts";
 import { type Digest, digestOf } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import type { FleetSources } from "./build/fleet-builder.ts";
 import type { Cell } from "./cells/cell.ts";
 import { expandMatrix } from "./cells/expand.ts";
 import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
 import { type Base, findBasesIn } from "./dockerfile/bases.ts";
-import { missingSources } from "./dockerfile/copy-sources.ts";
+import { readContext } from "./dockerfile/context.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
+import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 import type { Instruction } from "./dockerfile/instructions.ts";
-import { type RenderedCell, type RenderedFile, renderCell } from "./dockerfile/render-cell.ts";
-import { telling, writtenSecrets } from "./dockerfile/written-secrets.ts";
+import { renderCell, type RenderedCell, type RenderedFile } from "./dockerfile/render-cell.ts";
+import { missingSources, telling, writtenSecrets } from "./dockerfile/written-secrets.ts";
 import { withVersion } from "./find-version.ts";
-import { ownFiles } from "./own-files.ts";
+import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
+import type { Matrix } from "./matrix/matrix.ts";
+import { parseMatrix } from "./matrix/parse-matrix.ts";
+import { referenceProblems } from "./matrix/unsafe-text.ts";
 import { readTemplate } from "./read-template.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
@@ -159,4 +160,43 @@ function ignoreFilesOf(root: string, { template, context }: Pick<Matrix, "templa
 /** A base that several instructions name is pulled once. */
 function uniqueByRef(bases: readonly Base[]): readonly Base[] {
   return [...new Map(bases.map((base) => [base.ref, base])).values()];
+}
+
+/**
+ * Matrix and templates (paths from the matrix) of this fleet, and of every fleet what `build` and `render` write: `.imgmatch/`, lock, Dockerfiles; and git's.
+ * A Dockerfile that is used as it stands is a file of the project like others.
+ */
+function ownFiles(
+  matrixFile: string,
+  templates: readonly string[],
+  contextDir: string,
+): (path: string) => boolean | Promise<boolean> {
+  const root = dirname(matrixFile);
+  const inContext = (path: string) => relative(contextDir, path).replaceAll("\\", "/");
+  const files = new Set([matrixFile, ...templates.map((path) => join(root, path))].map(inContext));
+  const images = `${inContext(join(root, "images"))}/`;
+  return (path) => {
+    const name = basename(path);
+    if (files.has(path) || name === ".imgmatch" || path === ".git" || isTemporaryName(name)) return true;
+    const isLock = name.startsWith(basename(lockPath));
+    const isDockerfile = name.endsWith(".Dockerfile");
+    if (path.startsWith(images) && (isLock || isDockerfile)) return true;
+    // Of another fleet.
+    if (basename(dirname(path)) !== "images") return false;
+    return isLock || (isDockerfile && startsAsGenerated(join(contextDir, path)));
+  };
+}
+
+/** What cannot be read is nobody's own: reading the context says why. */
+async function startsAsGenerated(path: string): Promise<boolean> {
+  const file = await openPlainFile(path).catch(() => null);
+  if (file === null) return false;
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(generatedStart));
+    return isGenerated(buffer.toString("utf8", 0, bytesRead));
+  } catch {
+    return false;
+  } finally {
+    await file.close();
+  }
 }

@@ -1,18 +1,18 @@
 /** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
 
-import { type Place, type Problem, throwProblems } from "../errors.ts";
-import type { Lock, LockedBase, LockedLocal, LockPins } from "../lock/lock.ts";
-import { suggest } from "./matrix/suggest.ts";
+import { type Place, type Problem, throwProblems, usageError } from "../errors.ts";
+import { type Lock, type LockedBase, type LockedLocal, type LockPins, rebuildWord } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import { compareText } from "../io/collections.ts";
 import type { Cell } from "./cells/cell.ts";
 import { oncePerText } from "./cells/once-per.ts";
-import { type CellSources, planFleet } from "./plan/plan.ts";
-import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
-import { rebuildsOf } from "./plan/rebuild-word.ts";
 import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
+import { suggest } from "./matrix/suggest.ts";
 import type { Fleet } from "./open-fleet.ts";
+import { type CellSources, planFleet } from "./plan/plan.ts";
+import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
 
 /** Digest of a base image's manifest or index, or null where nobody can tell. */
 export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
@@ -143,5 +143,26 @@ function pinsOf(lock: LockPins | null): (ref: string, cell: Cell) => LockedBase 
     const image = lock?.images[id];
     const own = [...(image?.nextBases ?? []), ...(image?.bases ?? [])].find((base) => base.ref === ref);
     return own ?? pins.get(ref) ?? null;
+  };
+}
+
+/**
+ * The word of a cell: the one that is asked for; else the one that the lock says it was built by, so that the next build does not go back;
+ * and for a cell that the lock does not have the last one, in the order of texts, of the others: its steps are to be as new as theirs. Null
+ * where there is none. Throws `USAGE` for what can be no word.
+ */
+function rebuildsOf(lock: LockPins | null, asked: string | undefined): (cell: Cell) => string | null {
+  if (asked !== undefined && !rebuildWord.test(asked)) {
+    throw usageError(
+      `${JSON.stringify(asked)} is no word for a rebuild`,
+      "write --no-cache=2026-W47: at most 64 letters, digits and . _ : -",
+    );
+  }
+  const images = lock?.images ?? {};
+  const words = Object.values(images).flatMap(({ inputs }) => inputs?.rebuild ?? []);
+  const last = words.sort(compareText).at(-1) ?? null;
+  return ({ id }) => {
+    if (asked !== undefined) return asked;
+    return Object.hasOwn(images, id) ? (images[id]?.inputs?.rebuild ?? null) : last;
   };
 }

@@ -8,12 +8,11 @@ import { liesIn } from "../io/project-folder.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
 import type { GivenArguments } from "./matrix/given-arguments.ts";
 import type { Matrix } from "./matrix/matrix.ts";
-import { undeclaredArguments, unreachedArguments } from "./dockerfile/declared-arguments.ts";
+import { undeclaredArguments, unreachedArguments } from "./dockerfile/arguments.ts";
 import { parseDockerfile } from "./dockerfile/instructions.ts";
 import { type PartialFile, partialFile, readPartials } from "./dockerfile/partials.ts";
 import { parseTemplate } from "./dockerfile/template-syntax.ts";
-import type { Template } from "./dockerfile/compiled-template.ts";
-import { compileTemplate, isTemplateName, plainDockerfile } from "./dockerfile/template.ts";
+import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "./dockerfile/template.ts";
 
 export interface ReadTemplate {
   readonly template: Template;

@@ -6,7 +6,7 @@ import type { PciGpu } from "./pci.ts";
 import { fieldUnknown } from "./host-problems.ts";
 import type { RawGpu } from "./raw-gpu.ts";
 import { parseTegraName, type Tegra } from "./tegra.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 
 export interface CompletedGpus {
   readonly gpus: readonly GpuFacts[];

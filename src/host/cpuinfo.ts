@@ -1,6 +1,6 @@
 /** `/proc/cpuinfo` of the four architectures, as text → what every processor of the machine has. */
 
-import { remember } from "../oci/remember.ts";
+import { remember } from "../io/collections.ts";
 import { armPartName, armVendorName } from "./arm-parts.ts";
 import type { CpuFacts } from "./facts.ts";
 

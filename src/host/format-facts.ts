@@ -4,7 +4,7 @@ import { isRecord } from "../io/json.ts";
 import { printable } from "../printable.ts";
 import type { GpuFacts, HostFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
-import { sortedEntries } from "../oci/text-order.ts";
+import { sortedEntries } from "../io/collections.ts";
 
 /** JSON with the keys in the contract's order, two blanks of indent and a final newline; `parseHostFacts` reads it back. */
 export function formatHostFacts(facts: HostFacts): string {

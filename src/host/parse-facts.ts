@@ -19,7 +19,7 @@ import {
 } from "../io/checks.ts";
 import { readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
-import { compareFirst } from "../oci/text-order.ts";
+import { compareFirst } from "../io/collections.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
 import {
   type CpuFacts,

@@ -1,7 +1,7 @@
 /** `/sys/bus/pci/devices`: NVIDIA GPUs, also those without a driver or with another one. */
 
 import { type HostIo, textOf } from "./io.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 
 export interface PciGpu {
   /** PCI address with an eight-digit domain: `00000000:17:00.0`. */

@@ -1,6 +1,6 @@
 /** Driver and GPUs from `/proc` and `/sys` alone: no library, no process. */
 
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 import { isContainer } from "./container-runtime.ts";
 import type { HostProblem } from "./facts.ts";
 import { noPermission } from "./host-problems.ts";

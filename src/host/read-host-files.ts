@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";
 
 /**

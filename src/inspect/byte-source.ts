@@ -62,3 +62,34 @@ export function readExactly(source: ByteSource, at: number, length: number): Uin
 function isInside(at: number, size: number): boolean {
   return at >= 0 && at < size;
 }
+
+/** What a file is gone through in: of one length, so that each reader finds the buffer of the one before it. */
+export const windowBytes = 2 ** 20;
+
+const free: ArrayBuffer[] = [];
+
+/** More at once are rare; what is given back beyond it is let go. */
+const maxFree = 4;
+
+/** With whatever was in it before. */
+export function borrowBuffer(length: number): ArrayBuffer {
+  const index = free.findIndex(({ byteLength }) => byteLength === length);
+  return index === -1 ? new ArrayBuffer(length) : (free.splice(index, 1)[0] ?? new ArrayBuffer(length));
+}
+
+export function giveBack(buffer: ArrayBuffer): void {
+  if (free.length < maxFree) free.push(buffer);
+}
+
+/** A buffer for as long as something is done with it. */
+export async function withBuffer<Result>(
+  length: number,
+  use: (buffer: Uint8Array) => Promise<Result>,
+): Promise<Result> {
+  const buffer = borrowBuffer(length);
+  try {
+    return await use(new Uint8Array(buffer));
+  } finally {
+    giveBack(buffer);
+  }
+}

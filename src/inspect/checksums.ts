@@ -1,8 +1,7 @@
 /** The checksums by which package databases know a file: MD5 for dpkg, SHA-1 for apk, SHA-256 for rpm. No proof against malice, and none is asked of them. */
 
 import { createHash, type Hash } from "node:crypto";
-import type { ByteSource } from "./byte-source.ts";
-import { windowBytes, withBuffer } from "./lent-buffers.ts";
+import { type ByteSource, windowBytes, withBuffer } from "./byte-source.ts";
 
 /** In hexadecimal digits. MD5 and SHA-1 are null for what no package of a distribution can have brought. */
 export interface Checksums {

@@ -2,8 +2,10 @@
 
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
-import type { ElfDynamic } from "./elf/dynamic.ts";
+import { type ElfDynamic, isElf } from "./elf/elf.ts";
+import { isContainer } from "./gpu/fatbin.ts";
 import type { GpuCode } from "./gpu/gpu-inspection.ts";
+import { readPtxText } from "./gpu/ptx-versions.ts";
 
 export interface FileInspection {
   /** Bytes. */
@@ -22,4 +24,18 @@ export interface ProgramFacts extends ElfDynamic {
   /** psABI level that the loader enforces. */
   readonly neededLevel: string | null;
   readonly kernel: string | null;
+}
+
+/** So many bytes tell it. */
+export const headBytes = 4096;
+
+/**
+ * What nobody can read is told from so many bytes on. A shared library of one function by gcc 12, without libc and stripped, has 580 in
+ * xz; short signatures and what tools leave at the end of a file have fewer.
+ */
+export const holdsCodeFrom = 512;
+
+/** Whether a file that begins so holds code of its own. */
+export function holdsCode(head: Uint8Array): boolean {
+  return isElf(head) || isContainer(head) || readPtxText(head) !== null;
 }

@@ -4,8 +4,12 @@ import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
-import { type ImageConfig, parseImageConfig, readImageConfig } from "../oci/registry/platform-image.ts";
-import { readPlatforms } from "../oci/registry/platforms.ts";
+import {
+  type ImageConfig,
+  parseImageConfig,
+  readImageConfig,
+  readPlatforms,
+} from "../oci/registry/platform-image.ts";
 import { formatImageReference, type ImageReference, parseImageReference } from "../oci/reference.ts";
 
 export interface FoundImage {

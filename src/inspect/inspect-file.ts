@@ -7,15 +7,12 @@ import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code } from "./cpu/x86-code.ts";
-import { readDynamic } from "./elf/dynamic.ts";
-import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
-import { readGnuNotes, readNotes } from "./elf/notes.ts";
-import { hiddenPayloads } from "./elf/payload.ts";
-import type { FileInspection } from "./file-inspection.ts";
+import { type Elf, elfMachine, elfType, readDynamic, readElf } from "./elf/elf.ts";
+import { hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
+import { type FileInspection, headBytes } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
-import { readPtxText } from "./gpu/ptx-text.ts";
-import { headBytes } from "./holds-code.ts";
+import { readPtxText } from "./gpu/ptx-versions.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",

@@ -10,7 +10,7 @@ import { openFromArchive } from "./image/from-archive.ts";
 import { openFromFolder } from "./image/from-folder.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
-import type { OpenedImage, OpenOptions } from "./image/opened-image.ts";
+import type { OpenedImage, OpenOptions } from "./image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "./inspection.ts";
 
 export interface InspectRequest extends OpenOptions {

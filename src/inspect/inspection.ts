@@ -2,14 +2,14 @@
 
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
-import { compareFirst } from "../oci/text-order.ts";
-import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
-import { variantsAmong } from "./cpu/variants.ts";
+import { compareFirst } from "../io/collections.ts";
+import { type CpuAnswer, judgeCpu } from "./cpu/cpu-code.ts";
+import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
 import { compareTargets } from "./gpu/gpu-inspection.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
-import type { OpenedImage } from "./image/opened-image.ts";
+import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";
 import { unchangedFiles } from "./packages/unchanged-files.ts";
 

@@ -3,7 +3,7 @@
 import { isRecord, parseJson, text } from "../io/json.ts";
 import type { Measured, Requirement } from "./lock.ts";
 import { declaredRequirement, measuredOf, neededRequirement } from "./needed-requirement.ts";
-import { canonical } from "../oci/canonical-json.ts";
+import { canonical } from "../io/canonical-json.ts";
 import type { ManifestDescriptor } from "../oci/registry/client.ts";
 import type { IndexEntry } from "./fleet-index.ts";
 

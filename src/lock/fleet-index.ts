@@ -5,7 +5,7 @@
 
 import type { LockedImage } from "./lock.ts";
 import { measuredOf, neededRequirement } from "./needed-requirement.ts";
-import { canonical } from "../oci/canonical-json.ts";
+import { canonical } from "../io/canonical-json.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ManifestDescriptor } from "../oci/registry/client.ts";
 

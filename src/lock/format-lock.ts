@@ -1,7 +1,7 @@
 /** Lock → text: sorted keys, two spaces, final newline; equal locks are equal bytes, and two people's changes merge. */
 
 import { isRecord } from "../io/json.ts";
-import { sortedEntries } from "../oci/text-order.ts";
+import { sortedEntries } from "../io/collections.ts";
 import type { Lock } from "./lock.ts";
 
 /** Longest line of an object: a base with its digest goes on one. */

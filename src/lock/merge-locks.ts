@@ -1,7 +1,7 @@
 /** Joining the locks of builds that ran side by side, each of which built some of the cells. */
 
 import { type Problem, throwProblems } from "../errors.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 import { formatLock } from "./format-lock.ts";
 import { readLock, readLockIfPresent } from "./lock-file.ts";
 import type { Lock, LockedImage } from "./lock.ts";

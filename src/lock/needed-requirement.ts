@@ -2,7 +2,7 @@
 
 import { x86Baseline } from "../hardware/cpu-features.ts";
 import { type Measured, measuredRules, type Requirement } from "../hardware/requirement.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 import type { LockedImage } from "./lock.ts";
 
 type Declared = Pick<LockedImage, "requires" | "measured">;

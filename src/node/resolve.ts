@@ -7,10 +7,8 @@ import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
-import { nearestFirst } from "../resolve/nearest.ts";
-import { noMatch } from "../resolve/no-match.ts";
-import { type HostResolution, resolveHosts } from "../resolve/resolve-hosts.ts";
-import { resolveImage } from "../resolve/resolve-image.ts";
+import { nearestFirst, noMatch } from "../resolve/nearest.ts";
+import { type HostResolution, resolveHosts, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
 

@@ -1,6 +1,8 @@
 /** Events of Pulumi's engine, as far as they tell of images: by resource name, in plain text. Pure. */
 
+import { inspect } from "node:util";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import { ImgmatchError } from "../errors.ts";
 import { imageType } from "./stack-images.ts";
 
 export type ImageEvent =
@@ -46,4 +48,15 @@ function isImage(urn: string): boolean {
 /** `urn:pulumi:stack::project::types::name`; a name may hold `::` itself. */
 function nameOf(urn: string): string {
   return urn.split("::").slice(3).join("::");
+}
+
+/**
+ * Pulumi tells of a `RunError`, which it knows by this mark, in its own words alone: the stack leads into imgmatch only.
+ *
+ * It has Node inspect the error nevertheless, for a trace that mostly nobody reads (cmd/run/run.js): colours make that take
+ * half a minute for a stack with Pulumi's own frames, so the error says itself what is to be seen of it.
+ */
+export function withoutStack(error: unknown): unknown {
+  if (!(error instanceof ImgmatchError)) return error;
+  return Object.assign(error, { __pulumiRunError: true, [inspect.custom]: () => error.message });
 }

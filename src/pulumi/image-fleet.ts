@@ -14,7 +14,7 @@
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import { FleetImages } from "./component.ts";
 import { pulumi } from "./packages.ts";
-import { withoutStack } from "./run-error.ts";
+import { withoutStack } from "./events.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { parseHostFacts } from "../host/parse-facts.ts";
 import type { ImageFleetArgs } from "./args.ts";

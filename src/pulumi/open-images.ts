@@ -6,7 +6,7 @@ import { parseImageReference, withDigest } from "../oci/reference.ts";
 import { wholeMessage } from "../errors.ts";
 import type { ReadyCell } from "../fleet/build/jobs.ts";
 import type { PreparedFleet, PublishedImage } from "./prepare-stack.ts";
-import { withoutStack } from "./run-error.ts";
+import { withoutStack } from "./events.ts";
 
 /** What the lock says of an image of the stack. */
 export interface MadeImage {

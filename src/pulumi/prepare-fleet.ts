@@ -2,38 +2,37 @@
 
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
-import type { RegistryLogin } from "./component.ts";
-import { type CellsAlone, findPublished, type PreparedFleet, readyCells } from "./prepare-stack.ts";
-import type { GivenNow } from "./providers/provider.ts";
-import { providerFolder } from "./provider-folder.ts";
-import { readStack, type StackView } from "./stack-view.ts";
-import type { Examiner } from "../fleet/build/examiner.ts";
-import { sourceDateEpoch } from "../fleet/build/source-date-epoch.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
+import type { Examiner } from "../fleet/build/publisher.ts";
+import { sourceDateEpoch } from "../fleet/build/source-date-epoch.ts";
+import { parseSelections } from "../fleet/cells/select.ts";
 import { checkedCells } from "../fleet/check-axes.ts";
 import { declaredImages } from "../fleet/declared-image.ts";
 import { type Fleet, openFleet, openFleetText } from "../fleet/open-fleet.ts";
 import { planOpenFleet } from "../fleet/plan-open-fleet.ts";
+import type { Plan } from "../fleet/plan/planned-cell.ts";
+import { registryPublisher } from "../fleet/publish/publish-image.ts";
 import { requireAttestable } from "../fleet/require-attestable.ts";
 import { readRevision } from "../io/git.ts";
+import { fieldsOf } from "../io/json.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import { lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { type LockedBase, lockPath, type LockPins, rebuildWord } from "../lock/lock.ts";
+import { isDigest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import type { Plan } from "../fleet/plan/planned-cell.ts";
-import { parseSelections } from "../fleet/cells/select.ts";
-import { registryPublisher } from "../fleet/publish/registry-publisher.ts";
 import { createBaseLookup } from "../oci/registry/base-lookup.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { createRegistryClient } from "../oci/registry/create-client.ts";
 import type { CredentialStore } from "../oci/registry/credential.ts";
 import { dockerCredentials } from "../oci/registry/credentials.ts";
-import { isLoopback } from "../oci/registry/registry-endpoint.ts";
 import { proxyFromEnv } from "../oci/registry/proxy.ts";
-import { type AwaitedArgs, awaitArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
+import { isLoopback } from "../oci/registry/registry-endpoint.ts";
+import { awaitArgs, type AwaitedArgs, awaitValue, type ImageFleetArgs, type PlainArgs } from "./args.ts";
 import { checkMeans } from "./check-means.ts";
-import { aboutLogin, inProgramWords } from "./program-words.ts";
-import { pinsIn } from "./stack-pins.ts";
+import type { RegistryLogin } from "./component.ts";
+import { type CellsAlone, findPublished, type PreparedFleet, readyCells } from "./prepare-stack.ts";
+import type { GivenNow } from "./providers/provider.ts";
+import { readStack, type StackView } from "./stack-view.ts";
 
 /**
  * Waits for what the plan is made of and for what the fleet depends on, and plans. A preview that cannot know the plan yet gets
@@ -224,4 +223,59 @@ async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof find
     const [first, ...rest] = error.problems;
     throw new ImgmatchError([aboutLogin(first), ...rest.map(aboutLogin)], { cause: error });
   }
+}
+
+/**
+ * `pulumi` runs program and provider in one folder, and gives the program the address of its engine by the environment. A function
+ * that the Automation API runs is inside a process of its own, anywhere: null.
+ */
+function providerFolder(env: Readonly<Record<string, string | undefined>>): string | null {
+  return env.PULUMI_NODEJS_MONITOR ? process.cwd() : null;
+}
+
+const flags: readonly (readonly [RegExp, string])[] = [
+  [/--replace-base OLD=NEW/g, '`replaceBases: { OLD: "NEW" }` of the ImageFleet'],
+  [/^write --only (\S+)$/g, 'write `only: ["$1"]`'],
+  [/--(matrix|lock|only)\b/g, "`$1` of the ImageFleet"],
+  [/\brun imgmatch build --push to make one\b/g, "leave `lock` away"],
+];
+
+/** The same problems with next steps for who has written a program. */
+function inProgramWords(error: unknown): unknown {
+  if (!(error instanceof ImgmatchError)) return error;
+  const [first, ...rest] = error.problems;
+  return new ImgmatchError([inWords(first), ...rest.map(inWords)], { cause: error });
+}
+
+function inWords(problem: Problem): Problem {
+  const told = (text: string) => flags.reduce((now, [flag, words]) => now.replace(flag, words), text);
+  const { fix, message } = problem;
+  return { ...problem, message: told(message), ...(fix === undefined ? {} : { fix: told(fix) }) };
+}
+
+/** The same problem of a host that the program itself gives a login for: `docker login` would change nothing. */
+function aboutLogin(problem: Problem): Problem {
+  if (!problem.fix?.includes("docker login")) return problem;
+  const fix =
+    "correct the login in `registry` of the ImageFleet, or its rights; check that the repository exists";
+  return { ...problem, fix };
+}
+
+/** null where there is no lock. A base without a digest is none that is pinned: it is asked for. */
+function pinsIn(lock: unknown): LockPins | null {
+  const images = Object.entries(fieldsOf(fieldsOf(lock).images)).map(([cell, image]) => {
+    const { bases, inputs } = fieldsOf(image);
+    const { rebuild } = fieldsOf(inputs);
+    const pins = {
+      bases: Array.isArray(bases) ? bases.flatMap(baseIn) : [],
+      ...(typeof rebuild === "string" && rebuildWord.test(rebuild) ? { inputs: { rebuild } } : {}),
+    };
+    return [cell, pins] as const;
+  });
+  return images.length === 0 ? null : { images: Object.fromEntries(images) };
+}
+
+function baseIn(value: unknown): readonly LockedBase[] {
+  const { ref, digest } = fieldsOf(value);
+  return typeof ref === "string" && typeof digest === "string" && isDigest(digest) ? [{ ref, digest }] : [];
 }

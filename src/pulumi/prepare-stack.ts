@@ -10,8 +10,7 @@ import { parseImageReference, withTag } from "../oci/reference.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import type { FleetSources } from "../fleet/build/fleet-builder.ts";
 import { isReady, type ReadyCell, unreadyProblem } from "../fleet/build/jobs.ts";
-import type { Examiner } from "../fleet/build/examiner.ts";
-import type { Publisher } from "../fleet/build/publisher.ts";
+import type { Examiner, Publisher } from "../fleet/build/publisher.ts";
 import type { GivenNow } from "./providers/provider.ts";
 import type { StackImage } from "./stack-images.ts";
 

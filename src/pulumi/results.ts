@@ -1,24 +1,30 @@
 /** Images as the stack makes them → results of cells: logs, the registry's digest, the lock, as each one is ready. */
 
 import { ImgmatchError, type Problem } from "../errors.ts";
-import { parseImageReference, withDigest } from "../oci/reference.ts";
 import { type CellLog, openCellLog } from "../fleet/build/cell-log.ts";
-import type { ReadyCell } from "../fleet/build/jobs.ts";
-import { type ExaminedImage, type Examination, unexamined } from "../fleet/build/examiner.ts";
 import type { BuiltImage } from "../fleet/build/engine.ts";
+import type { Advice } from "../fleet/build/engines/advice.ts";
+import { buildFailure } from "../fleet/build/engines/docker/build-output.ts";
+import { pushFailure } from "../fleet/build/engines/push-failure.ts";
+import type { ReadyCell } from "../fleet/build/jobs.ts";
+import {
+  type Examination,
+  type ExaminedImage,
+  type FoundImage,
+  type Publisher,
+  unexamined,
+} from "../fleet/build/publisher.ts";
 import type {
-  BuildFleetOptions,
   BuildEvent,
+  BuildFleetOptions,
   BuiltCell,
   CellResult,
   FailedCell,
 } from "../fleet/build/schedule.ts";
-import type { Advice } from "../fleet/build/engines/advice.ts";
-import { buildFailure } from "../fleet/build/engines/docker/build-failure.ts";
-import { pushFailure } from "../fleet/build/engines/push-failure.ts";
+import type { Digest } from "../oci/digest.ts";
+import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type { ImageEvent } from "./events.ts";
 import type { PublishedImage } from "./prepare-stack.ts";
-import { digestIn, readBack } from "./read-back.ts";
 
 export interface RecorderOptions extends Pick<BuildFleetOptions, "publisher" | "examiner" | "logFolder"> {
   readonly repository: string;
@@ -225,4 +231,27 @@ function failureOf(cell: string, name: string, { error, lastLines }: Running, ad
   if (push !== undefined) return pushFailure(name, push.trim(), advice);
   const message = text.replace(/^error reading build output: /, "").trim();
   return buildFailure(cell, { step: null, message, lastLines: [...lastLines] }, advice);
+}
+
+/** The digest in `repository@sha256:…`, or the whole of an engine's own id. */
+export function digestIn(repoDigest: string): Digest {
+  return repoDigest.slice(repoDigest.indexOf("@") + 1) as Digest;
+}
+
+/** What the registry holds behind the tag that was just pushed. Throws `REGISTRY_FAILED` where it has none. */
+export async function readBack(
+  { cell: { platform }, tag, inputDigest }: ReadyCell,
+  repository: string,
+  repoDigest: string,
+  publisher: Publisher,
+  run: "build" | "update",
+): Promise<FoundImage> {
+  const reference = withTag(parseImageReference(repository), tag);
+  const found = await publisher.find({ reference, platform, inputDigest, ours: digestIn(repoDigest) });
+  if (found !== null) return found;
+  throw new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
+    fix: `run the same ${run} again; if it stays, check the registry's storage and clean-up rules`,
+  });
 }

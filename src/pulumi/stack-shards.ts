@@ -1,6 +1,6 @@
 /** Cells in groups of a size that one stack works well with. Pure. */
 
-import { groupBy } from "../oci/group-by.ts";
+import { groupBy } from "../io/collections.ts";
 import type { Cell } from "../fleet/cells/cell.ts";
 
 /**

@@ -1,20 +1,33 @@
 /** What the provider of Pulumi reads: a folder for each build context, with the Dockerfiles of all cells that are built from it. */
 
-import { chmod, copyFile, link, lutimes, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  link,
+  lstat,
+  lutimes,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
+import type { BuildRequest } from "../fleet/build/engine.ts";
+import { contextItems, isWhole } from "../fleet/build/engines/context-archive.ts";
+import { writeContextItems } from "../fleet/build/engines/staged-context.ts";
 import type { ContextEntry } from "../fleet/dockerfile/context.ts";
 import { errnoMessage, ignoring } from "../io/files.ts";
+import { isLeft, ownedName } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { type Digest, digestOf } from "../oci/digest.ts";
-import { remember } from "../oci/remember.ts";
-import type { BuildRequest } from "../fleet/build/engine.ts";
-import { contextItems } from "../fleet/build/engines/context-items.ts";
-import { isWhole } from "../fleet/build/engines/is-whole.ts";
-import { writeContextItems } from "../fleet/build/engines/staged-context.ts";
+import { remember } from "../io/collections.ts";
 import { withoutOwnFolder } from "./context-root.ts";
-import { removeUnused, useContext } from "./staged-contexts.ts";
 
 /** Folder inside the context for the Dockerfiles of all cells. Only the one of the build is sent. */
 const dockerfiles = ".imgmatch";
@@ -170,5 +183,51 @@ async function madeWhole(
     return folder;
   } finally {
     await rm(partial, { recursive: true, force: true });
+  }
+}
+
+/** `<context>~<owner>`: a process that builds from the context. */
+const mark = "~";
+
+const partial = "-partial-";
+
+const marks = new Set<string>();
+
+process.once("exit", () => {
+  for (const path of marks) rmSync(path, { force: true });
+});
+
+/** Says that this process builds from a context, until it calls the answer or ends. */
+async function useContext(contexts: string, name: string): Promise<() => void> {
+  const path = join(contexts, `${name}${mark}${ownedName()}`);
+  marks.add(path);
+  await writeFile(path, "", { flag: "wx" });
+  return () => {
+    marks.delete(path);
+    rmSync(path, { force: true });
+  };
+}
+
+/**
+ * Removes all contexts but this one and those that a living process uses, and what killed processes have left. An image that
+ * a stack keeps has the inputs of now, so the context of now: no stack needs an older one.
+ */
+async function removeUnused(contexts: string, current: string): Promise<void> {
+  const names = await readdir(contexts);
+  const used = new Set([current]);
+  for (const name of names.filter((each) => each.includes(mark))) {
+    const path = join(contexts, name);
+    const { mtimeMs } = await lstat(path).catch(() => ({ mtimeMs: 0 }));
+    if (isLeft(name, mtimeMs)) await rm(path, { force: true });
+    else used.add(name.slice(0, name.indexOf(mark)));
+  }
+  for (const name of names.filter((each) => !each.includes(mark))) {
+    // `<digest>` or `<digest>-<seconds>`, and while it is made `…-partial-<random>`.
+    const [digest = ""] = name.split("-");
+    if (used.has(digest)) continue;
+    // Out of the way first: who still reads it must find nothing rather than a part.
+    const gone = join(contexts, `${digest}${partial}${ownedName()}`);
+    await rename(join(contexts, name), gone).catch(ignoring("ENOENT"));
+    await rm(gone, { recursive: true, force: true });
   }
 }

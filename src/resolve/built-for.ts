@@ -8,8 +8,7 @@ import { guestHiddenFeatures } from "../hardware/cpu-features.ts";
 import { findMarch, type March, marchesOn } from "../hardware/cpu-marches.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
-import { remember } from "../oci/remember.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText, remember } from "../io/collections.ts";
 import { normalizePlatform } from "./host-view.ts";
 import type { CpuShare } from "./verdict.ts";
 

@@ -14,7 +14,7 @@ import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
-import { checkPlatform } from "./rules/platform.ts";
+import { checkPlatform } from "./rules/kernel-version.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
 /** What an image's configuration tells. */

@@ -1,10 +1,12 @@
 /** What was declared of an image's CPU beside what its files use, in words. */
 
 import { findMarch } from "../hardware/cpu-marches.ts";
+import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
-import { compareText } from "../oci/text-order.ts";
+import { compareText } from "../io/collections.ts";
 import { listSome } from "./misfit.ts";
+import type { CodeFit } from "./verdict.ts";
 
 /**
  * `declared sapphirerapids, its binaries use avx, avx2, fma`, of an image that others built `estimated by its files: avx, avx2,
@@ -20,4 +22,12 @@ export function describeMeasured(
   const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
   const named = used.length === 0 ? "nothing beyond the baseline" : listSome(used);
   return isEstimated ? `estimated by its files: ${named}` : `declared ${march}, its binaries use ${named}`;
+}
+
+/** Where some GPUs are hidden, the driver's number is not the place in the list. */
+export function describeCode(
+  code: readonly Pick<CodeFit, "target">[],
+  { nvidia }: Pick<HostFacts, "nvidia">,
+): string[] {
+  return code.map(({ target }, place) => `GPU ${nvidia?.gpus[place]?.index ?? place} runs ${target}`);
 }

@@ -3,19 +3,16 @@
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
-import { groupBy } from "../oci/group-by.ts";
+import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";
-import { describeCode } from "./describe-code.ts";
-import { describeMeasured } from "./describe-measured.ts";
-import { judgeOptions } from "./existing-cells.ts";
-import { findCell } from "./find-cell.ts";
+import { describeCode, describeMeasured } from "./describe-measured.ts";
+import { findCell, judgeOptions, suggestCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { findMisfits } from "./judge.ts";
 import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, type ResolveOptions, rankImages } from "./resolve-image.ts";
-import { suggestCell } from "./suggest-cell.ts";
 import type { Misfit } from "./verdict.ts";
 
 /**

@@ -2,17 +2,17 @@
 
 import { type ComputeCapability, parseComputeCapability } from "../hardware/compute-capability.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
-import type { GpuClass } from "../hardware/gpu-class.ts";
 import {
   type CudaVersion,
+  driverBranch,
   type DriverVersion,
   parseCudaVersion,
   parseDriverVersion,
   parseVersion,
   type VersionParts,
 } from "../hardware/driver-version.ts";
-import type { DriverScale, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
-import { brandOf } from "./gpu-brand.ts";
+import type { GpuClass } from "../hardware/gpu-class.ts";
+import type { DriverScale, GpuFacts, HostFacts, HostProblem, NvidiaFacts } from "../host/facts.ts";
 
 export interface HostView {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
@@ -123,3 +123,28 @@ function scaleOf({ driverScale, gpus }: NvidiaFacts): DriverScale {
   if (driverScale !== undefined) return driverScale;
   return gpus.length > 0 && gpus.every((gpu) => gpu.class === "tegra") ? "l4t" : "linux";
 }
+
+/**
+ * Facts carry no brand, so it is read from the product's name; null where name and driver do not settle it.
+ * Data-centre cards were `Tesla` and became `NVIDIA`: drivers up to R440 print the first, from R515 on the second
+ * (`product_brand` in nvidia-smi's XML of a Tesla T4, an A10G, an A100 and an H100), between them it is not known.
+ */
+export function brandOf(gpu: Pick<GpuFacts, "name" | "class">, driver: DriverVersion | null): string | null {
+  const name = gpu.name?.replace(/^NVIDIA\s+/i, "") ?? "";
+  const named = brandsByName.find(([pattern]) => pattern.test(name));
+  if (named !== undefined) return named[1];
+  if (gpu.class !== "datacenter" || driver === null) return null;
+  const branch = driverBranch(driver);
+  if (branch <= 440) return "tesla";
+  return branch >= 515 ? "nvidia" : null;
+}
+
+/** Source: `product_brand` beside `product_name` in captured nvidia-smi XML (RTX 3090, RTX 4000 SFF Ada, Quadro P2000). */
+export const brandsByName: readonly (readonly [RegExp, string])[] = [
+  [/^GeForce\b/i, "geforce"],
+  [/^TITAN\b/i, "titan"],
+  [/^Quadro RTX\b/i, "quadrortx"],
+  [/^Quadro\b/i, "quadro"],
+  [/^RTX\b/i, "nvidiartx"],
+  [/^NVS\b/i, "nvs"],
+];

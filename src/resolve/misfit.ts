@@ -1,7 +1,7 @@
 /** How a rule says no. */
 
 import { printable } from "../printable.ts";
-import type { Cure } from "./remedy.ts";
+import type { Cure } from "./rules/rule-remedy.ts";
 import type { Misfit, ReasonCode } from "./verdict.ts";
 
 /**

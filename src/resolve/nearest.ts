@@ -1,12 +1,14 @@
 /** Which images miss a host by the least: what a person who gets no image, or the wrong kind, wants to see first. */
 
+import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
-import { judgeOptions } from "./existing-cells.ts";
+import { remember } from "../io/collections.ts";
+import { judgeOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { type AskRule, askNow, findMisfitsBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
-import type { ResolveOptions } from "./resolve-options.ts";
+import { askNow, type AskRule, findMisfitsBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
+import type { ResolveOptions } from "./resolve-options.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
 
 export interface Miss {
@@ -95,3 +97,45 @@ export const efforts = {
   HOST_BROKEN: 8,
   ARCH_MISMATCH: 64,
 } as const satisfies Record<ReasonCode, number>;
+
+/**
+ * `NO_MATCH` with one line for each reason, or `HOST_BROKEN` where that is one.
+ *
+ * @param misses of {@link nearestFirst}: what misses the host by the least comes first
+ * @param explain whether the fix of each image has been told already
+ */
+export function noMatch(
+  misses: readonly Miss[],
+  { explain = false }: { readonly explain?: boolean } = {},
+): ImgmatchError {
+  const broken = misses
+    .flatMap(({ misfits }) => misfits.slice(0, 1))
+    .find(({ code }) => code === "HOST_BROKEN");
+  if (broken !== undefined) {
+    return new ImgmatchError({ code: "HOST_BROKEN", message: broken.message, fix: broken.fix });
+  }
+  const counts = new Map<string, { count: number; readonly miss: Miss; readonly message: string }>();
+  for (const miss of misses) {
+    const [first] = miss.misfits;
+    if (first === undefined) continue;
+    remember(counts, first.code, () => ({ count: 0, miss, message: first.message })).count++;
+  }
+  const lines = [...counts].map(([code, { count, miss, message }]) =>
+    count === 1
+      ? `${miss.cell}: ${code}: ${message}`
+      : `${miss.cell} and ${count - 1} more: ${code}: ${message}`,
+  );
+  // One change is a cure; of an image that misses by several, the first alone would help nobody.
+  const [nearest] = misses;
+  const only = nearest?.misfits.length === 1 ? nearest.misfits[0] : undefined;
+  return new ImgmatchError({
+    code: "NO_MATCH",
+    message: "no image of the lock fits this host, nearest first",
+    details: lines.map((line) => `  ${line}`),
+    fix:
+      only?.fix ??
+      (explain
+        ? "see the smallest change for each image above"
+        : "run it again with --explain for the smallest change"),
+  });
+}

@@ -4,7 +4,7 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { misfit } from "./misfit.ts";
 import type { Misfit } from "./verdict.ts";
-import { matchesGlob } from "../oci/glob.ts";
+import { matchesGlob } from "../io/glob.ts";
 
 /** Axis → what its value must be. */
 export type Pins = Readonly<Record<string, Pin>>;

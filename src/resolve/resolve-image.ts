@@ -4,15 +4,16 @@ import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
-import { sortedEntries } from "../oci/text-order.ts";
+import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { judgeOptions } from "./existing-cells.ts";
+import { judgeOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { type AskRule, askNow, type JudgeOptions, judgeBy, withWorkingCures } from "./judge.ts";
-import type { ResolveOptions } from "./resolve-options.ts";
+import { askNow, type AskRule, judgeBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
+import { nearestFirst } from "./nearest.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
+import type { ResolveOptions } from "./resolve-options.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import { type Misfit, type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
@@ -169,4 +170,27 @@ export function immutableReferenceOf(
   if (digest === null && local !== undefined) return localReference(local.id);
   if (digest === null) throw new InternalError(`${tag} was chosen and is not built`);
   return immutableReference(lock.repository, tag, digest);
+}
+
+/** The image of each of many hosts, by one lock. */
+export interface HostResolution extends Resolution {
+  /** The host's name. */
+  readonly host: string;
+  /** What keeps the nearest image from a host without one; null where it has one, or the lock has none. */
+  readonly nearest: (Misfit & { readonly cell: string }) | null;
+}
+
+/** In the order of the hosts. Throws as `resolveImage`. */
+export function resolveHosts(
+  lock: Lock,
+  hosts: readonly { readonly name: string; readonly facts: HostFacts }[],
+  options: ResolveOptions = {},
+): readonly HostResolution[] {
+  return hosts.map(({ name, facts }) => {
+    const resolution = resolveImage(lock, facts, options);
+    const [miss] = resolution.match === null ? nearestFirst(lock, resolution.rejected, facts, options) : [];
+    const [first] = miss?.misfits ?? [];
+    const nearest = miss === undefined || first === undefined ? null : { cell: miss.cell, ...first };
+    return { host: name, ...resolution, nearest };
+  });
 }

@@ -2,7 +2,7 @@
 
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
-import { remember } from "../oci/remember.ts";
+import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule, JudgedImage, Rule } from "./judge.ts";
 import { type Miss, nearestBy } from "./nearest.ts";

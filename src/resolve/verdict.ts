@@ -2,7 +2,7 @@
 
 import type { LocalEngine } from "../lock/lock.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
-import type { Cure } from "./remedy.ts";
+import type { Cure } from "./rules/rule-remedy.ts";
 
 export const reasonCodes = [
   "ARCH_MISMATCH",

@@ -9,9 +9,9 @@ import {
   parseDriverVersion,
 } from "../hardware/driver-version.ts";
 import type { CudaRequirement, LockedImage } from "../lock/lock.ts";
-import type { FindCells } from "./existing-cells.ts";
+import type { FindCells } from "./find-cell.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
-import type { Cure, Remedy } from "./remedy.ts";
+import type { Cure, Remedy } from "./rules/rule-remedy.ts";
 import { driverSteps } from "./rules/driver.ts";
 import { presenceSteps } from "./rules/gpu-presence.ts";
 import { requireSteps } from "./rules/nvidia-require.ts";

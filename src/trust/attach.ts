@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
 import { type Digest, digestOf } from "../oci/digest.ts";
-import { indexTypes, manifestTypes } from "../oci/media-types.ts";
+import { indexTypes, manifestTypes } from "../oci/platform-entries.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type {
   BlobWriter,

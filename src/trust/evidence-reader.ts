@@ -6,7 +6,7 @@ import { type Digest, isDigest } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
 import type { Manifest, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
-import { invalidSignature } from "./failures.ts";
+import { invalidSignature } from "./evidence.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
 

@@ -14,17 +14,17 @@ import {
   type Subject,
   type Unread,
 } from "./evidence-reader.ts";
-import { invalidSignature } from "./failures.ts";
 import {
-  type BundleEvidence,
   bundleAnnotations,
+  type BundleEvidence,
   emptyType,
   type Evidence,
+  invalidSignature,
   isBundleType,
   layerAnnotations,
-  type SimpleSigning,
   signatureTag,
   signPredicate,
+  type SimpleSigning,
   simpleSigningType,
 } from "./evidence.ts";
 

@@ -1,18 +1,21 @@
 /** What flags and policies together ask of a reference: each of them has to agree. */
 
-import { usageError } from "../errors.ts";
+import { dirname, resolve } from "node:path";
+import { ImgmatchError, usageError } from "../errors.ts";
 import { checked, list } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
-import type { Digest } from "../oci/digest.ts";
-import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
-import { type Asked, requireAskedFor } from "./asked-for.ts";
+import type { Lock } from "../lock/lock.ts";
+import type { Digest } from "../oci/digest.ts";
+import { matchesGlob } from "../io/glob.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import { slug } from "../oci/slug.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
+import { identitySigner, readKey } from "./named-signers.ts";
 import { findRule } from "./policy/find-rule.ts";
-import type { TrustPolicy, TrustRule } from "./policy/policy.ts";
-import { readSigner } from "./policy/read-signer.ts";
-import { rememberedRoot } from "./remembered-root.ts";
+import type { NamedSigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
+import { requireSafe } from "./policy/require-safe.ts";
 import { takeForward } from "./seen-indexes.ts";
 import type { Signer } from "./trusted-signer.ts";
 import { fetchPublicRoot, type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
@@ -132,4 +135,98 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
     `${file} refuses to go back for ${pattern.text}, and there is no folder to remember in`,
     "write memory: /var/lib/imgmatch into the policy, or name a folder with --cache",
   );
+}
+
+/** Whether what is signed is what was asked for: a signature says nothing of the name under which it was found. */
+interface Asked {
+  /** What the index has to call its fleet; null: the last part of the repository. */
+  readonly name: string | null;
+  /** Tags, with `*`, that may hold any version. */
+  readonly moving: readonly string[];
+}
+
+/**
+ * Throws `INDEX_FOREIGN` for the signed index of another fleet or of another version under this tag. A tag without a digit, as `stable`,
+ * may hold any version, `1.2` those that begin so. Who asks by digest has said which one.
+ */
+function requireAskedFor(
+  reference: ImageReference,
+  { name, version }: Pick<Lock, "name" | "version">,
+  asked: Asked,
+): void {
+  const { tag, digest, repository } = reference;
+  if (tag === null || digest !== null) return;
+  const expected = asked.name ?? repository.slice(repository.lastIndexOf("/") + 1);
+  if (name !== expected)
+    throw foreign(reference, `is signed as a fleet of the name ${JSON.stringify(name)}, not ${expected}`, [
+      "find out who wrote this tag; where the fleet has that name, say so in the policy:",
+      `name: ${JSON.stringify(name)}`,
+    ]);
+  if (isVersionOf(tag, version) || asked.moving.some((pattern) => matchesGlob(pattern, tag))) return;
+  throw foreign(reference, `is signed as version ${JSON.stringify(version)}`, [
+    "find out who wrote this tag; where it may hold any version, say so in the policy:",
+    `moving: [${JSON.stringify(tag)}]`,
+  ]);
+}
+
+function isVersionOf(tag: string, version: string): boolean {
+  const [wanted, signed] = [tag, slug(version)].map((text) => text.replace(/^v(?=\d)/, ""));
+  return wanted === signed || signed?.startsWith(`${wanted}.`) === true || !/\d/.test(tag);
+}
+
+function foreign(reference: ImageReference, what: string, fix: readonly string[]): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_FOREIGN",
+    message: `${formatImageReference(reference)} ${what}`,
+    fix: fix.join(" "),
+  });
+}
+
+const freshMs = 60 * 60_000;
+
+/** A newer one that cannot be had leaves the one of before, which does not become false; the first one has to be had. */
+export function rememberedRoot(
+  load: () => Promise<string>,
+  now: () => number = Date.now,
+): () => Promise<string> {
+  let known: { readonly root: string; readonly at: number } | null = null;
+  let pending: Promise<string> | null = null;
+  const renew = async (): Promise<string> => {
+    try {
+      const root = await load();
+      known = { root, at: now() };
+      return root;
+    } catch (error) {
+      if (known === null) throw error;
+      known = { ...known, at: now() };
+      return known.root;
+    }
+  };
+  return () => {
+    if (known !== null && now() - known.at < freshMs) return Promise.resolve(known.root);
+    pending ??= renew().finally(() => {
+      pending = null;
+    });
+    return pending;
+  };
+}
+
+/** Paths are relative to the policy's folder. Throws as `readKey` does, and `TRUST_UNSAFE` for a key that others may change. */
+export async function readSigner(
+  signer: NamedSigner,
+  { file }: Pick<TrustPolicy, "file">,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Signer> {
+  const besides = (path: string): string => {
+    const found = resolve(dirname(resolve(file)), path);
+    requireSafe(found);
+    return found;
+  };
+  if (signer.kind === "identity") {
+    const { identity, issuer, trustedRoot } = signer;
+    return identitySigner(identity, issuer, trustedRoot === null ? null : besides(trustedRoot));
+  }
+  const { key, at } = signer;
+  if (key.startsWith("-----BEGIN ")) return { kind: "key", name: `in ${at.file}:${at.line}`, pem: key };
+  return readKey(key.startsWith("env://") ? key : besides(key), env);
 }

@@ -1,9 +1,8 @@
 /** Who may have signed, as flags name them: keys, or one identity of a certificate. */
 
-import { usageError } from "../errors.ts";
-import { identitySigner } from "./trusted-identity.ts";
-import { readKey } from "./read-key.ts";
-import type { Signer } from "./trusted-signer.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
+import { readTextFile } from "../io/files.ts";
+import type { IdentitySigner, KeySigner, Signer } from "./trusted-signer.ts";
 
 export interface SignerNames {
   /** Files, or `env://NAME`. */
@@ -32,4 +31,51 @@ export async function namedSigners(
   if (trustedRoot !== undefined)
     throw usageError("--trusted-root is for identities", "add --identity and --issuer");
   return signers;
+}
+
+/** `trustedRoot`: path of a `trusted_root.json`, null for the public sigstore's. Throws `FILE_NOT_FOUND`. */
+export async function identitySigner(
+  identity: string,
+  issuer: string,
+  trustedRoot: string | null,
+): Promise<IdentitySigner> {
+  return {
+    kind: "identity",
+    identity: patternOf(identity),
+    issuer: patternOf(issuer),
+    trustedRoot:
+      trustedRoot === null
+        ? null
+        : await readTextFile(trustedRoot, null, { fix: "name a trusted_root.json" }),
+  };
+}
+
+function patternOf(text: string): string | RegExp {
+  if (!text.includes("*")) return text;
+  const parts = text.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  return new RegExp(parts.join("[^]*"));
+}
+
+const variable = /^env:\/\/([A-Za-z_]\w*)$/;
+
+/**
+ * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. What stands there is
+ * not looked at: a key is read when something is verified.
+ */
+export async function readKey(
+  name: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<KeySigner> {
+  if (!name.startsWith("env://")) {
+    const pem = await readTextFile(name, null, { fix: "name a public key, as cosign.pub" });
+    return { kind: "key", name, pem };
+  }
+  const [, wanted = ""] = variable.exec(name) ?? [];
+  const pem = Object.hasOwn(env, wanted) ? (env[wanted] ?? "") : "";
+  if (pem.trim() !== "") return { kind: "key", name, pem };
+  throw new ImgmatchError({
+    code: "KEY_INVALID",
+    message: `${name} names a variable of the environment that is not set`,
+    fix: "set it to a public key as PEM",
+  });
 }

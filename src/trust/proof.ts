@@ -3,8 +3,7 @@
 import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";
 import { isDigest } from "../oci/digest.ts";
-import { base64, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
-import type { Failure } from "./failures.ts";
+import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import type { Subject } from "./evidence-reader.ts";
 import { readBundle, readStatement, type Statement } from "./statement.ts";
 

@@ -1,8 +1,7 @@
 /** Whether what was found in a registry proves that one of these signers signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
-import { type Evidence, type ReadEvidence, signPredicate } from "./evidence.ts";
-import { type Failure, unproven } from "./failures.ts";
+import { type Evidence, type Failure, type ReadEvidence, signPredicate, unproven } from "./evidence.ts";
 import type { Subject } from "./evidence-reader.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof, unreadable } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";

@@ -14,8 +14,7 @@ import { ImgmatchError } from "../errors.ts";
 import { checked, fields, text, wholeNumber } from "../io/checks.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import { attempt } from "../io/attempt.ts";
-import { base64, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
-import type { Failure } from "./failures.ts";
+import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
 import { type IdentitySigner, isNamed } from "./trusted-signer.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogHosts } from "../../src/cover/catalog.ts";
-import { nativeMarch } from "../../src/cover/native-march.ts";
+import { nativeMarch } from "../../src/cover/native-distance.ts";
 import { findMarch, marchNames, marchPlatform } from "../../src/hardware/cpu-marches.ts";
 import { machineCatalogs } from "../../src/hardware/machine-types.ts";
 import type { HostFacts } from "../../src/host/facts.ts";

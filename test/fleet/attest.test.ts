@@ -13,7 +13,7 @@ import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { cellSources } from "../support/cell-sources.ts";
 import { planFleet } from "../../src/fleet/plan/plan.ts";
-import { unknownOrigin } from "../../src/trust/provenance/build-record.ts";
+import { unknownOrigin } from "../../src/trust/provenance/write-provenance.ts";
 import { verifyProvenance } from "../../src/trust/provenance/verify-provenance.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./publish/support/memory-registry.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";

@@ -12,8 +12,7 @@ import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { localBases, publishedOnLocal } from "../../src/fleet/plan/local-bases.ts";
-import { movableBases } from "../../src/fleet/plan/registry-view.ts";
-import { withUpdatedBases } from "../../src/fleet/plan/update-bases.ts";
+import { movableBases, withUpdatedBases } from "../../src/fleet/plan/registry-view.ts";
 import { makeFolder } from "../support/folders.ts";
 import { matrixText } from "../support/matrices.ts";
 

@@ -6,7 +6,7 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { type Signing, signedPublisher } from "../../src/fleet/signed-publisher.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { registryPublisher } from "../../src/fleet/publish/registry-publisher.ts";
+import { registryPublisher } from "../../src/fleet/publish/publish-image.ts";
 import { createMemoryRegistry } from "./publish/support/memory-registry.ts";
 
 const inputDigest: Digest = `sha256:${"1234567890abcdef".repeat(4)}`;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { digestOf } from "../../src/oci/digest.ts";
-import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
+import { indexTypes, manifestTypes } from "../../src/oci/platform-entries.ts";
 import { entryAnnotations } from "../../src/lock/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/lock/fleet-index.ts";
 import { annotating, buildReporters, type ReporterOptions } from "../../src/cli/report/build.ts";

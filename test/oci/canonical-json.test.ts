@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonical } from "../../src/oci/canonical-json.ts";
+import { canonical } from "../../src/io/canonical-json.ts";
 
 const text = (value: unknown) => JSON.stringify(canonical(value));
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesGlob } from "../../src/oci/glob.ts";
+import { matchesGlob } from "../../src/io/glob.ts";
 
 test.each([
   ["x86-64-*", "x86-64-v3", true],

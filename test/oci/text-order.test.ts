@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareFirst, compareText, sortedEntries } from "../../src/oci/text-order.ts";
+import { compareFirst, compareText, sortedEntries } from "../../src/io/collections.ts";
 
 test("orders by code units and not by a language", () => {
   expect(["b", "ä", "a", "B", "10", "9"].sort(compareText)).toEqual(["10", "9", "B", "a", "b", "ä"]);

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import type { LayerChange } from "../../src/inspect/image/layer-changes.ts";
+import type { LayerChange } from "../../src/inspect/image/layer.ts";
 import { audit, declared, madeFile, madeImage, unopenedFile } from "../inspect/support/made-opened.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";
 

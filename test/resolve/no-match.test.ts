@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { nearestFirst } from "../../src/resolve/nearest.ts";
-import { noMatch } from "../../src/resolve/no-match.ts";
+import { nearestFirst, noMatch } from "../../src/resolve/nearest.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { type cpuHost, gpuHost, h100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";

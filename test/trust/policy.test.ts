@@ -8,7 +8,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { findRule } from "../../src/trust/policy/find-rule.ts";
 import { parseTrustPolicy } from "../../src/trust/policy/parse-policy.ts";
 import { readTrustPolicy } from "../../src/trust/policy/read-policy.ts";
-import { readSigner } from "../../src/trust/policy/read-signer.ts";
+import { readSigner } from "../../src/trust/find-trust.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { canonical } from "../../src/oci/canonical-json.ts";
+import { canonical } from "../../src/io/canonical-json.ts";
 import { digestOf } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { signPredicate } from "../../src/trust/evidence.ts";

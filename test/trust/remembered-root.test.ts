@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { rememberedRoot } from "../../src/trust/remembered-root.ts";
+import { rememberedRoot } from "../../src/trust/find-trust.ts";
 
 it("a root is asked for once an hour, and the one of before stays where a newer one cannot be had", async () => {
   let [asked, clock, isAway] = [0, 0, true];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareVersions } from "../../src/trust/version-order.ts";
+import { compareVersions } from "../../src/trust/seen-indexes.ts";
 
 describe("compareVersions", () => {
   it.each([

@@ -23,7 +23,7 @@ import type { EngineChoice } from "../../fleet/build/engines/engine-choice.ts";
 import { fleetBuilderFor } from "../../pulumi/builder-choice.ts";
 import { type FleetChoice, lockFileOf } from "../../fleet/fleet-choice.ts";
 import { registryFor } from "../../oci/registry/registry-access.ts";
-import type { StatementSigner } from "../../trust/provenance/attach-provenance.ts";
+import type { StatementSigner } from "../../trust/provenance/write-provenance.ts";
 import { version } from "../../version.ts";
 import { engineTraits } from "../../fleet/build/engines/engine-traits.ts";
 import type { SigningChoice } from "../../fleet/signing.ts";

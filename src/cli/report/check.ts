@@ -3,7 +3,7 @@
 import type { HostFacts } from "../../host/facts.ts";
 import type { FoundImage } from "../../inspect/find-image.ts";
 import type { ImageCheck } from "../../resolve/check-image.ts";
-import { describeCode } from "../../resolve/describe-code.ts";
+import { describeCode } from "../../resolve/describe-measured.ts";
 import type { Style } from "./style.ts";
 import { reasonLines, verdictLine } from "./verdict.ts";
 

@@ -1,8 +1,7 @@
 /** One cell of a plan with its inputs, one by one. */
 
-import type { ChangedFiles } from "../../fleet/plan/changed-files.ts";
-import type { InputComparison } from "../../fleet/plan/input-comparison.ts";
-import type { PlannedCell } from "../../fleet/plan/planned-cell.ts";
+import type { ChangedFiles } from "../../fleet/plan/changes.ts";
+import type { InputComparison, PlannedCell } from "../../fleet/plan/planned-cell.ts";
 import type { Style } from "./style.ts";
 import { formatTable } from "../../io/table.ts";
 

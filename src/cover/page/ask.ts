@@ -1,7 +1,7 @@
 /** What the page works out when somebody asks: by the rules of `resolve`, so that it says what `imgmatch why-not` says. */
 
-import { groupBy } from "../../oci/group-by.ts";
-import { judgeOptions } from "../../resolve/existing-cells.ts";
+import { groupBy } from "../../io/collections.ts";
+import { judgeOptions } from "../../resolve/find-cell.ts";
 import { viewHost } from "../../resolve/host-view.ts";
 import { askNow, judgeBy } from "../../resolve/judge.ts";
 import type { ResolveOptions } from "../../resolve/resolve-options.ts";

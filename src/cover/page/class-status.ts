@@ -1,9 +1,13 @@
 /** How well a host class is served, in one word: what a page counts, colours and filters by. */
 
+import { groupBy } from "../../io/collections.ts";
+import { classRow } from "../cover-rows.ts";
+import type { CoveredImage } from "../image-use.ts";
 import type { PageClass } from "./page-data.ts";
 
 /** The worst first. */
 export const statuses = ["none", "gpus", "near", "unknown", "native"] as const;
+
 export type Status = (typeof statuses)[number];
 
 /** What is said of a class, and a mark that does without colour. */
@@ -30,4 +34,79 @@ export function countStatuses(classes: readonly PageClass[]): Readonly<Record<St
   const counts: Record<Status, number> = { none: 0, gpus: 0, near: 0, unknown: 0, native: 0 };
   for (const each of classes) counts[statusOf(each)] += each.hosts;
   return counts;
+}
+
+/** What would serve more hosts, the worst off first and the most of them: classes that want the same are one entry. */
+export interface ToDo {
+  readonly status: Status;
+  readonly hosts: number;
+  readonly classes: readonly PageClass[];
+  /** What to do on these hosts so that an image of the fleet serves them: all of it. */
+  readonly fixes: readonly string[];
+  /** What to have in the fleet instead; null where the facts do not tell. */
+  readonly serve: string | null;
+  /** Of the first of them. */
+  readonly nearest: PageClass["nearest"];
+}
+
+/** Classes of these statuses that anything is known to do about. */
+export function toDoOf(classes: readonly PageClass[], wanted: readonly Status[]): readonly ToDo[] {
+  const asked = classes.filter((each) => wanted.includes(statusOf(each)));
+  const groups = groupBy(asked, (each) => JSON.stringify([statusOf(each), fixesOf(each), each.serve]));
+  return [...groups.values()]
+    .flatMap((members): ToDo[] => {
+      const [first] = members;
+      if (first === undefined) return [];
+      return [
+        {
+          status: statusOf(first),
+          hosts: members.reduce((sum, { hosts }) => sum + hosts, 0),
+          classes: members,
+          fixes: fixesOf(first),
+          serve: first.serve,
+          nearest: first.nearest,
+        },
+      ];
+    })
+    .sort((a, b) => statuses.indexOf(a.status) - statuses.indexOf(b.status) || b.hosts - a.hosts);
+}
+
+function fixesOf({ nearest }: PageClass): readonly string[] {
+  return [...new Set(nearest?.reasons.map(({ fix }) => fix) ?? [])];
+}
+
+/** The search of a page: every word has to be in a row's text, whatever its case. */
+interface Searched<Row> {
+  readonly row: Row;
+  readonly text: string;
+}
+
+/** Names, GPUs, driver, CPU, image and how it runs, problems and reasons. */
+export function searchedClass(row: PageClass): Searched<PageClass> {
+  const { names, host, nearest, serve, match } = row;
+  const reasons = nearest?.reasons.flatMap(({ code, message }) => [code, message]) ?? [];
+  const words = [
+    ...classRow({ ...row, others: [] }).slice(1),
+    statusWords[statusOf(row)].label,
+    ...names,
+    ...host.products,
+    ...host.problems,
+    ...reasons,
+    host.model ?? "",
+    host.platform,
+    host.level ?? "",
+    serve ?? "",
+    match?.tier ?? "",
+  ];
+  return { row, text: words.join("\n").toLowerCase() };
+}
+
+export function searchedImage(row: CoveredImage): Searched<CoveredImage> {
+  const axes = Object.entries(row.axes).map(([axis, value]) => `${axis}=${value}`);
+  return { row, text: [row.cell, ...axes, row.platform, row.misfit?.code ?? ""].join("\n").toLowerCase() };
+}
+
+export function search<Row>(rows: readonly Searched<Row>[], query: string): readonly Row[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter(({ text }) => words.every((word) => text.includes(word))).map(({ row }) => row);
 }

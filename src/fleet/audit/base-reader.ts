@@ -4,14 +4,14 @@ import type { BuildWatch } from "../build/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../io/json.ts";
-import { isIndexType } from "../../oci/media-types.ts";
+import { isIndexType } from "../../oci/platform-entries.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import type { LayerCache } from "../../inspect/image/layer-cache.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import { diffIdsOf, manifestParts } from "../../inspect/image/manifest.ts";
-import type { OpenedImage } from "../../inspect/image/opened-image.ts";
+import type { OpenedImage } from "../../inspect/image/open-layers.ts";
 import type { ImageHolder } from "./open-built.ts";
 import { type BaseOrigin, sharedLayers } from "../../inspect/audit/origin.ts";
 

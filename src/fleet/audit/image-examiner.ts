@@ -2,12 +2,12 @@
 
 import pLimit from "p-limit";
 import type { BuildWatch } from "../build/engine.ts";
-import type { ExaminedImage, Examination, Examiner } from "../build/examiner.ts";
+import type { ExaminedImage, Examination, Examiner } from "../build/publisher.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
-import type { OpenedImage } from "../../inspect/image/opened-image.ts";
+import type { OpenedImage } from "../../inspect/image/open-layers.ts";
 import { type AuditRequest, auditImage, type ImageAudit } from "../../inspect/audit/audit-image.ts";
 import { createBaseReader, isLocal } from "./base-reader.ts";
 import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";

@@ -11,7 +11,7 @@ import { receivePush } from "../../oci/registry/push-receiver.ts";
 import { openFromArchive } from "../../inspect/image/from-archive.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LayerCache } from "../../inspect/image/layer-cache.ts";
-import type { OpenedImage, OpenOptions } from "../../inspect/image/opened-image.ts";
+import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.ts";
 
 /** What an engine's image is read by. */
 export interface ImageHolder {

@@ -2,16 +2,16 @@
 
 import { ImgmatchError, InternalError, type Problem } from "../../errors.ts";
 import { type LocalEngine, type Lock, type LockedImage, lockSchemaVersion } from "../../lock/lock.ts";
-import type { Attestations, Matrix } from "../matrix/matrix.ts";
+import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { localBaseName } from "../../oci/local-base.ts";
 import { parseImageReference, withTag } from "../../oci/reference.ts";
-import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
-import { type PinOptions, pinBases } from "../dockerfile/bases.ts";
-import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
-import { withRebuild } from "../dockerfile/rebuild-argument.ts";
+import { pinBases, type PinOptions } from "../dockerfile/bases.ts";
+import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
-import { runBaseOf } from "../dockerfile/run-base.ts";
+import { runBaseOf } from "../dockerfile/stages.ts";
+import type { Attestations, Matrix } from "../matrix/matrix.ts";
+import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 import type { AskedAttestations, BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
@@ -185,4 +185,26 @@ export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
     ...(matrix.prefer.length === 0 ? {} : { prefer: matrix.prefer }),
     images,
   };
+}
+
+/** Steps see it in their environment; the image has it in its history alone. */
+const rebuildArg = "IMGMATCH_REBUILD";
+
+/**
+ * The Dockerfile with the word as an `ARG` at the beginning of every stage. A `RUN` has the arguments before it in its environment, and so in
+ * its cache key (moby/buildkit, frontend/dockerfile/dockerfile2llb/convert.go; containers/buildah, imagebuildah/stage_executor.go), so that
+ * every engine runs it anew for a new word. Cells that share a stage still share it: what `--no-cache` of an engine would make of each by
+ * itself is made once. What is copied or added is compared by its content in any case.
+ */
+export function withRebuild(dockerfile: string, word: string): string {
+  let text = dockerfile;
+  const stages = parseDockerfile(dockerfile).instructions.filter(({ keyword }) => keyword === "FROM");
+  // From the end, so that the offsets before stay true.
+  for (const { parts } of stages.reverse()) {
+    const last = parts.at(-1);
+    const end = text.indexOf("\n", (last?.offset ?? 0) + (last?.text.length ?? 0));
+    const at = end < 0 ? text.length : end + 1;
+    text = `${text.slice(0, at)}${end < 0 ? "\n" : ""}ARG ${rebuildArg}=${word}\n${text.slice(at)}`;
+  }
+  return text;
 }

@@ -1,9 +1,10 @@
 /** What gives a built image its name for good. Building knows that there is such a thing; `publish/` has the one for registries. */
 
-import type { LockedManifest } from "../../lock/lock.ts";
-import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
+import type { Problem } from "../../errors.ts";
+import type { LockedAttestation, LockedManifest, Measured } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
+import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import type { BuildWatch, BuiltImage, Engine } from "./engine.ts";
 
 /** What the lock says of an image where others find it. */
@@ -56,3 +57,43 @@ export interface Publisher {
   /** Gives the image its name, or answers who was first with the same inputs. Throws as `find`, and what `examine` throws. */
   publish(request: PublishRequest): Promise<Published>;
 }
+
+/** What attests how a pushed image was built, before it has its tag. Building knows that there is such a thing; `fleet/` has the one for registries. */
+export interface Attester {
+  readonly now: () => Date;
+  /** Throws where it cannot: then nothing gets the image's name. Answers what the lock says of it. */
+  attest(build: PushedBuild, watch: BuildWatch): Promise<LockedAttestation>;
+}
+
+export interface PushedBuild {
+  /** Cell id. */
+  readonly cell: string;
+  /** By digest. */
+  readonly pushed: ImageReference;
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
+}
+
+/** What looks into a built image before others see it. Building knows that there is such a thing; `inspect/` has the one that opens images. */
+export interface Examiner {
+  /**
+   * Throws `AUDIT_…` for what the matrix declares and the image's files show to be untrue: the cell fails, and no tag is written.
+   * An image that cannot be opened is a warning, and never a failure.
+   */
+  examine(subject: ExaminedImage, watch: BuildWatch): Promise<Examination>;
+}
+
+export interface ExaminedImage {
+  /** Cell id. */
+  readonly cell: string;
+  /** As the engine has it, or where the registry does. */
+  readonly image: BuiltImage | ImageReference;
+}
+
+export interface Examination {
+  /** For the lock; null where nothing was measured. */
+  readonly measured: Measured | null;
+  readonly warnings: readonly Problem[];
+}
+
+export const unexamined: Examination = { measured: null, warnings: [] };

@@ -5,15 +5,19 @@ import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { systemProblem } from "../../io/system-error.ts";
 import type { LockedAttestation, LockedManifest, Measured } from "../../lock/lock.ts";
-import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
-import type { Attester } from "./attest.ts";
+import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import { type CellLog, openCellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
-import { type ExaminedImage, type Examination, type Examiner, unexamined } from "./examiner.ts";
-import { groupWrites } from "./group-writes.ts";
-import type { Publisher } from "./publisher.ts";
+import {
+  type Attester,
+  type Examination,
+  type ExaminedImage,
+  type Examiner,
+  type Publisher,
+  unexamined,
+} from "./publisher.ts";
 
 /** One cell to build. */
 export interface BuildJob {
@@ -254,4 +258,30 @@ function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSigna
   // Each running cell listens; Node takes more than ten listeners for a leak.
   setMaxListeners(0, signal);
   return signal;
+}
+
+/**
+ * Returns a function that ends when its item is written. Writes never overlap; one that fails fails for its own items, and
+ * the next is tried all the same.
+ */
+export function groupWrites<Item>(
+  write: (items: readonly Item[]) => Promise<void>,
+): (item: Item) => Promise<void> {
+  let waiting: Item[] = [];
+  let next: Promise<void> | null = null;
+  let last: Promise<void> = Promise.resolve();
+  const writeWaiting = () => {
+    const items = waiting;
+    waiting = [];
+    next = null;
+    return write(items);
+  };
+  return (item) => {
+    waiting.push(item);
+    if (next === null) {
+      next = last.catch(() => {}).then(writeWaiting);
+      last = next;
+    }
+    return next;
+  };
 }

@@ -1,7 +1,36 @@
 /** The time of every file in a reproducible build (reproducible-builds.org, SOURCE_DATE_EPOCH specification). */
 
+import { ImgmatchError } from "../../errors.ts";
+
 /** Seconds since 1970; null where it is not set, or is no number. */
 export function sourceDateEpoch(env: Readonly<Record<string, string | undefined>>): number | null {
   const text = env.SOURCE_DATE_EPOCH ?? "";
   return /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/** Runs one build with the option where it is wanted and taken, else without. */
+type Rewriting = <T>(onLog: (line: string) => void, build: (rewrite: boolean) => Promise<T>) => Promise<T>;
+
+/**
+ * The containerd image store of Docker 25 to 28 unpacks whatever is built, and the option excludes that. Only the attempt
+ * tells, after the last step; the second one has all steps in its cache.
+ */
+export function createRewriting(wanted: boolean): Rewriting {
+  let asks = wanted;
+  return async (onLog, build) => {
+    if (!asks) return build(false);
+    try {
+      return await build(true);
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || !isRefused(error.message)) throw error;
+      asks = false;
+      onLog("this engine cannot set the times of files that steps write: they stay as they are");
+      return build(false);
+    }
+  };
+}
+
+// moby/buildkit, exporter/containerimage/export.go
+function isRefused(message: string): boolean {
+  return message.includes('exporter option "rewrite-timestamp" conflicts with');
 }

@@ -5,7 +5,7 @@
 
 import type { LockedInputs } from "../../lock/lock.ts";
 import { type Digest, digestOf } from "../../oci/digest.ts";
-import { compareFirst, sortedEntries } from "../../oci/text-order.ts";
+import { compareFirst, sortedEntries } from "../../io/collections.ts";
 
 /** Raised when the canonical form below changes. */
 const inputFormat = "imgmatch-inputs/1";

@@ -1,7 +1,7 @@
 /** What is made of a few values that thousands of cells share. */
 
 import type { ComputeValue, CudaValue, MarchValue } from "../matrix/matrix.ts";
-import { remember } from "../../oci/remember.ts";
+import { remember } from "../../io/collections.ts";
 
 /**
  * What is made of a value alone is made once, and forgotten with it.

@@ -3,9 +3,9 @@
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
+import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../matrix/suggest.ts";
 import type { Cell } from "./cell.ts";
-import { matchesAxis, matchesLabel } from "./match.ts";
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
@@ -124,4 +124,37 @@ export function isSelected(cell: Cell, selections: readonly Selection[]): boolea
     if (isCellSelection(selection)) return matchesLabel(selection.cell, cell.id);
     return Object.entries(selection).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
   });
+}
+
+/**
+ * Whether one of the patterns meets the cell's value on an axis: by its label, or by what it is called without one
+ * (`sapphirerapids` also meets `{ march: sapphirerapids, without: [waitpkg] }`). `platform` counts as an axis.
+ */
+export function matchesAxis(cell: Cell, axis: string, patterns: readonly string[]): boolean {
+  const names = namesOn(cell, axis);
+  return patterns.some((pattern) => names.some((name) => matchesLabel(pattern, name)));
+}
+
+function namesOn(cell: Cell, axis: string): readonly string[] {
+  const label = cell.axes[axis] ?? "";
+  switch (axis) {
+    case "platform":
+      return [cell.platform];
+    case "cuda":
+      return [label, cell.cuda?.toolkit?.release ?? label];
+    case "march":
+      return [label, cell.march.march.name];
+    default:
+      return [label, cell.free[axis]?.value ?? label];
+  }
+}
+
+/**
+ * True for the label itself, for a glob with `*`, and for the leading parts of a version (`9.2` meets `9.2.148`,
+ * not `9.20`).
+ */
+export function matchesLabel(pattern: string, label: string): boolean {
+  if (pattern === label) return true;
+  if (pattern.includes("*")) return matchesGlob(pattern, label);
+  return /^\d+(\.\d+)*$/.test(pattern) && /^\d+(\.\d+)+$/.test(label) && label.startsWith(`${pattern}.`);
 }

@@ -2,8 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import { groupBy } from "../../oci/group-by.ts";
-import { remember } from "../../oci/remember.ts";
+import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { isTemplateName } from "./template.ts";
 

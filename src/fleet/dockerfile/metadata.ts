@@ -9,7 +9,7 @@
 import type { CudaRequirement, Requirement } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { describingArgs } from "../../oci/build-words.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
+import { sortedEntries } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
 

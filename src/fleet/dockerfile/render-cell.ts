@@ -6,9 +6,8 @@ import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import { generatedLine } from "./generated-line.ts";
 import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
-import { runBaseOf } from "./run-base.ts";
-import { endOfTarget } from "./target-stage.ts";
-import type { Template } from "./compiled-template.ts";
+import { endOfTarget, runBaseOf } from "./stages.ts";
+import type { Template } from "./template.ts";
 import { viewOf } from "./view.ts";
 
 export interface RenderedFile {

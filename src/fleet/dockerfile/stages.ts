@@ -1,7 +1,16 @@
 /** A Dockerfile's stages, read once for all who ask: what each starts from, its name, which one a target means. */
 
-import type { Instruction, Instructions, Word } from "./instructions.ts";
-import { splitWords } from "./instructions.ts";
+import { ImgmatchError } from "../../errors.ts";
+import type { Located, Matrix } from "../matrix/matrix.ts";
+import {
+  type Dockerfile,
+  type Instruction,
+  type Instructions,
+  offsetIn,
+  parseDockerfile,
+  splitWords,
+  type Word,
+} from "./instructions.ts";
 import { expandWord, type ShellWord } from "./shell-word.ts";
 
 export interface Stage {
@@ -84,4 +93,68 @@ function platformVariables(platform: string | undefined): Map<string, string> {
     ["TARGETARCH", architecture],
     ["TARGETVARIANT", variant],
   ]);
+}
+
+/** Offset behind the last line of the target stage, or of the text when the matrix names none. Throws `DOCKERFILE_INVALID`. */
+export function endOfTarget(
+  dockerfile: Dockerfile,
+  { target, template }: Pick<Matrix, "target" | "template">,
+): number {
+  const text = dockerfile.source;
+  const end = target === null ? text.length : endOfStage(dockerfile, target);
+  const lines = text.slice(0, end).trimEnd().split("\n");
+  const last = lines.findLast((line) => !/^\s*(#|$)/.test(line)) ?? "";
+  if (/\\[ \t]*$/.test(last)) {
+    throw new ImgmatchError({
+      code: "DOCKERFILE_INVALID",
+      message: `the last instruction of the image goes on after its end: ${last.trim()}`,
+      fix: "remove the backslash",
+      at: { file: template.value },
+    });
+  }
+  return end;
+}
+
+function endOfStage(dockerfile: Dockerfile, { value: target, at }: Located<string>): number {
+  const stages = readStages(dockerfile);
+  const index = findStage(stages, target);
+  if (index < 0) {
+    const known = stages.flatMap(({ name }) => name ?? []);
+    throw new ImgmatchError({
+      code: "DOCKERFILE_INVALID",
+      message: `the template has no stage ${target}`,
+      fix: known.length > 0 ? `its stages are ${known.join(", ")}` : `write FROM … AS ${target}`,
+      at,
+    });
+  }
+  const next = stages[index + 1];
+  return next === undefined ? dockerfile.source.length : offsetIn(next.from, 0);
+}
+
+/**
+ * The reference behind the target stage, or behind the last one, with variables resolved; stages that start from other
+ * stages are followed. A reference that cannot be decided is given as written: `findBases` says what is wrong with it.
+ *
+ * @example
+ * runBaseOf("FROM gcc:14 AS build\nFROM debian:12\n", null); // "debian:12"
+ */
+export function runBaseOf(
+  dockerfile: string | Dockerfile,
+  target: string | null,
+  options: StageOptions = {},
+): string {
+  const stages = readStages(
+    typeof dockerfile === "string" ? parseDockerfile(dockerfile) : dockerfile,
+    options,
+  );
+  const wanted = target === null ? -1 : findStage(stages, target);
+  let at = wanted >= 0 ? wanted : stages.length - 1;
+  for (;;) {
+    const stage = stages[at];
+    const ref = stage?.ref.ok === true ? stage.ref.value : (stage?.image?.text ?? "");
+    // A stage may only start from one above it.
+    const above = stages.slice(0, at).findIndex(({ name }) => name?.toLowerCase() === ref.toLowerCase());
+    if (above < 0) return ref;
+    at = above;
+  }
 }

@@ -4,8 +4,7 @@ import { compilerFlags } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
 import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
-import { groupBy } from "../../oci/group-by.ts";
-import { remember } from "../../oci/remember.ts";
+import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
 

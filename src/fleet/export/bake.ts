@@ -1,7 +1,7 @@
 /** The fleet as a `docker-bake.json`: what `docker buildx bake` needs to build the same images without imgmatch. */
 
 import type { BuildRequest } from "../build/engine.ts";
-import { argsWithSaid, attestValues } from "../build/engines/attestations.ts";
+import { argsWithSaid, attestValues } from "../build/engines/docker-build.ts";
 
 /** A target of the bake file reference (docker/buildx, docs/bake-reference.md). */
 export interface BakeTarget {

@@ -1,7 +1,7 @@
 /** Cells that need work, divided among the jobs of a CI run. */
 
 import { usageError } from "../../errors.ts";
-import { compareText } from "../../oci/text-order.ts";
+import { compareText } from "../../io/collections.ts";
 
 export interface ShardCell {
   /** Cell id. */

@@ -1,9 +1,8 @@
 /** Where a Dockerfile takes the GPUs that it compiles for: what it names, or what its tools read from the environment. */
 
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
-import { assignmentsOf, type Placed, type Reading } from "./reading.ts";
+import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
-import type { Tool } from "./tools.ts";
 
 export interface GpuVariation {
   readonly args: ArgumentTemplates;

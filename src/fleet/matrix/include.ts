@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import type { Axis, AxisValue, Inclusion } from "./matrix.ts";
-import { baseProblems } from "./references.ts";
+import { baseProblems } from "./unsafe-text.ts";
 import { type CudaInput, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { type Parsed, valueParsers } from "./values.ts";

@@ -1,28 +1,25 @@
 /** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
 
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
-import { checkAxisName } from "./axis-name.ts";
+import { checkAxisName, checkLabels } from "./value-labels.ts";
 import { parseIncludes } from "./include.ts";
-import { checkLabels } from "./value-labels.ts";
 import type { Attestations, Axis, Exclusion, Located, Matrix } from "./matrix.ts";
-import { mistake } from "./mistake.ts";
-import { baseProblems, referenceProblems } from "./references.ts";
+import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
-import { unsafeTextProblems } from "./unsafe-text.ts";
 import {
   none,
-  type Parsed,
   parseBases,
   parseCompiler,
   parseComputeValue,
   parseCudaValue,
+  type Parsed,
   parseFreeValue,
   parseMarchValue,
+  parseVersion,
   valueProblem,
 } from "./values.ts";
-import { parseVersion } from "./version-source.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest.ts";
 import { isRecord } from "../../io/json.ts";

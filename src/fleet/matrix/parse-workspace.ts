@@ -3,7 +3,7 @@
 import { type Problem, throwProblems } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
 import type { Located } from "./matrix.ts";
-import { mistake } from "./mistake.ts";
+import { mistake } from "./unsafe-text.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 
 /** Paths relative to the file, `*` standing for any characters of a name. Throws `MATRIX_…` with every mistake. */

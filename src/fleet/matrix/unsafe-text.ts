@@ -4,10 +4,12 @@
  * They are refused everywhere in the matrix, so that no template has to quote for safety.
  */
 
-import type { Problem } from "../../errors.ts";
-import { mistake } from "./mistake.ts";
-import { textsIn } from "./texts.ts";
+import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+import type { BaseInput } from "./matrix-schema.ts";
+import { textsIn } from "./texts.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const unsafe = /[\u0000-\u001f\u007f\u0085\u2028\u2029\\`]|<</;
@@ -39,4 +41,32 @@ export function unsafeTextProblems(source: YamlSource): Problem[] {
 
 function printable(text: string): string {
   return unsafe.test(text) ? JSON.stringify(text) : text;
+}
+
+/** A mistake in a matrix or a workspace that breaks no rule of a code of its own. */
+export function mistake(message: string, fix: string, at: Place): Problem {
+  return { code: "MATRIX_SCHEMA", message, fix, at };
+}
+
+/** `REFERENCE_INVALID` at this place, or nothing. */
+export function referenceProblems(text: string, at: Place): Problem[] {
+  try {
+    parseImageReference(text);
+    return [];
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error.problems.map((problem) => ({ ...problem, at }));
+    throw error;
+  }
+}
+
+/** The base images at a path: one reference, or one per stage. */
+export function baseProblems(input: BaseInput | undefined, source: YamlSource, path: YamlPath): Problem[] {
+  if (input === undefined) return [];
+  if (typeof input === "string") return referenceProblems(input, source.placeOf(path));
+  const stages = Object.entries(input);
+  if (stages.length > 0) {
+    return stages.flatMap(([stage, text]) => referenceProblems(text, source.placeOf([...path, stage])));
+  }
+  const fix = "write base: debian:bookworm-slim, or one reference per stage";
+  return [mistake("base names no image", fix, source.placeOf(path))];
 }

@@ -1,9 +1,9 @@
 /** Extra labels of a matrix: names that a Dockerfile takes, and none that imgmatch writes itself. */
 
-import type { Problem } from "../../errors.ts";
-import { mistake } from "./mistake.ts";
-import type { MatrixInput } from "./matrix-schema.ts";
+import type { Place, Problem } from "../../errors.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import type { MatrixInput } from "./matrix-schema.ts";
+import { mistake } from "./unsafe-text.ts";
 
 const ownLabels = new Set([
   "com.nvidia.cuda.version",
@@ -25,5 +25,21 @@ export function checkLabels({ labels = {} }: MatrixInput, source: YamlSource, pr
       const message = `${JSON.stringify(name)} cannot name a label`;
       problems.push(mistake(message, "use letters, digits, . _ / and -", at));
     }
+  }
+}
+
+const reservedNames = new Set([
+  ..."platform architecture cell name version inputs repository base gpu axes args reason".split(" "),
+  // Words of the template language, and what every JavaScript object answers to.
+  ..."if unless each with eq else this true false null undefined constructor".split(" "),
+]);
+
+/** What an axis may be called: its name stands in templates, cell ids and pins. */
+export function checkAxisName(name: string, at: Place, problems: Problem[]): void {
+  if (reservedNames.has(name))
+    problems.push(mistake(`the axis name ${name} is reserved`, "choose another name", at));
+  else if (!/^[a-z][a-z0-9_]*$/.test(name)) {
+    const fix = "use lower-case letters, digits and _, beginning with a letter";
+    problems.push(mistake(`${JSON.stringify(name)} cannot name an axis`, fix, at));
   }
 }

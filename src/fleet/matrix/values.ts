@@ -4,13 +4,13 @@ import type { Place, Problem } from "../../errors.ts";
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { type CudaToolkit, cudaToolkits, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
-import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
-import type { Bases, Compiler, ComputeValue, CudaValue, FreeValue, MarchValue } from "./matrix.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type {
   BaseInput,
   ComputeInput,
@@ -18,7 +18,18 @@ import type {
   DriverInput,
   FreeInput,
   MarchInput,
+  VersionInput,
 } from "./matrix-schema.ts";
+import type {
+  Bases,
+  Compiler,
+  ComputeValue,
+  CudaValue,
+  FreeValue,
+  Located,
+  MarchValue,
+  VersionSource,
+} from "./matrix.ts";
 import { suggest, suggestMarch } from "./suggest.ts";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
@@ -196,4 +207,32 @@ function refused(message: string, fix: string, at: Place) {
 
 export function valueProblem(message: string, fix: string, at: Place): Problem {
   return { code: "MATRIX_VALUE_UNKNOWN", message, fix, at };
+}
+
+/** Where a matrix has its version from when it does not say it itself. */
+interface ParsedVersion {
+  /** Empty where it is to be found. */
+  readonly version: string;
+  readonly versionFrom: Located<VersionSource> | null;
+}
+
+/** `"1.4.0"`, `{ env: VERSION, default: "0.0.0-dev" }`, `{ git: describe }`. */
+export function parseVersion(input: VersionInput, source: YamlSource, problems: Problem[]): ParsedVersion {
+  if (typeof input === "string") return { version: input, versionFrom: null };
+  const { env, git, default: fallback } = input;
+  const at = source.placeOf(["version"]);
+  if (env !== undefined && git === undefined)
+    return {
+      version: "",
+      versionFrom: { value: { from: "environment", name: env, fallback: fallback ?? null }, at },
+    };
+  if (git !== undefined && env === undefined && fallback === undefined)
+    return { version: "", versionFrom: { value: { from: "git", what: git }, at } };
+  problems.push({
+    code: "MATRIX_SCHEMA",
+    message: "version is a text, or names one of env and git; default belongs to env",
+    fix: 'write version: "1.4.0", { env: VERSION }, { env: VERSION, default: "0.0.0-dev" } or { git: describe }',
+    at,
+  });
+  return { version: "", versionFrom: null };
 }

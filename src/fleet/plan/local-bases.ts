@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { LocalEngine } from "../../lock/lock.ts";
-import { remember } from "../../oci/remember.ts";
+import { remember } from "../../io/collections.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Plan } from "./planned-cell.ts";
 

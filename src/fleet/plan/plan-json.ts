@@ -4,9 +4,15 @@ import type { Problem } from "../../errors.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { dockerfilePath } from "../cells/cell.ts";
-import type { ChangedFiles } from "./changed-files.ts";
-import type { InputComparison } from "./input-comparison.ts";
-import { type Action, actions, type Plan, type PlannedCell, type RetiredImage } from "./planned-cell.ts";
+import type { ChangedFiles } from "./changes.ts";
+import {
+  type Action,
+  actions,
+  type InputComparison,
+  type Plan,
+  type PlannedCell,
+  type RetiredImage,
+} from "./planned-cell.ts";
 
 const planSchemaVersion = 1;
 

@@ -6,12 +6,11 @@ import type { Matrix } from "../matrix/matrix.ts";
 import { type Digest, digestOf } from "../../oci/digest.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
-import type { InputComparison } from "./input-comparison.ts";
+import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { inputDigest } from "../cells/input-digest.ts";
-import type { Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { isSelected, type Selection, unmetSelections } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
+import { sortedEntries } from "../../io/collections.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 
 /** Dockerfile frontend of every build: the one inside the engine's BuildKit. */

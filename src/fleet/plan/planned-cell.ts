@@ -2,11 +2,10 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import type { LocalEngine, LockedImage, LockedInputs } from "../../lock/lock.ts";
-import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
-import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import type { Cell } from "../cells/cell.ts";
-import type { InputComparison } from "./input-comparison.ts";
+import type { RenderedFile } from "../dockerfile/render-cell.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 
 /** `adopt`, `stale` and `conflict` only where registries were asked: see `withRegistryView`. */
 export const actions = [
@@ -19,6 +18,7 @@ export const actions = [
   "impossible",
   "excluded",
 ] as const;
+
 export type Action = (typeof actions)[number];
 
 /** Actions that leave something to be done by somebody: what `plan --check` fails on. */
@@ -91,4 +91,29 @@ export function findPlanned<Found extends { readonly cell: Cell }>(
     message: `${matrix.file} has no cell ${JSON.stringify(id)}`,
     fix: "imgmatch plan lists the cells",
   });
+}
+
+const inputNames = [
+  "dockerfile",
+  "context",
+  "args",
+  "target",
+  "platform",
+  "bases",
+  "builder",
+  "rebuild",
+] as const;
+
+/** One input of an image, then and now. */
+export type InputName = (typeof inputNames)[number];
+
+/** One input, then and now: a digest, a text, or null where there is none. */
+export interface InputComparison {
+  readonly input: InputName;
+  /** The argument, or the base image's reference; null where there is one of its kind. */
+  readonly name: string | null;
+  readonly was: string | null;
+  readonly is: string | null;
+  /** null when the lock does not say what it was. */
+  readonly changed: boolean | null;
 }

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { type Digest, digestOf } from "../../oci/digest.ts";
-import { indexTypes } from "../../oci/media-types.ts";
+import { indexTypes } from "../../oci/platform-entries.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";

@@ -1,9 +1,9 @@
 /** A fleet's index as bytes: what runtimes see first, then everything else, which only imgmatch reads. */
 
-import { canonical } from "../../oci/canonical-json.ts";
+import { canonical } from "../../io/canonical-json.ts";
 import { digestOf } from "../../oci/digest.ts";
-import { indexTypes } from "../../oci/media-types.ts";
-import { compareFirst } from "../../oci/text-order.ts";
+import { indexTypes } from "../../oci/platform-entries.ts";
+import { compareFirst } from "../../io/collections.ts";
 import type { Manifest } from "../../oci/registry/client.ts";
 import { annotationsOf } from "../../lock/entry-annotations.ts";
 import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "../../lock/fleet-index.ts";

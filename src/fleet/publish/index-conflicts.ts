@@ -10,7 +10,7 @@ import {
   withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import { compareFirst } from "../../oci/text-order.ts";
+import { compareFirst } from "../../io/collections.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../cells/tag.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";

@@ -7,9 +7,7 @@
 import { findMarch, levelNeeded, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
-import { groupBy } from "../../oci/group-by.ts";
-import { remember } from "../../oci/remember.ts";
-import { compareText } from "../../oci/text-order.ts";
+import { compareText, groupBy, remember } from "../../io/collections.ts";
 import type { FleetIndex, IndexedImage } from "../../lock/fleet-index.ts";
 import { builtFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";

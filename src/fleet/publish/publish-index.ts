@@ -3,7 +3,7 @@
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import { remember } from "../../oci/remember.ts";
+import { remember } from "../../io/collections.ts";
 import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { type Announcement, announce, silent, withdraw } from "./announcement.ts";

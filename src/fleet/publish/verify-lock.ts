@@ -10,7 +10,7 @@ import {
   withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
+import { sortedEntries } from "../../io/collections.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
 import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";

@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
+import { sortedEntries } from "../../io/collections.ts";
 import { versionTag } from "../cells/tag.ts";
 import { fetchFleet } from "../../lock/fetch-lock.ts";
 import type { FetchedFleet, FindTrust, IndexReader, SignedBy } from "../../lock/index-trust.ts";

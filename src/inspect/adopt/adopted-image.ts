@@ -14,7 +14,7 @@ import type {
 } from "../../lock/lock.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import { loadedFiles, measureFloor } from "../gpu/driver-floor.ts";
-import type { OpenedImage } from "../image/opened-image.ts";
+import type { OpenedImage } from "../image/open-layers.ts";
 import { gpuOf, type ImageInspection, inspectionOf, type MeasuredDriver } from "../inspection.ts";
 
 /** What the owner of an image knows and its files may not tell. */

@@ -2,16 +2,22 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
-import { type Measured, measuredRules, type Requirement } from "../../hardware/requirement.ts";
-import { describeBeyond } from "./cpu-lies.ts";
-import { beyondDeclared, unusedFeatures } from "./cpu-use.ts";
-import { driverLies } from "./driver-lies.ts";
+import { compareDriverVersions, parseDriverVersion } from "../../hardware/driver-version.ts";
+import {
+  type CpuRequirement,
+  type CudaRequirement,
+  type Measured,
+  measuredRules,
+  type Requirement,
+} from "../../hardware/requirement.ts";
+import type { LibraryFile } from "../gpu/driver-files.ts";
+import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
+import type { OpenedImage } from "../image/open-layers.ts";
+import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import { beyondDeclared, type BeyondDeclared, unusedFeatures } from "./cpu-use.ts";
 import { codeLies, mayHideCode } from "./gpu-lies.ts";
 import { type BaseOrigin, originOf } from "./origin.ts";
 import { toolkitLies } from "./toolkit-lies.ts";
-import { floorOf } from "./driver-floor-of.ts";
-import { inspectionOf } from "../inspection.ts";
-import type { OpenedImage } from "../image/opened-image.ts";
 
 export interface AuditRequest {
   readonly base: BaseOrigin;
@@ -76,4 +82,124 @@ const architectures: readonly CpuArchitecture[] = ["amd64", "arm64", "ppc64le"];
 
 function architectureOf(platform: string): CpuArchitecture | null {
   return architectures.find((each) => each === platform.split("/")[1]) ?? null;
+}
+
+const shown = 5;
+
+/** One problem for the image, with the files and how many instructions each has. */
+function describeBeyond(
+  found: readonly BeyondDeclared[],
+  { march }: CpuRequirement,
+  origin: "own" | "base",
+): readonly Problem[] {
+  const [first] = found;
+  if (first === undefined) return [];
+  const features = [...new Set(found.flatMap((each) => each.features))].sort();
+  const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
+  const whose = origin === "own" ? "" : "of the base image ";
+  return [
+    {
+      code: origin === "own" ? "AUDIT_CPU_BEYOND_MARCH" : "AUDIT_BASE_BEYOND_MARCH",
+      message: `${first.file.path}${more} ${whose}has code for ${features.join(", ")}, which ${march} does not have, and never asks the CPU`,
+      details: found.slice(0, shown).map(describeFile),
+      fix:
+        origin === "own"
+          ? `compile it with march.flags of the template's view, or give the cell a march that has ${features.join(", ")}`
+          : `give the cuda value a cpuFloor that has ${features.join(", ")}, or a base without this file`,
+    },
+  ];
+}
+
+function describeFile({ file, features }: BeyondDeclared): string {
+  const counts = features.map((name) => {
+    const count = file.cpu?.features[name]?.instructions ?? 0;
+    return count === 0
+      ? `${name} by its note`
+      : `${name} in ${count} ${count === 1 ? "instruction" : "instructions"}`;
+  });
+  return `    ${file.path}: ${counts.join(", ")}`;
+}
+
+/** null where there is no GPU code, and where the files do not decide it. */
+function floorOf({ files, driver }: ImageInspection): MeasuredFloor | null {
+  const holders = files.flatMap(({ path, gpu, program }) =>
+    gpu === null ? [] : [{ path, gpu, needed: program?.needed ?? [] }],
+  );
+  const floor = measureFloor(holders, driver);
+  return floor !== null && "minimum" in floor ? floor : null;
+}
+
+/** `floor` is null where the files do not decide it. */
+function driverLies(
+  { driver, toolkit }: CudaRequirement,
+  inspection: ImageInspection,
+  floor: MeasuredFloor | null,
+): readonly Problem[] {
+  const { bundled, compat } = inspection.driver;
+  const isWhole = inspection.unopened.length === 0;
+  const below = (version: string, declared: string) =>
+    floor !== null && (compare(version, floor.minimum) ?? 0) < 0 ? [tooOld(floor, declared, toolkit)] : [];
+  switch (driver.mode) {
+    case "host":
+      return [
+        ...(bundled.length > 0 ? [unasked(bundled)] : []),
+        ...below(driver.minimum, `driver ${driver.minimum} is declared to be enough`),
+      ];
+    case "bundled":
+      return [
+        ...other(driver.version, bundled, isWhole, "the user-space driver"),
+        ...below(driver.version, `the image brings driver ${driver.version}`),
+      ];
+    case "compat":
+      return other(driver.package, compat, isWhole, "the forward-compatibility package");
+  }
+}
+
+/** null where one of both is no version. */
+function compare(a: string, b: string): number | null {
+  const [left, right] = [parseDriverVersion(a), parseDriverVersion(b)];
+  return left === null || right === null ? null : compareDriverVersions(left, right);
+}
+
+function unasked(found: readonly LibraryFile[]): Problem {
+  const version = found[0]?.version;
+  return {
+    code: "AUDIT_DRIVER_OTHER",
+    message: `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
+    fix: `declare driver: { mode: bundled, version: "${version}" }, or leave the file out of the image`,
+  };
+}
+
+function other(
+  declared: string,
+  found: readonly LibraryFile[],
+  isWhole: boolean,
+  what: string,
+): readonly Problem[] {
+  if (found.some(({ version }) => compare(version, declared) === 0)) return [];
+  if (found.length === 0 && !isWhole) return [];
+  const instead =
+    found.length === 0 ? "is in no file of the image" : `is ${versionsOf(found)}: ${found[0]?.path}`;
+  return [
+    {
+      code: "AUDIT_DRIVER_OTHER",
+      message: `${what} is declared to be ${declared}, and ${instead}`,
+      fix: "install the version of the matrix in the template (driver of its view), or declare the one that is there",
+    },
+  ];
+}
+
+function versionsOf(found: readonly LibraryFile[]): string {
+  return [...new Set(found.map(({ version }) => version))].join(" and ");
+}
+
+function tooOld({ minimum, raisedBy }: MeasuredFloor, declared: string, toolkit: string): Problem {
+  return {
+    code: "AUDIT_DRIVER_FLOOR",
+    message: `${declared}, and its code needs ${minimum}${raisedBy === null ? "" : `: ${raisedBy}`}`,
+    fix:
+      raisedBy === null
+        ? `declare driver: { mode: host, minimum: "${minimum}" } for CUDA ${toolkit}, or compile with the declared toolkit`
+        : `compile with nvcc --compress-mode=speed, or declare driver: { mode: host, minimum: "${minimum}" }`,
+  };
 }

@@ -1,5 +1,6 @@
 /** Which declared CPU features an image's files do without, and which files go beyond what is declared. */
 
+import { CpuidFeature } from "iced-x86";
 import {
   armExtension,
   withoutArmExtension,
@@ -8,7 +9,8 @@ import {
 } from "../../hardware/cpu-features.ts";
 import { type CpuArchitecture, findMarch, neededFeatures } from "../../hardware/cpu-marches.ts";
 import type { CpuRequirement } from "../../hardware/requirement.ts";
-import { decidedFeatures } from "../cpu/decided-features.ts";
+import { arm64Rows, undecidedWithSme } from "../cpu/arm64-decoder.ts";
+import { linuxFeature } from "../cpu/x86-features.ts";
 import type { InspectedFile } from "../inspection.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -125,3 +127,30 @@ function dependents(feature: string, architecture: CpuArchitecture): readonly st
   const extension = armExtension(feature);
   return extension === null ? [feature] : [feature, ...withoutArmExtension(extension)];
 }
+
+/** Linux names. */
+export function decidedFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
+  switch (architecture) {
+    case "amd64":
+      return x86Features;
+    case "arm64":
+      return armFeatures;
+    // Their code is not read.
+    case "ppc64le":
+    case "riscv64":
+      return new Set();
+  }
+}
+
+const x86Features: ReadonlySet<string> = new Set([
+  ...Object.keys(CpuidFeature)
+    .filter((name) => !/^\d+$/.test(name))
+    .map(linuxFeature)
+    .filter((name) => name !== null),
+  "lahf_lm",
+]);
+
+const armFeatures: ReadonlySet<string> = new Set([
+  ...arm64Rows.flatMap(([, , features]) => features.split(" ").filter(Boolean)),
+  ...undecidedWithSme,
+]);

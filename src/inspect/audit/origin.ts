@@ -2,7 +2,7 @@
 
 import { type Checksums, sameChecksums } from "../checksums.ts";
 import { filesOfLayers } from "../image/file-tree.ts";
-import type { OpenedImage } from "../image/opened-image.ts";
+import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection, InspectedFile } from "../inspection.ts";
 
 /** What an image was built on. */

@@ -1,7 +1,6 @@
 /** CPU features of AArch64 instructions, each word of the code looked up. */
 
-import type { ByteSource } from "../byte-source.ts";
-import { windowBytes, withBuffer } from "../lent-buffers.ts";
+import { type ByteSource, windowBytes, withBuffer } from "../byte-source.ts";
 import { arm64Decoder, arm64Rows, undecidedWithSme, unknownWord } from "./arm64-decoder.ts";
 import { type CpuCode, createFeatureTally } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion } from "./regions.ts";

@@ -3,11 +3,10 @@
  * these show one. A sign proves nothing of a single instruction, so that it only ever turns *needed* into *may be used*.
  */
 
-import type { ByteSource } from "../byte-source.ts";
-import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
-import { u32 } from "../little-endian.ts";
+import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
+import { u32 } from "../little-endian.ts";
 
 /** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */
 const askingNames: ReadonlySet<string> = new Set([
@@ -28,7 +27,9 @@ const askingNames: ReadonlySet<string> = new Set([
   "OPENSSL_armcap_P",
   "OPENSSL_ia32cap_P",
 ]);
+
 const askingPrefixes = ["cpuinfo_", "_ZN8cpuinfo"] as const;
+
 const askingHeads: ReadonlySet<number> = new Set(
   [...askingNames, ...askingPrefixes].map((name) => u32(Buffer.from(name, "latin1"), 0)),
 );
@@ -38,10 +39,15 @@ const indirectRelocation: Readonly<Record<number, number>> = {
   [elfMachine.x86_64]: 37,
   [elfMachine.aarch64]: 1032,
 };
+
 const relocationSections: ReadonlySet<string> = new Set([".rela.iplt", ".rela.plt", ".rela.dyn"]);
+
 const relocationSize = 24;
+
 const maxRelocations = 64 * 2 ** 20;
+
 const pieceBytes = Math.floor(windowBytes / relocationSize) * relocationSize;
+
 const maxSigns = 20;
 
 /** Sorted; empty for a file that takes the CPU as it is. */
@@ -80,4 +86,38 @@ function hasIndirectRelocation(source: ByteSource, elf: Elf, buffer: Uint8Array)
     }
   }
   return false;
+}
+
+const loaderFolder = /(^|\/)glibc-hwcaps\//;
+
+const cpuName =
+  /(^|[-_.])(avx\w*|sse\d?\w*|fma\d?|haswell|sandybridge|ivybridge|skylake\w*|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89][\w.]*|x86-64-v[234])(?=[-_.]|$)/i;
+
+/** What stands in that place of the name for every other CPU. */
+const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
+
+/**
+ * Of these paths those that are one of several: a file whose name has the name of a CPU or an extension in it, while the same folder
+ * has another with a different one there, with none, or with a word for every CPU. One alone is no choice: it is what will run.
+ */
+export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
+  const all = new Set(paths);
+  const families = new Map<string, number>();
+  for (const path of all) {
+    const family = familyOf(path, cpuName) ?? familyOf(path, plainName);
+    if (family !== null) families.set(family, (families.get(family) ?? 0) + 1);
+  }
+  const isOneOfSeveral = (path: string) => {
+    const family = familyOf(path, cpuName);
+    if (family === null) return false;
+    return (families.get(family) ?? 0) > 1 || all.has(family.replace(/[-_.]?\*/, ""));
+  };
+  return new Set([...all].filter((path) => loaderFolder.test(path) || isOneOfSeveral(path)));
+}
+
+/** The path with a star in that place of its name; null where its name has no such place. */
+function familyOf(path: string, pattern: RegExp): string | null {
+  const slash = path.lastIndexOf("/") + 1;
+  const name = path.slice(slash);
+  return pattern.test(name) ? path.slice(0, slash) + name.replace(pattern, "$1*") : null;
 }

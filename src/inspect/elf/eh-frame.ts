@@ -3,8 +3,7 @@
  * and 7.24.
  */
 
-import type { ByteSource } from "../byte-source.ts";
-import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
+import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import type { ElfSection } from "./elf.ts";
 

@@ -37,7 +37,9 @@ export interface ElfSection {
 export type ElfSegment = Omit<ElfSection, "name" | "link">;
 
 export const elfMachine = { x86: 3, arm: 40, x86_64: 62, aarch64: 183, cuda: 190, riscv: 243 } as const;
+
 export const elfType = { relocatable: 1, executable: 2, shared: 3 } as const;
+
 export const sectionType = {
   none: 0,
   program: 1,
@@ -48,16 +50,23 @@ export const sectionType = {
   dynamic: 6,
   note: 7,
 } as const;
+
 export const segmentType = { load: 1, dynamic: 2, interpreter: 3, note: 4 } as const;
+
 export const executableSection = 0x4;
+
 export const executableSegment = 0x1;
+
 export const writableSegment = 0x2;
 
 /** The largest that linkers write is some ten thousand; beyond it a table is an attack. */
 const maxSections = 100_000;
+
 /** Headers may grow in a later ABI, but not without end. */
 const maxEntry = 1024;
+
 const maxDamage = 100;
+
 const maxNameTable = 16 * 2 ** 20;
 
 /** Whether these first bytes are those of an ELF file. */
@@ -203,4 +212,53 @@ export function offsetOfAddress(elf: Elf, address: number): number | null {
       address < segment.address + segment.size,
   );
   return holder === undefined ? null : holder.offset + (address - holder.address);
+}
+
+/** What the loader brings together: libraries that a file names, its own name, its interpreter. Source: System V ABI, "Dynamic Linking". */
+export interface ElfDynamic {
+  readonly needed: readonly string[];
+  readonly soname: string | null;
+  readonly interpreter: string | null;
+}
+
+const tag = { end: 0, needed: 1, strings: 5, soname: 14 } as const;
+
+const maxTable = 2 ** 20;
+
+const maxNames = 10_000;
+
+export function readDynamic(source: ByteSource, elf: Elf): ElfDynamic {
+  const interpreter = elf.segments.find(({ type }) => type === segmentType.interpreter);
+  const entries = dynamicEntries(source, elf);
+  const address = entries.find(([key]) => key === tag.strings)?.[1];
+  const strings = address === undefined ? null : offsetOfAddress(elf, address);
+  const name = (at: number) => (strings === null ? "" : textAt(source.read(strings + at, 4096), 0));
+  const soname = entries.find(([key]) => key === tag.soname)?.[1];
+  return {
+    needed: entries
+      .filter(([key]) => key === tag.needed)
+      .slice(0, maxNames)
+      .map(([, at]) => name(at))
+      .filter((each) => each !== ""),
+    soname: soname === undefined ? null : name(soname) || null,
+    interpreter:
+      interpreter === undefined
+        ? null
+        : textAt(source.read(interpreter.offset, 4096), 0, interpreter.size) || null,
+  };
+}
+
+function dynamicEntries(source: ByteSource, elf: Elf): readonly (readonly [key: number, value: number])[] {
+  const place = elf.segments.find(({ type }) => type === segmentType.dynamic);
+  if (place === undefined) return [];
+  const bytes = source.read(place.offset, Math.min(place.size, maxTable));
+  const word = elf.bits === 64 ? 8 : 4;
+  const number = elf.bits === 64 ? u64 : u32;
+  const entries: [number, number][] = [];
+  for (let at = 0; at + 2 * word <= bytes.length; at += 2 * word) {
+    const key = number(bytes, at);
+    if (key === tag.end) break;
+    entries.push([key, number(bytes, at + word)]);
+  }
+  return entries;
 }

@@ -1,7 +1,6 @@
 /** Symbols of an ELF file, one after another, so that tables of any size fit. Source: System V ABI, "Symbol Table". */
 
-import type { ByteSource } from "../byte-source.ts";
-import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
+import { borrowBuffer, type ByteSource, giveBack, windowBytes } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 

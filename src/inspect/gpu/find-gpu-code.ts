@@ -3,16 +3,22 @@
  * libraries keep code outside `.nv_fatbin` (`.cask_resource`, `.ldata`, C arrays in `.rodata`), where cuobjdump does not look.
  */
 
-import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
+import {
+  borrowBuffer,
+  type ByteSource,
+  giveBack,
+  memorySource,
+  partOf,
+  windowBytes,
+} from "../byte-source.ts";
 import { type Elf, endOfTables } from "../elf/elf.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
-import { exactToolkits, type Samples } from "./exact-toolkit.ts";
+import { exactToolkits, type Samples } from "./driver-floor.ts";
 import { containerMagic, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-inspection.ts";
-import { borrowBuffer, giveBack, windowBytes } from "../lent-buffers.ts";
 import { decompressLz4, lz4Bound } from "./lz4.ts";
-import { decompressZstd, readZstdBytes } from "./zstd.ts";
+import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 
 /** Longest pattern, less one byte, so that none is lost between two windows; and one byte before it. */
 const overlap = 16;

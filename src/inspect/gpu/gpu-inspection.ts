@@ -2,7 +2,7 @@
 
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { toolkitOfPtx } from "./ptx-versions.ts";
-import { compareFirst, compareText } from "../../oci/text-order.ts";
+import { compareFirst, compareText } from "../../io/collections.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */

@@ -5,7 +5,7 @@ import zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { u32 } from "../little-endian.ts";
 import { readZstdFrame } from "../zstd-frame.ts";
-import { type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { type Chunks, createChunkReader } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { zstdFrames } from "./zstd-frames.ts";
 

@@ -5,14 +5,13 @@
 
 import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
-import { type Chunks, createChunkReader } from "./chunk-reader.ts";
-import { checked } from "./checked.ts";
+import { checked, type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
 import { configParts, manifestParts } from "./manifest.ts";
-import type { ImageSourceKind, OpenedImage, OpenOptions } from "./opened-image.ts";
+import type { ImageSourceKind, OpenedImage, OpenOptions } from "./open-layers.ts";
 import { readTar } from "./read-tar.ts";
 
 /** Manifests and configurations: anything else that is so short and is JSON is held too. */

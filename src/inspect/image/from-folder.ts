@@ -6,15 +6,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ImgmatchError } from "../../errors.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
-import { headBytes, holdsCode } from "../holds-code.ts";
-import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
+import { headBytes, holdsCode } from "../file-inspection.ts";
+import { closeSpooled, maxSpool, sourceOf, type SpooledFile } from "./spool.ts";
 import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
 import { type ArchiveBudget, archiveBudget, inspectContent, inspectProgram } from "./inspect-content.ts";
-import { layerChanges } from "./layer-changes.ts";
+import { layerChanges } from "./layer.ts";
 import { collect, type FileSink } from "./opened-file.ts";
-import type { OpenedImage, OpenOptions } from "./opened-image.ts";
-import { maxSpool } from "./spool.ts";
+import type { OpenedImage, OpenOptions } from "./open-layers.ts";
 import { chunksOf } from "./zip.ts";
 
 /** Of the system, not of the image, where a running system is looked at. */

@@ -10,8 +10,7 @@ import { checked } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer } from "./layer.ts";
 import { configParts, manifestParts } from "./manifest.ts";
-import { openLayers } from "./open-layers.ts";
-import type { OpenedImage, OpenOptions } from "./opened-image.ts";
+import { type OpenedImage, openLayers, type OpenOptions } from "./open-layers.ts";
 
 const maxJson = 16 * 2 ** 20;
 /** An index may name an index, but not for ever. */

@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../io/json.ts";
-import { isIndexType } from "../../oci/media-types.ts";
+import { isIndexType } from "../../oci/platform-entries.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
@@ -10,8 +10,7 @@ import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { checked } from "./checked.ts";
 import { inspectLayer } from "./layer.ts";
 import { configParts, manifestParts } from "./manifest.ts";
-import { openLayers } from "./open-layers.ts";
-import type { OpenedImage, OpenOptions } from "./opened-image.ts";
+import { type OpenedImage, openLayers, type OpenOptions } from "./open-layers.ts";
 
 /** null when the registry has no such reference. Throws what the registry throws, and `IMAGE_INVALID`. */
 export async function openFromRegistry(

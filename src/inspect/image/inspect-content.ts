@@ -2,13 +2,12 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
-import { headBytes, holdsCode, holdsCodeFrom } from "../holds-code.ts";
-import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
-import { type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
+import { closeSpooled, maxSpool, sourceOf, spool, type SpooledFile, withSpooled } from "./spool.ts";
+import { type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, decompressed } from "./decompress.ts";
 import { findMark } from "./marks.ts";
 import type { ContentSink } from "./opened-file.ts";
-import { maxSpool, spool, withSpooled } from "./spool.ts";
 import { readTar } from "./read-tar.ts";
 import { chunksOf, endsWithZip, isZip, openZipEntry, readZip } from "./zip.ts";
 

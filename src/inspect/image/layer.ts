@@ -1,13 +1,12 @@
 /** One layer, opened: what its files hold, and what it does to the files below. */
 
-import { unpacked } from "./decompress.ts";
-import { type Chunks, createChunkReader } from "./chunk-reader.ts";
 import { databaseReader } from "../packages/databases.ts";
 import { sharedInspector } from "../workers/shared-inspector.ts";
+import { type Chunks, createChunkReader } from "./checked.ts";
+import { unpacked } from "./decompress.ts";
 import { archiveBudget, inspectContent } from "./inspect-content.ts";
 import { invalidImage } from "./invalid-image.ts";
-import { type LayerChange, layerChanges } from "./layer-changes.ts";
-import { collect } from "./opened-file.ts";
+import { collect, type OpenedFile } from "./opened-file.ts";
 import { readTar } from "./read-tar.ts";
 
 /** In the order of the archive, as the last entry of a path counts. Everything but directories is here. */
@@ -19,9 +18,12 @@ export interface LayerInspection {
 
 /** One layer of a hostile image unpacks to no more than this. */
 const maxLayer = 2 ** 40;
+
 /** A million files with names of 128 letters. */
 const maxNames = 128 * 2 ** 20;
+
 const whiteout = ".wh.";
+
 const opaque = ".wh..wh..opq";
 
 /** `name` is what an error calls the layer. `onBytes` hears of every piece of it, unpacked. Throws `IMAGE_INVALID`. */
@@ -90,4 +92,44 @@ export function normalPath(path: string): string {
 
 function join(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
+}
+
+/** The changes of a layer in the order of its archive, while files of it are still being opened. */
+export type LayerChange =
+  | { readonly kind: "file"; readonly path: string; readonly opened?: OpenedFile }
+  | { readonly kind: "hardlink" | "symlink"; readonly path: string; readonly target: string }
+  /** `opaque`: what lower layers have in the folder is gone. */
+  | { readonly kind: "removed" | "opaque"; readonly path: string };
+
+interface LayerChanges {
+  add(change: LayerChange): void;
+  /** Throws what opening an earlier file threw. */
+  addFile(path: string, opened: Promise<OpenedFile | null> | null): void;
+  /** Waits for all files. Throws what opening one of them threw. */
+  result(): Promise<readonly LayerChange[]>;
+}
+
+export function layerChanges(): LayerChanges {
+  const changes: LayerChange[] = [];
+  const open: Promise<void>[] = [];
+  let failure: { readonly error: unknown } | null = null;
+  return {
+    add: (change) => changes.push(change),
+    addFile(path, opened) {
+      if (failure !== null) throw failure.error;
+      const index = changes.push({ kind: "file", path }) - 1;
+      if (opened === null) return;
+      const done = opened.then((found) => {
+        if (found !== null) changes[index] = { kind: "file", path, opened: found };
+      });
+      done.catch((error: unknown) => {
+        failure ??= { error };
+      });
+      open.push(done);
+    },
+    async result() {
+      await Promise.all(open);
+      return changes;
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isRecord } from "../../io/json.ts";
 import { platformName } from "../../oci/platform-entries.ts";
 import { invalidImage } from "./invalid-image.ts";
-import type { OpenedImage } from "./opened-image.ts";
+import type { OpenedImage } from "./open-layers.ts";
 
 export interface LayerDescriptor {
   readonly digest: Digest;

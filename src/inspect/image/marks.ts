@@ -3,7 +3,7 @@
 import { elfMachine, elfType } from "../elf/elf.ts";
 import { containerMagic } from "../gpu/fatbin.ts";
 import { u16 } from "../little-endian.ts";
-import { type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { type Chunks, createChunkReader } from "./checked.ts";
 
 /** A file of a zip archive, GPU code, a program or library for a CPU. */
 export type Mark = "zip" | "gpu" | "program";

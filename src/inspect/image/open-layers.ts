@@ -1,8 +1,8 @@
 /** The layers of an image that names them in order: each from the cache, or opened and kept. */
 
 import type { Digest } from "../../oci/digest.ts";
+import type { LayerCache } from "./layer-cache.ts";
 import type { LayerInspection } from "./layer.ts";
-import type { OpenedImage, OpenOptions } from "./opened-image.ts";
 
 export async function openLayers<Layer extends { readonly digest: Digest }>(
   layers: readonly Layer[],
@@ -27,4 +27,36 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
   }
   tell();
   return opened;
+}
+
+/** What every source of an image answers: its platform and its opened layers. */
+export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder";
+
+export interface OpenedImage {
+  readonly source: ImageSourceKind;
+  /** As it was asked for. */
+  readonly name: string;
+  /** Of the manifest, where there is one. */
+  readonly digest: Digest | null;
+  /** `linux/amd64`; null where nothing says it. */
+  readonly platform: string | null;
+  /** Lowest first. */
+  readonly layers: readonly (LayerInspection & { readonly digest: Digest | null })[];
+  /** Of the layers' uncompressed archives, as the image's configuration names them; null where there is none. */
+  readonly diffIds: readonly Digest[] | null;
+}
+
+export interface OpenOptions {
+  /** Of an index, the image for this platform. */
+  readonly platform: string;
+  readonly cache: LayerCache;
+  readonly onProgress?: (progress: OpenProgress) => void;
+}
+
+export interface OpenProgress {
+  /** Layers that are done, and how many there are; null while nobody knows. */
+  readonly layer: number;
+  readonly layers: number | null;
+  /** Bytes that were unpacked. */
+  readonly bytes: number;
 }

@@ -1,9 +1,9 @@
 /** What stands at one path of an image: a program, an archive with programs in it, a package database. */
 
 import type { FileInspection } from "../file-inspection.ts";
-import { mayBePackaged } from "../packages/package-folders.ts";
+import { mayBePackaged } from "../packages/unchanged-files.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
-import type { SpooledFile } from "../spooled-file.ts";
+import type { SpooledFile } from "./spool.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 
 /** What stands at a path, and in archives there: `app.jar!/lib/x.so`. */

@@ -3,7 +3,7 @@
  * numbers in base 256). Nothing is written anywhere, so that names can do no harm.
  */
 
-import { type ChunkReader, type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { type ChunkReader, type Chunks, createChunkReader } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export interface TarEntry {

@@ -1,15 +1,15 @@
 /** A stream as something to read by place: in memory while it is small, else in a temporary file without a name. */
 
+import { randomUUID } from "node:crypto";
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomUUID } from "node:crypto";
-import { borrowBuffer, giveBack } from "../lent-buffers.ts";
-import { closeSpooled, type SpooledFile } from "../spooled-file.ts";
-import type { Chunks } from "./chunk-reader.ts";
+import { borrowBuffer, type ByteSource, fileSource, giveBack, memorySource } from "../byte-source.ts";
+import type { Chunks } from "./checked.ts";
 
 /** Most programs. All that are on their way have a bound together. */
 const inMemory = 2 * 2 ** 20;
+
 /** The largest library seen has 0.8 GB. */
 export const maxSpool = 8 * 2 ** 30;
 
@@ -62,4 +62,23 @@ function unnamedFile(): number {
 
 function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
+}
+
+/** A file that lies where it can be read by place, and can be handed to another thread: in memory, or open on the disk. */
+export type SpooledFile =
+  /** At the beginning of a lent buffer. */
+  | { readonly kind: "memory"; readonly buffer: ArrayBuffer; readonly size: number }
+  /** Every thread of the process may read it. */
+  | { readonly kind: "open"; readonly descriptor: number; readonly size: number };
+
+export function sourceOf(file: SpooledFile): ByteSource {
+  return file.kind === "memory"
+    ? memorySource(new Uint8Array(file.buffer, 0, file.size))
+    : fileSource(file.descriptor, file.size);
+}
+
+/** Must be done once with each that nobody else took over. */
+export function closeSpooled(file: SpooledFile): void {
+  if (file.kind === "memory") giveBack(file.buffer);
+  else closeSync(file.descriptor);
 }

@@ -4,7 +4,7 @@ import zlib from "node:zlib";
 import { Readable } from "node:stream";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
-import type { Chunks } from "./chunk-reader.ts";
+import type { Chunks } from "./checked.ts";
 
 export interface ZipEntry {
   readonly path: string;

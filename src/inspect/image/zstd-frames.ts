@@ -5,7 +5,7 @@
 
 import { u32 } from "../little-endian.ts";
 import { maxFrameHeader, readZstdFrame, type ZstdFrame } from "../zstd-frame.ts";
-import { type ChunkReader, type Chunks, createChunkReader } from "./chunk-reader.ts";
+import { type ChunkReader, type Chunks, createChunkReader } from "./checked.ts";
 import { invalidImage } from "./invalid-image.ts";
 
 export interface FramePiece {

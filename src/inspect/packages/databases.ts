@@ -1,9 +1,34 @@
 /** Which files of an image belong to a package database: dpkg's status and lists of checksums, apk's list, rpm's databases. */
 
-import { readApk } from "./apk.ts";
 import { readDpkgStatus, readMd5sums } from "./dpkg.ts";
 import type { PackageRecords } from "./package-records.ts";
-import { type RpmDatabase, readRpm } from "./rpm/rpm.ts";
+import { readRpm, type RpmDatabase } from "./rpm/rpm.ts";
+
+const maintainers = /@(?:[\w-]+\.)*alpinelinux\.org>?\s*$/;
+
+/** apk's database. Source: Alpine wiki, "Apk spec", `lib/apk/db/installed`: `P:` package, `m:` maintainer, `F:` folder, `R:` file, `Z:` its checksum. */
+function readApk(text: string): PackageRecords {
+  const distribution: string[] = [];
+  const packages: Record<string, Record<string, string>> = {};
+  for (const paragraph of text.split(/\n\n+/)) {
+    let name = "";
+    let folder = "";
+    let file = "";
+    const files: Record<string, string> = {};
+    for (const line of paragraph.split("\n")) {
+      const value = line.slice(2);
+      if (line.startsWith("P:")) name = value;
+      else if (line.startsWith("F:")) folder = value;
+      else if (line.startsWith("R:")) file = folder === "" ? value : `${folder}/${value}`;
+      else if (line.startsWith("m:") && maintainers.test(value)) distribution.push(name);
+      // `Q1` and the SHA-1 in base 64; of a link it is that of the target's path.
+      else if (line.startsWith("Z:Q1") && file !== "")
+        files[file] = `sha1:${Buffer.from(line.slice(4), "base64").toString("hex")}`;
+    }
+    if (name !== "") packages[name] = files;
+  }
+  return { distribution, files: packages };
+}
 
 /** A database of 20,000 packages has about 20 MB; what is longer is not read, so that its files count. */
 const maxDatabase = 64 * 2 ** 20;
@@ -14,6 +39,7 @@ const text =
   (read: (text: string, name: string) => PackageRecords): Read =>
   (bytes, name) =>
     read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"), name);
+
 const rpm =
   (kind: RpmDatabase): Read =>
   (bytes) =>

@@ -31,3 +31,8 @@ export function unchangedFiles(records: readonly PackageRecords[]): FindPackage 
 function keyOf(path: string): string {
   return path.replace(/^\/?(?:usr\/(?=(?:s?bin|lib\w*)\/))?/, "");
 }
+
+/** A path of an image, without a leading slash. */
+export function mayBePackaged(path: string): boolean {
+  return /^(?:bin|sbin|lib\w*|usr(?!\/local\/)|boot|etc|var)\//.test(path);
+}

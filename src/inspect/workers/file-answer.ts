@@ -2,7 +2,7 @@
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { FileInspection } from "../file-inspection.ts";
-import type { SpooledFile } from "../spooled-file.ts";
+import type { SpooledFile } from "../image/spool.ts";
 
 export interface Question {
   readonly file: SpooledFile;

@@ -1,7 +1,7 @@
 /** Who opens single files while an image is read on: this thread, or others beside it. */
 
 import type { FileInspection } from "../file-inspection.ts";
-import { closeSpooled, type SpooledFile, sourceOf } from "../spooled-file.ts";
+import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 
 export interface FileInspector {
   /** Takes the file over, and closes it when it is done. `mayBePackaged`: its checksums may be in a package database. */

@@ -2,7 +2,7 @@
 
 import { parentPort } from "node:worker_threads";
 import { inspectFile } from "../inspect-file.ts";
-import { sourceOf } from "../spooled-file.ts";
+import { sourceOf } from "../image/spool.ts";
 import { type Answer, answerOf, type Question, type Reply, transfersOf } from "./file-answer.ts";
 
 parentPort?.on("message", async ({ file, mayBePackaged }: Question) => {

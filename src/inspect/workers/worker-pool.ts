@@ -2,7 +2,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { FileInspection } from "../file-inspection.ts";
-import { closeSpooled, type SpooledFile } from "../spooled-file.ts";
+import { closeSpooled, type SpooledFile } from "../image/spool.ts";
 import { type Question, readAnswer, type Reply, transfersOf } from "./file-answer.ts";
 import type { FileInspector } from "./file-inspector.ts";
 

@@ -7,7 +7,7 @@ import { ImgmatchError, usageError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import { narrowGpus } from "../../host/visible-devices.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { groupBy } from "../../oci/group-by.ts";
+import { groupBy } from "../../io/collections.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { compareCandidates } from "../../resolve/rank.ts";
 import {

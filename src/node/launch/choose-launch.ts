@@ -3,8 +3,7 @@
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
-import { nearestFirst } from "../../resolve/nearest.ts";
-import { noMatch } from "../../resolve/no-match.ts";
+import { nearestFirst, noMatch } from "../../resolve/nearest.ts";
 import { type Candidate, immutableReferenceOf, type ResolveOptions } from "../../resolve/resolve-image.ts";
 import { findUnasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";

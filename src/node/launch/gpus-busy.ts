@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import type { HostIo } from "../../host/io.ts";
-import { remember } from "../../oci/remember.ts";
+import { remember } from "../../io/collections.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
 import { describeUnit, describeUse, type GpuUnit } from "./gpu-units.ts";
 

@@ -9,8 +9,7 @@
 
 import type { NodeSelectorRequirement, NodeSelectorTerm } from "kubernetes-types/core/v1.js";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
-import { groupBy } from "../../oci/group-by.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
+import { groupBy, sortedEntries } from "../../io/collections.ts";
 import { referenceOf } from "../../resolve/resolve-image.ts";
 import { splitNodes } from "./fleet/split-nodes.ts";
 import type { Json } from "./target.ts";

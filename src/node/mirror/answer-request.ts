@@ -1,21 +1,22 @@
 /** Request → answer: the tag of a fleet is the manifest of this node's image, and everything else is the registry's affair. */
 
 import { exitCodes, ImgmatchError } from "../../errors.ts";
-import type { Lock } from "../../lock/lock.ts";
+import type { HostFacts } from "../../host/facts.ts";
+import type { Lock, LockedManifest } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
-import { remember } from "../../oci/remember.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/registry/client.ts";
 import { Challenged, type ForwardingClient } from "../../oci/registry/forwarding-client.ts";
 import { partsOf } from "../../oci/registry/platform-image.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
-import { type Answer, type Caller, ociError } from "./mirror-answer.ts";
+import { remember } from "../../io/collections.ts";
+import { nearestFirst, noMatch } from "../../resolve/nearest.ts";
+import { resolveImage, type ResolveOptions } from "../../resolve/resolve-image.ts";
 import type { AnswerBlob } from "./answer-blob.ts";
-import type { ChooseImage } from "./choose-image.ts";
-import type { FleetSource } from "./fleet-source.ts";
+import { createRecent, type FleetSource } from "./fleet-source.ts";
 import type { Probed } from "./host-prober.ts";
+import { type Answer, type Caller, ociError } from "./mirror-answer.ts";
 import type { MirrorRequest, NamedRequest } from "./parse-request.ts";
-import { createRecent } from "./recent.ts";
 
 export interface MirrorOptions {
   readonly fleets: readonly FleetSource[];
@@ -32,11 +33,14 @@ export interface MirrorOptions {
 }
 
 type Question = Extract<MirrorRequest, NamedRequest> | { readonly kind: "base" };
+
 export type AnswerRequest = (request: Question, caller: Caller) => Promise<Answer>;
 
 /** Manifests that anybody may read, by digest; their sizes are bounded, so their number bounds the memory. */
 const mostKept = 64;
+
 const longestKept = 256 * 1024;
+
 const mostInside = 4096;
 
 export function createAnswers(options: MirrorOptions): AnswerRequest {
@@ -191,4 +195,47 @@ function refusal(error: unknown): Answer {
     return ociError(403, "DENIED", "not-trusted", `${code}: ${message}`);
   if (code === "INDEX_NOT_FOUND") return notServed(message);
   return ociError(503, "UNAVAILABLE", "unavailable", `${code}: ${message}`);
+}
+
+/** Which image of a fleet this node gets, or why none: what `imgmatch resolve` would say. */
+type Choice =
+  | {
+      readonly ok: true;
+      readonly cell: string;
+      readonly digest: Digest;
+      /** null where the lock does not say: then the registry is asked. */
+      readonly manifest: LockedManifest | null;
+    }
+  | { readonly ok: false; readonly broken: boolean; readonly reason: string };
+
+type ChooseImage = (lock: Lock, host: HostFacts) => Choice;
+
+/** Remembers the last answer for each fleet: a host changes rarely, and a kubelet asks at every start of a container. */
+export function createChooser(options: ResolveOptions): ChooseImage {
+  const last = new WeakMap<Lock, { readonly facts: string; readonly choice: Choice }>();
+  return (lock, host) => {
+    const facts = JSON.stringify(host);
+    const before = last.get(lock);
+    if (before?.facts === facts) return before.choice;
+    const choice = choose(lock, host, options);
+    last.set(lock, { facts, choice });
+    return choice;
+  };
+}
+
+function choose(lock: Lock, host: HostFacts, options: ResolveOptions): Choice {
+  try {
+    const { match, rejected } = resolveImage(lock, host, options);
+    if (match === null) throw noMatch(nearestFirst(lock, rejected, host, options));
+    const image = lock.images[match.cell];
+    // What resolves has been pushed.
+    if (image === undefined || image.digest === null) throw new Error(`${match.cell} is not built`);
+    return { ok: true, cell: match.cell, digest: image.digest, manifest: image.manifest ?? null };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    const [{ code, message, details = [], fix }] = error.problems;
+    const parts = [`${code}: ${message}`, ...details.map((line) => line.trim())];
+    const reason = `${parts.join("; ")}${fix === undefined ? "" : `; fix: ${fix}`}`;
+    return { ok: false, broken: code === "HOST_BROKEN", reason };
+  }
 }

@@ -2,8 +2,10 @@
 
 import { stat } from "node:fs/promises";
 import { exitCodes, ImgmatchError, type ProblemCode } from "../../errors.ts";
-import type { Lock } from "../../lock/lock.ts";
+import { fetchLock } from "../../lock/fetch-lock.ts";
+import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
 import { readLock } from "../../lock/lock-file.ts";
+import type { Lock } from "../../lock/lock.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -11,9 +13,6 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
-import { fetchLock } from "../../lock/fetch-lock.ts";
-import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
-import { createRecent } from "./recent.ts";
 
 export interface FleetSource {
   readonly registry: string;
@@ -86,7 +85,9 @@ export interface RegistryFleetOptions extends SourceOptions {
 
 /** For so long an answer of the registry is not asked for again. */
 const freshMs = 10_000;
+
 const mostKnown = 256;
+
 /** The tag is none of a fleet: whoever asks gets it from the registry. */
 const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_FORMAT"];
 
@@ -157,5 +158,32 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
       return asked;
     },
     locks: () => known.values().flatMap(({ lock }) => (lock === null ? [] : [lock])),
+  };
+}
+
+/** A map that forgets what was set longest ago: what others can fill must not grow for ever. */
+interface Recent<Value> {
+  readonly get: (key: string) => Value | undefined;
+  readonly set: (key: string, value: Value) => void;
+  readonly forget: (key: string) => void;
+  readonly values: () => readonly Value[];
+}
+
+export function createRecent<Value>(most: number): Recent<Value> {
+  const kept = new Map<string, Value>();
+  return {
+    get: (key) => kept.get(key),
+    set: (key, value) => {
+      kept.delete(key);
+      kept.set(key, value);
+      for (const oldest of kept.keys()) {
+        if (kept.size <= most) break;
+        kept.delete(oldest);
+      }
+    },
+    forget: (key) => {
+      kept.delete(key);
+    },
+    values: () => [...kept.values()],
   };
 }

@@ -1,7 +1,11 @@
 /** The total order in numbers: what the lock alone decides becomes ranks, what a host decides stays open. */
 
 import { InternalError } from "../../errors.ts";
+import type { ComputeCapability } from "../../hardware/compute-capability.ts";
+import { parseCudaVersion, parseDriverVersion } from "../../hardware/driver-version.ts";
+import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { Lock } from "../../lock/lock.ts";
+import type { HostView, NvidiaView } from "../../resolve/host-view.ts";
 import { compareKeys, type OrderStep, type Placed, type SortKey } from "../../resolve/order-steps.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import { tiers } from "../../resolve/verdict.ts";
@@ -78,4 +82,56 @@ export function codeNumber([kind, distance = 0, ...more]: SortKey): number {
 
 function isDigit(part: number | string | undefined, most: number): part is number {
   return typeof part === "number" && Number.isInteger(part) && part >= 0 && part <= most;
+}
+
+/** In the order of the tables. */
+export const gpuClasses = [
+  "datacenter",
+  "workstation",
+  "geforce",
+  "tegra",
+  "unknown",
+] as const satisfies readonly GpuClass[];
+
+export const scales = ["linux", "wsl", "l4t"] as const satisfies readonly NvidiaView["scale"][];
+
+interface SyntheticGpu {
+  readonly scale: NvidiaView["scale"];
+  readonly module?: NvidiaView["module"];
+  readonly class?: GpuClass;
+  readonly compute?: ComputeCapability | null;
+  readonly brand?: string | null;
+}
+
+export function nvidiaView(driver: string, cuda: string | null, gpu: SyntheticGpu): NvidiaView {
+  return {
+    driver: parseDriverVersion(driver),
+    driverText: driver,
+    module: gpu.module ?? null,
+    cuda: cuda === null ? null : parseCudaVersion(cuda),
+    scale: gpu.scale,
+    gpus: [
+      {
+        label: "GPU 0",
+        compute: gpu.compute ?? null,
+        class: gpu.class ?? "datacenter",
+        brand: gpu.brand ?? null,
+      },
+    ],
+  };
+}
+
+export function hostView(nvidia: NvidiaView | null, change: Partial<HostView> = {}): HostView {
+  return {
+    platform: "linux/amd64",
+    kernel: null,
+    cpu: { model: null, level: null },
+    features: null,
+    unknown: new Set(),
+    nvidia,
+    runtime: null,
+    broken: [],
+    others: [],
+    ...change,
+  };
 }

@@ -9,27 +9,23 @@ import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
-import { brandsByName } from "../../resolve/gpu-brand.ts";
+import { sortedEntries } from "../../io/collections.ts";
+import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
 import { checkPins, type Pin, type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
-import { codeNumber } from "./compile-order.ts";
-import { toEre } from "./ere.ts";
-import type { FleetNeeds } from "./fleet-needs.ts";
+import { codeNumber, gpuClasses } from "./compile-order.ts";
+import { requireSafeText, toEre } from "./safe-text.ts";
+import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
 import { presenceGrids } from "./gpu-tables.ts";
-import { type FleetRows, fleetRows } from "./image-rows.ts";
 import { pciRowsOf } from "./pci-ids.ts";
 import { cpuCommon, cpuParts } from "./program-cpu.ts";
 import { driverFunctions, driverMain, tegraFunctions } from "./program-driver.ts";
 import { judgeFunctions, judgeMain, requireFunctions, runtimeFunctions } from "./program-judge.ts";
 import { shellFacts, shellHead, shellStart } from "./program-shell.ts";
-import { smiFunctions } from "./program-smi.ts";
+import { smiFunctions, visibleFunctions } from "./program-smi.ts";
 import { compact, shrinkAwk } from "./program-text.ts";
-import { visibleFunctions } from "./program-visible.ts";
 import { brandSteps } from "./require-tables.ts";
-import { requireSafeText } from "./safe-text.ts";
-import { gpuClasses } from "./synthetic-host.ts";
 
 export interface ExportShOptions {
   /** As for `resolveImage`; ranges come from `compilePins`. */

@@ -10,9 +10,8 @@ import { checkDriver, type DriverService, driverSteps } from "../../resolve/rule
 import { checkGpuCode } from "../../resolve/rules/gpu-code.ts";
 import { checkGpuPresence, presenceSteps } from "../../resolve/rules/gpu-presence.ts";
 import { type CodeFit, type ReasonCode, tiers } from "../../resolve/verdict.ts";
-import { codeNumber } from "./compile-order.ts";
-import { tabulate } from "./version-grid.ts";
-import { type gpuClasses, hostView, nvidiaView, scales } from "./synthetic-host.ts";
+import { codeNumber, type gpuClasses, hostView, nvidiaView, scales } from "./compile-order.ts";
+import { tabulate } from "./require-tables.ts";
 
 /** A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. A letter is a reason. */
 export function driverGrid(

@@ -2,14 +2,13 @@
 
 import { parseVersion } from "../../hardware/driver-version.ts";
 import type { CudaRequirement, Lock, LockedImage } from "../../lock/lock.ts";
+import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
-import { compileOrder } from "./compile-order.ts";
-import { compileFeatureSets } from "./feature-sets.ts";
+import { compileOrder, gpuClasses, scales } from "./compile-order.ts";
 import { codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner } from "./interner.ts";
 import { requireTables } from "./require-tables.ts";
-import { gpuClasses, scales } from "./synthetic-host.ts";
 
 export interface FleetRows {
   readonly rows: readonly string[];
@@ -113,4 +112,42 @@ function scaleCell(
 function shortened(list: string): string {
   const [first = "", ...others] = list.split(",");
   return others.every((each) => each === first) ? first : list;
+}
+
+/** Sets of CPU features, each told as what it has more than another one. */
+interface FeatureSets {
+  /** The number of a set, from 1 on; 0 for the empty one. */
+  readonly numberOf: (features: readonly string[]) => number;
+  /** `2 avx512f avx512bw`: the set with what it has more than set 2 (0: than nothing), in the order of their numbers. */
+  readonly rows: readonly string[];
+}
+
+/** The smaller ones first, so that a set is told by the largest that it contains. */
+function compileFeatureSets(all: readonly (readonly string[])[]): FeatureSets {
+  const keyOf = (features: readonly string[]) => [...new Set(features)].sort().join(" ");
+  const keys = [...new Set(all.map(keyOf))].filter((key) => key !== "");
+  const sets = keys
+    .map((key) => ({ key, features: new Set(key.split(" ")) }))
+    .sort((a, b) => a.features.size - b.features.size || compareText(a.key, b.key));
+  const rows = sets.map(({ features }, index) => {
+    const parent = sets
+      .slice(0, index)
+      .findLastIndex((other) => [...other.features].every((feature) => features.has(feature)));
+    const known = sets[parent]?.features ?? new Set();
+    return [parent + 1, ...[...features].filter((feature) => !known.has(feature))].join(" ");
+  });
+  const numbers = new Map(sets.map(({ key }, index) => [key, index + 1]));
+  return { numberOf: (features) => numbers.get(keyOf(features)) ?? 0, rows };
+}
+
+/** What a fleet asks of a script: what none of its images needs stays out of it. */
+export interface FleetNeeds {
+  /** There are Arm images, so a Jetson may get one. */
+  readonly arm: boolean;
+  /** Whether a GPU is of a data center (`compat`), or its brand is asked. */
+  readonly classes: boolean;
+  /** NVIDIA_REQUIRE_CUDA may name brands. */
+  readonly brands: boolean;
+  /** CPU features that the kernel prints under no name. */
+  readonly hidden: boolean;
 }

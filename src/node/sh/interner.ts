@@ -1,6 +1,6 @@
 /** Numbers equal texts once, so that the rows of a script can name a text by its number. */
 
-import { remember } from "../../oci/remember.ts";
+import { remember } from "../../io/collections.ts";
 
 export interface Interner {
   readonly numberOf: (text: string) => number;

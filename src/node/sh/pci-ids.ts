@@ -1,10 +1,10 @@
 /** NVIDIA's PCI ids by compute capability, class and brand, in a third of the bytes: `1b=808184-87` stands for 1b80, 1b81 and 1b84 to 1b87. */
 
 import { findGpuByPci } from "../../hardware/gpu-products.ts";
-import { remember } from "../../oci/remember.ts";
-import { brandOf } from "../../resolve/gpu-brand.ts";
-import type { FleetNeeds } from "./fleet-needs.ts";
-import { gpuClasses } from "./synthetic-host.ts";
+import { remember } from "../../io/collections.ts";
+import { brandOf } from "../../resolve/host-view.ts";
+import type { FleetNeeds } from "./image-rows.ts";
+import { gpuClasses } from "./compile-order.ts";
 
 /** `86/2/geforce 22=0304 24=84`: compute capability, then class and brand where the fleet needs them, then ids. */
 export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /** The script's reading of `/proc/cpuinfo`: what `host/cpuinfo.ts` does, in awk, one part for each architecture. */
 
-import type { FleetNeeds } from "./fleet-needs.ts";
+import type { FleetNeeds } from "./image-rows.ts";
 
 /** `add(list)` counts the features of one processor; a feature that every list has is there. */
 export const cpuCommon = String.raw`

@@ -3,7 +3,7 @@
 import { libraryFolders } from "../../host/driver-library.ts";
 import { tegraChips } from "../../host/tegra.ts";
 import { wslLibraries } from "../../host/wsl.ts";
-import type { FleetNeeds } from "./fleet-needs.ts";
+import type { FleetNeeds } from "./image-rows.ts";
 
 const folders = libraryFolders.map((folder) => folder.slice(1)).join(" ");
 

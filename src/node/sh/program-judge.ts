@@ -1,7 +1,7 @@
 /** The script's verdicts and its choice: everything that a rule says stands in the tables. */
 
 import { enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
-import type { FleetNeeds } from "./fleet-needs.ts";
+import type { FleetNeeds } from "./image-rows.ts";
 
 export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.raw`
   # What a rule says for this driver and its CUDA version; an unknown one takes the first answer.

@@ -2,7 +2,7 @@
 
 import { cdiFolders, enginePrograms, runtimePrograms } from "../../host/container-runtime.ts";
 import { wslLibraries } from "../../host/wsl.ts";
-import type { FleetNeeds } from "./fleet-needs.ts";
+import type { FleetNeeds } from "./image-rows.ts";
 
 export interface ShellText {
   readonly version: string;

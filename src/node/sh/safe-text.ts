@@ -1,10 +1,11 @@
 /** What may stand in a script: values of strict grammars, in which no shell and no awk finds anything to do. */
 
-import { throwProblems } from "../../errors.ts";
+import { InternalError, throwProblems } from "../../errors.ts";
 import { isAdopted } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 
 const word = /^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,127}$/;
+
 const grammars = {
   repository: /^[A-Za-z0-9[][A-Za-z0-9._:/[\]-]{0,511}$/,
   name: /^[A-Za-z0-9_][A-Za-z0-9_.+/-]{0,254}$/,
@@ -47,4 +48,28 @@ function checkImage(cell: string, { platform, tag, digest, requires }: LockedIma
 function check(kind: keyof typeof grammars, value: string, where: string): readonly string[] {
   if (grammars[kind].test(value)) return [];
   return [`${where} has the ${kind} ${JSON.stringify(value.slice(0, 100))}, which does not go into a script`];
+}
+
+/**
+ * Translates a pattern that ignores case into one for lower-case text. Throws `InternalError` for what it does not know:
+ * a new pattern in a table must not become another one in a script.
+ *
+ * @example
+ * toEre(/^(T\d{3,4}E?)\b(?!-)/i); // "^(t[0-9][0-9][0-9][0-9]?e?)([^a-z0-9_-]|$)"
+ */
+export function toEre({ source, flags }: RegExp): string {
+  const translated = source
+    .replaceAll("\\b(?!-)", "([^\0_-]|$)")
+    .replaceAll("\\b", "([^\0_]|$)")
+    .replace(/\\d\{(\d),(\d)\}/g, (_, least: string, most: string) =>
+      "[0-9]".repeat(Number(least)).concat("[0-9]?".repeat(Number(most) - Number(least))),
+    )
+    .replace(/\\d\{(\d)\}/g, (_, times: string) => "[0-9]".repeat(Number(times)))
+    .replaceAll("\\d", "[0-9]")
+    .replace(/\\([().])/g, "[$1]")
+    .toLowerCase()
+    .replaceAll("\0", "a-z0-9");
+  if (flags !== "i" || !/^[a-z0-9 ^$()|?+*.[\]_-]*$/.test(translated) || /\(\?/.test(translated))
+    throw new InternalError(`the pattern ${source} has no POSIX form yet`);
+  return translated;
 }

@@ -1,6 +1,7 @@
 /** What the Docker Engine API answers, as far as it is read. Podman's imitation of it has null where there is nothing. */
 
 import { anyObject, anyText, fields, list, optional, wholeNumber } from "../../io/checks.ts";
+import type { DockerApi } from "./api.ts";
 
 const texts = optional(list(anyText), []);
 
@@ -34,3 +35,15 @@ export const infoAnswer = fields({
   DockerRootDir: optional(anyText),
   Runtimes: optional(anyObject, {}),
 });
+
+/** The containerd image store keeps layers as BuildKit exports them; the classic one makes them anew from files. */
+export async function hasContentStore(api: DockerApi): Promise<boolean> {
+  const { DriverStatus } = await api.read("/info", infoAnswer);
+  return DriverStatus.some(([, value]) => value?.startsWith("io.containerd.snapshotter"));
+}
+
+/** Of its list, those of steps and without a name too. Throws `ENGINE_…`. */
+export async function heldIds(api: DockerApi): Promise<readonly string[]> {
+  const images = await api.read("/images/json", imageList, { query: { all: "1" } });
+  return images.map(({ Id }) => Id);
+}

@@ -1,8 +1,7 @@
 /** Removing again what builds without cache have left in the engine. */
 
-import { imageAnswer } from "./engine-answers.ts";
 import type { DockerApi } from "./api.ts";
-import { heldIds } from "./held-ids.ts";
+import { heldIds, imageAnswer } from "./engine-answers.ts";
 
 /**
  * Looks which images the engine has; the answer removes those of `built()` that it had not, and that have no name.
@@ -27,4 +26,14 @@ export async function createScratch(
       }
     }
   };
+}
+
+/** The image stays: where it has no other name, the engine would drop it with its last one, so then the name stays too. */
+export async function forgetName(api: DockerApi, name: string): Promise<void> {
+  try {
+    const { RepoTags } = await api.read(`/images/${name}/json`, imageAnswer);
+    if (RepoTags.length > 1) await api.json("DELETE", `/images/${name}`, { query: { noprune: "1" } });
+  } catch {
+    // A leftover name harms nobody, and the push's own outcome is what counts.
+  }
 }

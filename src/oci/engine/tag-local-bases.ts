@@ -4,10 +4,9 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../digest.ts";
 import { localBaseName } from "../local-base.ts";
 import { parseImageReference } from "../reference.ts";
-import { namedImage } from "./engine-answers.ts";
+import { hasContentStore, namedImage } from "./engine-answers.ts";
 import { type DockerApi, EngineRefusal } from "./api.ts";
-import { hasContentStore } from "./content-store.ts";
-import { forgetName } from "./forget-name.ts";
+import { forgetName } from "./engine-scratch.ts";
 
 /** null where the engine has no image of this id or name. Throws `ENGINE_…`. */
 async function findImage(api: DockerApi, name: string) {

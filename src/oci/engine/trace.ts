@@ -3,8 +3,6 @@
  * (moby/buildkit, api/services/control/control.proto). Only what a log needs is read.
  */
 
-import { fieldMap, readFields } from "./protobuf.ts";
-
 export interface Trace {
   readonly vertexes: readonly TraceVertex[];
   readonly logs: readonly TraceLog[];
@@ -75,4 +73,56 @@ function time(value: Value): number | null {
   const [seconds, nanos] = [fields.get(1), fields.get(2)];
   if (typeof seconds !== "number") return null;
   return seconds * 1000 + (typeof nanos === "number" ? nanos / 1e6 : 0);
+}
+
+/** Reads the fields of one protobuf message (encoding: https://protobuf.dev/programming-guides/encoding/). */
+interface Field {
+  readonly number: number;
+  /** Varints as numbers, length-delimited fields as bytes. */
+  readonly value: number | Uint8Array;
+}
+
+/** Yields every field of wire types 0 and 2, skips fixed ones, and stops at bytes that are no message. */
+export function* readFields(bytes: Uint8Array): Generator<Field> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    let scale = 1;
+    while (at < bytes.length) {
+      const byte = bytes[at++] ?? 0;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+    return Number.NaN;
+  };
+  while (at < bytes.length) {
+    const key = varint();
+    const number = Math.floor(key / 8);
+    switch (key % 8) {
+      case 0:
+        yield { number, value: varint() };
+        break;
+      case 1:
+        at += 8;
+        break;
+      case 2: {
+        const length = varint();
+        if (!(at + length <= bytes.length)) return;
+        yield { number, value: bytes.subarray(at, at + length) };
+        at += length;
+        break;
+      }
+      case 5:
+        at += 4;
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+/** By number, for messages whose fields are single; of a repeated one the last wins. */
+function fieldMap(bytes: Uint8Array): ReadonlyMap<number, Field["value"]> {
+  return new Map([...readFields(bytes)].map(({ number, value }) => [number, value]));
 }

@@ -4,7 +4,7 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { rootCertificates } from "node:tls";
 import { createTunnelAgent, type FindProxy } from "./proxy.ts";
-import { remember } from "../remember.ts";
+import { remember } from "../../io/collections.ts";
 
 export interface AgentOptions {
   /** For a connection through a proxy, in milliseconds. */

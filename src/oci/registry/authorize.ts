@@ -1,10 +1,8 @@
 /** Answers the challenges of a registry: token, basic or no login, asked for only when the registry wants one. */
 
-import { basicHeader } from "./basic.ts";
-import { parseChallenge } from "./challenge.ts";
-import type { CredentialStore } from "./credential.ts";
+import { basicHeader, type CredentialStore } from "./credential.ts";
+import { parseChallenge, requestToken } from "./token.ts";
 import { authFailed, tookTooLong } from "./failure.ts";
-import { requestToken } from "./token.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 export interface AuthorizationOptions {

@@ -9,7 +9,7 @@ import { registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, refused, tooLarge, unreachable } from "./failure.ts";
 import type { OperationOptions } from "./manifests.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
-import { TransportError } from "./transport-error.ts";
+import { TransportError } from "./registry-error.ts";
 
 export function blobOperations({
   send,

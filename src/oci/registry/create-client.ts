@@ -12,8 +12,7 @@ import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { withRetries } from "./retry.ts";
-import { mostRetries, waitFor } from "./try-again.ts";
+import { mostRetries, waitFor, withRetries } from "./try-again.ts";
 import { tagOperations } from "./tags.ts";
 import { createTransport } from "./transport.ts";
 

@@ -11,3 +11,8 @@ export interface CredentialStore {
   /** The login for a registry's host, or null where there is none. Throws `REGISTRY_AUTH` when that cannot be told. */
   find(registry: string): Promise<Credential | null>;
 }
+
+/** RFC 7617, in UTF-8. */
+export function basicHeader(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, "utf8").toString("base64")}`;
+}

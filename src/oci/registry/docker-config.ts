@@ -14,6 +14,7 @@ export interface DockerConfig {
 
 /** Docker Hub's logins have kept the address of its first, long gone, index. */
 const hubServer = "https://index.docker.io/v1/";
+
 const hubHosts = new Set(["docker.io", "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"]);
 
 /** Throws `REGISTRY_AUTH` when the text is not a JSON object. */
@@ -98,4 +99,25 @@ function invalid(path: string, what: string): ImgmatchError {
     fix: "correct the file, or log in again with docker login",
     at: { file: path },
   });
+}
+
+/** `X-Registry-Auth`: base64url of JSON. The engine wants the header on a push even when there is nothing in it. */
+export function registryAuthHeader(credential: Credential | null): Record<string, string> {
+  const text = Buffer.from(JSON.stringify(authConfig(credential))).toString("base64");
+  // With its padding: the engine takes a header that it cannot decode for no login at all.
+  return { "X-Registry-Auth": text.replaceAll("+", "-").replaceAll("/", "_") };
+}
+
+// moby, api/types/registry/authconfig.go
+function authConfig(credential: Credential | null): Record<string, string> {
+  switch (credential?.kind) {
+    case undefined:
+      return {};
+    case "password":
+      return { username: credential.username, password: credential.password };
+    case "identity":
+      return { identitytoken: credential.token };
+    case "bearer":
+      return { registrytoken: credential.token };
+  }
 }

@@ -2,10 +2,14 @@
 
 import type { ProblemCode } from "../../errors.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
-import { isTemporaryStatus, RegistryError, type RegistryErrorEntry } from "./registry-error.ts";
+import {
+  isTemporaryStatus,
+  RegistryError,
+  type RegistryErrorEntry,
+  type TransportError,
+} from "./registry-error.ts";
 import { printable } from "../../printable.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
-import type { TransportError } from "./transport-error.ts";
 
 type Asked = Pick<HttpRequest, "method" | "url">;
 

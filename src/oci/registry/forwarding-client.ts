@@ -8,9 +8,8 @@ import { apiUrl, isLoopback } from "./registry-endpoint.ts";
 import { manifestOperations } from "./manifests.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { withRetries } from "./retry.ts";
+import { waitFor, withRetries } from "./try-again.ts";
 import { createTransport, type HttpResponse, type Send } from "./transport.ts";
-import { waitFor } from "./try-again.ts";
 
 /** The registry wants a login, and says which: what the caller needs to obtain one. */
 export class Challenged extends Error {

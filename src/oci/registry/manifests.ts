@@ -3,7 +3,7 @@
 import { ImgmatchError, InternalError } from "../../errors.ts";
 import { type Digest, digestOf, isDigest } from "../digest.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
-import { acceptedTypes, isMediaType } from "../media-types.ts";
+import { acceptedTypes, isMediaType } from "../platform-entries.ts";
 import { formatImageReference, type ImageReference } from "../reference.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";

@@ -9,7 +9,7 @@ import { registryUrl } from "./registry-endpoint.ts";
 import { unreachable } from "./failure.ts";
 import { withRedirects } from "./redirect.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
-import { TransportError, transportError } from "./transport-error.ts";
+import { TransportError, transportError } from "./registry-error.ts";
 
 export interface OpenBlobOptions extends AgentOptions {
   /** For an answer to begin, of each host that the way leads over, in milliseconds. */

@@ -1,10 +1,9 @@
 /** Configuration of the image that a reference means on one platform. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { type Digest, isDigest } from "../digest.ts";
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
-import { isIndexType } from "../media-types.ts";
-import { entryFor, platformEntries } from "../platform-entries.ts";
+import { type Digest, isDigest } from "../digest.ts";
+import { entryFor, isIndexType, platformEntries } from "../platform-entries.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";
@@ -121,4 +120,20 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
     message: `${formatImageReference(reference)}: ${what}`,
     fix: "check what was pushed under this name",
   });
+}
+
+/**
+ * `os/architecture`, with the variant where there is one, in the index's order; empty for an image without an index, whose
+ * configuration tells. null when the registry has no such reference.
+ */
+export async function readPlatforms(
+  client: Pick<RegistryClient, "readManifest">,
+  reference: ImageReference,
+): Promise<readonly string[] | null> {
+  const manifest = await client.readManifest(reference);
+  if (manifest === null) return null;
+  if (!isIndexType(manifest.mediaType)) return [];
+  return platformEntries(parseJson(manifest.bytes)).flatMap(({ platform }) =>
+    platform === null || platform.startsWith("unknown/") ? [] : [platform],
+  );
 }

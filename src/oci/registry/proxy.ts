@@ -4,7 +4,7 @@ import { request as httpRequest } from "node:http";
 import { type AgentOptions, Agent as HttpsAgent } from "node:https";
 import type { Socket } from "node:net";
 import { type ConnectionOptions, connect as tlsConnect } from "node:tls";
-import { basicHeader } from "./basic.ts";
+import { basicHeader } from "./credential.ts";
 import { isLoopback } from "./registry-endpoint.ts";
 
 /** The proxy for an address, or null to go there directly. */

@@ -1,12 +1,10 @@
 /** Fetches a bearer token: distribution's token protocol, and its OAuth 2 form for identity tokens. */
 
 import { isRecord, parseJson, text } from "../../io/json.ts";
-import { basicHeader } from "./basic.ts";
-import type { Challenge } from "./challenge.ts";
-import type { Credential } from "./credential.ts";
-import { isLoopback } from "./registry-endpoint.ts";
-import { authFailed, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
+import { basicHeader, type Credential } from "./credential.ts";
+import { authFailed, malformed, refused } from "./failure.ts";
+import { isLoopback } from "./registry-endpoint.ts";
 import type { HttpRequest, Send } from "./transport.ts";
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
@@ -103,4 +101,43 @@ function tokenUrl(
     throw malformed(request, `its token server ${JSON.stringify(realm)} is not an https address`);
   }
   return url;
+}
+
+/** The `WWW-Authenticate` header (RFC 9110, 11.6.1), as far as registries use it. */
+type Challenge =
+  | {
+      readonly scheme: "bearer";
+      readonly realm: string;
+      readonly service: string | null;
+      readonly scope: string | null;
+    }
+  | { readonly scheme: "basic" };
+
+// Each begins where a name does: tried at every character of a long name, it would take the square of its time.
+const part =
+  /(?<![\w-])([A-Za-z][\w-]*)(?=\s+[\w-]+\s*=)|(?<![\w-])([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+
+/** The challenge to answer: Bearer before Basic, null when there is neither. */
+export function parseChallenge(header: string | undefined): Challenge | null {
+  const found: { scheme: string; parameters: Map<string, string> }[] = [];
+  for (const [, scheme, key, quoted, plain] of (header ?? "").matchAll(part)) {
+    if (scheme !== undefined) found.push({ scheme: scheme.toLowerCase(), parameters: new Map() });
+    else if (key !== undefined) {
+      const value = quoted?.replace(/\\(.)/g, "$1") ?? plain ?? "";
+      found.at(-1)?.parameters.set(key.toLowerCase(), value);
+    }
+  }
+  const bearer = found.find(({ scheme, parameters }) => scheme === "bearer" && parameters.has("realm"));
+  if (bearer !== undefined) {
+    const { parameters } = bearer;
+    return {
+      scheme: "bearer",
+      realm: parameters.get("realm") ?? "",
+      service: parameters.get("service") ?? null,
+      scope: parameters.get("scope") ?? null,
+    };
+  }
+  // Some servers send the scheme alone, without its realm.
+  const basic = found.some(({ scheme }) => scheme === "basic") || /(^|,)\s*basic\s*(,|$)/i.test(header ?? "");
+  return basic ? { scheme: "basic" } : null;
 }

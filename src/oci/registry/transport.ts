@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { request as httpsRequest } from "node:https";
 import { registryLimits } from "../../io/limits.ts";
 import { type AgentOptions, createAgents } from "./agents.ts";
-import { TransportError, transportError } from "./transport-error.ts";
+import { TransportError, transportError } from "./registry-error.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";

@@ -5,7 +5,7 @@ import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-mar
 import type { CpuRequirement, LockedAdoption } from "../../lock/lock.ts";
 import type { HostView } from "../host-view.ts";
 import { listSome, misfit } from "../misfit.ts";
-import type { Cure } from "../remedy.ts";
+import type { Cure } from "./rule-remedy.ts";
 import type { Misfit } from "../verdict.ts";
 
 /** What of a host the rule asks. */

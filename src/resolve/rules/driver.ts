@@ -15,10 +15,8 @@ import {
 import type { CudaRequirement, DriverRequirement } from "../../lock/lock.ts";
 import type { NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import type { Cure } from "../remedy.ts";
+import { type Cure, type RuleSteps, updateDriver } from "./rule-remedy.ts";
 import type { Misfit, Tier } from "../verdict.ts";
-import { updateDriver } from "./rule-remedy.ts";
-import type { RuleSteps } from "./rule-steps.ts";
 
 /** How the toolkit is served. `cuda` is the version that the program meets, for messages. */
 export interface DriverService {

@@ -5,13 +5,12 @@ import { findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
 import type { CudaRequirement } from "../../lock/lock.ts";
-import { compareText } from "../../oci/text-order.ts";
+import { compareText } from "../../io/collections.ts";
 import type { GpuView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import type { Cure } from "../remedy.ts";
+import { addCode, type Cure, someDriverOffers } from "./rule-remedy.ts";
 import type { CodeFit, Misfit } from "../verdict.ts";
 import type { DriverService } from "./driver.ts";
-import { addCode, someDriverOffers } from "./rule-remedy.ts";
 
 /** Best first. Machine code made for this device beats that of its family, of its major, and what the driver compiles. */
 export const codeKinds = ["specific", "family", "sass", "ptx"] as const satisfies readonly CodeFit["kind"][];

@@ -8,9 +8,8 @@ import type { HostProblem } from "../../host/facts.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
-import type { Cure } from "../remedy.ts";
+import type { Cure, RuleSteps } from "./rule-remedy.ts";
 import type { Misfit } from "../verdict.ts";
-import type { RuleSteps } from "./rule-steps.ts";
 
 const cpuCell: Cure = {
   text: "add a cell with cuda=none",

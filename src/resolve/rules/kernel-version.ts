@@ -1,7 +1,8 @@
 /** Rule: the kernel is at least the oldest one that the image's libc runs on. */
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
-import type { HostView } from "../host-view.ts";
+import { marchPlatforms } from "../../hardware/march-platforms.ts";
+import { type HostView, normalizePlatform } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 
@@ -22,4 +23,22 @@ export function checkKernel(minimum: string | undefined, host: Pick<HostView, "k
     { text: `update the kernel: ${host.kernel.text} → >= ${minimum}`, remedy: { kind: "kernel", minimum } },
     { text: "use an image with an older libc", remedy: null },
   ]);
+}
+
+/** Rule: the image is for this operating system and architecture. */
+export function checkPlatform(platform: string, host: Pick<HostView, "platform">): Misfit | null {
+  if (normalizePlatform(platform) === host.platform) return null;
+  return misfit(
+    "ARCH_MISMATCH",
+    `is built for ${platform}, this host is ${host.platform}`,
+    marchPlatforms.includes(host.platform)
+      ? [
+          {
+            text: `add a cell whose march belongs to ${host.platform}`,
+            remedy: { kind: "platform", platform: host.platform },
+            adopted: `adopt an image for ${host.platform}`,
+          },
+        ]
+      : `run it on a ${platform} host: no march belongs to ${host.platform}`,
+  );
 }

@@ -5,7 +5,7 @@ import type { GpuView, HostView, NvidiaView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "../parse-nvidia-require.ts";
 import type { Misfit } from "../verdict.ts";
-import type { RuleSteps } from "./rule-steps.ts";
+import type { RuleSteps } from "./rule-remedy.ts";
 
 /** What of a host the rule asks. */
 type RequireView = Pick<HostView, "nvidia" | "runtime">;

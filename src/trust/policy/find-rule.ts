@@ -2,8 +2,7 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import type { TrustPolicy, TrustRule } from "./policy.ts";
-import { matchesRepository, moreSpecific } from "./repository-pattern.ts";
+import { matchesRepository, moreSpecific, type TrustPolicy, type TrustRule } from "./policy.ts";
 
 /**
  * null where the policy asks nothing. Throws `TRUST_NO_RULE` for a repository that no rule names, unless the policy's default says

@@ -1,11 +1,35 @@
 /** What a statement of provenance says of an image, whoever wrote it: each claim, or null where it says nothing. */
 
+import { attempt } from "../../io/attempt.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
-import { type Digest, isDigest } from "../../oci/digest.ts";
 import { attestedArgs, describingArgs, inputsLabel } from "../../oci/build-words.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { formatImageReference, type ImageReference, parseImageReference } from "../../oci/reference.ts";
 import type { Statement } from "../statement.ts";
-import { type PurlImage, readImagePurl } from "./image-purl.ts";
-import { buildkitTypes, buildType, dependencyNames, provenanceTypes } from "./predicate.ts";
+
+/** The words of SLSA provenance that imgmatch writes and reads (slsa.dev, spec v1.0 and v0.2, "Provenance"). */
+export const provenanceTypes = {
+  v1: "https://slsa.dev/provenance/v1",
+  /** What BuildKit writes unless it is told otherwise. */
+  v02: "https://slsa.dev/provenance/v0.2",
+} as const;
+
+/** How the rest of a predicate is to be read: docs/trust.md has each of its fields. */
+export const buildType = "https://imgmatch.dev/provenance/build/v1";
+
+/** BuildKit's, of provenance v0.2 and of v1 (moby/buildkit, docs/attestations/slsa-definitions.md). */
+const buildkitTypes: readonly string[] = [
+  "https://mobyproject.org/buildkit@v1",
+  "https://github.com/moby/buildkit/blob/master/docs/attestations/slsa-definitions.md",
+];
+
+/** Builds that no CI has named. */
+export const unnamedBuilder = "https://imgmatch.dev/builder/unnamed";
+
+export const statementVersion = "https://in-toto.io/Statement/v1";
+
+/** Names of dependencies that are no images. */
+export const dependencyNames = { inputs: "inputs", context: "context", dockerfile: "dockerfile" } as const;
 
 export interface AttestedBuild {
   /** Whose words these are. `other`: provenance of another tool, of which only the subject is read. */
@@ -151,4 +175,40 @@ function dependenciesIn(list: unknown): readonly Dependency[] {
       isBase: image !== null || text(fieldsOf(annotations).local) !== null,
     };
   });
+}
+
+/** `pkg:docker/nvidia/cuda@12.8.1-base?digest=sha256:…&platform=linux%2Famd64` */
+export function imagePurl(ref: string, digest: Digest, platform: string): string {
+  const { tag, ...rest } = parseImageReference(ref);
+  const name = formatImageReference({ ...rest, tag: null, digest: null });
+  const path = name.split("/").map(encodeURIComponent).join("/");
+  const version = tag === null ? "" : `@${encodeURIComponent(tag)}`;
+  return `pkg:docker/${path}${version}?digest=${digest}&platform=${encodeURIComponent(platform)}`;
+}
+
+interface PurlImage {
+  /** Without tag and digest. */
+  readonly repository: string;
+  readonly tag: string | null;
+  readonly digest: Digest | null;
+}
+
+/** null for what names no image. */
+export function readImagePurl(uri: string): PurlImage | null {
+  const [, path = "", version, query = ""] =
+    /^pkg:docker\/([^@?#]+)(?:@([^?#]+))?(?:\?([^#]*))?$/.exec(uri) ?? [];
+  const name = attempt(() => decodeURIComponent(path), "");
+  const tag = version === undefined ? null : attempt(() => decodeURIComponent(version), "");
+  const reference = attempt(() => parseImageReference(tag === null ? name : `${name}:${tag}`), null);
+  if (reference === null) return null;
+  const digest = new URLSearchParams(query).get("digest");
+  return { repository: repositoryOf(reference), tag, digest: isDigest(digest) ? digest : null };
+}
+
+/** With its registry, whatever was left out of the name. */
+export function repositoryOf({
+  registry,
+  repository,
+}: Pick<ImageReference, "registry" | "repository">): string {
+  return `${registry}/${repository}`;
 }

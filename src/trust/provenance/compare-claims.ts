@@ -2,10 +2,9 @@
 
 import type { Lock, LockedBase, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { canonical } from "../../oci/canonical-json.ts";
+import { canonical } from "../../io/canonical-json.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import type { AttestedBase, AttestedBuild } from "./attested-build.ts";
-import { repositoryOf } from "./image-purl.ts";
+import { type AttestedBase, type AttestedBuild, repositoryOf } from "./attested-build.ts";
 
 /** Two values of one claim. */
 export interface ClaimDifference {

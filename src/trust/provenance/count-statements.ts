@@ -6,9 +6,8 @@ import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { describeSigner, type Signer } from "../trusted-signer.ts";
 import { type VerifyOptions, verifyEvidence } from "../verify-evidence.ts";
-import type { AttestedBuild } from "./attested-build.ts";
+import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
-import { provenanceTypes } from "./predicate.ts";
 
 export interface CountOptions extends Pick<VerifyOptions, "publicRoot"> {
   readonly registry: EvidenceReader;

@@ -3,7 +3,7 @@
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { isIndexType } from "../../oci/media-types.ts";
+import { isIndexType } from "../../oci/platform-entries.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import type { Manifest } from "../../oci/registry/client.ts";
@@ -19,8 +19,7 @@ import {
 } from "../evidence-reader.ts";
 import { findBundles, findReferrers, isUntold } from "../find-evidence.ts";
 import { readBundle, readStatement, type Statement, statementType } from "../statement.ts";
-import { type AttestedBuild, readProvenance } from "./attested-build.ts";
-import { provenanceTypes } from "./predicate.ts";
+import { type AttestedBuild, provenanceTypes, readProvenance } from "./attested-build.ts";
 
 export interface FoundProvenance {
   readonly build: AttestedBuild;

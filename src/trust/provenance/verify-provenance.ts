@@ -5,7 +5,7 @@ import type { Problem } from "../../errors.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
+import { sortedEntries } from "../../io/collections.ts";
 import { type ClaimComparison, type ClaimDifference, compareClaims } from "./compare-claims.ts";
 import { countStatements, type CountedStatement, type CountOptions } from "./count-statements.ts";
 import { findProvenance, type ProvenanceFindings } from "./find-provenance.ts";

@@ -1,16 +1,21 @@
 /** The provenance that imgmatch writes for engines that write none: SLSA provenance v1 in a statement of in-toto. */
 
+import type { LockedBase, LockedInputs } from "../../lock/lock.ts";
+import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import { sortedEntries } from "../../oci/text-order.ts";
-import type { BuildOrigin, BuildRecord } from "./build-record.ts";
-import { imagePurl, repositoryOf } from "./image-purl.ts";
+import { sortedEntries } from "../../io/collections.ts";
+import { type Artifact, attach, type AttachmentRegistry } from "../attach.ts";
+import { bundleAnnotations, bundleType } from "../evidence.ts";
+import { statementType } from "../statement.ts";
 import {
   buildType,
   dependencyNames,
+  imagePurl,
   provenanceTypes,
+  repositoryOf,
   statementVersion,
   unnamedBuilder,
-} from "./predicate.ts";
+} from "./attested-build.ts";
 
 /** An in-toto statement: what is signed, and what is attached. */
 export interface ProvenanceStatement {
@@ -119,3 +124,91 @@ export function isCommit(revision: string): boolean {
 function hexOf(digest: string): string {
   return digest.slice("sha256:".length);
 }
+
+/** imgmatch's own provenance beside an image: as a statement of in-toto, or signed, in a bundle of sigstore. */
+export interface StatementSigner {
+  /** Answers a bundle as JSON. */
+  signStatement(statement: object): Promise<string>;
+}
+
+interface AttachOptions {
+  /** null: the statement is attached as it is, and who may write to the repository may have written it. */
+  readonly signer: StatementSigner | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Answers the digest of what was attached. Throws `REGISTRY_…`, and what signing throws. */
+export async function attachProvenance(
+  record: BuildRecord,
+  registry: AttachmentRegistry,
+  { signer, signal }: AttachOptions,
+): Promise<Digest> {
+  const statement = writeProvenance(record);
+  const subject = { reference: parseImageReference(record.repository), digest: record.digest };
+  const artifact = signer === null ? plain(statement) : await signed(statement, signer);
+  return attach(registry, subject, artifact, { signal });
+}
+
+/** in-toto/attestation, spec/v1/bundle.md has no word on registries: this is how others attach what BuildKit puts into the index. */
+function plain(statement: ProvenanceStatement): Artifact {
+  return {
+    artifactType: statementType,
+    content: Buffer.from(JSON.stringify(statement)),
+    annotations: { "in-toto.io/predicate-type": statement.predicateType },
+  };
+}
+
+/** As `cosign attest` of cosign 3 does. */
+async function signed(statement: ProvenanceStatement, signer: StatementSigner): Promise<Artifact> {
+  return {
+    artifactType: bundleType,
+    content: Buffer.from(await signer.signStatement(statement)),
+    annotations: {
+      [bundleAnnotations.content]: "dsse-envelope",
+      [bundleAnnotations.predicateType]: statement.predicateType,
+    },
+  };
+}
+
+/** What imgmatch knows of a build that it has just done: what its provenance says. Unknown is null, and left out of what is written. */
+export interface BuildRecord {
+  /** Of the image as the registry has it. */
+  readonly repository: string;
+  readonly digest: Digest;
+  readonly fleet: { readonly name: string; readonly version: string; readonly matrix: Digest };
+  readonly cell: string;
+  readonly axes: Readonly<Record<string, string>>;
+  readonly platform: string;
+  readonly inputDigest: Digest;
+  readonly inputs: LockedInputs | null;
+  readonly bases: readonly LockedBase[];
+  /** What built, as the lock has it: `docker 28.2.2`. */
+  readonly engine: string;
+  readonly origin: BuildOrigin;
+  readonly started: Date;
+  readonly finished: Date;
+}
+
+/** Where a build runs and what of. All of it is said by the machine that builds. */
+export interface BuildOrigin {
+  /** Version of imgmatch. */
+  readonly program: string | null;
+  /** Commit of the sources; empty where there is none. */
+  readonly revision: string;
+  /** Whether files differ from that commit; null is unknown. */
+  readonly modified: boolean | null;
+  /** URL of the sources' repository, without credentials. */
+  readonly remote: string | null;
+  /** URI of who runs the build, and of this run of it, as a CI names them. */
+  readonly builder: string | null;
+  readonly invocation: string | null;
+}
+
+export const unknownOrigin: BuildOrigin = {
+  program: null,
+  revision: "",
+  modified: null,
+  remote: null,
+  builder: null,
+  invocation: null,
+};

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/cover-report.ts";
-import { countStatuses } from "../../../src/cover/page/class-status.ts";
-import { search, searchedClass } from "../../../src/cover/page/search.ts";
-import { toDoOf } from "../../../src/cover/page/to-do.ts";
+import { countStatuses, search, searchedClass, toDoOf } from "../../../src/cover/page/class-status.ts";
 import { teamFleet } from "./support/fleets.ts";
 
 const { fleet, hosts } = teamFleet();

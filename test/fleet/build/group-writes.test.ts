@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupWrites } from "../../../src/fleet/build/group-writes.ts";
+import { groupWrites } from "../../../src/fleet/build/schedule.ts";
 
 /** Writes that end when the test says so. */
 function slowFile() {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { adviceFor } from "../../../src/fleet/build/engines/advice.ts";
-import { pushFailure } from "../../../src/fleet/build/engines/push-failure.ts";
-import { retryPush } from "../../../src/fleet/build/retry-push.ts";
+import { pushFailure, retryPush } from "../../../src/fleet/build/engines/push-failure.ts";
 
 const digest = `sha256:${"ab".repeat(32)}` as const;
 

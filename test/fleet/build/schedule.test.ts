@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cellLogPath } from "../../../src/fleet/build/cell-log.ts";
 import type { BuildWatch } from "../../../src/fleet/build/engine.ts";
-import type { ExaminedImage, Examiner } from "../../../src/fleet/build/examiner.ts";
+import type { ExaminedImage, Examiner } from "../../../src/fleet/build/publisher.ts";
 import {
   type BuildEvent,
   type BuildFleetOptions,
@@ -16,7 +16,7 @@ import {
 import { ImgmatchError } from "../../../src/errors.ts";
 import { digestOf } from "../../../src/oci/digest.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { registryPublisher } from "../../../src/fleet/publish/registry-publisher.ts";
+import { registryPublisher } from "../../../src/fleet/publish/publish-image.ts";
 import { createMemoryRegistry } from "../publish/support/memory-registry.ts";
 
 let folder: string;

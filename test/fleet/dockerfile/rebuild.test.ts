@@ -2,7 +2,7 @@
 /** Where the word of `--no-cache` stands in a Dockerfile. */
 
 import { expect, test } from "vitest";
-import { withRebuild } from "../../../src/fleet/dockerfile/rebuild-argument.ts";
+import { withRebuild } from "../../../src/fleet/build/jobs.ts";
 
 test("stands at the beginning of every stage, and nothing else changes", () => {
   const text = [

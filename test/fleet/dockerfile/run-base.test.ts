@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runBaseOf } from "../../../src/fleet/dockerfile/run-base.ts";
+import { runBaseOf } from "../../../src/fleet/dockerfile/stages.ts";
 
 describe("runBaseOf", () => {
   it.each([

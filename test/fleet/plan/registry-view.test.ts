@@ -7,8 +7,12 @@ import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { planFleet } from "../../../src/fleet/plan/plan.ts";
 import { countActions, planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
-import { movableBases, withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
-import { baseUpdates, withUpdatedBases } from "../../../src/fleet/plan/update-bases.ts";
+import {
+  baseUpdates,
+  movableBases,
+  withRegistryView,
+  withUpdatedBases,
+} from "../../../src/fleet/plan/registry-view.ts";
 import { cellSources, type MadeUpSources } from "../../support/cell-sources.ts";
 import { matrixText } from "../../support/matrices.ts";
 

@@ -1,7 +1,7 @@
 /** The compilers of the machine that runs the tests. */
 
 import { spawnSync } from "node:child_process";
-import { remember } from "../../../src/oci/remember.ts";
+import { remember } from "../../../src/io/collections.ts";
 import { tryProgram } from "../../support/programs.ts";
 
 export interface Compiler {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
-import type { OpenedImage } from "../../../src/inspect/image/opened-image.ts";
+import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
 import {
   audit,
   cuda12,

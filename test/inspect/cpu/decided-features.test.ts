@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decidedFeatures } from "../../../src/inspect/cpu/decided-features.ts";
+import { decidedFeatures } from "../../../src/inspect/audit/cpu-use.ts";
 
 describe("features whose use can be seen in code", () => {
   it.each([

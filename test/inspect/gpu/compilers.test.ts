@@ -8,7 +8,7 @@ import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { readCubin } from "../../../src/inspect/gpu/cubin.ts";
 import { findGpuCode } from "../../../src/inspect/gpu/find-gpu-code.ts";
-import { readPtxText } from "../../../src/inspect/gpu/ptx-text.ts";
+import { readPtxText } from "../../../src/inspect/gpu/ptx-versions.ts";
 import { makeFolder } from "../../support/folders.ts";
 import {
   cudaTool,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mayBePackaged } from "../../../src/inspect/packages/package-folders.ts";
+import { mayBePackaged } from "../../../src/inspect/packages/unchanged-files.ts";
 
 it.each(["usr/lib/x86_64-linux-gnu/libc.so.6", "lib64/ld-linux-x86-64.so.2", "bin/busybox", "var/lib/x"])(
   "%s may be a package's",

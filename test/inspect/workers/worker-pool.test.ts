@@ -8,7 +8,7 @@ import { ImgmatchError, type Problem } from "../../../src/errors.ts";
 import { openFromFolder } from "../../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
-import type { SpooledFile } from "../../../src/inspect/spooled-file.ts";
+import type { SpooledFile } from "../../../src/inspect/image/spool.ts";
 import { answerOf, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
 import { type FileInspector, inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
 import { createWorkerPool } from "../../../src/inspect/workers/worker-pool.ts";

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { createMetrics } from "../../../src/node/mirror/metrics.ts";
+import { createMetrics } from "../../../src/node/mirror/server.ts";
 import { needs } from "../../support/needs.ts";
 
 function measured(): string {

@@ -19,7 +19,7 @@ import { basename, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { createStaging } from "../../../src/fleet/build/engines/staged-context.ts";
-import { contextTar } from "../../../src/fleet/build/engines/context-tar.ts";
+import { contextTar } from "../../../src/fleet/build/engines/context-archive.ts";
 import { type BuildContext, readContext } from "../../../src/fleet/dockerfile/context.ts";
 import { ownedName } from "../../../src/io/owner.ts";
 import { makeFolder } from "../../support/folders.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { registryAuthHeader } from "../../../src/oci/engine/registry-auth.ts";
+import { registryAuthHeader } from "../../../src/oci/registry/docker-config.ts";
 import type { Credential } from "../../../src/oci/registry/credential.ts";
 
 const header = (credential: Credential | null) => registryAuthHeader(credential)["X-Registry-Auth"] ?? "";

@@ -5,9 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { notSendable } from "../../../src/fleet/build/engines/context-items.ts";
-import { contextTar, dockerfileName } from "../../../src/fleet/build/engines/context-tar.ts";
-import { tarStream } from "../../../src/fleet/build/engines/context-archive.ts";
+import {
+  contextTar,
+  dockerfileName,
+  notSendable,
+  tarStream,
+} from "../../../src/fleet/build/engines/context-archive.ts";
 import type { ContextEntry } from "../../../src/fleet/dockerfile/context.ts";
 import { contextEntries } from "../../support/context-entries.ts";
 

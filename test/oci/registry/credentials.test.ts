@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credential } from "../../../src/oci/registry/credential.ts";
-import { askCredentialHelper } from "../../../src/oci/registry/credential-helper.ts";
-import { dockerCredentials } from "../../../src/oci/registry/credentials.ts";
+import { askCredentialHelper, dockerCredentials } from "../../../src/oci/registry/credentials.ts";
 import { needs } from "../../support/needs.ts";
 
 let folder: string;

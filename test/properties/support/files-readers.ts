@@ -7,11 +7,10 @@ import { readHosts } from "../../../src/host/read-hosts.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../../src/lock/parse-requirement.ts";
 import { findBases } from "../../../src/fleet/dockerfile/bases.ts";
-import { missingSources } from "../../../src/fleet/dockerfile/copy-sources.ts";
+import { missingSources, writtenSecrets } from "../../../src/fleet/dockerfile/written-secrets.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
-import { endOfTarget } from "../../../src/fleet/dockerfile/target-stage.ts";
+import { endOfTarget } from "../../../src/fleet/dockerfile/stages.ts";
 import { compileTemplate } from "../../../src/fleet/dockerfile/template.ts";
-import { writtenSecrets } from "../../../src/fleet/dockerfile/written-secrets.ts";
 import { coded, numbered, type Reader, repeated } from "./reader.ts";
 
 export const fileReaders: Readonly<Record<string, Reader>> = {

@@ -8,8 +8,8 @@ import { labelValue, resolvedLabel } from "../../../src/node/launch/labels/vocab
 import { shellWord } from "../../../src/node/launch/shell.ts";
 import { dnsName } from "../../../src/node/launch/workload-name.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { matchesLabel } from "../../../src/fleet/cells/match.ts";
-import { parseChallenge } from "../../../src/oci/registry/challenge.ts";
+import { matchesLabel } from "../../../src/fleet/cells/select.ts";
+import { parseChallenge } from "../../../src/oci/registry/token.ts";
 import {
   findDockerAuth,
   findHelper,
@@ -18,7 +18,7 @@ import {
 } from "../../../src/oci/registry/docker-config.ts";
 import { evaluateRequire, parseRequire } from "../../../src/resolve/parse-nvidia-require.ts";
 import { checkPins, compilePins } from "../../../src/resolve/pins.ts";
-import { compareVersions } from "../../../src/trust/version-order.ts";
+import { compareVersions } from "../../../src/trust/seen-indexes.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
 export const wordReaders: Readonly<Record<string, Reader>> = {

@@ -4,11 +4,13 @@ import { exitCodes, problemCodes } from "../../../src/errors.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { type Digest, digestOf } from "../../../src/oci/digest.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { attachProvenance } from "../../../src/trust/provenance/attach-provenance.ts";
-import type { BuildRecord } from "../../../src/trust/provenance/build-record.ts";
-import { imagePurl, readImagePurl } from "../../../src/trust/provenance/image-purl.ts";
+import {
+  attachProvenance,
+  type BuildRecord,
+  writeProvenance,
+} from "../../../src/trust/provenance/write-provenance.ts";
+import { imagePurl, readImagePurl } from "../../../src/trust/provenance/attested-build.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
-import { writeProvenance } from "../../../src/trust/provenance/write-provenance.ts";
 import { keySigner } from "../../../src/trust/sign/image-signer.ts";
 import { openSigningKey } from "../../../src/trust/sign/signing-key.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";

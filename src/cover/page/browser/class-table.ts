@@ -1,9 +1,8 @@
 /** Host classes as a table: who they are, the image they get, and the reason. */
 
-import { statusOf, statuses, statusWords } from "../class-status.ts";
+import { search, searchedClass, statuses, statusOf, statusWords } from "../class-status.ts";
 import { cpuWords, gpuWords, matchWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
-import { search, searchedClass } from "../search.ts";
 import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";
 import { classLink, imageLink, statusPill } from "./class-words.ts";

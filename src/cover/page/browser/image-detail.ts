@@ -1,6 +1,6 @@
 /** All about one image: what it needs, who gets it, and who does not, with why not. */
 
-import { groupBy } from "../../../oci/group-by.ts";
+import { groupBy } from "../../../io/collections.ts";
 import { describeMeasured } from "../../../resolve/describe-measured.ts";
 import { referenceOf } from "../../../resolve/resolve-image.ts";
 import { isPlanned } from "../../planned-image.ts";

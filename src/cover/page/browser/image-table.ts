@@ -2,7 +2,7 @@
 
 import type { CoveredImage } from "../../image-use.ts";
 import { idleWords } from "../../cover-rows.ts";
-import { search, searchedImage } from "../search.ts";
+import { search, searchedImage } from "../class-status.ts";
 import type { App } from "./app.ts";
 import { imageLink } from "./class-words.ts";
 import { type Column, dataTable } from "./data-table.ts";

@@ -1,6 +1,6 @@
 /** The box that searches classes and images as somebody types, and says how many it found. */
 
-import { search, searchedClass, searchedImage } from "../search.ts";
+import { search, searchedClass, searchedImage } from "../class-status.ts";
 import type { App } from "./app.ts";
 import { digits, h, hidden } from "./element.ts";
 

@@ -1,10 +1,9 @@
 /** What to do so that more hosts are served: the first thing to read after the numbers. */
 
-import type { Status } from "../class-status.ts";
+import { type Status, type ToDo, toDoOf } from "../class-status.ts";
 import { cpuWords, gpuWords } from "../../cover-rows.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
-import { type ToDo, toDoOf } from "../to-do.ts";
 import type { App } from "./app.ts";
 import { classLink, imageLink, lead, someOf } from "./class-words.ts";
 import { counted, h } from "./element.ts";

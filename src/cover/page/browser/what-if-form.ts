@@ -1,7 +1,7 @@
 /** What changes would do, class by class. */
 
 import type { CoverChange } from "../../compare-covers.ts";
-import { groupBy } from "../../../oci/group-by.ts";
+import { groupBy } from "../../../io/collections.ts";
 import { summary } from "../../cover-rows.ts";
 import type { App } from "./app.ts";
 import { classLink } from "./class-words.ts";

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { ImgmatchError, usageError } from "../../../errors.ts";
 import { readBounded, unreadable } from "../../../io/files.ts";
 import { inputLimits, requireSize } from "../../../io/limits.ts";
+import type { BuildSsh } from "./ssh.ts";
 
 export interface BuildSecret {
   readonly id: string;
@@ -52,4 +53,14 @@ function requireReadable(path: string): void {
 
 function usage(message: string): ImgmatchError {
   return usageError(message, "write --secret id=token,env=NPM_TOKEN");
+}
+
+/** What the steps of every build are given, and no image, log or digest has. */
+export interface StepOptions {
+  /** For steps that mount them. */
+  readonly secrets?: readonly BuildSecret[] | undefined;
+  /** For steps that mount them. */
+  readonly ssh?: readonly BuildSsh[] | undefined;
+  /** `none`, `host`, `default`, which is the engine's own, or with Podman a network's name. Default: `default`. */
+  readonly network?: string | undefined;
 }

@@ -2,18 +2,15 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
 import { type Digest, digestOf, isDigest } from "../../../oci/digest.ts";
+import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
-import { buildFlags } from "./build-flags.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./docker/build-output.ts";
-import { plainFailure } from "./plain-failure.ts";
 import { runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
-import { nothingMore, type StageContext } from "./staged-context.ts";
-import type { StepOptions } from "./step-options.ts";
-import { withTemporaryFolder } from "./temporary-folder.ts";
+import { nothingMore, type StageContext, withTemporaryFolder } from "./staged-context.ts";
+import type { StepOptions } from "./build-secrets.ts";
 
 export interface BuildClient {
   readonly env: Environment;
@@ -92,3 +89,70 @@ export async function runDockerBuild(
 }
 
 const nothing: DockerBuilt = { config: null, digest: null, failure: null };
+
+/** What `docker buildx build`, `podman build` and `buildah build` call by the same flags. */
+export function buildFlags(
+  request: BuildRequest,
+  { secrets = [], ssh = [], network = "default" }: StepOptions,
+): readonly string[] {
+  const pairs = (flag: string, values: Readonly<Record<string, string>>) =>
+    Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
+  return [
+    ...["--platform", request.platform],
+    ...(request.target === null ? [] : ["--target", request.target]),
+    ...(request.noCache ? ["--no-cache"] : []),
+    ...pairs("--build-arg", request.args),
+    ...pairs("--label", request.labels),
+    ...secrets.flatMap(({ flag }) => ["--secret", flag]),
+    ...ssh.flatMap(({ flag }) => ["--ssh", flag]),
+    // Buildah's default has no name that both programs take.
+    ...(network === "default" ? [] : ["--network", network]),
+  ];
+}
+
+type Asked = Pick<BuildRequest, "attest">;
+
+/** `type=provenance,mode=max`, `type=sbom,generator=…` (docker/buildx, docs/reference/buildx_build.md, --attest). */
+export function attestValues({ attest }: Asked): readonly string[] {
+  if (attest === undefined) return [];
+  const { provenance, sbom } = attest;
+  return [
+    ...(provenance === null ? [] : [`type=provenance,mode=${provenance}`]),
+    ...(sbom === null ? [] : [`type=sbom${sbom.generator === null ? "" : `,generator=${sbom.generator}`}`]),
+  ];
+}
+
+/** The request's build arguments and, where provenance repeats them, those that say which cell it is. */
+export function argsWithSaid({ args, attest }: Asked & Pick<BuildRequest, "args">): BuildRequest["args"] {
+  return attest?.provenance === "max" ? { ...args, ...attest.said } : args;
+}
+
+const keptLines = 12;
+
+/** @param lastLines of standard error, the last one last */
+export function plainFailure(lastLines: readonly string[]): BuildFailure {
+  const last = lastLines.findLast((line) => /^(ERROR|error): /.test(line));
+  const message = (last ?? lastLines.findLast((line) => line.trim() !== "") ?? "no word of it").replace(
+    /^(ERROR|error): /,
+    "",
+  );
+  // The failing step again, between two rules: ` > [2/3] RUN make:` and its last lines with their seconds.
+  const start = lastLines.findLastIndex((line) => /^ > .*:$/.test(line));
+  if (start < 0) return { step: null, message, lastLines: [] };
+  const rest = lastLines.slice(start + 1);
+  const end = rest.findIndex((line) => /^-+$/.test(line));
+  const again = end < 0 ? rest : rest.slice(0, end);
+  const printed = again.length > 0 ? again : printedBefore(lastLines);
+  return {
+    step: (lastLines[start] ?? "").slice(3, -1),
+    message,
+    lastLines: printed.map((line) => line.replace(/^\d+\.\d+ /, "")).slice(-keptLines),
+  };
+}
+
+/** Docker 20.10 does not say again what the step printed: it stands above as `#6 0.229 cc: error`, before `#6 ERROR: exit code: 1`. */
+function printedBefore(lines: readonly string[]): readonly string[] {
+  const [, number] =
+    lines.map((line) => /^#(\d+) ERROR: (?!.*context canceled)/.exec(line)).findLast(Boolean) ?? [];
+  return lines.flatMap((line) => new RegExp(`^#${number} (\\d+\\.\\d+ .*)$`).exec(line)?.[1] ?? []);
+}

@@ -7,8 +7,7 @@ import type { LocalEngine, LockedLocal } from "../../../lock/lock.ts";
 import { isDigest } from "../../../oci/digest.ts";
 import { engineOfBuilder, inspectBuilder, seesNoImages } from "./buildx/inspect-builder.ts";
 import type { EngineName } from "./engine-traits.ts";
-import { findPodmanImage } from "./podman/find-podman-image.ts";
-import { findProgram } from "./podman/find-podman.ts";
+import { findPodmanImage, findProgram } from "./podman/find-podman-image.ts";
 
 /**
  * Name → the image that this engine builds on, or null where it has none of that name. Throws `BASE_UNRESOLVED` for a buildx builder that is not inside an

@@ -2,9 +2,9 @@
 
 import { connectDocker } from "../../../oci/engine/api.ts";
 import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
-import { heldIds } from "../../../oci/engine/held-ids.ts";
+import { heldIds } from "../../../oci/engine/engine-answers.ts";
 import type { LocalEngine } from "../../../lock/lock.ts";
-import { podmanIds } from "./podman/list-images.ts";
+import { podmanIds } from "./podman/podman-scratch.ts";
 
 /** Their ids, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
 export async function heldImages(engine: LocalEngine, env: Environment): Promise<ReadonlySet<string>> {

@@ -1,6 +1,8 @@
 /** What an engine says of a push that failed → the problem that a person reads. */
 
 import { RegistryError } from "../../../oci/registry/registry-error.ts";
+import { tryAgain, type TryOptions } from "../../../oci/registry/try-again.ts";
+import type { BuildWatch } from "../engine.ts";
 import type { Advice } from "./advice.ts";
 
 // The words of Go's HTTP client, of distribution's and of containerd's errors, in which every engine tells what happened.
@@ -27,4 +29,26 @@ function isRefusal(said: string): boolean {
   return /unauthorized|denied|authentication required|no basic auth credentials|forbidden|\bstatus(?: code)?:? 40[13]\b/i.test(
     said,
   );
+}
+
+/** Engines give up at the first answer of a registry that is no success: what may work the next time is tried again here. */
+type PushRetries = Pick<TryOptions, "retries" | "sleep" | "random">;
+
+/**
+ * Calls `push` until it does not fail with what may pass: only the layers that the registry does not have yet travel again. A
+ * login that is refused stays refused. The name that is pushed must be one that nobody else writes.
+ */
+export async function retryPush<T>(
+  push: () => Promise<T>,
+  { signal, onLog }: BuildWatch,
+  options: PushRetries = {},
+): Promise<T> {
+  const { retries = 3 } = options;
+  return tryAgain(push, {
+    ...options,
+    retries,
+    signal,
+    onRetry: (error, attempt, waitMs) =>
+      onLog(`${error.message}; try ${attempt + 1} of ${retries + 1} in ${(waitMs / 1000).toFixed(1)} s`),
+  });
 }

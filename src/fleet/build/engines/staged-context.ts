@@ -3,14 +3,25 @@
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 
-import { rmSync } from "node:fs";
-import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { createReadStream, rmSync } from "node:fs";
+import {
+  chmod,
+  lstat,
+  lutimes,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { type ContextItem, contextItems } from "./context-items.ts";
 import { isLeft, ownedName } from "../../../io/owner.ts";
+import { remember } from "../../../io/collections.ts";
 import type { BuildRequest } from "../engine.ts";
-import { remember } from "../../../oci/remember.ts";
+import { type ContextItem, contextItems } from "./context-archive.ts";
 
 /**
  * An ignore file for a context of which all is to be sent. It goes before the one that lies in the context, which has done its work
@@ -19,10 +30,12 @@ import { remember } from "../../../oci/remember.ts";
 export const nothingMore = "# Nothing more than what is left out already.\n";
 
 type Staged = Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">;
+
 export type StageContext = (request: Staged) => Promise<string>;
 
 // One listener for all: Node warns of more than ten.
 const roots = new Set<string>();
+
 process.once("exit", () => {
   for (const root of roots) rmSync(root, { recursive: true, force: true });
 });
@@ -87,4 +100,30 @@ export async function writeContextItems(folder: string, items: readonly ContextI
       await chmod(to, mode);
     }
   }
+}
+
+/** Folders for what an engine's program writes, removed when it has been read. */
+export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await makeFolder();
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
+export async function* writtenFile(write: (file: string) => Promise<void>): AsyncGenerator<Uint8Array> {
+  const folder = await makeFolder();
+  try {
+    const file = join(folder, "image.tar");
+    await write(file);
+    yield* createReadStream(file, { highWaterMark: 2 ** 20 });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function makeFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), "imgmatch-engine-"));
 }

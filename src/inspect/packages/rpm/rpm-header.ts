@@ -1,6 +1,6 @@
 /** The header of an installed package: whose it is, and its files with their checksums. Source: rpm, `docs/manual/hregions.md`, `format_header.md`. */
 
-import { u32be } from "../../big-endian.ts";
+import { u32be } from "../../little-endian.ts";
 
 export interface RpmHeader {
   /** `glibc.x86_64`. */
@@ -20,14 +20,18 @@ const tag = {
   folders: 1118,
   algorithm: 5011,
 } as const;
+
 const type = { int32: 4, string: 6, strings: 8, translated: 9 } as const;
+
 /** As in OpenPGP (RFC 4880, 9.4): others are longer than what is computed of files here. */
 const algorithms: Readonly<Record<number, readonly [string, RegExp]>> = {
   1: ["md5", /^[0-9a-f]{32}$/],
   2: ["sha1", /^[0-9a-f]{40}$/],
   8: ["sha256", /^[0-9a-f]{64}$/],
 };
+
 const md5 = 1;
+
 /** PATH_MAX. */
 const maxPath = 4096;
 
@@ -90,4 +94,24 @@ function strings(data: Uint8Array, entry: Entry | null, most = Number.POSITIVE_I
     at = end + 1;
   }
   return found;
+}
+
+/** A database that is not as its kind is: what it holds is not known. */
+export class DamagedDatabase extends Error {
+  override readonly name = "DamagedDatabase";
+}
+
+export interface PagedDatabase {
+  readonly bytes: Uint8Array;
+  readonly pageSize: number;
+  readonly visit: (page: number) => void;
+}
+
+/** Pages that one thing alone may lead to: whoever comes to one again goes in circles. */
+export function eachPageOnce(count: number): (page: number) => void {
+  const seen = new Set<number>();
+  return (page) => {
+    if (page < 1 || page > count || seen.has(page)) throw new DamagedDatabase(`page ${page} of ${count}`);
+    seen.add(page);
+  };
 }

@@ -1,11 +1,9 @@
 /** rpm's databases: which files the distribution's packages brought. */
 
-import { remember } from "../../../oci/remember.ts";
+import { remember } from "../../../io/collections.ts";
 import type { PackageRecords } from "../package-records.ts";
-import { bdbHeaders } from "./bdb.ts";
-import { DamagedDatabase } from "./damaged-database.ts";
-import { ndbHeaders } from "./ndb.ts";
-import { readRpmHeader } from "./rpm-header.ts";
+import { bdbHeaders, ndbHeaders } from "./bdb.ts";
+import { DamagedDatabase, readRpmHeader } from "./rpm-header.ts";
 import { sqliteHeaders } from "./sqlite.ts";
 
 /**

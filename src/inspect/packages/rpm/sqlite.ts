@@ -3,8 +3,8 @@
  * 2.1; rpm, `lib/backend/sqlite`. What a journal beside it holds is not read.
  */
 
-import { u16be, u32be } from "../../big-endian.ts";
-import { DamagedDatabase, eachPageOnce, type PagedDatabase } from "./damaged-database.ts";
+import { u16be, u32be } from "../../little-endian.ts";
+import { DamagedDatabase, eachPageOnce, type PagedDatabase } from "./rpm-header.ts";
 
 const interior = 0x05;
 const leaf = 0x0d;

@@ -6,7 +6,7 @@
  * Irredundant Sum-of-Products Forms from Binary Decision Diagrams" (1992); O. Coudert, J. C. Madre, "restrict" (1990).
  */
 
-import { remember } from "../../../oci/remember.ts";
+import { remember } from "../../../io/collections.ts";
 import { unsupported } from "../unsupported.ts";
 
 /** A function of variables. */

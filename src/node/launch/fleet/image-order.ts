@@ -4,7 +4,7 @@
  */
 
 import type { LockedImage } from "../../../lock/lock.ts";
-import { remember } from "../../../oci/remember.ts";
+import { remember } from "../../../io/collections.ts";
 import { compareKeys, type OrderStep, type SortKey } from "../../../resolve/order-steps.ts";
 import type { CodeFit } from "../../../resolve/verdict.ts";
 import { keys } from "../labels/vocabulary.ts";

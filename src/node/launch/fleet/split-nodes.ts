@@ -2,8 +2,7 @@
 
 import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
-import { groupBy } from "../../../oci/group-by.ts";
-import { compareFirst } from "../../../oci/text-order.ts";
+import { compareFirst, groupBy } from "../../../io/collections.ts";
 import { isEligible } from "../../../resolve/judge.ts";
 import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import { plainPins, requireKnownAxes } from "../../../resolve/pins.ts";

@@ -4,7 +4,7 @@ import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { compatAllowsClass } from "../../../hardware/forward-compat.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import type { Lock } from "../../../lock/lock.ts";
-import { sortedEntries } from "../../../oci/text-order.ts";
+import { sortedEntries } from "../../../io/collections.ts";
 import { type HostView, viewHost } from "../../../resolve/host-view.ts";
 import { type ResolveOptions, resolveImage } from "../../../resolve/resolve-image.ts";
 import { checkGpuPresence } from "../../../resolve/rules/gpu-presence.ts";

@@ -1,10 +1,9 @@
 /** A service of a Compose file. Source: Compose Specification, "services" and "deploy.resources.reservations.devices". */
 
-import { filled, given, type JsonObject } from "../filled.ts";
+import { baseName, dnsName, filled, given, type JsonObject } from "../workload-name.ts";
 import { cdiName, deviceNodes, isBundled, neededUnits, withoutRuntime } from "../gpu-needs.ts";
 import { unitId } from "../gpu-units.ts";
 import type { Json, LaunchRequest, LaunchTarget } from "../target.ts";
-import { baseName, dnsName } from "../workload-name.ts";
 
 export const compose: LaunchTarget = {
   name: "compose",

@@ -13,13 +13,12 @@
  */
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
-import { filled, given } from "../filled.ts";
+import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
 import { unsupported, unsupportedBy } from "../unsupported.ts";
-import { baseName, dnsName } from "../workload-name.ts";
 
 const mesosCannot = unsupportedBy("mesos");
 const marathonCannot = unsupportedBy("marathon");

@@ -7,12 +7,11 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import type { LabelTerm, Term } from "../fleet/split-nodes.ts";
-import { filled, given } from "../filled.ts";
+import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { keys, labelNames } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
-import { baseName, dnsName } from "../workload-name.ts";
 
 const cannot = unsupportedBy("nomad");
 

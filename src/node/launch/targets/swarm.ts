@@ -4,13 +4,12 @@
  * Compose file version 3, "deploy".
  */
 
-import { filled, given } from "../filled.ts";
+import { baseName, dnsName, filled, given } from "../workload-name.ts";
 import { isBundled, wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
-import { baseName, dnsName } from "../workload-name.ts";
 import { serviceFields } from "./compose.ts";
 import { bindOption } from "./docker-run.ts";
 

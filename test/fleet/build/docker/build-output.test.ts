@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildFailure } from "../../../../src/fleet/build/engines/docker/build-failure.ts";
-import { createBuildOutput } from "../../../../src/fleet/build/engines/docker/build-output.ts";
+import { buildFailure, createBuildOutput } from "../../../../src/fleet/build/engines/docker/build-output.ts";
 import { readTrace } from "../../../../src/oci/engine/trace.ts";
 
 // Streams of real engines (20.10.24, 28.5.2 with the containerd store): POST /build?version=2 of a Dockerfile with two RUN steps.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { plainFailure } from "../../../../src/fleet/build/engines/plain-failure.ts";
+import { plainFailure } from "../../../../src/fleet/build/engines/docker-build.ts";
 
 describe("the end of docker buildx build", () => {
   it("is read as the step, its last lines and the message", () => {

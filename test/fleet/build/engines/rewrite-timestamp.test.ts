@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createRewriting } from "../../../../src/fleet/build/engines/rewrite-timestamp.ts";
+import { createRewriting } from "../../../../src/fleet/build/source-date-epoch.ts";
 import { ImgmatchError } from "../../../../src/errors.ts";
 
 const refusal = new ImgmatchError({

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BuildRequest } from "../../../../src/fleet/build/engine.ts";
-import { buildFlags } from "../../../../src/fleet/build/engines/build-flags.ts";
+import { buildFlags } from "../../../../src/fleet/build/engines/docker-build.ts";
 import { parseSsh } from "../../../../src/fleet/build/engines/ssh.ts";
 import { engineFor } from "../../../../src/fleet/build/engines/engine-choice.ts";
 import { makeFolder } from "../../../support/folders.ts";

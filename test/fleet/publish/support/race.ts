@@ -2,7 +2,7 @@
 
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { type Digest, digestOf } from "../../../../src/oci/digest.ts";
-import { manifestTypes } from "../../../../src/oci/media-types.ts";
+import { manifestTypes } from "../../../../src/oci/platform-entries.ts";
 import { parseImageReference, withDigest } from "../../../../src/oci/reference.ts";
 import { publishImage } from "../../../../src/fleet/publish/publish-image.ts";
 import { publishIndex } from "../../../../src/fleet/publish/publish-index.ts";

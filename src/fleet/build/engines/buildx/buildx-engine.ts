@@ -7,29 +7,30 @@
 
 import { join } from "node:path";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
-import { hasContentStore } from "../../../../oci/engine/content-store.ts";
-import { forgetName } from "../../../../oci/engine/forget-name.ts";
+import { hasContentStore } from "../../../../oci/engine/engine-answers.ts";
+import { createScratch, forgetName } from "../../../../oci/engine/engine-scratch.ts";
 import { createLocalBases, type WithLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
-import { createScratch } from "../../../../oci/engine/engine-scratch.ts";
 import { ImgmatchError, InternalError } from "../../../../errors.ts";
 import { formatImageReference, parseImageReference } from "../../../../oci/reference.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
-import { retryPush } from "../../retry-push.ts";
-import { sourceDateEpoch } from "../../source-date-epoch.ts";
+import { pushFailure, retryPush } from "../push-failure.ts";
+import { createRewriting, sourceDateEpoch } from "../../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
-import { argsWithSaid, attestValues } from "../attestations.ts";
+import {
+  argsWithSaid,
+  attestValues,
+  type DockerBuildMeans,
+  type DockerBuilt,
+  noAttestations,
+  runDockerBuild,
+} from "../docker-build.ts";
 import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
-import { buildFailure } from "../docker/build-failure.ts";
-import type { BuildFailure } from "../docker/build-output.ts";
+import { buildFailure, type BuildFailure } from "../docker/build-output.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { readLayers } from "../../../../oci/engine/read-layers.ts";
 import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
-import { type DockerBuildMeans, type DockerBuilt, noAttestations, runDockerBuild } from "../docker-build.ts";
-import { pushFailure } from "../push-failure.ts";
-import { createRewriting } from "../rewrite-timestamp.ts";
 import { createSharedFailures } from "../shared-failure.ts";
-import { createStaging } from "../staged-context.ts";
-import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
+import { createStaging, withTemporaryFolder, writtenFile } from "../staged-context.ts";
 import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect-builder.ts";
 import { readArchivedConfig } from "./oci-archive.ts";
 

@@ -6,7 +6,7 @@ import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { type BuildClient, noAttestations } from "../docker-build.ts";
 import { runProgram } from "../program.ts";
-import type { StepOptions } from "../step-options.ts";
+import type { StepOptions } from "../build-secrets.ts";
 
 /** `why`: there is none. */
 export type FoundClient =

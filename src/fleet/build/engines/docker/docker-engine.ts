@@ -3,12 +3,16 @@
  * context itself.
  */
 
-import { sourceDateEpoch } from "../../source-date-epoch.ts";
-import { imageAnswer, infoAnswer, versionAnswer } from "../../../../oci/engine/engine-answers.ts";
+import { createRewriting, sourceDateEpoch } from "../../source-date-epoch.ts";
+import {
+  hasContentStore,
+  imageAnswer,
+  infoAnswer,
+  versionAnswer,
+} from "../../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
-import { contextTar, dockerfileName } from "../context-tar.ts";
+import { contextTar, dockerfileName } from "../context-archive.ts";
 import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
-import { hasContentStore } from "../../../../oci/engine/content-store.ts";
 import { createLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
 import { createScratch } from "../../../../oci/engine/engine-scratch.ts";
 import { ImgmatchError, usageError } from "../../../../errors.ts";
@@ -18,14 +22,12 @@ import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.
 import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, cacheReference, inlineCache, noCache } from "../cache.ts";
 import { type DockerBuildMeans, runDockerBuild } from "../docker-build.ts";
-import { createRewriting } from "../rewrite-timestamp.ts";
 import { createStaging } from "../staged-context.ts";
-import type { StepOptions } from "../step-options.ts";
+import type { StepOptions } from "../build-secrets.ts";
 import { createSharedFailures, type SharedFailures } from "../shared-failure.ts";
 import { pullBases } from "./pull-bases.ts";
-import { buildFailure, isFull } from "./build-failure.ts";
+import { buildFailure, type BuildOutcome, createBuildOutput, isFull } from "./build-output.ts";
 import { readLayers } from "../../../../oci/engine/read-layers.ts";
-import { type BuildOutcome, createBuildOutput } from "./build-output.ts";
 import { findClient, isPodman, requireClient } from "./docker-client.ts";
 import { pushImage } from "./push.ts";
 

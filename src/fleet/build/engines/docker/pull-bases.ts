@@ -1,13 +1,13 @@
 /** Bases for a build that no client of BuildKit runs: the engine asks its client for every token, and without one pulls nothing. */
 
 import type { DockerApi } from "../../../../oci/engine/api.ts";
-import { registryAuthHeader } from "../../../../oci/engine/registry-auth.ts";
+import { registryAuthHeader } from "../../../../oci/registry/docker-config.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { parseImageReference } from "../../../../oci/reference.ts";
 import type { Credential, CredentialStore } from "../../../../oci/registry/credential.ts";
 import { findBases } from "../../../dockerfile/bases.ts";
 import type { BuildRequest, BuildWatch } from "../../engine.ts";
-import { remember } from "../../../../oci/remember.ts";
+import { remember } from "../../../../io/collections.ts";
 
 /**
  * Pulls, once for each base and platform, what is pinned by digest. The engine finds an image that it has under that digest and asks no

@@ -1,8 +1,8 @@
 /** Pushing an image of the engine to a registry. */
 
 import type { DockerApi } from "../../../../oci/engine/api.ts";
-import { forgetName } from "../../../../oci/engine/forget-name.ts";
-import { registryAuthHeader } from "../../../../oci/engine/registry-auth.ts";
+import { forgetName } from "../../../../oci/engine/engine-scratch.ts";
+import { registryAuthHeader } from "../../../../oci/registry/docker-config.ts";
 import { type Digest, isDigest } from "../../../../oci/digest.ts";
 import type { ImageReference } from "../../../../oci/reference.ts";
 import type { Credential } from "../../../../oci/registry/credential.ts";

@@ -1,29 +1,34 @@
 /** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
 
-import { sourceDateEpoch } from "../../source-date-epoch.ts";
-import { access, readFile, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { access, copyFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../../errors.ts";
 import { isDigest } from "../../../../oci/digest.ts";
-import { lostBase } from "../../../../oci/engine/tag-local-bases.ts";
-import { replaceLocalBases } from "../../../../oci/local-base.ts";
-import { isLoopback } from "../../../../oci/registry/registry-endpoint.ts";
-import { formatImageReference } from "../../../../oci/reference.ts";
-import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
-import { type Advice, adviceFor } from "../advice.ts";
-import { buildFlags } from "../build-flags.ts";
-import { buildFailure } from "../docker/build-failure.ts";
-import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import { lostBase } from "../../../../oci/engine/tag-local-bases.ts";
 import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
+import { replaceLocalBases } from "../../../../oci/local-base.ts";
+import { formatImageReference } from "../../../../oci/reference.ts";
+import { isLoopback } from "../../../../oci/registry/registry-endpoint.ts";
+import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../../engine.ts";
+import { sourceDateEpoch } from "../../source-date-epoch.ts";
+import { type Advice, adviceFor } from "../advice.ts";
+import type { StepOptions } from "../build-secrets.ts";
+import { buildFlags } from "../docker-build.ts";
+import { buildFailure } from "../docker/build-output.ts";
+import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { runProgram } from "../program.ts";
 import { pushFailure } from "../push-failure.ts";
-import type { StepOptions } from "../step-options.ts";
-import { createStaging, nothingMore, type StageContext } from "../staged-context.ts";
-import { withTemporaryFolder, writtenFile } from "../temporary-folder.ts";
-import { withAuthority } from "./authority.ts";
-import { findPodmanImage } from "./find-podman-image.ts";
-import { findProgram } from "./find-podman.ts";
+import {
+  createStaging,
+  nothingMore,
+  type StageContext,
+  withTemporaryFolder,
+  writtenFile,
+} from "../staged-context.ts";
+import { findPodmanImage, findProgram } from "./find-podman-image.ts";
 import { createScratch, imageOfLine } from "./podman-scratch.ts";
 
 /** `ca`: beside the certificates that it trusts already. */
@@ -204,3 +209,18 @@ function lastLine(lines: readonly string[]): string {
 function engineFailed(message: string): ImgmatchError {
   return new ImgmatchError({ code: "ENGINE_FAILED", message });
 }
+
+/**
+ * SSL_CERT_DIR is what Go's crypto/x509 (`root_unix.go`) reads beside the system's bundle, and replaces its usual folders.
+ * `--cert-dir` would hide the certificates and keys of all other registries (containers/image, `docker_client.go`).
+ */
+async function withAuthority(env: Environment, ca: string | undefined): Promise<Environment> {
+  if (ca === undefined) return env;
+  const folder = await mkdtemp(join(tmpdir(), "imgmatch-ca-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  await copyFile(ca, join(folder, "ca.pem"));
+  return { ...env, SSL_CERT_DIR: `${env.SSL_CERT_DIR || usualFolders}:${folder}` };
+}
+
+// crypto/x509, root_linux.go
+const usualFolders = "/etc/ssl/certs:/etc/pki/tls/certs";

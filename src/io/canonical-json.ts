@@ -1,7 +1,7 @@
 /** Data that is equal has one text: the keys of every object sorted, lists in their own order. */
 
-import { isRecord } from "../io/json.ts";
-import { sortedEntries } from "./text-order.ts";
+import { isRecord } from "./json.ts";
+import { sortedEntries } from "./collections.ts";
 
 /**
  * The same value with sorted keys, for `JSON.stringify`.

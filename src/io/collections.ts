@@ -1,0 +1,41 @@
+/** Text in the order of its code units: the same in every language and on every machine. */
+
+/** For `sort`. */
+export function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** For lists of pairs, by the first of each. */
+export function compareFirst(
+  [one]: readonly [string, ...unknown[]],
+  [other]: readonly [string, ...unknown[]],
+): number {
+  return compareText(one, other);
+}
+
+/** A record's members by their names. */
+export function sortedEntries<Value>(record: Readonly<Record<string, Value>>): [string, Value][] {
+  return Object.entries(record).sort(compareFirst);
+}
+
+/** `Map.groupBy`, which Node 20 has not: the items by their keys, each in the order of the items. */
+export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) remember(groups, keyOf(item), () => []).push(item);
+  return groups;
+}
+
+/** A `Map` or a `WeakMap`. */
+interface Memory<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** What is known of this key, else what `make` makes, which is known from then on. */
+export function remember<Key, Value>(known: Memory<Key, Value>, key: Key, make: () => Value): Value {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(key, made);
+  return made;
+}

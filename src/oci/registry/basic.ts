@@ -1,4 +1,0 @@
-/** RFC 7617, in UTF-8. */
-export function basicHeader(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${username}:${password}`, "utf8").toString("base64")}`;
-}
