@@ -8,7 +8,7 @@ import type { OpenOptions } from "../inspect/image/open-layers.ts";
 import { type Lock, type LockedImage, lockSchemaVersion, type Requirement } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { isIndexType } from "../oci/platform-entries.ts";
 import {
   formatImageReference,

@@ -12,7 +12,8 @@ import { undeclaredArguments, unreachedArguments } from "./dockerfile/arguments.
 import { parseDockerfile } from "./dockerfile/instructions.ts";
 import { type PartialFile, partialFile, readPartials } from "./dockerfile/partials.ts";
 import { parseTemplate } from "./dockerfile/template-syntax.ts";
-import { compileTemplate, isTemplateName, plainDockerfile, type Template } from "./dockerfile/template.ts";
+import { compileTemplate, isTemplateName, plainDockerfile } from "./dockerfile/template.ts";
+import type { Template } from "./dockerfile/compiled-template.ts";
 
 export interface ReadTemplate {
   readonly template: Template;

@@ -3,8 +3,6 @@
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import { writeFileAtomic } from "../io/write-file.ts";
-import { formatLock } from "./format-lock.ts";
 import type { Lock } from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";
 
@@ -26,9 +24,4 @@ export async function readLockIfPresent(path: string, shown = path): Promise<Loc
     if (error instanceof ImgmatchError && error.code === "LOCK_NOT_FOUND") return null;
     throw error;
   }
-}
-
-/** Throws `WRITE_FAILED` and leaves the old lock when the disk is full. */
-export async function writeLock(path: string, lock: Lock): Promise<void> {
-  await writeFileAtomic(path, formatLock(lock));
 }

@@ -25,7 +25,8 @@ import { errnoMessage, ignoring } from "../io/files.ts";
 import { isLeft, ownedName } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
-import { type Digest, digestOf } from "../oci/digest.ts";
+import type { Digest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { remember } from "../io/collections.ts";
 import { withoutOwnFolder } from "./context-root.ts";
 

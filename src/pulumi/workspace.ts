@@ -12,7 +12,7 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import { ignoring } from "../io/files.ts";
 import { isAlive } from "../io/owner.ts";
 import { makeProjectFolder } from "../io/project-folder.ts";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { imageType, type StackImage, stackImages } from "./stack-images.ts";
 
 export interface WorkspaceOptions {

@@ -11,7 +11,7 @@ import { inputLimits } from "../io/limits.ts";
 import { findWritableByOthers } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import type { Lock } from "../lock/lock.ts";
-import { digestOf } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 interface Seen {

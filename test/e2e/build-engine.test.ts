@@ -10,7 +10,8 @@ import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-
 import { type BuildEvent, type BuildJob, buildFleet } from "../../src/fleet/build/schedule.ts";
 import { connectDocker } from "../../src/oci/engine/api.ts";
 import type { ContextEntry } from "../../src/fleet/dockerfile/context.ts";
-import { type Digest, digestOf } from "../../src/oci/digest.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishImage, registryPublisher } from "../../src/fleet/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";

@@ -15,7 +15,7 @@ import type { LayerCache } from "../../src/inspect/image/layer-cache.ts";
 import type { LayerInspection } from "../../src/inspect/image/layer.ts";
 import type { OpenProgress } from "../../src/inspect/image/open-layers.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/fleet/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";

@@ -14,7 +14,7 @@ import { capture } from "../../demo/process.ts";
 import { makeRootfs } from "../../demo/rootfs.ts";
 import { createUndo } from "../../demo/undo.ts";
 import { applyEdits } from "../../src/fleet/init/draft.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { isShown, runSteps, stepsOf } from "../docs/support/console.ts";
 import { blocksOf } from "../docs/support/markdown.ts";

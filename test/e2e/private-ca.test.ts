@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { findParts } from "../../src/pulumi/missing-parts.ts";
 import { ImgmatchError } from "../../src/errors.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Authority, createAuthority, outsideAddress } from "./support/authority.ts";
 import { startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";

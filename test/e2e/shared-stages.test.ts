@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { Engine } from "../../src/fleet/build/engine.ts";
 import { createDockerEngine } from "../../src/fleet/build/engines/docker/docker-engine.ts";
 import { connectDocker, type DockerApi } from "../../src/oci/engine/api.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
 import { needs } from "../support/needs.ts";
 

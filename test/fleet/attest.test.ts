@@ -8,7 +8,7 @@ import { plainRemote, readOrigin } from "../../src/fleet/build-origin.ts";
 import { requireAttestable } from "../../src/fleet/require-attestable.ts";
 import { unattestedImages } from "../../src/fleet/unattested.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { cellSources } from "../support/cell-sources.ts";

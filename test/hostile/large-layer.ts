@@ -5,7 +5,7 @@ import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
 import { inspectLayer } from "../../src/inspect/image/layer.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import { openLayers } from "../../src/inspect/image/open-layers.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { gpuFile, makeTar } from "../inspect/support/make-image.ts";
 
 const MiB = 2 ** 20;

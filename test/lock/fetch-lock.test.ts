@@ -13,7 +13,7 @@ import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
 import { ImgmatchError, type ProblemCode } from "../../src/errors.ts";
 import type { RegistryClient } from "../../src/oci/registry/client.ts";
 import { type FetchOptions, fetchLock, formatAge } from "../../src/lock/fetch-lock.ts";
-import { digestOf } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";

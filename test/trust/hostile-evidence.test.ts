@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { registryLimits } from "../../src/io/limits.ts";
-import { type Digest, digestOf } from "../../src/oci/digest.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { formatImageReference, parseImageReference } from "../../src/oci/reference.ts";
 import type { Referrer } from "../../src/oci/registry/client.ts";
 import {

@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import { checked, list } from "../../src/io/checks.ts";
-import { type Digest, digestOf } from "../../src/oci/digest.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Evidence, evidence as isEvidence } from "../../src/trust/evidence.ts";
 import type { KeySigner } from "../../src/trust/trusted-signer.ts";

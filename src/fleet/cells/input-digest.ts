@@ -4,7 +4,8 @@
  */
 
 import type { LockedInputs } from "../../lock/lock.ts";
-import { type Digest, digestOf } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { compareFirst, sortedEntries } from "../../io/collections.ts";
 
 /** Raised when the canonical form below changes. */

@@ -9,7 +9,8 @@ import { ImgmatchError, type Place } from "../../errors.ts";
 import { errnoMessage, isErrno, openPlainFile, readTextFile, unreadable } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
-import { type Digest, digestOf } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { compareText } from "../../io/collections.ts";
 
 export interface ContextEntry {

@@ -7,7 +7,7 @@ import { generatedLine } from "./generated-line.ts";
 import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { endOfTarget, runBaseOf } from "./stages.ts";
-import type { Template } from "./template.ts";
+import type { Template } from "./compiled-template.ts";
 import { viewOf } from "./view.ts";
 
 export interface RenderedFile {

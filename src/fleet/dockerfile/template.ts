@@ -4,7 +4,7 @@ import { checkTemplate } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import type { Partials } from "./partials.ts";
 import { parseTemplate } from "./template-syntax.ts";
-import type { TemplateView } from "./view.ts";
+import type { Template } from "./compiled-template.ts";
 
 /**
  * Compiles a Dockerfile template with the partials that it and they name. Throws `TEMPLATE_SYNTAX` with the place.
@@ -26,12 +26,4 @@ export function isTemplateName(path: string): boolean {
 /** A Dockerfile without a template's language: what stands in it between `{{` and `}}` is its own. */
 export function plainDockerfile(text: string): Template {
   return { isPlain: true, render: () => text };
-}
-
-/** A Dockerfile, or the template of one, once it is read. Apart from its parser, whose types a user of the library does not have. */
-export interface Template {
-  /** A Dockerfile that is used as it stands, and gets its cell by build arguments alone. */
-  readonly isPlain: boolean;
-  /** Throws `TEMPLATE_UNKNOWN_NAME` when the template names something that the view does not have. */
-  render(view: TemplateView): string;
 }

@@ -21,7 +21,7 @@ import {
   valueProblem,
 } from "./values.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
-import { digestOf } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord } from "../../io/json.ts";
 
 export const defaultTag = "{{version}}-{{cell}}-{{inputs}}";

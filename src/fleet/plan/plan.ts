@@ -3,7 +3,8 @@
 import { InternalError, throwProblems } from "../../errors.ts";
 import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import { type Digest, digestOf } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";

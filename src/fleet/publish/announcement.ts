@@ -1,7 +1,8 @@
 /** The transient tags by which publishers of one tag see each other, in a registry that has no conditional write. */
 
 import { createHash, randomBytes } from "node:crypto";
-import { type Digest, digestOf } from "../../oci/digest.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { indexTypes } from "../../oci/platform-entries.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";

@@ -1,7 +1,7 @@
 /** A fleet's index as bytes: what runtimes see first, then everything else, which only imgmatch reads. */
 
 import { canonical } from "../../io/canonical-json.ts";
-import { digestOf } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { indexTypes } from "../../oci/platform-entries.ts";
 import { compareFirst } from "../../io/collections.ts";
 import type { Manifest } from "../../oci/registry/client.ts";

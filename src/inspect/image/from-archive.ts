@@ -3,7 +3,8 @@
  * what names the layers stands behind them.
  */
 
-import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { checked, type Chunks, createChunkReader } from "./checked.ts";
 import { compressionBy, unpacked } from "./decompress.ts";

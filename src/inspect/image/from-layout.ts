@@ -3,7 +3,8 @@
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Digest, digestOf, isDigest } from "../../oci/digest.ts";
+import { type Digest, isDigest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { entryFor } from "../../oci/platform-entries.ts";
 import { checked } from "./checked.ts";

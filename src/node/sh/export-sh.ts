@@ -8,7 +8,7 @@ import { classRules } from "../../hardware/gpu-class.ts";
 import { smiTimeoutMs } from "../../host/run-nvidia-smi.ts";
 import { formatLock } from "../../lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
-import { digestOf } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { brandsByName } from "../../resolve/host-view.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";

@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import type { RegistryClient } from "./client.ts";
 import { registryLimits } from "../../io/limits.ts";
-import { type Digest, digestOf } from "../digest.ts";
+import type { Digest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, refused, tooLarge, unreachable } from "./failure.ts";

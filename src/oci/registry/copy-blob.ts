@@ -5,7 +5,8 @@ import { apiHost, registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { OperationOptions } from "./manifests.ts";
-import { type Digest, digestOf } from "../digest.ts";
+import type { Digest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 import type { HttpRequest, HttpResponse } from "./transport.ts";
 

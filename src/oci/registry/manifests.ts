@@ -1,7 +1,8 @@
 /** Reading, writing and untagging manifests. */
 
 import { ImgmatchError, InternalError } from "../../errors.ts";
-import { type Digest, digestOf, isDigest } from "../digest.ts";
+import { type Digest, isDigest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { acceptedTypes, isMediaType } from "../platform-entries.ts";
 import { formatImageReference, type ImageReference } from "../reference.ts";

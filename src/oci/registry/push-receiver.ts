@@ -10,7 +10,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type Digest, digestOf, isDigest } from "../digest.ts";
+import { type Digest, isDigest } from "../digest.ts";
+import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 
 export interface PushReceiver {

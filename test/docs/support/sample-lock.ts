@@ -5,7 +5,8 @@ import { isReady, lockedImageOf } from "../../../src/fleet/build/jobs.ts";
 import { openFleet } from "../../../src/fleet/open-fleet.ts";
 import { planOpenFleet } from "../../../src/fleet/plan-open-fleet.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
-import { type Digest, digestOf } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import type { Cell } from "../../../src/fleet/cells/cell.ts";
 
 /** Images of one base share its layers, and those of one toolkit and Python the packages on it. */

@@ -1,7 +1,8 @@
 /** Fleets in a real registry that keys of this test have signed, without an engine: small images, real indexes, real signatures. */
 
 import { generateKeyPairSync, sign } from "node:crypto";
-import { type Digest, digestOf } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";

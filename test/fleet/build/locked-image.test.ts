@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { lockedImageOf, type ReadyCell } from "../../../src/fleet/build/jobs.ts";
 import type { LockedImage } from "../../../src/lock/lock.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 
 const inputDigest = digestOf("inputs");
 

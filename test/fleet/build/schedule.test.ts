@@ -14,7 +14,7 @@ import {
   buildFleet,
 } from "../../../src/fleet/build/schedule.ts";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { registryPublisher } from "../../../src/fleet/publish/publish-image.ts";
 import { createMemoryRegistry } from "../publish/support/memory-registry.ts";

@@ -1,4 +1,5 @@
-import { type Digest, digestOf } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { describe, expect, test } from "vitest";
 import { type BuildInputs, inputDigest, shortDigest } from "../../../src/fleet/cells/input-digest.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage, LockedInputs } from "../../../src/lock/lock.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
-import { type Digest, digestOf } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { explainInputs } from "../../../src/fleet/plan/changes.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { planFleet } from "../../../src/fleet/plan/plan.ts";

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Digest, digestOf } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { isTransientTag } from "../../../src/fleet/publish/announcement.ts";
 import { type IndexRequest, publishIndex } from "../../../src/fleet/publish/publish-index.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { folderCache, noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspect } from "../../../src/inspect/inspect.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";

@@ -1,7 +1,7 @@
 /** Small images for tests: layers of entries, as a layout, an archive of docker save, or an OCI archive. */
 
 import { gzipSync } from "node:zlib";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { makeContainer, makeEntry } from "./make-fatbin.ts";
 
 export interface MadeFile {

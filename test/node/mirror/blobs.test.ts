@@ -6,7 +6,7 @@ import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { BlobMode } from "../../../src/node/mirror/answer-blob.ts";
 import { nodeMirror } from "../../../src/node/mirror/node-mirror.ts";
 import { startMirror } from "../../../src/node/mirror/server.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { type Answer, startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";

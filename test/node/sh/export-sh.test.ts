@@ -11,7 +11,7 @@ import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { toEre } from "../../../src/node/sh/safe-text.ts";
 import { exportSh } from "../../../src/node/sh/export-sh.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { brandsByName } from "../../../src/resolve/host-view.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { needs } from "../../support/needs.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { type Answer, inTurn, startFaultServer, status } from "./support/fault-server.ts";
 import { manifestOf, quickClient, serveManifest, someManifest } from "./support/manifests.ts";

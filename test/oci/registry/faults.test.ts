@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { selfSigned } from "./support/certificate.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { indexTypes } from "../../../src/oci/platform-entries.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import type { Manifest } from "../../../src/oci/registry/client.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { type BlobRequest, createBlobOpener } from "../../../src/oci/registry/open-blob.ts";
 import { isLoopback } from "../../../src/oci/registry/registry-endpoint.ts";

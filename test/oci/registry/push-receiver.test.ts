@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../../src/oci/platform-entries.ts";
 import { withDigest } from "../../../src/oci/reference.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";

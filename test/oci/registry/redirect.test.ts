@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import type { CredentialStore } from "../../../src/oci/registry/credential.ts";
 import { withRedirects } from "../../../src/oci/registry/redirect.ts";

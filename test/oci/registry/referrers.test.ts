@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { registryLimits } from "../../../src/io/limits.ts";
-import { digestOf } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { parseReferrers, referrersTag } from "../../../src/oci/registry/referrers.ts";
 import { type Answer, startFaultServer } from "./support/fault-server.ts";

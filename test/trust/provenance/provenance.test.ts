@@ -2,7 +2,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { exitCodes, problemCodes } from "../../../src/errors.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
-import { type Digest, digestOf } from "../../../src/oci/digest.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import {
   attachProvenance,

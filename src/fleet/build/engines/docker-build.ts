@@ -2,7 +2,8 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { type Digest, digestOf, isDigest } from "../../../oci/digest.ts";
+import { type Digest, isDigest } from "../../../oci/digest.ts";
+import { digestOf } from "../../../oci/digest-of.ts";
 import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
 import { cacheReference } from "./cache.ts";

@@ -3,7 +3,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Digest, digestOf } from "../../../../src/oci/digest.ts";
+import type { Digest } from "../../../../src/oci/digest.ts";
+import { digestOf } from "../../../../src/oci/digest-of.ts";
 
 export type Fault =
   /** Answered without being done. */

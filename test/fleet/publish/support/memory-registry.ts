@@ -7,7 +7,8 @@ import type {
   RegistryClient,
 } from "../../../../src/oci/registry/client.ts";
 import { parseReferrers } from "../../../../src/oci/registry/referrers.ts";
-import { type Digest, digestOf } from "../../../../src/oci/digest.ts";
+import type { Digest } from "../../../../src/oci/digest.ts";
+import { digestOf } from "../../../../src/oci/digest-of.ts";
 import type { ImageReference } from "../../../../src/oci/reference.ts";
 
 export interface MemoryRegistry extends RegistryClient, BlobWriter, ReferrersReader {

@@ -1,7 +1,8 @@
 /** One round of a race: some publishers of one tag, each through a network of its own ill luck, and whether one of them lied. */
 
 import { setTimeout as sleepFor } from "node:timers/promises";
-import { type Digest, digestOf } from "../../../../src/oci/digest.ts";
+import type { Digest } from "../../../../src/oci/digest.ts";
+import { digestOf } from "../../../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../../../src/oci/platform-entries.ts";
 import { parseImageReference, withDigest } from "../../../../src/oci/reference.ts";
 import { publishImage } from "../../../../src/fleet/publish/publish-image.ts";

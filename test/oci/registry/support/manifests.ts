@@ -6,7 +6,7 @@ import {
   type FullRegistryClient,
   type RegistryOptions,
 } from "../../../../src/oci/registry/create-client.ts";
-import { digestOf } from "../../../../src/oci/digest.ts";
+import { digestOf } from "../../../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../../../src/oci/platform-entries.ts";
 import type { Answer } from "./fault-server.ts";
 
