@@ -14,6 +14,8 @@ export async function bundlePage() {
     input: fileURLToPath(new URL("main.ts", folder)),
     platform: "browser",
     plugins: [lettersEscaped, markupEscaped],
+    // What is imported for nothing but types and rules of others stays out.
+    treeshake: { moduleSideEffects: false },
     transform: { target: "es2022" },
   });
   const { output } = await bundle.generate({ format: "iife", minify: true, codeSplitting: false });

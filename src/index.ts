@@ -102,7 +102,7 @@ export { mergeLocks, type NamedLock } from "./lock/merge-locks.ts";
 export { parseLock } from "./lock/parse-lock.ts";
 export { removeImages, withoutImages } from "./lock/update-lock.ts";
 export { updateLock, type UpdateLockOptions } from "./lock/update-lock.ts";
-export { writeLock } from "./lock/lock-file.ts";
+export { writeLock } from "./lock/write-lock.ts";
 
 // Images and registries
 export type { Environment } from "./oci/engine/engine-endpoint.ts";

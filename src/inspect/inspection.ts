@@ -3,7 +3,7 @@
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
 import { compareFirst } from "../io/collections.ts";
-import { type CpuAnswer, judgeCpu } from "./cpu/cpu-code.ts";
+import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";

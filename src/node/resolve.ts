@@ -1,16 +1,13 @@
 /** The image that was built for a host: this one, another, or each of many. */
 
-import { usageError } from "../errors.ts";
-import { readHostFiles } from "../host/read-host-files.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
-import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
-import { type HostResolution, resolveHosts, resolveImage } from "../resolve/resolve-image.ts";
+import { type HostResolution, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
-import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
+import { type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface ResolveOptions extends QuestionOptions, Watching {
   /** Many hosts in place of one: files, folders, or `-` for standard input. */
@@ -45,7 +42,9 @@ export async function resolve(
   given?: Partial<World>,
 ): Promise<ResolveAnswer | readonly HostResolution[]> {
   const world = worldOf(options, given);
-  return (options.hosts ?? []).length > 0 ? resolveEach(options, world) : resolveOne(options, world);
+  if ((options.hosts ?? []).length === 0) return resolveOne(options, world);
+  const { resolveEach } = await import("./many-hosts.ts");
+  return resolveEach(options, world);
 }
 
 async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveAnswer> {
@@ -63,47 +62,4 @@ async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveA
     throw noMatch(nearestFirst(lock, resolution.rejected, host, options), asked);
   };
   return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
-}
-
-async function resolveEach(asked: ResolveOptions, world: World): Promise<readonly HostResolution[]> {
-  refuseSingle(asked);
-  const { lock, options } = await readFleetQuestion(asked, world);
-  const answers = resolveHosts(lock, await readNamedHosts(asked, world), options);
-  for (const answer of answers) {
-    note(
-      world,
-      unaskedLines(answer).map((line) => `${answer.host}: ${line}`),
-    );
-  }
-  return answers;
-}
-
-/** Of `hosts`, with a note for each problem that they have. */
-export async function readNamedHosts(
-  { hosts = [] }: Pick<ResolveOptions, "hosts">,
-  world: World,
-): Promise<readonly NamedHost[]> {
-  const named = await readHostFiles(hosts, world.readStdin);
-  for (const { name, facts } of named) {
-    note(
-      world,
-      problemLines(facts).map((line) => `${name}: ${line}`),
-    );
-  }
-  return named;
-}
-
-/** Throws `USAGE` for what is about one host. */
-export function refuseSingle({ host, gpus, explain }: QuestionOptions): void {
-  if (host !== undefined) throw usageError("--host names one host and --hosts many", "leave one of them out");
-  if (gpus !== undefined)
-    throw usageError(
-      "--gpus narrows what this machine shows; it cannot narrow facts from --hosts",
-      "run imgmatch probe --gpus … on that machine and pass what it prints",
-    );
-  if (explain)
-    throw usageError(
-      "--explain is about one host",
-      "ask for it with --host, or read rejected of --hosts --json",
-    );
 }

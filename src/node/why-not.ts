@@ -4,7 +4,7 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import { type WhyNot, whyNotImage } from "../resolve/why-not-image.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
-import { readNamedHosts, refuseSingle } from "./resolve.ts";
+import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
 export interface WhyNotOptions extends QuestionOptions, Watching {
   /** Cell, tag or reference. */

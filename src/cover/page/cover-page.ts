@@ -7,7 +7,8 @@ import { headline, summary } from "../cover-rows.ts";
 import type { ResolveOptions } from "../../resolve/resolve-options.ts";
 import { version } from "../../version.ts";
 import { pageDocument } from "./document.ts";
-import { pack, pageData } from "./page-data.ts";
+import { pageData } from "./page-data.ts";
+import { pack } from "./packed.ts";
 
 /**
  * The page of a report, as HTML. It holds the names of hosts and what rules ask of them, no serial numbers.

@@ -1,16 +1,16 @@
 /** What the page of a cover is told: the report, and of fleet and hosts what its own rules need to answer every why-not. */
 
+import type { CoveredClass, CoverFleet } from "../cover.ts";
+import type { HostClass } from "../host-classes.ts";
+import { openCover } from "../open-cover.ts";
+import type { CoverReport } from "../cover-report.ts";
 import type { GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { unknownGpu } from "../../host/unknown.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
-import { plainPins } from "../../resolve/pins.ts";
 import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import { plainPins } from "../../resolve/pins.ts";
 import { version } from "../../version.ts";
-import type { CoverReport } from "../cover-report.ts";
-import type { CoveredClass, CoverFleet } from "../cover.ts";
-import type { HostClass } from "../host-classes.ts";
-import { openCover } from "../open-cover.ts";
 
 export interface PageData {
   /** Of imgmatch. */
@@ -146,61 +146,4 @@ export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQues
     ...(prefer === null ? {} : { prefer }),
     ...(local === null ? {} : { local: new Set(local) }),
   };
-}
-
-/** Primitives as they are; `[0, …]` a list, `[n, …]` an object of the shape `n - 1`; what they hold is given by its place. */
-type Node = string | number | boolean | null | readonly number[];
-
-interface Packed {
-  /** Names of members. */
-  readonly shapes: readonly (readonly string[])[];
-  /** What others hold stands before them; the last one is the whole. */
-  readonly nodes: readonly Node[];
-}
-
-/** Of what JSON can say. Members that are undefined are left out, as in JSON. */
-export function pack(value: unknown): string {
-  const shapes = distinct<readonly string[]>();
-  const nodes = distinct<Node>();
-  const place = (each: unknown): number => {
-    if (Array.isArray(each)) return nodes.placeOf([0, ...each.map(place)]);
-    if (typeof each !== "object" || each === null) return nodes.placeOf(each as Node);
-    const members = Object.entries(each).filter(([, member]) => member !== undefined);
-    const shape = shapes.placeOf(members.map(([name]) => name));
-    return nodes.placeOf([shape + 1, ...members.map(([, member]) => place(member))]);
-  };
-  place(value);
-  return JSON.stringify({ shapes: shapes.all, nodes: nodes.all } satisfies Packed);
-}
-
-function distinct<Value>() {
-  const all: Value[] = [];
-  const places = new Map<string, number>();
-  const placeOf = (value: Value): number => {
-    const key = JSON.stringify(value);
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    places.set(key, all.push(value) - 1);
-    return all.length - 1;
-  };
-  return { all, placeOf };
-}
-
-/** What {@link pack} was given. What was equal is one object now. */
-export function unpack(text: string): unknown {
-  const { shapes, nodes } = JSON.parse(text) as Packed;
-  const values: unknown[] = [];
-  for (const node of nodes) values.push(Array.isArray(node) ? composed(node, shapes, values) : node);
-  return values.at(-1);
-}
-
-function composed(
-  [kind = 0, ...places]: readonly number[],
-  shapes: Packed["shapes"],
-  values: readonly unknown[],
-): unknown {
-  const members = places.map((place) => values[place]);
-  if (kind === 0) return members;
-  // Own members whatever their names: `__proto__` is one among others.
-  return Object.fromEntries((shapes[kind - 1] ?? []).map((name, index) => [name, members[index]]));
 }

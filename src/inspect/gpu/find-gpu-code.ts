@@ -13,7 +13,7 @@ import {
 } from "../byte-source.ts";
 import { type Elf, endOfTables } from "../elf/elf.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
-import { exactToolkits, type Samples } from "./driver-floor.ts";
+import { exactToolkits, type Samples } from "./exact-toolkit.ts";
 import { containerMagic, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin-entry.ts";
 import { createGpuTally, type GpuCode, type GpuTally } from "./gpu-inspection.ts";

@@ -6,7 +6,8 @@ import { beforeAll, afterAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../../src/cover/cover-report.ts";
 import { coverPage } from "../../../src/cover/page/cover-page.ts";
 import { pageDocument } from "../../../src/cover/page/document.ts";
-import { pack, type PageData, unpack } from "../../../src/cover/page/page-data.ts";
+import type { PageData } from "../../../src/cover/page/page-data.ts";
+import { pack, unpack } from "../../../src/cover/page/packed.ts";
 import { writePage } from "../../../src/cover/page/write-page.ts";
 import { hostileFleet, hostileTexts } from "./support/fleets.ts";
 

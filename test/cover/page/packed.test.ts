@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pack, unpack } from "../../../src/cover/page/page-data.ts";
+import { pack, unpack } from "../../../src/cover/page/packed.ts";
 import { runs, timeoutMs } from "../../properties/support/runs.ts";
 
 describe("packed data", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CpuCode, judgeCpu } from "../../../src/inspect/cpu/cpu-code.ts";
+import type { CpuCode } from "../../../src/inspect/cpu/cpu-code.ts";
+import { judgeCpu } from "../../../src/inspect/cpu/judge-cpu.ts";
 import { variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
 
 const code = (more: Partial<CpuCode> = {}): CpuCode => ({

@@ -1,6 +1,7 @@
 /** The page of `imgmatch cover --html`: reads what stands in its file, and shows it. */
 
-import { type PageData, unpack } from "../page-data.ts";
+import type { PageData } from "../page-data.ts";
+import { unpack } from "../packed.ts";
 import { policySection, suggestionSection } from "./answers.ts";
 import { createApp } from "./app.ts";
 import { classTable } from "./class-table.ts";

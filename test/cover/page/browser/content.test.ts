@@ -6,7 +6,7 @@ import { statusOf, statusWords } from "../../../../src/cover/page/class-status.t
 import { coverPage } from "../../../../src/cover/page/cover-page.ts";
 import { costWords, cpuWords, gpuWords, idleWords } from "../../../../src/cover/cover-rows.ts";
 import { listSome } from "../../../../src/resolve/misfit.ts";
-import { whyNot } from "../../../../src/resolve/why-not-image.ts";
+import { whyNotImage } from "../../../../src/resolve/why-not-image.ts";
 import { launchChromium, whyNoChromium } from "../support/chromium.ts";
 import { needs } from "../../../support/needs.ts";
 import { teamFleet } from "../support/fleets.ts";
@@ -89,7 +89,7 @@ describe("the page in a browser", needs(whyNoChromium), () => {
     const asked = page.getByRole("dialog", { name: "Why not?" });
     const facts = hosts.find(({ name }) => name === "t4-001")?.facts;
     if (facts === undefined) throw new Error("no t4-001");
-    const { reasons } = whyNot(fleet.lock, cell, facts);
+    const { reasons } = whyNotImage(fleet.lock, cell, facts);
     expect(reasons.length).toBeGreaterThan(1);
     await expect(asked.locator(".reasons > li").allInnerTexts()).resolves.toEqual(
       reasons.map(({ code, message, fix }) =>
