@@ -83,13 +83,13 @@ describe("every printed command survives the shell", { timeout: timeoutMs }, () 
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each(targets.map((target) => [target.name, target] as const))("%s", (_name, target: LaunchTarget) => {
-    let written = 0;
     fc.assert(
       fc.property(request, (any) => {
         const wish = { ...any, ...termsOf(target, any) };
         const command = commandOf(target, wish);
+        // Another one in its place: most wishes are none that every target can write.
+        fc.pre(command !== null);
         if (command === null) return;
-        written++;
         expect(typed(shellCommand(command), folder)).toEqual(expected(command));
         const wrap = command.argv.find((word) => word.startsWith("--wrap="));
         if (wrap === undefined) return;
@@ -104,9 +104,8 @@ describe("every printed command survives the shell", { timeout: timeoutMs }, () 
         const words = direct.argv.filter((word) => !/^--(job-name|ntasks|gres)=/.test(word));
         expect(inner.slice(0, words.length)).toEqual(words);
       }),
-      { numRuns: Math.max(40, Math.ceil(runs / 10)) },
+      { numRuns: Math.max(20, Math.ceil(runs / 50)), maxSkipsPerRun: 1000 },
     );
-    expect(written).toBeGreaterThan(5);
   });
 });
 
