@@ -6,9 +6,14 @@ forgetTried();
 /** `npm test` leaves these out: each takes a minute or more, by compilers, emulators, bombs or an installed package. */
 const longUnit = [
   "test/execution/**/*.test.ts",
+  "test/fleet/publish/race.test.ts",
   "test/hardware/cpu-compilers.test.ts",
+  "test/hostile/memory.test.ts",
+  "test/inspect/gpu/compilers.test.ts",
   "test/inspect/image/bombs.test.ts",
+  "test/lock/update-lock.test.ts",
   "test/node/launch/fleet.test.ts",
+  "test/node/sh/random.test.ts",
   "test/package/**/*.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
