@@ -33,16 +33,21 @@ export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
 export type { Shard } from "./fleet/export/shards.ts";
 export { type AdoptOptions, type Adoption, adoptImages } from "./fleet/adopt-images.ts";
 export { type BakeOptions, bakePlan } from "./fleet/bake-plan.ts";
-export { type BuildPlanOptions, buildPlan } from "./fleet/build-plan.ts";
+export type { BuildOptions, BuildPreview } from "./fleet/build-with.ts";
 export { type InitOptions, initFleet } from "./fleet/init-fleet.ts";
 export { type MoveBasesOptions, type MovedBases, moveBases } from "./fleet/move-bases.ts";
 export { type Fleet, type OpenOptions, openFleet } from "./fleet/open-fleet.ts";
 export { type FindBaseDigest, type FleetPlanOptions, planOpenFleet } from "./fleet/plan-open-fleet.ts";
-export { planRemote, type RemotePlan } from "./fleet/plan-remote.ts";
+export { type ExplainedPlan, plan, type PlanOptions } from "./fleet/plan.ts";
+export { promote, type PromoteOptions } from "./fleet/promote.ts";
 export { pruneLock } from "./fleet/prune-lock.ts";
-export { type FleetPublication, type PublishFleetOptions, publishFleet } from "./fleet/publish-fleet.ts";
+export type { PublishOptions } from "./fleet/publish-with.ts";
+export type { IndexEvent, Publication, PublicationEvent, SignaturesEvent } from "./fleet/publication.ts";
 export { checkFleet, type RenderedFleet, type RenderOptions, renderFleet } from "./fleet/render-fleet.ts";
-export { type ReproOptions, reproduceCell } from "./fleet/repro-cell.ts";
+export { repro, type ReproAnswer, type ReproEvent, type ReproOptions } from "./fleet/repro.ts";
+export type { BuildAnswer, FleetBuildEvent, SummaryEvent } from "./fleet/run-build.ts";
+export { build } from "./pulumi/build.ts";
+export { publish } from "./pulumi/publish.ts";
 export { shardPlan } from "./fleet/shard-plan.ts";
 export type { Matrix } from "./fleet/matrix/matrix.ts";
 export { parseMatrix } from "./fleet/matrix/parse-matrix.ts";
@@ -130,13 +135,7 @@ export {
 export type { CredentialStore } from "./oci/registry/credential.ts";
 export { dockerCredentials } from "./oci/registry/credentials.ts";
 export { type FetchOptions, fetchFleet, fetchLock } from "./lock/fetch-lock.ts";
-export type {
-  FetchedFleet,
-  FindTrust,
-  IndexReader,
-  IndexTrust,
-  SignedBy,
-} from "./lock/index-trust.ts";
+export type { FetchedFleet, FindTrust, IndexReader, IndexTrust, SignedBy } from "./lock/index-trust.ts";
 export { type TrustOptions, trustBy } from "./trust/find-trust.ts";
 export type { IdentitySigner, KeySigner, Signer } from "./trust/trusted-signer.ts";
 export { readTrustPolicy } from "./trust/policy/read-policy.ts";
@@ -165,14 +164,7 @@ export { type CoverOptions, type CoverReport, coverReport } from "./cover/cover-
 export type { SuggestedCell, Suggestion, SuggestOptions } from "./cover/suggestion.ts";
 export type { Diagnosis, Finding, FindingState } from "./node/doctor/diagnose.ts";
 export { examineMachine } from "./node/doctor/examine.ts";
-export type {
-  CpuFacts,
-  GpuFacts,
-  HostFacts,
-  HostProblem,
-  MigInstance,
-  NvidiaFacts,
-} from "./host/facts.ts";
+export type { CpuFacts, GpuFacts, HostFacts, HostProblem, MigInstance, NvidiaFacts } from "./host/facts.ts";
 export { formatHostFacts } from "./host/format-facts.ts";
 export type { HostIo } from "./host/io.ts";
 export { nodeHostIo } from "./host/node-io.ts";

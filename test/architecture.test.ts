@@ -194,7 +194,7 @@ describe("the path of resolve", () => {
   });
 
   test("and the walk would find one: plan needs the YAML reader", () => {
-    expect(reachable(["cli/plan.ts"])).toContain("yaml");
+    expect(reachable(["fleet/plan.ts"])).toContain("yaml");
   });
 });
 

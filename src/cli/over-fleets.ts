@@ -1,8 +1,6 @@
 /** A command about one matrix, over several of a workspace: one after the other, and a fleet that fails does not stop the others. */
 
-import { dirname, relative } from "node:path";
 import { exitCodes, usageError } from "../errors.ts";
-import { findMatrices, workspaceFile } from "../fleet/find-matrices.ts";
 import { systemProblem } from "../io/system-error.ts";
 import { matchesGlob } from "../io/glob.ts";
 import { problemsToJson } from "./report/problems.ts";
@@ -71,19 +69,11 @@ async function runOne<Flags extends OverFlags>(
   }
 }
 
-async function chooseMatrices({ workspace = true, fleet = [], lock, explain }: OverFlags) {
+async function chooseMatrices({ workspace, fleet, lock, explain }: OverFlags): Promise<readonly string[]> {
   if (lock !== undefined)
     throw usageError("--lock names one lock, and each fleet has its own", "leave --lock out");
   if (explain !== undefined)
     throw usageError("--explain is about a cell of one fleet", "name its matrix with --matrix");
-  const file = workspace === true ? workspaceFile : workspace;
-  const all = await findMatrices(file);
-  if (fleet.length === 0) return all;
-  const nameOf = (matrix: string) => relative(dirname(file), dirname(matrix)) || ".";
-  for (const pattern of fleet) {
-    if (all.some((matrix) => matchesGlob(pattern, nameOf(matrix)))) continue;
-    const has = all.map(nameOf).join(", ");
-    throw usageError(`--fleet ${pattern}: ${file} has no such fleet`, `it has ${has}`);
-  }
-  return all.filter((matrix) => fleet.some((pattern) => matchesGlob(pattern, nameOf(matrix))));
+  const { findMatrices } = await import("../fleet/find-matrices.ts");
+  return findMatrices(workspace === true ? undefined : workspace, fleet);
 }

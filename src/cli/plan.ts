@@ -1,92 +1,109 @@
-/** `imgmatch plan`: what would happen to each cell. Changes nothing. */
+/** `imgmatch plan`: say for each cell what would happen to it. */
 
-import { type ExitCode, exitCodes, type Problem, problemCodes, usageError } from "../errors.ts";
-import { changedContext } from "../fleet/changed-context.ts";
-import type { Fleet } from "../fleet/open-fleet.ts";
-import type { FindBaseDigest } from "../fleet/plan-open-fleet.ts";
-import type { RemotePlan } from "../fleet/plan-remote.ts";
-import { explainInputs } from "../fleet/plan/changes.ts";
-import { explainedToJson, planToJson } from "../fleet/plan/plan-json.ts";
-import { findPlanned, openActions, type Plan } from "../fleet/plan/planned-cell.ts";
-import { reportPlan } from "./report/plan.ts";
+import { exitCodes, problemCodes, type ExitCode, type Problem } from "../errors.ts";
+import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
+import type { ChangedFiles } from "../fleet/plan/changes.ts";
+import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";
+import type { FleetBuildEvent } from "../fleet/run-build.ts";
+import type { Notice } from "../io/world.ts";
+import { formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
-import type { FleetChoice } from "../fleet/fleet-choice.ts";
-import { type LocalBaseChoice, planFor } from "../fleet/plan-choice.ts";
-import { registryFor } from "../oci/registry/registry-access.ts";
+import type { Define } from "./define.ts";
+import {
+  withBases,
+  withEngineName,
+  withFleet,
+  withLocalBases,
+  withRebuild,
+  withWorkspace,
+} from "./flags/fleet-options.ts";
 import { overFleets } from "./over-fleets.ts";
-import { print } from "./print.ts";
-import { tellProblem } from "./print.ts";
+import { print, tellProblem } from "./print.ts";
+import { reportPlan } from "./report/plan-lines.ts";
+import type { Style } from "./report/style.ts";
 
-export interface PlanFlags extends FleetChoice, LocalBaseChoice {
-  readonly push?: boolean;
-  /** Ask registries what is published already, and which bases have moved. */
-  readonly remote?: boolean;
-  /** Fail when anything is to be done. */
+export const plan: Define = (command, run) =>
+  withEngineName(withLocalBases(withWorkspace(withRebuild(withBases(withFleet(command))))))
+    .description("say for each cell what would happen to it; changes nothing")
+    .option("--push", "count images that were built but not pushed as still to be built")
+    .option(
+      "--remote",
+      "ask registries too: which images are published already, which base images have moved",
+    )
+    .option("--check", "exit 1 when anything is to be done")
+    .option("--explain <cell>", "show the inputs of one cell, then and now")
+    .action(run(overFleets(planCommand, () => "whole")));
+
+interface PlanFlags extends PlanOptions {
   readonly check?: boolean;
-  /** A cell whose inputs are to be shown one by one. */
-  readonly explain?: string;
 }
 
-async function plan(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
-  const { remote = false, offline = false } = flags;
-  if (remote && offline) {
-    throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");
-  }
+async function planCommand(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
+  const { plan: answerOf } = await import("../fleet/plan.ts");
+  const { explain } = flags;
   const problems: Problem[] = [];
-  const onProblem = (problem: Problem) => problems.push(problem);
-  const {
-    plan: local,
-    fleet,
-    findBaseDigest,
-  } = await planFor(flags, context, {
-    onProblem,
-    cell: flags.explain,
-  });
-  const { plan: planned, conflicts } = remote
-    ? await asked(local, flags, context, findBaseDigest)
-    : { plan: local, conflicts: [] };
-  problems.push(...conflicts);
-  if (flags.explain !== undefined) await explain(planned, fleet, flags.explain, flags, context);
-  else print(context, flags, planToJson(planned, problems), (style) => reportPlan(planned, style));
+  const world = { ...context, onEvent: keepProblems(problems, flags, context) };
+  const explained = explain === undefined ? null : await answerOf({ ...flags, explain }, world);
+  const answer = explained ?? (await answerOf(flags, world));
+  print(context, flags, answer, (style) =>
+    "cells" in answer ? reportPlan(answer, style) : explainedLines(answer, style),
+  );
   for (const problem of problems) tellProblem(problem, context);
-  const unresolved = problems.find(({ code }) => code === "BASE_UNRESOLVED");
-  if (unresolved !== undefined) return problemCodes[unresolved.code];
-  return flags.check && (conflicts.length > 0 || hasWork(planned, flags.explain))
-    ? exitCodes.failed
-    : exitCodes.ok;
+  if (problems.some(({ code }) => code === "BASE_UNRESOLVED")) return problemCodes.BASE_UNRESOLVED;
+  const cells = "cells" in answer ? answer.cells : [answer];
+  const isOpen = problems.length > 0 || cells.some(({ action }) => openActions.includes(action));
+  return flags.check && isOpen ? exitCodes.failed : exitCodes.ok;
 }
 
-export const planFleets = overFleets(plan, () => "whole");
-
-async function asked(
-  plan: Plan,
-  flags: PlanFlags,
+/** Problems are told below the answer. With `--json` nothing else is. */
+export function keepProblems(
+  problems: Problem[],
+  { json = false }: { readonly json?: boolean },
   context: CommandContext,
-  findBaseDigest: FindBaseDigest,
-): Promise<RemotePlan> {
-  const { planRemote } = await import("../fleet/plan-remote.ts");
-  return planRemote(plan, { registry: await registryFor(flags, context), findBaseDigest });
+): (event: FleetBuildEvent | Notice) => void {
+  return (event) => {
+    if (event.type === "problem") problems.push(event.problem);
+    else if (event.type === "note" && !json) context.onEvent(event);
+  };
 }
 
-async function explain(
-  plan: Plan,
-  fleet: Fleet,
-  id: string,
-  flags: PlanFlags,
-  context: CommandContext,
-): Promise<void> {
-  const planned = findPlanned(plan, id);
-  const inputs = explainInputs(planned);
-  const files = await changedContext(fleet, planned);
-  const { reportCell } = await import("./report/explain-plan.ts");
-  print(context, flags, explainedToJson(planned, inputs, files), (style) =>
-    reportCell(planned, inputs, files, style),
+/** One cell with its inputs, one by one. */
+function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] {
+  const { cell, action, reason, tag, inputs, contextFiles = null, moved, planned } = answer;
+  const { locked } = planned;
+  const rows = inputs.map((input) => [
+    stateOf(input, locked !== null),
+    input.name === null ? input.input : `${input.input} ${input.name}`,
+    input.changed === true ? `${input.was ?? "none"} → ${input.is ?? "none"}` : (input.is ?? "none"),
+  ]);
+  const lines = formatTable(rows).map((line, index) =>
+    inputs[index]?.changed === false ? style.dim(line) : line,
   );
+  return [
+    `${style.strong(cell)}  ${planned.cell.platform}  ${action}${reason === null ? "" : `: ${reason}`}`,
+    `tag ${tag ?? "not known yet"}`,
+    `in the lock: ${locked === null ? "no" : `${locked.tag} ${locked.digest ?? "(not pushed)"}`}`,
+    ...lines,
+    ...describeFiles(contextFiles),
+    ...moved.map(({ ref, from, to }) => `moved  ${ref}  ${from} → ${to}`),
+    ...(moved.length === 0
+      ? []
+      : ["the lock pins the old one; imgmatch lock --update-bases takes the new one"]),
+  ];
 }
 
-function hasWork({ cells, retired }: Plan, only: string | undefined): boolean {
-  const meant = only === undefined ? cells : cells.filter(({ cell }) => cell.id === only);
-  return (
-    meant.some(({ action }) => openActions.includes(action)) || (only === undefined && retired.length > 0)
+function stateOf({ changed }: InputComparison, isLocked: boolean): string {
+  if (changed === null) return isLocked ? "unknown" : "new";
+  return changed ? "changed" : "same";
+}
+
+const mostFiles = 20;
+
+/** `context: changed src/a.c` */
+function describeFiles(files: ChangedFiles | null): string[] {
+  const all = Object.entries(files ?? {}).flatMap(([what, paths]: [string, readonly string[]]) =>
+    paths.map((path) => `context: ${what} ${path}`),
   );
+  if (all.length <= mostFiles) return all;
+  return [...all.slice(0, mostFiles), `context: and ${all.length - mostFiles} more, see --json`];
 }

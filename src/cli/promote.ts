@@ -1,58 +1,33 @@
-/** `imgmatch promote`: the images of one version under another, without building. */
+/** `imgmatch promote FROM TO`: write the images of one version under another. */
 
-import { tellSigned } from "./tell-signed.ts";
-import { usageError, type ExitCode } from "../errors.ts";
-import { readLock } from "../lock/lock-file.ts";
-import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
-import { versionTag } from "../fleet/cells/tag.ts";
-import { promote as promoteFleet } from "../fleet/publish/promote.ts";
-import { fetchLock } from "../lock/fetch-lock.ts";
-import { tellIndex } from "./build/tell-index.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
+import type { PromoteOptions } from "../fleet/promote.ts";
+import type { PublicationEvent } from "../fleet/publication.ts";
+import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
-import { openSigner, type SigningChoice, signingFor } from "../fleet/signing.ts";
-import { signaturesFor, type TrustDemands } from "../trust/trust-demands.ts";
-import { tell } from "./print.ts";
+import type { Define } from "./define.ts";
+import { withJson, withRegistries, withTrust } from "./flags/options.ts";
+import { withSigning } from "./flags/sign-options.ts";
+import { reportPublication } from "./report/publication-lines.ts";
 
-export interface PromoteFlags extends RegistryAccess, TrustDemands, SigningChoice {
-  /** A version of the lock's repository, or a reference. */
-  readonly from: string;
-  readonly to: string;
-  readonly lock: string;
-  readonly replaceIndex?: boolean;
-  readonly json?: boolean;
-}
+export const promote: Define = (command, run) =>
+  withSigning(withTrust(withRegistries(withJson(command))))
+    .description("write the images of one version under another: nothing is built, every digest stays")
+    .option("--lock <file>", "the lock, where a version alone is named", "images/imgmatch.lock.json")
+    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
+    .argument("<from>", "the version that was tried, or its reference: registry/repository:version")
+    .argument("<to>", "the version that it becomes")
+    .action(run(promoteCommand));
 
-export async function promote(flags: PromoteFlags, context: CommandContext): Promise<ExitCode> {
-  const { to, replaceIndex: replace = false } = flags;
-  if (to.includes("/") || to.includes("@"))
-    throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
-  const signer = await openSigner(flags, context);
-  // Not ended by an interruption: what is announced must be taken back.
-  const registry = await registryFor(flags, { env: context.env });
-  const fleet = await fetchLock(await referenceOf(flags), {
-    connect: async () => registry,
-    cache: null,
-    trust: await signaturesFor(flags, context),
-    now: () => new Date(),
-    tell: (line) => tell([line], context),
-  });
-  context.takeSignals("finish");
-  const vouching = await signingFor(signer, fleet.repository, registry, flags, context);
-  // Whoever may write the version that it comes from chooses what is signed.
-  await vouching?.requireVouched(fleet.matrixDigest);
-  const index = await promoteFleet(fleet, to, {
-    registry,
-    replace,
-    vouching: vouching ?? undefined,
-    signal: context.signal,
-  });
-  tellSigned(vouching, flags, context);
-  return tellIndex(index, flags, context);
-}
-
-async function referenceOf({ from, lock }: PromoteFlags): Promise<ImageReference> {
-  if (from.includes("/")) return parseImageReference(from);
-  const { repository } = await readLock(lock);
-  return withTag(parseImageReference(repository), versionTag({ version: from }));
+async function promoteCommand(
+  flags: PromoteOptions & { readonly json?: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { promote: promoteFleet } = await import("../fleet/promote.ts");
+  const onEvent = (event: PublicationEvent | Notice) =>
+    event.type === "problem" || event.type === "note"
+      ? context.onEvent(event)
+      : reportPublication(event, flags, context);
+  await promoteFleet(flags, { ...context, onEvent });
+  return exitCodes.ok;
 }

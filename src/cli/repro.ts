@@ -1,47 +1,49 @@
-/** `imgmatch repro CELL`: exit code 1 when two builds differ. Changes neither the lock nor any tag. */
+/** `imgmatch repro CELL`: build one cell twice without cache and name the first layer that differs. */
 
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import { reproduceCell } from "../fleet/repro-cell.ts";
+import { exitCodes, type ExitCode, usageError } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
+import type { ReproAnswer, ReproEvent, ReproOptions } from "../fleet/repro.ts";
+import type { Notice } from "../io/world.ts";
 import { printable } from "../printable.ts";
-import { reproLines } from "./report/repro.ts";
-import { styleFor } from "./report/style.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type EngineChoice, engineFor } from "../fleet/build/engines/engine-choice.ts";
-import { planForExport } from "../fleet/plan-choice.ts";
-import type { FleetChoice } from "../fleet/fleet-choice.ts";
+import type { Define } from "./define.ts";
+import { withBases, withEngine, withFleet } from "./flags/fleet-options.ts";
 import { print } from "./print.ts";
+import { styleFor } from "./report/style.ts";
 
-export interface ReproFlags extends FleetChoice, EngineChoice {
-  readonly cell: string;
+export const repro: Define = (command, run) =>
+  withEngine(withBases(withFleet(command)))
+    .description("build one cell twice without cache and name the first layer that differs")
+    .argument("<cell>", "the cell's id")
+    .action(run(reproCommand));
+
+async function reproCommand(
+  flags: ReproOptions & { readonly json?: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { repro: reproduce } = await import("../fleet/repro.ts");
+  const { dim } = styleFor(context.terminal.color.err);
+  const onEvent = (event: ReproEvent | Notice) => {
+    if (event.type === "start") context.takeSignals("finish");
+    else if (event.type === "log") context.err(`${dim(printable(event.line))}\n`);
+    else context.onEvent(event);
+  };
+  const answer = await reproduce(flags, { ...context, onEvent });
+  print(context, flags, answer, () => reproLines(answer, context.env.SOURCE_DATE_EPOCH !== undefined));
+  return answer.reproducible ? exitCodes.ok : exitCodes.failed;
 }
 
-export async function repro(flags: ReproFlags, context: CommandContext): Promise<ExitCode> {
-  const { cell } = flags;
-  const { fleet, plan } = await planForExport({ ...flags, only: [cell] }, context);
-  const [planned, ...more] = plan.cells;
-  if (planned === undefined || more.length > 0) {
-    throw usageError(
-      `${cell} means ${plan.cells.length} cells, and repro builds one`,
-      "imgmatch plan lists the cells",
-    );
-  }
-  let builder = "";
-  const report = await reproduceCell(plan, fleet, planned, {
-    engine: async () => {
-      const engine = await engineFor(flags, context);
-      builder = await engine.describe();
-      context.takeSignals("finish");
-      return engine;
-    },
-    revision: await readRevision(fleet.root, context.env),
-    watch: {
-      signal: context.signal,
-      onLog: (line) => context.err(`${styleFor(context.terminal.color.err).dim(printable(line))}\n`),
-    },
-  });
-  const answer = { schemaVersion: 1, cell: planned.cell.id, builder, ...report };
-  const epoch = context.env.SOURCE_DATE_EPOCH !== undefined;
-  print(context, flags, answer, () => reproLines(planned.cell.id, report, epoch));
-  return report.reproducible ? exitCodes.ok : exitCodes.failed;
+/** `epoch`: whether SOURCE_DATE_EPOCH was set. */
+function reproLines({ cell, layers, difference }: ReproAnswer, epoch: boolean): readonly string[] {
+  if (difference === null) return [`${cell}: two builds without cache have the same ${layers} layers`];
+  const { number, createdBy, diffIds } = difference;
+  const by = createdBy === null ? "" : `, made by: ${createdBy.replace(/\s*# buildkit$/, "")}`;
+  const hint = !epoch
+    ? "set SOURCE_DATE_EPOCH; a builder with BuildKit 0.13 or newer (--engine buildx) then sets the times of all files too"
+    : "see what this instruction writes: times, names in random order, caches, logs";
+  return [
+    `${cell}: layer ${number} of ${layers} differs${by}`,
+    ...diffIds.map((diffId, index) => `  build ${index + 1}: ${diffId ?? "no such layer"}`),
+    `  fix: ${hint}`,
+  ];
 }

@@ -3,7 +3,7 @@
 import { throwProblems } from "../errors.ts";
 import type { Cell } from "./cells/cell.ts";
 import type { ExpandedCell } from "./cells/expand.ts";
-import { selectCells } from "./plan/plan.ts";
+import { selectCells } from "./plan/plan-fleet.ts";
 import type { Selection } from "./cells/select.ts";
 import { axisNeighbours, ignoredAxes } from "./dockerfile/ignored-axes.ts";
 import type { Fleet } from "./open-fleet.ts";

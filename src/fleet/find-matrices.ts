@@ -2,8 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { type Problem, throwProblems } from "../errors.ts";
+import { dirname, join, relative } from "node:path";
+import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { liesIn } from "../io/project-folder.ts";
@@ -12,13 +12,18 @@ import { parseWorkspace } from "./matrix/parse-workspace.ts";
 import { matchesGlob } from "../io/glob.ts";
 import { compareText } from "../io/collections.ts";
 
-export const workspaceFile = "imgmatch.workspace.yaml";
+const workspaceFile = "imgmatch.workspace.yaml";
 
 /**
  * Their paths, each once, in the order of the file and below a pattern by name. A matrix is written beside, so no link is followed
- * out of the file's folder. Throws `MATRIX_NOT_FOUND` where a line names none, and `MATRIX_SCHEMA`.
+ * out of the file's folder. Throws `MATRIX_NOT_FOUND` where a line names none, `MATRIX_SCHEMA`, and `USAGE` for a pattern that names none.
+ *
+ * @param folders of fleets, `*` standing for any characters; empty for all
  */
-export async function findMatrices(file: string): Promise<readonly string[]> {
+export async function findMatrices(
+  file: string = workspaceFile,
+  folders: readonly string[] = [],
+): Promise<readonly string[]> {
   const text = await readTextFile(file, inputLimits.matrix, {
     missingCode: "MATRIX_NOT_FOUND",
     fix: "write one: fleets: [services/*/matrix.yaml]",
@@ -39,7 +44,18 @@ export async function findMatrices(file: string): Promise<readonly string[]> {
     found.push(...paths);
   }
   throwProblems(problems);
-  return [...new Set(found)];
+  return chosen([...new Set(found)], file, folders);
+}
+
+function chosen(all: readonly string[], file: string, folders: readonly string[]): readonly string[] {
+  if (folders.length === 0) return all;
+  const nameOf = (matrix: string) => relative(dirname(file), dirname(matrix)) || ".";
+  const names = all.map(nameOf);
+  for (const pattern of folders) {
+    if (names.some((name) => matchesGlob(pattern, name))) continue;
+    throw usageError(`--fleet ${pattern}: ${file} has no such fleet`, `it has ${names.join(", ")}`);
+  }
+  return all.filter((matrix) => folders.some((pattern) => matchesGlob(pattern, nameOf(matrix))));
 }
 
 /** `./tools//matrix.yaml` means `tools/matrix.yaml`. */

@@ -1,4 +1,4 @@
-/** The flags that every command about the matrix has, turned into what the library wants. */
+/** The options that every command about the matrix has, turned into what the library wants. */
 
 import { dirname, join } from "node:path";
 import { type Problem, usageError } from "../errors.ts";
@@ -12,7 +12,9 @@ import type { World } from "../io/world.ts";
 import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
 
 export interface FleetChoice extends RegistryAccess {
-  readonly matrix: string;
+  /** Default: `matrix.yaml`. */
+  readonly matrix?: string;
+  /** Default: `images/imgmatch.lock.json` beside the matrix. */
   readonly lock?: string;
   readonly registry?: string;
   readonly only?: readonly string[];
@@ -25,11 +27,13 @@ export interface FleetChoice extends RegistryAccess {
   readonly json?: boolean;
 }
 
+export const matrixPath = "matrix.yaml";
+
 export async function openFleetFor(
   flags: FleetChoice,
   { env }: Pick<World, "env">,
 ): Promise<{ fleet: Fleet; only: Selection[] }> {
-  const fleet = await openFleet(flags.matrix, {
+  const fleet = await openFleet(flags.matrix ?? matrixPath, {
     ...(flags.registry === undefined ? {} : { registry: flags.registry }),
     env,
     args: parseBuildArguments(flags.buildArg ?? [], env),
@@ -42,7 +46,7 @@ export async function openFleetFor(
 }
 
 /** The lock beside the matrix, unless `--lock` names another. */
-export function lockFileOf({ matrix, lock }: Pick<FleetChoice, "matrix" | "lock">): string {
+export function lockFileOf({ matrix = matrixPath, lock }: Pick<FleetChoice, "matrix" | "lock">): string {
   return lock ?? join(dirname(matrix), lockPath);
 }
 

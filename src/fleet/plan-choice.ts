@@ -11,7 +11,7 @@ import {
 } from "./plan-open-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";
 import { findPlanned, type Plan } from "./plan/planned-cell.ts";
 import type { Selection } from "./cells/select.ts";
@@ -83,6 +83,25 @@ export async function planFor(
   for (const problem of unresolvedBases(plan, fleet, missing)) onProblem(problem);
   if (flags.localBases && !flags.json) note(world, localBases(plan).map(describeLocal));
   return { fleet, only, plan, findBaseDigest };
+}
+
+/** What the lock on disk says now. Asks no registry: only what the lock pins can have been built. */
+export async function planPublished(
+  fleet: Fleet,
+  only: readonly Selection[],
+  options: FleetChoice,
+): Promise<Plan> {
+  const lockFile = lockFileOf(options);
+  const lock = await readLock(lockFile);
+  refuseAdoptedLock(lock, lockFile);
+  const replaceBases = parseReplacements(options.replaceBase);
+  return planOpenFleet(fleet, {
+    lock,
+    only,
+    replaceBases,
+    published: true,
+    findBaseDigest: async () => null,
+  });
 }
 
 /** `--no-cache` alone means now: each time is another. */

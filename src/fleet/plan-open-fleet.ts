@@ -1,17 +1,17 @@
 /** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
 
-import { type Place, type Problem, throwProblems, usageError } from "../errors.ts";
-import { type Lock, type LockedBase, type LockedLocal, type LockPins, rebuildWord } from "../lock/lock.ts";
+import { throwProblems, type Place, type Problem, usageError } from "../errors.ts";
+import { rebuildWord, type Lock, type LockPins, type LockedBase, type LockedLocal } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { compareText } from "../io/collections.ts";
 import type { Cell } from "./cells/cell.ts";
 import { oncePerText } from "./cells/once-per.ts";
+import { planFleet, type CellSources } from "./plan/plan-fleet.ts";
 import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
 import { suggest } from "./matrix/suggest.ts";
 import type { Fleet } from "./open-fleet.ts";
-import { type CellSources, planFleet } from "./plan/plan.ts";
 import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
 
 /** Digest of a base image's manifest or index, or null where nobody can tell. */

@@ -17,7 +17,7 @@ export interface Watching<Event = never> {
   readonly onEvent?: ((event: Event | Notice) => void) | undefined;
 }
 
-export interface World {
+export interface World<Event = never> {
   readonly env: Environment;
   readonly cwd: string;
   /** The policy of this machine, of which no option takes anything away. */
@@ -25,11 +25,14 @@ export interface World {
   /** Reads standard input to its end. */
   readonly readStdin: () => Promise<string>;
   readonly signal: AbortSignal | undefined;
-  readonly onEvent: (event: Notice) => void;
+  readonly onEvent: (event: Event | Notice) => void;
 }
 
 /** The world of this process, except for what is given. */
-export function worldOf({ signal, onEvent }: Watching, given: Partial<World> = {}): World {
+export function worldOf<Event = never>(
+  { signal, onEvent }: Watching<Event>,
+  given: Partial<World<Event>> = {},
+): World<Event> {
   return {
     env: process.env,
     cwd: process.cwd(),

@@ -98,7 +98,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const built = await builtCell(planned, state, made);
     await onBuilt(planned, built);
     results.set(built.cell, built);
-    onEvent({ type: "done", cell: built.cell, result: built });
+    onEvent({ type: "done", ...built });
   }
 
   async function settle(planned: ReadyCell, state: Running, make: () => Promise<MadeImage>): Promise<void> {
@@ -118,7 +118,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   ): Promise<void> {
     const result = await failedCell(cell, state, error);
     results.set(cell, result);
-    onEvent({ type: "failed", cell, result });
+    onEvent({ type: "failed", ...result });
   }
 
   return {

@@ -12,8 +12,8 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { cellSources } from "../support/cell-sources.ts";
-import { planFleet } from "../../src/fleet/plan/plan.ts";
 import { unknownOrigin } from "../../src/trust/provenance/write-provenance.ts";
+import { planFleet } from "../../src/fleet/plan/plan-fleet.ts";
 import { verifyProvenance } from "../../src/trust/provenance/verify-provenance.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./publish/support/memory-registry.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
@@ -73,7 +73,14 @@ describe("the attester of a build", () => {
   const attest = (wanted: string, attests: Attests, { registry, build: done }: ReturnType<typeof build>) =>
     attesterOf(planOf(wanted), {
       ...{ registry, attests, engine: async () => "docker 28", signer: null },
-      origin: { ...unknownOrigin, revision: "f".repeat(40) },
+      origin: {
+        program: null,
+        modified: null,
+        remote: null,
+        builder: null,
+        invocation: null,
+        revision: "f".repeat(40),
+      },
     })?.attest(done, watch);
 
   it("attaches what the lock will say, where the engine attests nothing", async () => {

@@ -9,8 +9,8 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/platform-entries.ts";
 import { entryAnnotations } from "../../src/lock/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/lock/fleet-index.ts";
-import { annotating, buildReporters, type ReporterOptions } from "../../src/cli/report/build.ts";
-import { styleFor } from "../../src/cli/report/style.ts";
+import type { CommandContext } from "../../src/cli/command-context.ts";
+import { listenerFor } from "../../src/cli/report/build-listener.ts";
 import { terminalText } from "../../src/cli/report/terminal-text.ts";
 import { startFaultServer } from "../oci/registry/support/fault-server.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
@@ -334,29 +334,32 @@ describe("escape codes and line breaks in", () => {
     expectSafe(await shown(["doctor"], { env: address }));
   });
 
-  const names = ["tty", "plain", "steps", "quiet", "json", "github"] as const;
-  test.each(names)("an engine's log, reported as %s", (name) => {
+  const forms = [
+    ["tty", { progress: "tty" }, {}],
+    ["a line for each cell", {}, {}],
+    ["all that steps print", { progress: "plain" }, {}],
+    ["quiet", { progress: "quiet" }, {}],
+    ["json", { json: true }, {}],
+    ["github", {}, { GITHUB_ACTIONS: "true" }],
+  ] as const;
+  test.each(forms)("an engine's log, reported as %s", (_, flags, env) => {
     let text = "";
-    const options: ReporterOptions = {
-      write: (part) => {
-        text += terminalText(part);
-      },
-      style: styleFor(false),
-      total: 1,
-      columns: 200,
-      clock: () => 0,
+    const write = (part: string) => {
+      text += terminalText(part);
     };
-    const reporter =
-      name === "github" ? annotating(buildReporters.plain(options), options) : buildReporters[name](options);
+    const terminal = { animated: false, interactive: false, columns: 200, color: { out: false, err: false } };
+    const context = { out: write, err: write, env, terminal, takeSignals: () => {} };
+    const tell = listenerFor(flags, context as unknown as CommandContext, { summary: true });
     const cell = `cell${nasty}`;
     const message = `step ${nasty}`;
     const details = [`    words${nasty}`];
     const problems = [{ code: "BUILD_FAILED", message, details, fix: `do ${nasty}` }] as const;
     const result = { cell, status: "failed", problems, log: `log${nasty}`, durationMs: 1 } as const;
-    reporter.onEvent({ type: "start", cell, log: nasty });
-    reporter.onEvent({ type: "log", cell, line: nasty });
-    reporter.onEvent({ type: "failed", cell, result });
-    reporter.end({ results: [result], kept: 0, interrupted: false });
+    tell({ type: "start", cell, log: nasty });
+    tell({ type: "log", cell, line: nasty });
+    tell({ type: "failed", ...result });
+    const counts = { built: 0, adopted: 0, failed: 1, interrupted: 0, kept: 0 };
+    tell({ type: "summary", schemaVersion: 1, ...counts, results: [result] });
     const own = text.replaceAll("\r\u001b[K", "").replaceAll("\u001b[A", "");
     expectSafe({ out: own, err: "" });
     expect(own).not.toMatch(new RegExp(`^${forged}`, "m"));

@@ -38,18 +38,6 @@ export const schema: Define = (command, run) =>
     .description("print the JSON Schema of matrix.yaml")
     .action(run(async (flags: never, context) => (await import("../schema.ts")).schema(flags, context)));
 
-export const plan: Define = (command, run) =>
-  withEngineName(withLocalBases(withWorkspace(withRebuild(withBases(withFleet(command))))))
-    .description("say for each cell what would happen to it; changes nothing")
-    .option("--push", "count images that were built but not pushed as still to be built")
-    .option(
-      "--remote",
-      "ask registries too: which images are published already, which base images have moved",
-    )
-    .option("--check", "exit 1 when anything is to be done")
-    .option("--explain <cell>", "show the inputs of one cell, then and now")
-    .action(run(async (flags: never, context) => (await import("../plan.ts")).planFleets(flags, context)));
-
 export const render: Define = (command, run) =>
   withMatrix(command)
     .description("write one Dockerfile per cell into images/")
@@ -57,37 +45,6 @@ export const render: Define = (command, run) =>
     .option("--prune", "remove Dockerfiles that belong to no cell")
     .option("--out <folder>", "write below this folder instead of the matrix's")
     .action(run(async (flags: never, context) => (await import("../render.ts")).render(flags, context)));
-
-export const build: Define = (command, run) =>
-  withSigning(
-    withWorkspace(withProgress(withEngine(withRebuild(withLocalBases(withBases(withFleet(command))))))),
-  )
-    .description("build what the lock does not have, and write the lock")
-    .option("--push", "push every image, never over another one")
-    .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
-    .option("--dry-run", "say what would be built, and stop")
-    .option("--index", "with --push: write the index of the version too, as publish does")
-    .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
-    .action(
-      run(async (flags: never, context) => (await import("../build/build.ts")).buildFleets(flags, context)),
-    );
-
-export const publish: Define = (command, run) =>
-  withSigning(withWorkspace(withProgress(withEngine(withBases(withFleet(command))))))
-    .description("push what was built and not pushed, and write one image index for the version")
-    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
-    .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
-    .action(
-      run(async (flags: never, context) =>
-        (await import("../build/publish.ts")).publishFleets(flags, context),
-      ),
-    );
-
-export const repro: Define = (command, run) =>
-  withEngine(withBases(withFleet(command)))
-    .description("build one cell twice without cache and name the first layer that differs")
-    .argument("<cell>", "the cell's id")
-    .action(run(async (flags: never, context) => (await import("../repro.ts")).repro(flags, context)));
 
 export const lock: Define = (command, run) => {
   withBases(withFleet(command))

@@ -5,15 +5,6 @@ import { collect, withHost, withJson, withRegistries, withTrust } from "../flags
 import { withSigning } from "../flags/sign-options.ts";
 import type { Define } from "../define.ts";
 
-export const promote: Define = (command, run) =>
-  withSigning(withTrust(withRegistries(withJson(command))))
-    .description("write the images of one version under another: nothing is built, every digest stays")
-    .option("--lock <file>", "the lock, where a version alone is named", "images/imgmatch.lock.json")
-    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
-    .argument("<from>", "the version that was tried, or its reference: registry/repository:version")
-    .argument("<to>", "the version that it becomes")
-    .action(run(async (flags: never, context) => (await import("../promote.ts")).promote(flags, context)));
-
 export const verify: Define = (command, run) =>
   withTrust(withRegistries(withJson(command)))
     .description("check that the registry holds the lock's digest under every tag of the lock")

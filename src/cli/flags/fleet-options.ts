@@ -2,9 +2,12 @@
 
 import type { Command } from "commander";
 import type { EngineName } from "../../fleet/build/engines/engine-traits.ts";
-import type { ProgressName } from "../build/run-builder.ts";
 import { usageError } from "../../errors.ts";
 import { collect, withJson, withRegistries } from "./options.ts";
+
+/** As docker's: `plain` has the steps' output, and where nothing is said a terminal has what fits, and a log one line for each cell. */
+const progressNames = ["auto", "plain", "tty", "quiet"] as const;
+export type ProgressName = (typeof progressNames)[number];
 
 // Named here and not read from the table: help waits for no engine.
 const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies readonly EngineName[];
@@ -101,7 +104,7 @@ export function withProgress(command: Command): Command {
         "--progress <type>",
         "auto: steps on a terminal, a line for each cell in a log; plain: all that steps print",
       )
-      .choices(["auto", "plain", "tty", "quiet"] satisfies readonly ProgressName[])
+      .choices(progressNames)
       .default("auto"),
   );
 }

@@ -6,9 +6,9 @@ import { ImgmatchError, type Problem } from "../../errors.ts";
 import { systemProblem } from "../../io/system-error.ts";
 import type { LockedAttestation, LockedManifest, Measured } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
-import { type CellLog, openCellLog } from "./cell-log.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import { openCellLog, type CellLog } from "./cell-log.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "./engine.ts";
 import {
   type Attester,
@@ -84,9 +84,9 @@ export type BuildEvent =
   | { readonly type: "start"; readonly cell: string; readonly log: string }
   | { readonly type: "log"; readonly cell: string; readonly line: string }
   | { readonly type: "open"; readonly cell: string }
-  | { readonly type: "push"; readonly cell: string; readonly reference: ImageReference }
-  | { readonly type: "done"; readonly cell: string; readonly result: BuiltCell }
-  | { readonly type: "failed"; readonly cell: string; readonly result: FailedCell }
+  | { readonly type: "push"; readonly cell: string; readonly reference: string }
+  | (BuiltCell & { readonly type: "done" })
+  | (FailedCell & { readonly type: "failed" })
   | { readonly type: "interrupted"; readonly cell: string };
 
 export interface FinishedJob {
@@ -137,7 +137,7 @@ export async function buildFleet(
       const built = await limit(buildCell, job, { ...options, drain, stop });
       if (built.status !== "built") return built;
       await record({ job, built });
-      onEvent({ type: "done", cell: job.cell, result: built });
+      onEvent({ type: "done", ...built });
       return built;
     } catch (error) {
       // Not this cell's fault: going on would lose results. What is pushing still ends and is recorded.
@@ -178,7 +178,7 @@ async function buildCell(job: BuildJob, context: CellContext): Promise<CellResul
     if (problem === null) throw error;
     const durationMs = performance.now() - started;
     const result: FailedCell = { status: "failed", cell, problems: problem.problems, log: path, durationMs };
-    onEvent({ type: "failed", cell, result });
+    onEvent({ type: "failed", ...result });
     return result;
   }
   return { ...built, log: await log.close(null), durationMs: performance.now() - started };
@@ -220,7 +220,7 @@ async function makeImage(
   }
   if (publisher === null) throw new TypeError("a job with a reference needs a publisher");
   drain.throwIfAborted();
-  onEvent({ type: "push", cell, reference });
+  onEvent({ type: "push", cell, reference: formatImageReference(reference) });
   const watch: BuildWatch = { signal: stop, onLog };
   const opened = new Map<Digest | null, Examination>();
   const attested = new Map<Digest | null, LockedAttestation>();

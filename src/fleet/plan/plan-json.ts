@@ -80,6 +80,8 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
 }
 
 /** `imgmatch plan --explain CELL --json`: a contract. */
+export type ExplainedCell = ReturnType<typeof explainedToJson>;
+
 export function explainedToJson(
   planned: PlannedCell,
   inputs: readonly InputComparison[],
@@ -122,7 +124,7 @@ function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {
   };
 }
 
-export const retiredReason = "in the lock, and the matrix has no such cell";
+const retiredReason = "in the lock, and the matrix has no such cell";
 
 export function countActions({ cells, retired }: Pick<Plan, "cells" | "retired">): Record<Action, number> {
   const counts = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;

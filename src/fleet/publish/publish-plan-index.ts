@@ -12,7 +12,7 @@ import { type IndexRequest, type PublishedIndex, publishIndex, type Vouching } f
 export interface PlanIndexOptions {
   readonly registry: RegistryClient;
   readonly replace?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly settleMs?: number;
   readonly vouching?: Vouching | undefined;
 }

@@ -2,13 +2,16 @@
 
 import { describe, expect, test, vi } from "vitest";
 import type { BuildEvent, BuiltCell } from "../../../src/fleet/build/schedule.ts";
-import { checkProgress, type ProgressName, reporterFor } from "../../../src/cli/build/run-builder.ts";
+import type { SummaryEvent } from "../../../src/fleet/run-build.ts";
+import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
+import { listenerFor } from "../../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../../src/cli/command-context.ts";
-import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
+import type { PlanJson } from "../../../src/fleet/plan/plan-json.ts";
 import { keptLines, progressLines } from "../../../src/cli/report/progress.ts";
 import { terminalText } from "../../../src/cli/report/terminal-text.ts";
 
-const plan = { cells: [{ action: "build" }, { action: "build" }] } as unknown as Plan;
+const counts = { build: 2 } as PlanJson["counts"];
+const summary = { type: "summary", schemaVersion: 1, adopted: 0, interrupted: 0, kept: 0 } as const;
 const start = (cell: string): BuildEvent => ({ type: "start", cell, log: "log" });
 const log = (cell: string, line: string): BuildEvent => ({ type: "log", cell, line });
 const problems = [{ code: "BUILD_FAILED", message: "no luck" }] as const;
@@ -44,16 +47,18 @@ function shown(
   const err = (part: string) => {
     text += terminalText(part);
   };
-  const reporter = reporterFor({ progress }, plan, { err, out: err, env, terminal } as CommandContext);
+  const context = { err, out: err, env, terminal, takeSignals: () => {} } as unknown as CommandContext;
+  const tell = listenerFor({ progress }, context, { summary: false });
   const results = [built("a"), fails ? failed("b") : built("b")] as const;
-  reporter.onEvent(start("a"));
-  reporter.onEvent(log("a", "#3 [2/2] RUN make"));
-  reporter.onEvent(log("a", "#3 \u001b[32mcc\u001b[0m -O3 app.c"));
-  reporter.onEvent(start("b"));
-  reporter.onEvent({ type: "done", cell: "a", result: results[0] });
-  if (results[1].status === "failed") reporter.onEvent({ type: "failed", cell: "b", result: results[1] });
-  else reporter.onEvent({ type: "done", cell: "b", result: results[1] });
-  reporter.end({ results, kept: 0, interrupted: false });
+  tell({ type: "plan", counts });
+  tell(start("a"));
+  tell(log("a", "#3 [2/2] RUN make"));
+  tell(log("a", "#3 \u001b[32mcc\u001b[0m -O3 app.c"));
+  tell(start("b"));
+  tell({ type: "done", ...results[0] });
+  if (results[1].status === "failed") tell({ type: "failed", ...results[1] });
+  else tell({ type: "done", ...results[1] });
+  tell({ ...summary, results, built: fails ? 1 : 2, failed: fails ? 1 : 0 } satisfies SummaryEvent);
   return text;
 }
 
@@ -100,8 +105,10 @@ describe("--progress", () => {
   });
 
   test("is for people: not with --json", () => {
-    expect(() => checkProgress({ json: true, progress: "plain" })).toThrow(/leave|--json tells/);
-    expect(() => checkProgress({ json: true, progress: "auto" })).not.toThrow();
+    const made = (progress: ProgressName) =>
+      listenerFor({ json: true, progress }, {} as CommandContext, { summary: false });
+    expect(() => made("plain")).toThrow(/--json tells/);
+    expect(() => made("auto")).not.toThrow();
   });
 });
 
@@ -127,10 +134,10 @@ describe("the lines of running cells", () => {
         { since: 0, lines: Array.from({ length: keptLines }, (_, line) => `line ${line}`) },
       ]),
     );
-  const counts = { total: 20, done: 1, failed: 0, started: 0, now: 61_000, columns: 40 };
+  const shape = { total: 20, done: 1, failed: 0, started: 0, now: 61_000, columns: 40 };
 
   test.each([1, 2, 4, 9, 15])("of %i are no more than fit", (count) => {
-    const lines = progressLines({ ...counts, running: running(count) });
+    const lines = progressLines({ ...shape, running: running(count) });
     expect(lines[0]).toBe(`1/20 done, ${count} running, 0 failed, 1:01`);
     expect(lines.length).toBeLessThanOrEqual(keptLines + 1);
     expect(lines.join("\n")).toContain("line 8");
@@ -140,7 +147,7 @@ describe("the lines of running cells", () => {
     const wide = new Map([
       ["cell", { since: 0, lines: ["x".repeat(100), "字".repeat(50), "a\tb\u001b[2Jc\rd"] }],
     ]);
-    const lines = progressLines({ ...counts, running: wide });
+    const lines = progressLines({ ...shape, running: wide });
     const width = (line: string) => [...line].reduce((sum, one) => sum + (one === "字" ? 2 : 1), 0);
     for (const line of lines) expect(width(line)).toBeLessThan(40);
     expect(lines.at(-1)).toBe("    a bc\\u000dd");

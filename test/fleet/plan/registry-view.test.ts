@@ -5,7 +5,7 @@ import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { explainInputs } from "../../../src/fleet/plan/changes.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { planFleet } from "../../../src/fleet/plan/plan.ts";
+import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
 import { countActions, planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
 import {

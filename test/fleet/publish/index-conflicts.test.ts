@@ -3,7 +3,7 @@ import { parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
-import { planFleet } from "../../../src/fleet/plan/plan.ts";
+import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
 import { planIndexConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { matrixText } from "../../support/matrices.ts";

@@ -5,7 +5,7 @@ import { indexTypes } from "../../../src/oci/platform-entries.ts";
 import { parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
-import { planFleet } from "../../../src/fleet/plan/plan.ts";
+import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
 import type { Plan } from "../../../src/fleet/plan/planned-cell.ts";
 import { withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
 import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";

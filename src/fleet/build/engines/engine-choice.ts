@@ -8,8 +8,11 @@ import type { FleetBuilder } from "../fleet-builder.ts";
 import { usageError } from "../../../errors.ts";
 import type { World } from "../../../io/world.ts";
 
+export const defaultEngine = "docker" satisfies EngineName;
+
 export interface EngineChoice {
-  readonly engine: EngineName;
+  /** Default: `docker`. */
+  readonly engine?: EngineName;
   readonly builder?: string;
   readonly cacheFrom?: readonly string[];
   readonly cacheTo?: readonly string[];
@@ -27,7 +30,7 @@ export interface EngineChoice {
 export async function engineFor(flags: EngineChoice, world: Pick<World, "env">): Promise<Engine> {
   const options = await engineOptions(flags, world);
   const { engines } = await import("./engines.ts");
-  return engines[flags.engine](options);
+  return engines[flags.engine ?? defaultEngine](options);
 }
 
 /** What builds a fleet cell by cell; throws as {@link engineFor}. Pulumi's is its own hall's. */
@@ -59,7 +62,7 @@ export async function engineOptions(
 }
 
 function requireOffered({
-  engine,
+  engine = defaultEngine,
   builder,
   stack,
   cacheFrom = [],
@@ -105,7 +108,7 @@ export function requireNetwork(network: string, engine: EngineName): void {
 }
 
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
-export function requirePush({ engine }: EngineChoice, push: boolean): void {
+export function requirePush({ engine = defaultEngine }: EngineChoice, push: boolean): void {
   if (engineTraits[engine].keeper !== null || push) return;
   throw usageError("what a buildx builder builds stays on the builder", "add --push");
 }

@@ -18,7 +18,7 @@ import { namedImages, type PlanIndex, type PlanIndexOptions } from "./publish-pl
  * Writes the index of version `to` with exactly the images of `from`, which keep their tags and digests. Throws `INDEX_CONFLICT` where
  * that version's index says otherwise of a cell or has another, unless `replace`; and as `publishPlanIndex` does.
  */
-export async function promote(from: Lock, to: string, options: PlanIndexOptions): Promise<PlanIndex> {
+export async function promoteIndex(from: Lock, to: string, options: PlanIndexOptions): Promise<PlanIndex> {
   const { name, prefer = [] } = from;
   const reference = withTag(parseImageReference(from.repository), versionTag({ version: to }));
   if (versionTag(from) === reference.tag)

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
-import { type PlanOptions, planFleet } from "../../../src/fleet/plan/plan.ts";
+import { type PlanFleetOptions, planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
 import { planToJson } from "../../../src/fleet/plan/plan-json.ts";
 import { cellSources, type MadeUpSources } from "../../support/cell-sources.ts";
 import { cudaEntry, matrixText } from "../../support/matrices.ts";
@@ -26,7 +26,7 @@ const sources = (change: MadeUpSources = {}) =>
     ...change,
   });
 
-function plan(options: Partial<PlanOptions> = {}, change: MadeUpSources = {}) {
+function plan(options: Partial<PlanFleetOptions> = {}, change: MadeUpSources = {}) {
   return planFleet(matrix, cells, sources(change), { lock: null, ...options });
 }
 
@@ -65,7 +65,7 @@ function lockOf(change: Partial<LockedImage> = {}, whole: Partial<Lock> = {}): L
   };
 }
 
-const actionsOf = (options: Partial<PlanOptions>) =>
+const actionsOf = (options: Partial<PlanFleetOptions>) =>
   plan(options).cells.map(({ cell, action, reason }) => [cell.id, action, reason]);
 
 describe("what would happen to each cell", () => {
@@ -80,7 +80,7 @@ describe("what would happen to each cell", () => {
     ]);
   });
 
-  const build = (options: Partial<PlanOptions>, change: MadeUpSources = {}) =>
+  const build = (options: Partial<PlanFleetOptions>, change: MadeUpSources = {}) =>
     plan(options, change).cells.flatMap(({ action, reason }) => (action === "build" ? [reason] : []));
 
   test("equal inputs are kept", () => {

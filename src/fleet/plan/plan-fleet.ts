@@ -27,7 +27,7 @@ export interface CellSources {
   readonly rebuild: string | null;
 }
 
-export interface PlanOptions {
+export interface PlanFleetOptions {
   readonly lock: Lock | null;
   readonly only?: readonly Selection[];
   /** Count an image that was built but never pushed as still to be built. */
@@ -51,7 +51,7 @@ export function planFleet(
   matrix: Matrix,
   expanded: readonly ExpandedCell[],
   sources: ReadonlyMap<string, CellSources>,
-  options: PlanOptions,
+  options: PlanFleetOptions,
 ): Plan {
   const { tagOf } = compileTag(matrix);
   const cells = selectCells(expanded, options.only ?? []).map((entry) =>
@@ -67,7 +67,7 @@ export function planFleet(
 function findRetired(
   { repository }: Matrix,
   expanded: readonly ExpandedCell[],
-  { lock }: PlanOptions,
+  { lock }: PlanFleetOptions,
 ): RetiredImage[] {
   if (lock === null || lock.repository !== repository) return [];
   const known = new Set(expanded.map(({ cell }) => cell.id));
@@ -93,7 +93,7 @@ export function selectCells(
 function planCell(
   { cell, skipped }: ExpandedCell,
   sources: CellSources | undefined,
-  { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanOptions },
+  { tagOf, matrix, options }: { tagOf: TagOf; matrix: Matrix; options: PlanFleetOptions },
 ): PlannedCell {
   const { lock } = options;
   const { repository } = matrix;
@@ -148,7 +148,7 @@ function whyBuild(
   inputs: Digest | null,
   locked: LockedImage | null,
   comparison: readonly InputComparison[],
-  { published = false, held }: PlanOptions,
+  { published = false, held }: PlanFleetOptions,
 ): string | null {
   if (locked === null) return "not in the lock";
   if (inputs === null) return "the digest of a base image is unknown";

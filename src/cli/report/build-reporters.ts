@@ -1,20 +1,18 @@
 /** A build as it goes: one reporter per kind of reader, each a function from events to text. */
 
-import type { BuildSummary } from "../../fleet/build/fleet-builder.ts";
 import type { BuildEvent, CellResult } from "../../fleet/build/schedule.ts";
+import type { SummaryEvent } from "../../fleet/run-build.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
-import { formatImageReference } from "../../oci/reference.ts";
 import { printable } from "../../printable.ts";
-import { problemJson, reportProblem } from "./problems.ts";
+import { reportProblem } from "./problems.ts";
 import { keptLines, progressLines } from "./progress.ts";
 import type { Style } from "./style.ts";
-import { count } from "../../io/table.ts";
 import { mark } from "./terminal-text.ts";
 
 export interface BuildReporter {
   onEvent(event: BuildEvent): void;
   /** Called once, after the last event. */
-  end(summary: BuildSummary): void;
+  end(summary: SummaryEvent): void;
 }
 
 export interface ReporterOptions {
@@ -32,7 +30,6 @@ export const buildReporters = {
   plain: plainReporter,
   steps: stepsReporter,
   quiet: quietReporter,
-  json: jsonReporter,
 } as const satisfies Record<string, (options: ReporterOptions) => BuildReporter>;
 
 export type ReporterName = keyof typeof buildReporters;
@@ -131,52 +128,10 @@ function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
   const told = new Set<string>();
   return (event) => {
     if (event.type !== "done") return [];
-    const fresh = event.result.warnings.filter(({ code, message }) => !told.has(`${code} ${message}`));
+    const fresh = event.warnings.filter(({ code, message }) => !told.has(`${code} ${message}`));
     for (const { code, message } of fresh) told.add(`${code} ${message}`);
     return fresh.map((warning) => reportProblem(warning, style));
   };
-}
-
-/** One JSON object per line, the summary last. */
-function jsonReporter({ write }: ReporterOptions): BuildReporter {
-  const line = (value: object) => write(`${JSON.stringify(value)}\n`);
-  return {
-    onEvent(event) {
-      switch (event.type) {
-        case "push":
-          return line({ ...event, reference: formatImageReference(event.reference) });
-        case "done":
-        case "failed":
-          return line({ type: event.type, ...resultJson(event.result) });
-        case "start":
-        case "open":
-        case "log":
-        case "interrupted":
-          return line(event);
-        default:
-          return assertNever(event);
-      }
-    },
-    end: (summary) =>
-      line({
-        type: "summary",
-        schemaVersion: 1,
-        ...countResults(summary),
-        results: summary.results.map(resultJson),
-      }),
-  };
-}
-
-/** The contract has a problem's details in its message. */
-function resultJson(result: CellResult): object {
-  switch (result.status) {
-    case "built":
-      return { ...result, warnings: result.warnings.map(problemJson) };
-    case "failed":
-      return { ...result, problems: result.problems.map(problemJson) };
-    case "interrupted":
-      return result;
-  }
 }
 
 /** The same, and an annotation for each failed cell. Source: GitHub Actions, "Workflow commands". */
@@ -188,7 +143,7 @@ export function annotating(
     onEvent(event) {
       reporter.onEvent(event);
       if (event.type !== "failed") return;
-      for (const problem of event.result.problems) {
+      for (const problem of event.problems) {
         const title = escapeProperty(`${event.cell}: ${problem.code}`);
         write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
       }
@@ -219,9 +174,9 @@ function lineOf(event: BuildEvent, style: Style): string | null {
     case "push":
       return `push   ${event.cell}`;
     case "done":
-      return `${style.good("done")}   ${event.cell}  ${event.result.how}${event.result.differs ? ` (${style.warn("not reproducible")}: built here were other bytes)` : ""}${event.result.digest === null ? "" : ` ${event.result.digest}`}  ${seconds(event.result.durationMs)}`;
+      return `${style.good("done")}   ${event.cell}  ${event.how}${event.differs ? ` (${style.warn("not reproducible")}: built here were other bytes)` : ""}${event.digest === null ? "" : ` ${event.digest}`}  ${seconds(event.durationMs)}`;
     case "failed":
-      return `${style.bad("failed")} ${event.cell}  ${event.result.problems[0].code}  ${seconds(event.result.durationMs)}`;
+      return `${style.bad("failed")} ${event.cell}  ${event.problems[0].code}  ${seconds(event.durationMs)}`;
     case "log":
     case "interrupted":
       return null;
@@ -231,8 +186,8 @@ function lineOf(event: BuildEvent, style: Style): string | null {
 }
 
 /** What came of it, and for every failed cell why, and where its log is. */
-function summaryLines(summary: BuildSummary, style: Style): string[] {
-  const { built, adopted, failed, interrupted, kept } = countResults(summary);
+function summaryLines(summary: SummaryEvent, style: Style): string[] {
+  const { built, adopted, failed, interrupted, kept } = summary;
   const parts = [
     ...(built > 0 ? [style.good(`${built} built`)] : []),
     ...(adopted > 0 ? [`${adopted} adopted`] : []),
@@ -253,22 +208,6 @@ function failureLines(result: Extract<CellResult, { status: "failed" }>, style: 
     ...problems,
     ...(result.log === null ? [] : [printable(`  log: ${result.log}`)]),
   ];
-}
-
-function countResults({ results, kept }: BuildSummary) {
-  const how = (name: string) =>
-    results.filter((result) => result.status === "built" && result.how === name).length;
-  return {
-    built: how("built") + how("pushed"),
-    adopted: how("adopted"),
-    failed: results.filter(({ status }) => status === "failed").length,
-    interrupted: results.filter(({ status }) => status === "interrupted").length,
-    kept,
-  };
-}
-
-export function describeNothing(kept: number): string {
-  return `nothing to build: ${count(kept, "image")} in the lock`;
 }
 
 function seconds(milliseconds: number): string {

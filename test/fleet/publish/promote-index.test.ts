@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { promote } from "../../../src/fleet/publish/promote.ts";
+import { promoteIndex } from "../../../src/fleet/publish/promote-index.ts";
 import { publishAdopted } from "../../../src/fleet/publish/publish-plan-index.ts";
 import { fetchLock } from "../../../src/lock/fetch-lock.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
@@ -34,13 +34,13 @@ async function setUp() {
 describe("promote", () => {
   it("writes the same images under the other version, and nothing the second time", async () => {
     const { registry, lock, tried } = await setUp();
-    const { published, missing } = await promote(tried, "1.1.0", { registry, settleMs });
+    const { published, missing } = await promoteIndex(tried, "1.1.0", { registry, settleMs });
     expect({ ...published, missing }).toMatchObject({ how: "written", cells: 2, missing: [] });
     const now = await fleetOf(registry, lock, "1.1.0");
     expect(now).toMatchObject({ version: "1.1.0", prefer: ["cpu"] });
     expect(now.images).toEqual(tried.images);
     expect(await fleetOf(registry, lock, "1.1.0-rc1")).toEqual(tried);
-    const again = await promote(tried, "1.1.0", { registry, settleMs });
+    const again = await promoteIndex(tried, "1.1.0", { registry, settleMs });
     expect(again.published).toMatchObject({ how: "unchanged", digest: published.digest });
   });
 
@@ -52,18 +52,18 @@ describe("promote", () => {
     const other = image({ digest: registry.pushImage(`other-${cell}`, {}, "other") });
     const there: Lock = { ...lock, version: "1.1.0", images: { [cell]: { ...other, tag: `other-${cell}` } } };
     await publishAdopted(there, { registry, settleMs });
-    await expect(promote(tried, "1.1.0", { registry, settleMs })).rejects.toMatchObject({
+    await expect(promoteIndex(tried, "1.1.0", { registry, settleMs })).rejects.toMatchObject({
       code: "INDEX_CONFLICT",
       message: expect.stringContaining(message),
     });
     expect(Object.keys((await fleetOf(registry, lock, "1.1.0")).images)).toEqual([cell]);
-    await promote(tried, "1.1.0", { registry, settleMs, replace: true });
+    await promoteIndex(tried, "1.1.0", { registry, settleMs, replace: true });
     expect((await fleetOf(registry, lock, "1.1.0")).images).toEqual(tried.images);
   });
 
   it("refuses the version that it has, and one that an image has as its tag", async () => {
     const { registry, tried } = await setUp();
-    await expect(promote(tried, "1.1.0-rc1", { registry })).rejects.toMatchObject({ code: "USAGE" });
-    await expect(promote(tried, "a", { registry })).rejects.toMatchObject({ code: "TAG_COLLISION" });
+    await expect(promoteIndex(tried, "1.1.0-rc1", { registry })).rejects.toMatchObject({ code: "USAGE" });
+    await expect(promoteIndex(tried, "a", { registry })).rejects.toMatchObject({ code: "TAG_COLLISION" });
   });
 });

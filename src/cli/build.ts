@@ -1,0 +1,64 @@
+/** `imgmatch build`: build what the lock does not have, and write the lock. */
+
+import { type ExitCode, exitCodes, type Problem, problemCodes } from "../errors.ts";
+import type { BuildOptions } from "../fleet/build-with.ts";
+import type { StackPreview } from "../fleet/build/fleet-builder.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { Define } from "./define.ts";
+import {
+  positive,
+  withBases,
+  withEngine,
+  withFleet,
+  withLocalBases,
+  withProgress,
+  withRebuild,
+  withWorkspace,
+} from "./flags/fleet-options.ts";
+import { withSigning } from "./flags/sign-options.ts";
+import { overFleets } from "./over-fleets.ts";
+import { keepProblems } from "./plan.ts";
+import { print, tellProblem } from "./print.ts";
+import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
+import { reportPlan } from "./report/plan-lines.ts";
+
+export const build: Define = (command, run) =>
+  withSigning(
+    withWorkspace(withProgress(withEngine(withRebuild(withLocalBases(withBases(withFleet(command))))))),
+  )
+    .description("build what the lock does not have, and write the lock")
+    .option("--push", "push every image, never over another one")
+    .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
+    .option("--dry-run", "say what would be built, and stop")
+    .option("--index", "with --push: write the index of the version too, as publish does")
+    .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
+    .action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
+
+type BuildFlags = BuildOptions & BuildListenerFlags;
+
+async function buildCommand(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
+  const onEvent = listenerFor(flags, context, { summary: true });
+  if (flags.dryRun) return previewCommand({ ...flags, dryRun: true }, context);
+  const { build: buildFleet } = await import("../pulumi/build.ts");
+  return exitCodeOf(await buildFleet(flags, { ...context, onEvent }));
+}
+
+async function previewCommand(
+  flags: BuildFlags & { readonly dryRun: true },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { build: buildFleet } = await import("../pulumi/build.ts");
+  const problems: Problem[] = [];
+  const onEvent = keepProblems(problems, flags, context);
+  const answer = await buildFleet(flags, { ...context, onEvent });
+  const stacks = (answer.stacks ?? []).map(describePreview).join("");
+  print(context, flags, answer, (style) => reportPlan(answer, style) + stacks);
+  for (const problem of problems) tellProblem(problem, context);
+  const [first] = problems;
+  return first === undefined ? exitCodes.ok : problemCodes[first.code];
+}
+
+function describePreview({ stack, changes }: StackPreview): string {
+  const parts = Object.entries(changes).map(([operation, count]) => `${count} ${operation}`);
+  return `stack ${stack}: ${parts.join(", ") || "nothing"}\n`;
+}

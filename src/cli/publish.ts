@@ -1,0 +1,33 @@
+/** `imgmatch publish`: push what was built and not pushed, and write one image index for the version. */
+
+import type { ExitCode } from "../errors.ts";
+import type { PublishOptions } from "../fleet/publish-with.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { Define } from "./define.ts";
+import {
+  positive,
+  withBases,
+  withEngine,
+  withFleet,
+  withProgress,
+  withWorkspace,
+} from "./flags/fleet-options.ts";
+import { withSigning } from "./flags/sign-options.ts";
+import { overFleets } from "./over-fleets.ts";
+import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
+
+export const publish: Define = (command, run) =>
+  withSigning(withWorkspace(withProgress(withEngine(withBases(withFleet(command))))))
+    .description("push what was built and not pushed, and write one image index for the version")
+    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
+    .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
+    .action(run(overFleets(publishCommand, () => "lines")));
+
+async function publishCommand(
+  flags: PublishOptions & BuildListenerFlags,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const onEvent = listenerFor(flags, context, { summary: false });
+  const { publish: publishFleet } = await import("../pulumi/publish.ts");
+  return exitCodeOf(await publishFleet(flags, { ...context, onEvent }));
+}

@@ -1,0 +1,153 @@
+/** What a build tells as it goes, and what publishing does: lines of JSON, or what people read on this terminal. */
+
+import { type ExitCode, exitCodes, problemCodes, usageError } from "../../errors.ts";
+import type { PublicationEvent } from "../../fleet/publication.ts";
+import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run-build.ts";
+import { count } from "../../io/table.ts";
+import type { Notice } from "../../io/world.ts";
+import type { CommandContext } from "../command-context.ts";
+import type { ProgressName } from "../flags/fleet-options.ts";
+import {
+  annotating,
+  type BuildReporter,
+  buildReporters,
+  type ReporterName,
+  type ReporterOptions,
+} from "./build-reporters.ts";
+import { summarise } from "./plan-lines.ts";
+import { problemJson } from "./problems.ts";
+import { reportPublication } from "./publication-lines.ts";
+import { styleFor } from "./style.ts";
+
+export interface BuildListenerFlags {
+  readonly json?: boolean;
+  readonly progress?: ProgressName;
+}
+
+/**
+ * Throws `USAGE` for two forms at once.
+ *
+ * @param summary whether a build begins with what its plan comes to
+ */
+export function listenerFor(
+  flags: BuildListenerFlags,
+  context: CommandContext,
+  { summary }: { readonly summary: boolean },
+): (event: FleetBuildEvent | Notice) => void {
+  const { json = false, progress = "auto" } = flags;
+  if (json && progress !== "auto")
+    throw usageError(
+      "--json tells everything as JSON, and --progress is for people",
+      "leave one of them out",
+    );
+  const tell = json ? jsonLines(context) : reports(progress, context, { summary });
+  return (event) => {
+    switch (event.type) {
+      case "publish":
+      case "signatures":
+      case "index":
+        return reportPublication(event, flags, context);
+      case "plan":
+        context.takeSignals("finish");
+    }
+    tell(event);
+  };
+}
+
+type Told = Exclude<FleetBuildEvent, PublicationEvent> | Notice;
+
+/** One JSON object a line. */
+function jsonLines({ out, onEvent }: CommandContext): (event: Told) => void {
+  return (event) => {
+    switch (event.type) {
+      case "plan":
+      case "note":
+        return;
+      case "problem":
+        // The index's own line names what it lacks.
+        return event.problem.code === "INDEX_INCOMPLETE" ? undefined : onEvent(event);
+      default:
+        out(`${JSON.stringify(event, wholeProblems)}\n`);
+    }
+  };
+}
+
+/** The contract has a problem's details in its message. */
+function wholeProblems(_: string, value: unknown): unknown {
+  const isDetailed =
+    typeof value === "object" &&
+    value !== null &&
+    "code" in value &&
+    "message" in value &&
+    "details" in value;
+  return isDetailed ? problemJson(value as Parameters<typeof problemJson>[0]) : value;
+}
+
+function reports(
+  progress: ProgressName,
+  context: CommandContext,
+  { summary }: { readonly summary: boolean },
+): (event: Told) => void {
+  let total = 0;
+  let reporter: BuildReporter | null = null;
+  // With the first cell: what goes wrong before it leaves nothing on a terminal that is redrawn.
+  const report = () => {
+    reporter ??= reporterFor(progress, total, context);
+    return reporter;
+  };
+  return (event) => {
+    switch (event.type) {
+      case "problem":
+      case "note":
+        return context.onEvent(event);
+      case "plan":
+        total = event.counts.build;
+        if (summary && total > 0 && progress !== "quiet") context.err(`${summarise(event.counts)}\n`);
+        return;
+      case "summary":
+        if (event.results.length > 0) return report().end(event);
+        if (progress !== "quiet")
+          context.err(`nothing to build: ${count(event.kept, "image")} in the lock\n`);
+        return;
+      default:
+        report().onEvent(event);
+    }
+  };
+}
+
+function reporterName(progress: ProgressName, { terminal, env }: CommandContext): ReporterName {
+  if (progress !== "auto") return progress === "plain" ? "steps" : progress;
+  return terminal.animated && env.GITHUB_ACTIONS !== "true" ? "tty" : "plain";
+}
+
+function reporterFor(progress: ProgressName, total: number, context: CommandContext): BuildReporter {
+  const { err, terminal, env } = context;
+  const options: ReporterOptions = {
+    write: err,
+    style: styleFor(terminal.color.err),
+    total,
+    // Asked each time: a window is made smaller while it builds.
+    get columns() {
+      return terminal.columns;
+    },
+    clock: () => performance.now(),
+  };
+  const reporter = buildReporters[reporterName(progress, context)](options);
+  return env.GITHUB_ACTIONS === "true" ? annotating(reporter, options) : reporter;
+}
+
+/**
+ * Where all that failed did so in the same way, that way's code; a failed step among them is the plain failure, and so is an index that
+ * lacks cells.
+ */
+export function exitCodeOf({
+  interrupted,
+  results,
+  index,
+}: Pick<BuildAnswer, "interrupted" | "results" | "index">): ExitCode {
+  if (interrupted) return exitCodes.interrupted;
+  const failed = results.flatMap((result) => (result.status === "failed" ? [result.problems[0].code] : []));
+  const [code, ...more] = new Set(failed.map((each) => problemCodes[each]));
+  if (code !== undefined) return more.length === 0 ? code : exitCodes.failed;
+  return index === null || index.missing.length === 0 ? exitCodes.ok : exitCodes.failed;
+}

@@ -1,0 +1,43 @@
+/** What `build`, `publish` and `promote` say of an index that they have written, and of signatures: lines of JSON, or for people. */
+
+import type { IndexEvent, PublicationEvent } from "../../fleet/publication.ts";
+import type { NativeImage } from "../../fleet/publish/native-images.ts";
+import { count } from "../../io/table.ts";
+import { printableReport } from "../../printable.ts";
+import type { CommandContext } from "../command-context.ts";
+
+const rewritten =
+  "the tag held the same images in other words, or something else beside them: where this imgmatch wrote it before, find out who else can";
+
+export function reportPublication(
+  event: PublicationEvent,
+  { json = false }: { readonly json?: boolean },
+  { out, err, takeSignals }: Pick<CommandContext, "out" | "err" | "takeSignals">,
+): void {
+  if (event.type === "publish") takeSignals("finish");
+  else if (json) out(`${JSON.stringify(event)}\n`);
+  else if (event.type === "signatures") {
+    const { signed, kept } = event;
+    err(`signed ${count(signed.length, "manifest")}, ${kept.length} had this signature already\n`);
+  } else {
+    out(`${event.reference}\n`);
+    err(printableReport(indexLines(event)));
+  }
+}
+
+function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[] {
+  // What it said before is the same, and not how.
+  const isRewritten = how === "written" && added.length === 0;
+  return [
+    `index ${how}: ${count(cells, "image")}, ${added.length} added`,
+    ...(isRewritten ? [rewritten] : []),
+    ...plain.map(describePlain),
+  ];
+}
+
+function describePlain({ platform, cell }: NativeImage): string {
+  if (cell === null)
+    return `a plain pull finds no image for ${platform}: each needs a GPU, and no engine can choose among those`;
+  const puller = platform.startsWith("linux/amd64/v") ? "Docker 23 and newer get" : "a plain pull gets";
+  return `${puller} ${cell} on ${platform}`;
+}

@@ -1,0 +1,159 @@
+/** What the lock does not have is built; the lock is written after every cell. */
+
+import { type Problem, throwProblems, usageError } from "../errors.ts";
+import { readRevision } from "../io/git.ts";
+import { type World, worldOf } from "../io/world.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import { defaultEngine, requirePush } from "./build/engines/engine-choice.ts";
+import { engineTraits } from "./build/engines/engine-traits.ts";
+import type { BuildSummary, StackPreview } from "./build/fleet-builder.ts";
+import { lockFileOf } from "./fleet-choice.ts";
+import { type LocalBaseChoice, type PlannedFleet, planFor, planPublished } from "./plan-choice.ts";
+import { type PlanJson, planToJson } from "./plan/plan-json.ts";
+import type { Plan } from "./plan/planned-cell.ts";
+import { publishedDigests } from "./plan/published-digests.ts";
+import { type Publication, tellPublication, unpublished } from "./publication.ts";
+import { planIndexConflicts } from "./publish/index-conflicts.ts";
+import { publishPlanIndex } from "./publish/publish-plan-index.ts";
+import { registryPublisher } from "./publish/publish-image.ts";
+import {
+  type BuildAnswer,
+  type BuildChoice,
+  type BuilderFor,
+  type FleetBuildEvent,
+  runBuild,
+} from "./run-build.ts";
+import type { FleetSigning } from "./sign-fleet.ts";
+import { openSigner, signingFor } from "./signing.ts";
+
+export interface BuildOptions extends BuildChoice, LocalBaseChoice {
+  /** Without it the images stay in the engine. */
+  readonly push?: boolean;
+  /** Say what would be built, and stop. */
+  readonly dryRun?: boolean;
+  /** With `push`: write the index of the version too. */
+  readonly index?: boolean;
+}
+
+/** The plan, and what would change in the state of a builder that keeps one. */
+export interface BuildPreview extends PlanJson {
+  readonly stacks?: readonly StackPreview[];
+}
+
+/** The function `build` of the command of that name, with what makes its builder. */
+export async function buildWith(
+  builderFor: BuilderFor,
+  options: BuildOptions,
+  given?: Partial<World<FleetBuildEvent>>,
+): Promise<BuildAnswer | BuildPreview> {
+  const { push = false, dryRun = false, engine = defaultEngine } = options;
+  const world = worldOf(options, given);
+  checkOptions(options);
+  const signer = await openSigner(options, world);
+  const problems: Problem[] = [];
+  const planned = await planFor(options, world, {
+    onProblem: (problem) => {
+      problems.push(problem);
+      world.onEvent({ type: "problem", problem });
+    },
+    writes: !dryRun,
+    // A dry run needs no engine.
+    keeper: push || dryRun ? null : engineTraits[engine].keeper,
+  });
+  const { fleet, plan } = planned;
+  const conflicts = await findConflicts(plan, options, world);
+  if (dryRun) {
+    const stacks = await previewStacks(planned, builderFor, options, world);
+    for (const problem of conflicts) world.onEvent({ type: "problem", problem });
+    return { ...planToJson(plan, problems), ...(stacks === null ? {} : { stacks }) };
+  }
+  // What the index will refuse is refused before anything is built and pushed for it.
+  throwProblems(conflicts);
+  const signing =
+    signer === null
+      ? null
+      : // Not ended by an interruption: what has been pushed is signed.
+        await signingFor(
+          signer,
+          fleet.matrix.repository,
+          await registryFor(options, { env: world.env }),
+          options,
+          world,
+        );
+  const summary = await runBuild(plan, options, world, { fleet, push, builderFor, signer, signing });
+  return { schemaVersion: 1, ...summary, ...(await publishBuilt(summary, planned, signing, options, world)) };
+}
+
+function checkOptions(options: BuildOptions): void {
+  const { push = false, index, replaceIndex, sign, dryRun } = options;
+  if (sign && !push)
+    throw usageError("--sign signs what the registry has, and without --push nothing is there", "add --push");
+  if (index && !push) {
+    throw usageError("--index names images in the registry, and without --push there are none", "add --push");
+  }
+  if (replaceIndex && !index) {
+    throw usageError(
+      "--replace-index is about the index, and without --index none is written",
+      "add --index",
+    );
+  }
+  if (!dryRun) requirePush(options, push);
+}
+
+/** What the index that is to be written would refuse. */
+async function findConflicts(
+  plan: Plan,
+  options: BuildOptions,
+  world: Pick<World, "env" | "signal">,
+): Promise<readonly Problem[]> {
+  const { index, replaceIndex, dryRun, offline } = options;
+  if (!index || replaceIndex || (dryRun && offline)) return [];
+  return planIndexConflicts(plan, await registryFor(options, world));
+}
+
+/** null for engines that keep no state to compare with: they need not be there for a dry run. */
+async function previewStacks(
+  { plan, fleet }: PlannedFleet,
+  builderFor: BuilderFor,
+  options: BuildOptions,
+  { env }: Pick<World, "env">,
+): Promise<readonly StackPreview[] | null> {
+  const { engine = defaultEngine, push = false, concurrency = 4 } = options;
+  if (!engineTraits[engine].stacks) return null;
+  const builder = await builderFor(options, { env });
+  const publisher = push ? registryPublisher(await registryFor(options, { env })) : null;
+  return builder.preview(plan, fleet, {
+    publisher,
+    revision: await readRevision(fleet.root, env),
+    concurrency,
+  });
+}
+
+/** Signs, and writes the index of, what is published now, also where some cells failed. */
+async function publishBuilt(
+  { interrupted, results }: BuildSummary,
+  { fleet, only }: PlannedFleet,
+  signing: FleetSigning | null,
+  options: BuildOptions,
+  world: World<FleetBuildEvent>,
+): Promise<Publication> {
+  if (interrupted || (!options.index && signing === null)) return unpublished;
+  // Where nothing could be built, why is what to tell, and not that there is no lock.
+  const hasFailed = results.some(({ status }) => status === "failed");
+  if (hasFailed && (await readLockIfPresent(lockFileOf(options))) === null) return unpublished;
+  world.onEvent({ type: "publish" });
+  const plan = await planPublished(fleet, only, options);
+  if (!options.index) {
+    await signing?.vouch(publishedDigests(plan));
+    return tellPublication(null, signing, world);
+  }
+  const written = await publishPlanIndex(plan, {
+    // Not ended by an interruption: what is announced must be taken back.
+    registry: await registryFor(options, { env: world.env }),
+    replace: options.replaceIndex ?? false,
+    vouching: signing ?? undefined,
+    signal: world.signal,
+  });
+  return tellPublication(written, signing, world);
+}

@@ -1,0 +1,81 @@
+/** What would happen to each cell of a matrix, or to one and why. Changes nothing. */
+
+import { ImgmatchError, type Problem, usageError } from "../errors.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import { changedContext } from "./changed-context.ts";
+import type { FleetChoice } from "./fleet-choice.ts";
+import { type LocalBaseChoice, type PlannedFleet, planFor } from "./plan-choice.ts";
+import { explainInputs } from "./plan/changes.ts";
+import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
+import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
+
+export interface PlanOptions extends FleetChoice, LocalBaseChoice, Watching {
+  /** Count what was built and not pushed as still to be built. */
+  readonly push?: boolean;
+  /** Ask registries what is published already, which bases have moved, and what the version's index holds. */
+  readonly remote?: boolean;
+  /** A cell whose inputs are to be shown one by one. */
+  readonly explain?: string;
+}
+
+/** `planned` is no part of the JSON. */
+export type ExplainedPlan = ExplainedCell & { readonly planned: PlannedCell };
+
+/**
+ * Plans a fleet. What keeps a base image's digest from being known, and what the version's index would refuse, are problems of the answer.
+ * `explain` answers for one cell, with each of its inputs then and now.
+ *
+ * Throws `USAGE`, every mistake of the matrix at once, `TEMPLATE_…`, `CONTEXT_NOT_FOUND`, `LOCK_…`, `REGISTRY_…`, `CELL_NOT_FOUND`.
+ *
+ * @example
+ * const { counts } = await plan({ push: true });
+ */
+export async function plan(
+  options: PlanOptions & { readonly explain: string },
+  world?: Partial<World>,
+): Promise<ExplainedPlan>;
+export async function plan(options?: Omit<PlanOptions, "explain">, world?: Partial<World>): Promise<PlanJson>;
+export async function plan(
+  options: PlanOptions = {},
+  given?: Partial<World>,
+): Promise<PlanJson | ExplainedPlan> {
+  const { remote = false, offline = false, explain } = options;
+  if (remote && offline) {
+    throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");
+  }
+  const world = worldOf(options, given);
+  const problems: Problem[] = [];
+  const onProblem = (problem: Problem) => {
+    problems.push(problem);
+    world.onEvent({ type: "problem", problem });
+  };
+  const local = await planFor(options, world, { onProblem, cell: explain });
+  const planned = remote ? await askRegistries(local, options, world, onProblem) : local.plan;
+  if (explain === undefined) return planToJson(planned, problems);
+  const cell = findPlanned(planned, explain);
+  const answer = explainedToJson(cell, explainInputs(cell), await changedContext(local.fleet, cell));
+  return Object.defineProperty(answer, "planned", { value: cell, enumerable: false }) as ExplainedPlan;
+}
+
+async function askRegistries(
+  { plan: local, findBaseDigest }: PlannedFleet,
+  options: PlanOptions,
+  world: World,
+  onProblem: (problem: Problem) => void,
+): Promise<Plan> {
+  const [{ withRegistryView }, { surveyRegistries }, { planIndexConflicts }, registry] = await Promise.all([
+    import("./plan/registry-view.ts"),
+    import("./publish/survey.ts"),
+    import("./publish/index-conflicts.ts"),
+    registryFor(options, world),
+  ]);
+  const planned = withRegistryView(local, await surveyRegistries(local, { registry, findBaseDigest }));
+  const conflicts = await planIndexConflicts(planned, registry).catch((error) => {
+    // A tag that is no index is taken by somebody who wants none.
+    if (error instanceof ImgmatchError && error.code === "INDEX_CONFLICT") return [];
+    throw error;
+  });
+  for (const problem of conflicts) onProblem(problem);
+  return planned;
+}

@@ -1,0 +1,75 @@
+/** The images of one version under another: what was tried as 1.1.0-rc1 is what 1.1.0 is. */
+
+import { usageError } from "../errors.ts";
+import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { fetchLock } from "../lock/fetch-lock.ts";
+import { readLock } from "../lock/lock-file.ts";
+import { lockPath } from "../lock/lock.ts";
+import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { signaturesFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { versionTag } from "./cells/tag.ts";
+import { type Publication, type PublicationEvent, tellPublication } from "./publication.ts";
+import { promoteIndex } from "./publish/promote-index.ts";
+import { openSigner, type SigningChoice, signingFor } from "./signing.ts";
+
+export interface PromoteOptions
+  extends RegistryAccess,
+    TrustDemands,
+    SigningChoice,
+    Watching<PublicationEvent> {
+  /** The version that was tried: of the lock's repository, or a reference. */
+  readonly from: string;
+  /** The version that it becomes. */
+  readonly to: string;
+  /** The lock, where a version alone is named. Default: `images/imgmatch.lock.json`. */
+  readonly lock?: string;
+  /** Let the index of `to` say something else than it does now. */
+  readonly replaceIndex?: boolean;
+}
+
+/**
+ * Writes the images of one version under another: nothing is built, and every digest stays.
+ *
+ * Throws `USAGE`, `LOCK_…`, `INDEX_NOT_FOUND`, `INDEX_CONFLICT` where `to` says otherwise of a cell or has another, `SIGNATURE_…`, `REGISTRY_…`.
+ *
+ * @example
+ * const { index } = await promote({ from: "1.1.0-rc1", to: "1.1.0" });
+ */
+export async function promote(
+  options: PromoteOptions,
+  given?: Partial<World<PublicationEvent>>,
+): Promise<Publication> {
+  const { to, replaceIndex: replace = false } = options;
+  const world = worldOf(options, given);
+  if (to.includes("/") || to.includes("@"))
+    throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
+  const signer = await openSigner(options, world);
+  // Not ended by an interruption: what is announced must be taken back.
+  const registry = await registryFor(options, { env: world.env });
+  const fleet = await fetchLock(await referenceOf(options), {
+    connect: async () => registry,
+    cache: null,
+    trust: await signaturesFor(options, world),
+    now: () => new Date(),
+    tell: (line) => note(world, [line]),
+  });
+  world.onEvent({ type: "publish" });
+  const signing = await signingFor(signer, fleet.repository, registry, options, world);
+  // Whoever may write the version that it comes from chooses what is signed.
+  await signing?.requireVouched(fleet.matrixDigest);
+  const { signal } = world;
+  const written = await promoteIndex(fleet, to, {
+    registry,
+    replace,
+    vouching: signing ?? undefined,
+    signal,
+  });
+  return tellPublication(written, signing, world);
+}
+
+async function referenceOf({ from, lock = lockPath }: PromoteOptions): Promise<ImageReference> {
+  if (from.includes("/")) return parseImageReference(from);
+  const { repository } = await readLock(lock);
+  return withTag(parseImageReference(repository), versionTag({ version: from }));
+}

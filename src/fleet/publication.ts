@@ -1,0 +1,66 @@
+/** What became of a version's index, and of the signatures on what it names: for `build`, `publish` and `promote`. */
+
+import type { Problem } from "../errors.ts";
+import { count } from "../io/table.ts";
+import type { World } from "../io/world.ts";
+import { formatImageReference } from "../oci/reference.ts";
+import type { SignedImages } from "../trust/sign/sign-images.ts";
+import type { PublishedIndex } from "./publish/publish-index.ts";
+import { type PlanIndex, sameArguments } from "./publish/publish-plan-index.ts";
+import type { FleetSigning } from "./sign-fleet.ts";
+
+export interface SignaturesEvent extends SignedImages {
+  readonly schemaVersion: 1;
+  readonly type: "signatures";
+}
+
+export interface IndexEvent extends PublishedIndex {
+  readonly schemaVersion: 1;
+  readonly type: "index";
+  /** With its digest. */
+  readonly reference: string;
+  /** Cells that it lacks, because the registry does not have them as the matrix says. */
+  readonly missing: readonly string[];
+}
+
+/** `publish`: from here on what is announced must be taken back, and an interruption waits for that. */
+export type PublicationEvent = { readonly type: "publish" } | SignaturesEvent | IndexEvent;
+
+export interface Publication {
+  /** null where nothing was to be signed. */
+  readonly signatures: SignaturesEvent | null;
+  /** null where none was written. */
+  readonly index: IndexEvent | null;
+}
+
+export const unpublished: Publication = { signatures: null, index: null };
+
+/** Tells what was signed and written. An index that lacks cells is a problem, `INDEX_INCOMPLETE`. */
+export function tellPublication(
+  written: PlanIndex | null,
+  signing: FleetSigning | null,
+  { onEvent }: Pick<World<PublicationEvent>, "onEvent">,
+): Publication {
+  const signatures = signaturesOf(signing);
+  if (signatures !== null) onEvent(signatures);
+  if (written === null) return { signatures, index: null };
+  const { reference, published, missing } = written;
+  const named = `${formatImageReference(reference)}@${published.digest}`;
+  const index: IndexEvent = { schemaVersion: 1, type: "index", reference: named, ...published, missing };
+  onEvent(index);
+  if (missing.length > 0) onEvent({ type: "problem", problem: incomplete(written) });
+  return { signatures, index };
+}
+
+function signaturesOf(signing: FleetSigning | null): SignaturesEvent | null {
+  const { signed, kept } = signing?.done() ?? { signed: [], kept: [] };
+  return signed.length + kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", signed, kept };
+}
+
+function incomplete({ missing, otherArgs }: PlanIndex): Problem {
+  return {
+    code: "INDEX_INCOMPLETE",
+    message: `${count(missing.length, "cell")} not in the index, because the registry does not have them as the matrix says: ${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`,
+    fix: `run imgmatch build --push, or name with --only what is to be published${sameArguments(otherArgs)}`,
+  };
+}

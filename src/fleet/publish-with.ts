@@ -1,0 +1,80 @@
+/** What was built and not pushed is pushed, then the version's index says what there is. Builds nothing new. */
+
+import { throwProblems } from "../errors.ts";
+import { type World, worldOf } from "../io/world.ts";
+import { isAdopted } from "../lock/adopted-lock.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import { lockFileOf, openFleetFor } from "./fleet-choice.ts";
+import { planPublished } from "./plan-choice.ts";
+import type { PlannedCell } from "./plan/planned-cell.ts";
+import { tellPublication } from "./publication.ts";
+import { planIndexConflicts } from "./publish/index-conflicts.ts";
+import { publishAdopted, publishPlanIndex } from "./publish/publish-plan-index.ts";
+import {
+  type BuildAnswer,
+  type BuildChoice,
+  type BuilderFor,
+  type FleetBuildEvent,
+  runBuild,
+} from "./run-build.ts";
+import { openSigner, signingFor } from "./signing.ts";
+
+export type PublishOptions = BuildChoice;
+
+const nothingBuilt = { schemaVersion: 1, results: [], kept: 0, interrupted: false } as const;
+
+/** The function `publish` of the command of that name, with what makes its builder. */
+export async function publishWith(
+  builderFor: BuilderFor,
+  options: PublishOptions,
+  given?: Partial<World<FleetBuildEvent>>,
+): Promise<BuildAnswer> {
+  const world = worldOf(options, given);
+  const { replaceIndex: replace = false } = options;
+  const { signal } = world;
+  const signer = await openSigner(options, world);
+  const lock = await readLockIfPresent(lockFileOf(options));
+  // Not ended by an interruption: what is announced must be taken back.
+  const registry = await registryFor(options, { env: world.env });
+  const signingIn = (repository: string) => signingFor(signer, repository, registry, options, world);
+  if (lock !== null && isAdopted(lock)) {
+    world.onEvent({ type: "publish" });
+    const signing = await signingIn(lock.repository);
+    const request = { registry, replace, vouching: signing ?? undefined, signal };
+    const written = await publishAdopted(lock, request);
+    return { ...nothingBuilt, ...tellPublication(written, signing, world) };
+  }
+  const { fleet, only } = await openFleetFor(options, world);
+  const signing = await signingIn(fleet.matrix.repository);
+  const before = await planPublished(fleet, only, options);
+  if (!replace) throwProblems(await planIndexConflicts(before, registry));
+  const waiting = before.cells.filter(isUnpushed);
+  const building = { fleet, push: true, builderFor, signer, signing };
+  const pushed =
+    waiting.length === 0
+      ? null
+      : await runBuild({ ...before, cells: waiting, retired: [] }, options, world, building);
+  const answer = { ...nothingBuilt, ...pushed };
+  if (pushed?.interrupted) return { ...answer, ...tellPublication(null, signing, world) };
+  const plan = pushed === null ? before : await planPublished(fleet, only, options);
+  const hasFailed = answer.results.some(({ status }) => status === "failed");
+  // Where nothing could be pushed, why is what to tell, and not that there is nothing.
+  if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
+    return { ...answer, ...tellPublication(null, signing, world) };
+  world.onEvent({ type: "publish" });
+  const written = await publishPlanIndex(plan, {
+    registry,
+    replace,
+    vouching: signing ?? undefined,
+    signal,
+  });
+  return { ...answer, ...tellPublication(written, signing, world) };
+}
+
+/** In the engine and not in the registry. */
+function isUnpushed({ action, locked, inputDigest }: PlannedCell): boolean {
+  return Boolean(
+    action === "build" && locked?.created && locked.digest === null && locked.inputDigest === inputDigest,
+  );
+}

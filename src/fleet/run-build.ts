@@ -1,0 +1,168 @@
+/** A plan's images are built, get their names in a registry, and stand in the lock: for `build` and for `publish`. */
+
+import { dirname, join } from "node:path";
+import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
+import { readRevision } from "../io/git.ts";
+import type { Watching, World } from "../io/world.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import type { ImageSigner } from "../trust/sign/image-signer.ts";
+import { version } from "../version.ts";
+import { attesterOf } from "./attest-build.ts";
+import { imageExaminer } from "./audit/image-examiner.ts";
+import { readOrigin } from "./build-origin.ts";
+import type { Attester } from "./build/publisher.ts";
+import { defaultEngine, type EngineChoice } from "./build/engines/engine-choice.ts";
+import { engineTraits } from "./build/engines/engine-traits.ts";
+import type { BuildSummary, FleetBuilder } from "./build/fleet-builder.ts";
+import type { BuildEvent, CellResult } from "./build/schedule.ts";
+import { sourceDateEpoch } from "./build/source-date-epoch.ts";
+import { declaredImages } from "./declared-image.ts";
+import { recordContext } from "./dockerfile/context.ts";
+import { type FleetChoice, lockFileOf, matrixPath } from "./fleet-choice.ts";
+import type { Fleet } from "./open-fleet.ts";
+import { publishedOnLocal } from "./plan/local-bases.ts";
+import { countActions, type PlanJson } from "./plan/plan-json.ts";
+import type { Plan } from "./plan/planned-cell.ts";
+import type { Publication, PublicationEvent } from "./publication.ts";
+import { registryPublisher } from "./publish/publish-image.ts";
+import { requireAttestable } from "./require-attestable.ts";
+import type { FleetSigning } from "./sign-fleet.ts";
+import { signedPublisher } from "./signed-publisher.ts";
+import type { SigningChoice } from "./signing.ts";
+import { unattestedImages } from "./unattested.ts";
+
+/** What `build` and `publish` can both be asked. */
+export interface BuildChoice extends FleetChoice, EngineChoice, SigningChoice, Watching<FleetBuildEvent> {
+  /** Cells at one time. Default: 4. */
+  readonly concurrency?: number;
+  /** Let the version's index say something else than it does now. */
+  readonly replaceIndex?: boolean;
+}
+
+/** Each is a line of `--json`, except `plan`, with which a build begins, and `publish`: from there on an interruption waits. */
+export type FleetBuildEvent =
+  | { readonly type: "plan"; readonly counts: PlanJson["counts"] }
+  | BuildEvent
+  | SummaryEvent
+  | PublicationEvent;
+
+/** The end of a build. */
+export interface SummaryEvent {
+  readonly type: "summary";
+  readonly schemaVersion: 1;
+  readonly built: number;
+  readonly adopted: number;
+  readonly failed: number;
+  readonly interrupted: number;
+  readonly kept: number;
+  readonly results: readonly CellResult[];
+}
+
+export interface BuildAnswer extends BuildSummary, Publication {
+  readonly schemaVersion: 1;
+}
+
+/** What makes the builder that options choose: Pulumi's is a hall of its own, which this one does not know. */
+export type BuilderFor = (choice: EngineChoice, world: Pick<World, "env">) => Promise<FleetBuilder>;
+
+interface Building {
+  readonly fleet: Fleet;
+  readonly push: boolean;
+  readonly builderFor: BuilderFor;
+  /** Of provenance; null where nobody signs. */
+  readonly signer: ImageSigner | null;
+  /** Of images; null where nobody signs. */
+  readonly signing: FleetSigning | null;
+}
+
+/** A cell that fails, or whose base is unknown, does not stop the others. Throws what the builder throws before the first cell. */
+export async function runBuild(
+  plan: Plan,
+  options: BuildChoice,
+  world: World<FleetBuildEvent>,
+  building: Building,
+): Promise<BuildSummary> {
+  const counts = countActions(plan);
+  world.onEvent({ type: "plan", counts });
+  const summary =
+    counts.build === 0
+      ? { results: [], kept: counts.keep, interrupted: false }
+      : await buildCells(plan, options, world, building);
+  world.onEvent(summaryEvent(summary));
+  if (building.push)
+    for (const problem of unattestedImages(plan, summary)) world.onEvent({ type: "problem", problem });
+  return summary;
+}
+
+async function buildCells(
+  plan: Plan,
+  options: BuildChoice,
+  world: World<FleetBuildEvent>,
+  { fleet, push, builderFor, signer, signing }: Building,
+): Promise<BuildSummary> {
+  const { env } = world;
+  const { matrix = matrixPath, concurrency = 4, engine = defaultEngine } = options;
+  const builder = await builderFor(options, world);
+  if (push) for (const problem of publishedOnLocal(plan)) world.onEvent({ type: "problem", problem });
+  // Not ended by an interruption: what is pushed gets its name.
+  const registry = await registryFor(options, { env });
+  requireAttestable(plan.matrix, builder, fleet);
+  await recordContext(fleet.root, fleet.context);
+  const epoch = sourceDateEpoch(env);
+  const revision = await readRevision(fleet.root, env);
+  const publisher = registryPublisher(registry);
+  // What Pulumi's plug-in pushes has its tag at once.
+  const isUnsigned = signing === null || engineTraits[engine].stacks;
+  return builder.build(plan, fleet, {
+    publisher: push ? (isUnsigned ? publisher : signedPublisher(publisher, signing)) : null,
+    examiner: plan.matrix.measure
+      ? imageExaminer({
+          declared: declaredImages(plan),
+          registry,
+          holder: builder,
+          cache: folderCache(cacheFolder(env)),
+        })
+      : null,
+    attester: push ? await attesterFor(builder, plan, { fleet, registry, env, revision, signer }) : undefined,
+    lockFile: lockFileOf(options),
+    logFolder: join(dirname(matrix), ".imgmatch", "logs"),
+    concurrency,
+    revision,
+    now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
+    onEvent: world.onEvent,
+    ...(world.signal && { drain: world.signal }),
+  });
+}
+
+async function attesterFor(
+  { attests, describe }: FleetBuilder,
+  plan: Plan,
+  {
+    fleet: { root },
+    registry,
+    env,
+    revision,
+    signer,
+  }: Pick<Building, "fleet" | "signer"> &
+    Pick<World, "env"> & { readonly registry: FullRegistryClient; readonly revision: string },
+): Promise<Attester | undefined> {
+  if (plan.matrix.attest === null) return undefined;
+  const origin = { program: version, ...(await readOrigin(root, env)), revision };
+  return attesterOf(plan, { registry, attests, engine: describe, origin, signer });
+}
+
+function summaryEvent({ results, kept }: BuildSummary): SummaryEvent {
+  const countOf = (found: (result: CellResult) => boolean) => results.filter(found).length;
+  const adopted = countOf((result) => result.status === "built" && result.how === "adopted");
+  return {
+    type: "summary",
+    schemaVersion: 1,
+    built: countOf(({ status }) => status === "built") - adopted,
+    adopted,
+    failed: countOf(({ status }) => status === "failed"),
+    interrupted: countOf(({ status }) => status === "interrupted"),
+    kept,
+    results,
+  };
+}
