@@ -20,6 +20,7 @@ export {
   type ProblemCode,
   problemCodes,
 } from "./errors.ts";
+export type { World } from "./io/world.ts";
 export { version } from "./version.ts";
 
 // Build: matrix → plan → render → build → publish → lock

@@ -1,17 +1,11 @@
 // What would a build do, and what would each image need?
-import { openFleet, planOpenFleet, readLock } from "imgmatch";
+import { plan } from "imgmatch";
 
-const fleet = await openFleet("matrix.yaml");
-const plan = await planOpenFleet(fleet, {
-  lock: await readLock("images/imgmatch.lock.json"),
-  // Digests that the lock does not pin; createRegistryClient asks registries.
-  findBaseDigest: async () => null,
-});
+// Of bases that the lock does not pin, nobody is asked.
+const { cells } = await plan({ offline: true });
 
-for (const { cell, action } of plan.cells) {
+for (const { cell, action, requires } of cells) {
   if (action !== "keep") continue;
-  const { cpu, cuda } = cell.requires;
-  console.log(`${cell.id}: ${cpu.features.length} CPU features, ${cuda?.code.join(" ") ?? "no GPU"}`);
+  const { cpu, cuda } = requires;
+  console.log(`${cell}: ${cpu.features.length} CPU features, ${cuda?.code.join(" ") ?? "no GPU"}`);
 }
-const [first] = plan.cells;
-if (first !== undefined) console.log(fleet.render(first.cell).text.split("\n")[1]);

@@ -105,12 +105,12 @@ function reports(
         if (summary && total > 0 && progress !== "quiet") context.err(`${summarise(event.counts)}\n`);
         return;
       case "summary":
-        if (event.results.length > 0) return report().end(event);
+        if (event.results.length > 0) return report()(event);
         if (progress !== "quiet")
           context.err(`nothing to build: ${count(event.kept, "image")} in the lock\n`);
         return;
       default:
-        report().onEvent(event);
+        report()(event);
     }
   };
 }

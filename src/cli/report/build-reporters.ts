@@ -9,11 +9,8 @@ import { keptLines, progressLines } from "./progress.ts";
 import type { Style } from "./style.ts";
 import { mark } from "./terminal-text.ts";
 
-export interface BuildReporter {
-  onEvent(event: BuildEvent): void;
-  /** Called once, after the last event. */
-  end(summary: SummaryEvent): void;
-}
+/** Hears the summary last. */
+export type BuildReporter = (event: BuildEvent | SummaryEvent) => void;
 
 export interface ReporterOptions {
   readonly write: (text: string) => void;
@@ -38,14 +35,12 @@ export type ReporterName = keyof typeof buildReporters;
 function plainReporter({ write, style, total }: ReporterOptions): BuildReporter {
   let finished = 0;
   const warnings = warningsOnce(style);
-  return {
-    onEvent(event) {
-      if (event.type === "done" || event.type === "failed") finished++;
-      const line = eventLine(event, style);
-      if (line !== null) write(`[${finished}/${total}] ${line}\n`);
-      for (const warning of warnings(event)) write(`${warning}\n`);
-    },
-    end: (summary) => write(`${summaryLines(summary, style).join("\n")}\n`),
+  return (event) => {
+    if (event.type === "summary") return write(summaryText(event, style));
+    if (event.type === "done" || event.type === "failed") finished++;
+    const line = eventLine(event, style);
+    if (line !== null) write(`[${finished}/${total}] ${line}\n`);
+    for (const warning of warnings(event)) write(`${warning}\n`);
   };
 }
 
@@ -71,23 +66,21 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
   };
   const timer = setInterval(draw, 200);
   timer.unref();
-  return {
-    onEvent(event) {
-      // Drawn with the next tick: a step can print thousands of lines in a second.
-      if (event.type === "log") return keepLine(running.get(event.cell)?.lines, event.line);
-      if (event.type === "start") running.set(event.cell, { since: clock(), lines: [] });
-      if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
-        running.delete(event.cell);
-      if (event.type === "done") done++;
-      if (event.type === "failed") failed++;
-      const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
-      for (const told of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${told}\n`);
-      draw();
-    },
-    end(summary) {
+  return (event) => {
+    if (event.type === "summary") {
       clearInterval(timer);
-      write(`${clear()}${summaryLines(summary, style).join("\n")}\n`);
-    },
+      return write(clear() + summaryText(event, style));
+    }
+    // Drawn with the next tick: a step can print thousands of lines in a second.
+    if (event.type === "log") return keepLine(running.get(event.cell)?.lines, event.line);
+    if (event.type === "start") running.set(event.cell, { since: clock(), lines: [] });
+    if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
+      running.delete(event.cell);
+    if (event.type === "done") done++;
+    if (event.type === "failed") failed++;
+    const line = event.type === "done" || event.type === "failed" ? eventLine(event, style) : null;
+    for (const told of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${told}\n`);
+    draw();
   };
 }
 
@@ -100,26 +93,20 @@ function keepLine(lines: string[] | undefined, line: string): void {
 /** Plain lines, and between them what the steps print, each line behind its cell. */
 function stepsReporter(options: ReporterOptions): BuildReporter {
   const plain = plainReporter(options);
-  return {
-    onEvent(event) {
-      if (event.type === "log") options.write(`${printable(`${event.cell}: ${event.line}`)}\n`);
-      else plain.onEvent(event);
-    },
-    end: plain.end,
+  return (event) => {
+    if (event.type === "log") options.write(`${printable(`${event.cell}: ${event.line}`)}\n`);
+    else plain(event);
   };
 }
 
 /** Warnings, and at the end what failed. */
 function quietReporter({ write, style }: ReporterOptions): BuildReporter {
   const warnings = warningsOnce(style);
-  return {
-    onEvent(event) {
-      for (const warning of warnings(event)) write(`${warning}\n`);
-    },
-    end(summary) {
-      const isWhole = summary.results.every(({ status }) => status === "built");
-      if (!isWhole) write(`${summaryLines(summary, style).join("\n")}\n`);
-    },
+  return (event) => {
+    if (event.type === "summary") {
+      const isWhole = event.results.every(({ status }) => status === "built");
+      if (!isWhole) write(summaryText(event, style));
+    } else for (const warning of warnings(event)) write(`${warning}\n`);
   };
 }
 
@@ -139,16 +126,13 @@ export function annotating(
   reporter: BuildReporter,
   { write }: Pick<ReporterOptions, "write">,
 ): BuildReporter {
-  return {
-    onEvent(event) {
-      reporter.onEvent(event);
-      if (event.type !== "failed") return;
-      for (const problem of event.problems) {
-        const title = escapeProperty(`${event.cell}: ${problem.code}`);
-        write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
-      }
-    },
-    end: (summary) => reporter.end(summary),
+  return (event) => {
+    reporter(event);
+    if (event.type !== "failed") return;
+    for (const problem of event.problems) {
+      const title = escapeProperty(`${event.cell}: ${problem.code}`);
+      write(`::error title=${title}::${escapeData(wholeMessage(problem))}\n`);
+    }
   };
 }
 
@@ -186,8 +170,10 @@ function lineOf(event: BuildEvent, style: Style): string | null {
 }
 
 /** What came of it, and for every failed cell why, and where its log is. */
-function summaryLines(summary: SummaryEvent, style: Style): string[] {
-  const { built, adopted, failed, interrupted, kept } = summary;
+function summaryText(
+  { built, adopted, failed, interrupted, kept, results }: SummaryEvent,
+  style: Style,
+): string {
   const parts = [
     ...(built > 0 ? [style.good(`${built} built`)] : []),
     ...(adopted > 0 ? [`${adopted} adopted`] : []),
@@ -195,10 +181,10 @@ function summaryLines(summary: SummaryEvent, style: Style): string[] {
     ...(interrupted > 0 ? [style.warn(`${interrupted} not done`)] : []),
     ...(kept > 0 ? [`${kept} kept`] : []),
   ];
-  const failures = summary.results.flatMap((result) =>
+  const failures = results.flatMap((result) =>
     result.status === "failed" ? failureLines(result, style) : [],
   );
-  return [...failures, parts.length === 0 ? "nothing to build" : parts.join(", ")];
+  return `${[...failures, parts.join(", ")].join("\n")}\n`;
 }
 
 function failureLines(result: Extract<CellResult, { status: "failed" }>, style: Style): string[] {
