@@ -1,19 +1,7 @@
 /** The arguments and flags of the commands about a matrix and its lock. */
 
-import {
-  positive,
-  withBases,
-  withEngine,
-  withEngineName,
-  withFleet,
-  withMatrix,
-  withLocalBases,
-  withProgress,
-  withRebuild,
-  withWorkspace,
-} from "../flags/fleet-options.ts";
+import { withBases, withFleet, withMatrix } from "../flags/fleet-options.ts";
 import { collect, withJson } from "../flags/options.ts";
-import { withSigning } from "../flags/sign-options.ts";
 import type { Define } from "../define.ts";
 
 export const init: Define = (command, run) =>

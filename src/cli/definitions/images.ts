@@ -2,7 +2,6 @@
 
 import { withFleet } from "../flags/fleet-options.ts";
 import { collect, withHost, withJson, withRegistries, withTrust } from "../flags/options.ts";
-import { withSigning } from "../flags/sign-options.ts";
 import type { Define } from "../define.ts";
 
 export const verify: Define = (command, run) =>
