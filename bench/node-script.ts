@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { delimiter, join } from "node:path";
 import { parseLock } from "../src/lock/parse-lock.ts";
-import { exportSh } from "../src/node/sh/export-sh.ts";
+import { fleetScript } from "../src/node/sh/fleet-script.ts";
 import { benchLock } from "./lock.ts";
 import { line } from "./report.ts";
 
@@ -24,7 +24,7 @@ interface Contender {
 export async function nodeScript(folder: string): Promise<void> {
   mkdirSync(folder);
   const script = join(folder, "fleet.sh");
-  writeFileSync(script, (await exportSh(parseLock(benchLock(40), "bench"), { version: "bench" })).text);
+  writeFileSync(script, (await fleetScript(parseLock(benchLock(40), "bench"), { version: "bench" })).text);
   const all: readonly Contender[] = [
     { name: "dash, which does nothing", argv: ["dash", "-c", ":"] },
     ...["mawk", "gawk"].map((awk) => withAwk(folder, awk, script)),

@@ -2,7 +2,7 @@
 // itself; the rest of the program lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
 // that a node asks, to be copied alone. The programs are CommonJS because Node starts that sooner than a module: about 5 of 65 ms.
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { rolldown } from "rolldown";
 import {
   commanderAsModules,
@@ -22,21 +22,26 @@ const packages = Object.keys({
   ...manifest.optionalDependencies,
   ...manifest.peerDependencies,
 });
-// The commands of imgmatch.cjs; another one says where it is.
-const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export/sh"].map((name) =>
-  resolve(`src/cli/${name}.ts`),
-);
+// What imgmatch.cjs can do; the other commands have their flags and say where the rest is.
+const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export-sh"];
+const nodeCommands = ofNode.map((name) => resolve(`src/cli/${name}.ts`));
+const nodeFunctions = ofNode.flatMap((name) => [
+  resolve(`src/node/${name}.ts`),
+  resolve(`src/host/${name}.ts`),
+]);
+const notOfNode = ["inspect", "fleet", "node", "cover", "pulumi"].map((hall) => resolve(`src/${hall}`) + sep);
 const withoutOtherCommands = {
   name: "without-other-commands",
-  async resolveId(source, importer, { kind }) {
+  async resolveId(source, importer = "", { kind }) {
     // Nor the way to the public sigstore, which is as long as all the rest: a node gets its trusted root as a file.
     if (source === "./public-root.ts") return resolve("src/trust/no-public-root.ts");
-    const isTable =
-      importer === resolve("src/cli/table.ts") || dirname(importer ?? "") === resolve("src/cli/definitions");
-    if (kind !== "dynamic-import" || !isTable) return null;
+    if (kind !== "dynamic-import" || !importer.startsWith(resolve("src/cli") + sep)) return null;
     const found = await this.resolve(source, importer);
-    if (ofNode.includes(found.id) || dirname(found.id) === resolve("src/cli/definitions")) return found;
-    return resolve("src/cli/not-included.ts");
+    const isOther =
+      dirname(importer) === resolve("src/cli/definitions")
+        ? !nodeCommands.includes(found.id)
+        : notOfNode.some((hall) => found.id.startsWith(hall)) && !nodeFunctions.includes(found.id);
+    return isOther ? resolve("src/cli/not-included.ts") : found;
   },
 };
 // Threads that open files load a bundle of their own, which lies beside the programs; a chunk lies in a folder.

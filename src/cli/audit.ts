@@ -1,76 +1,89 @@
 /** `imgmatch audit`: whether the images of a fleet are what was declared. */
 
-import { type ExitCode, exitCodes, problemCodes, usageError } from "../errors.ts";
-import type { AuditOptions, FleetAudit } from "../fleet/audit-fleet.ts";
-import { isAdopted, refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import type { Lock } from "../lock/lock.ts";
-import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
-import { auditLines, auditToJson } from "./report/audit.ts";
-import { mark } from "./report/terminal-text.ts";
+import { type ExitCode, exitCodes, problemCodes } from "../errors.ts";
+import type { AuditAnswer, AuditedCell, AuditOptions } from "../fleet/audit.ts";
+import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "../fleet/fleet-choice.ts";
-import { registryFor } from "../oci/registry/registry-access.ts";
+import type { Define } from "./define.ts";
+import { withFleet } from "./flags/fleet-options.ts";
+import { collect, withRegistries } from "./flags/options.ts";
+import { progressTo } from "./open-progress.ts";
 import { print } from "./print.ts";
+import { problemJson, reportProblem } from "./report/problems.ts";
+import type { Style } from "./report/style.ts";
 
-export interface AuditFlags extends FleetChoice {
-  readonly remote?: boolean;
-}
+export const audit: Define = (command, run) =>
+  withRegistries(withFleet(command))
+    .description("open the images of the lock, and compare what is declared of them with their files")
+    .option("--replace-base <old=new>", "as when it was built; repeatable", collect, [])
+    .option("--remote", "ask the registry alone: what was never pushed is left out")
+    .action(run(auditCommand));
 
-export async function audit(flags: AuditFlags, context: CommandContext): Promise<ExitCode> {
-  const lock = await readLockIfPresent(lockFileOf(flags));
-  const found = await (lock !== null && isAdopted(lock)
-    ? ofAdopted(flags, lock, context)
-    : ofFleet(flags, context)
-  ).finally(() => {
-    if (context.terminal.animated) context.err(mark("clearLine"));
-  });
-  print(context, flags, auditToJson(found), (style) => auditLines(found, style));
-  return exitCodeOf(found);
-}
-
-async function ofFleet(flags: AuditFlags, context: CommandContext): Promise<FleetAudit> {
-  const { fleet, only } = await openFleetFor(flags, context);
-  const lockFile = lockFileOf(flags);
-  const lock = await readLock(lockFile);
-  refuseAdoptedLock(lock, lockFile);
-  const { auditFleet } = await import("../fleet/audit-fleet.ts");
-  const replaceBases = parseReplacements(flags.replaceBase);
-  return auditFleet(fleet, { ...(await optionsFor(flags, lock, context)), only, replaceBases });
-}
-
-/** There is no matrix to read. */
-async function ofAdopted(flags: AuditFlags, lock: Lock, context: CommandContext): Promise<FleetAudit> {
-  if (flags.registry !== undefined || (flags.replaceBase ?? []).length > 0)
-    throw usageError(
-      "--registry and --replace-base are about a matrix, and the lock holds images that others built",
-      "leave them out",
-    );
-  const [{ auditAdopted }, { selectImages }] = await Promise.all([
-    import("../fleet/audit-fleet.ts"),
-    import("../fleet/cells/select.ts"),
-  ]);
-  return auditAdopted(await optionsFor(flags, selectImages(lock, flags.only ?? []), context));
-}
-
-async function optionsFor(flags: AuditFlags, lock: Lock, context: CommandContext): Promise<AuditOptions> {
-  const { cacheFolder, folderCache } = await import("../inspect/image/layer-cache.ts");
-  return {
-    lock,
-    registry: await registryFor(flags, context),
-    env: context.env,
-    remote: flags.remote ?? false,
-    cache: folderCache(cacheFolder(context.env)),
-    signal: context.signal,
-    onImage: (cell, done, total) => {
-      if (context.terminal.animated)
-        context.err(`${mark("clearLine")}${done} of ${total} opened, now ${cell}`);
-    },
+async function auditCommand(flags: AuditOptions, context: CommandContext): Promise<ExitCode> {
+  const { audit: answerOf } = await import("../fleet/audit.ts");
+  const progress = progressTo(context);
+  const onEvent: AuditOptions["onEvent"] = (event) => {
+    if (event.type === "image") progress.draw(`${event.done} of ${event.total} opened, now ${event.cell}`);
   };
+  const answer = await answerOf({ ...flags, onEvent }, context).finally(progress.clear);
+  print(context, flags, auditJson(answer), (style) => auditLines(answer, style));
+  return exitCodeOf(answer);
 }
 
 /** A lie is told before what could not be opened. */
-function exitCodeOf({ cells }: FleetAudit): ExitCode {
+function exitCodeOf({ cells }: AuditAnswer): ExitCode {
   if (cells.some(({ lies }) => lies.length > 0)) return exitCodes.failed;
   const failure = cells.find((cell) => cell.failure !== null)?.failure ?? null;
   return failure === null ? exitCodes.ok : problemCodes[failure.code];
+}
+
+/** Each problem with all of its message. */
+function auditJson({ cells, ...answer }: AuditAnswer): object {
+  const told = cells.map(({ lies, notes, failure, ...cell }) => ({
+    ...cell,
+    lies: lies.map(problemJson),
+    notes: notes.map(problemJson),
+    failure: failure && problemJson(failure),
+  }));
+  return { schemaVersion: answer.schemaVersion, cells: told, unpublished: answer.unpublished };
+}
+
+/** A table, and below it each lie, each note and each image that stayed shut, with its cell. */
+function auditLines({ cells, unpublished }: AuditAnswer, style: Style): readonly string[] {
+  const rows = formatTable(cells.map((cell) => [verdictOf(cell), cell.cell, summaryOf(cell)]));
+  const table = rows.map((line, index) => paint(cells[index], style)(line));
+  const details = cells.flatMap((cell) => {
+    const found = [...cell.lies, ...cell.notes, ...(cell.failure === null ? [] : [cell.failure])];
+    return found.length === 0
+      ? []
+      : [style.strong(`${cell.cell}:`), ...found.flatMap((each) => reportProblem(each, style).split("\n"))];
+  });
+  const lying = cells.filter(({ lies }) => lies.length > 0).length;
+  const shut = cells.filter(({ failure }) => failure !== null).length;
+  const parts = [
+    `${count(cells.length - lying - shut, "image")} as declared`,
+    ...(lying > 0 ? [style.bad(`${lying} not`)] : []),
+    ...(shut > 0 ? [style.warn(`${shut} not opened`)] : []),
+    ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
+  ];
+  return [...table, ...details, parts.join(", ")];
+}
+
+function verdictOf({ lies, notes, failure }: AuditedCell): string {
+  if (failure !== null) return "not opened";
+  if (lies.length > 0) return "lies";
+  return notes.length > 0 ? "look" : "ok";
+}
+
+function paint(cell: AuditedCell | undefined, style: Style): (text: string) => string {
+  if (cell === undefined || cell.lies.length > 0) return style.bad;
+  return cell.failure !== null || cell.notes.length > 0 ? style.warn : (text) => text;
+}
+
+function summaryOf({ measured, lies, notes, failure }: AuditedCell): string {
+  if (failure !== null) return failure.code;
+  const codes = [...new Set([...lies, ...notes].map(({ code }) => code))];
+  if (codes.length > 0) return codes.join(" ");
+  const unused = measured?.cpu.unused.length ?? 0;
+  return unused === 0 ? "" : `${count(unused, "declared CPU feature")} not used`;
 }

@@ -1,55 +1,53 @@
 /** `imgmatch init`: a small matrix and template to start from, or the matrix of a Dockerfile that is there. Overwrites nothing. */
 
-import { type ExitCode, exitCodes, usageError } from "../errors.ts";
-import { type InitOptions, initFleet } from "../fleet/init-fleet.ts";
-import type { HostFacts } from "../host/facts.ts";
-import { initLines } from "./report/init.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
+import type { InitFromAnswer, InitOptions } from "../fleet/init.ts";
+import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
+import type { Define } from "./define.ts";
+import { collect, withJson } from "./flags/options.ts";
 import { print, tell } from "./print.ts";
 
-export interface InitFlags extends InitOptions {
-  /** A Dockerfile. */
-  readonly from?: string;
-  readonly host?: readonly string[];
+interface InitFlags extends InitOptions {
   readonly json?: boolean;
 }
 
-export async function init(flags: InitFlags, context: CommandContext): Promise<ExitCode> {
-  if (flags.from !== undefined) return initFromDockerfile(flags.from, flags, context);
-  if ((flags.host ?? []).length > 0)
-    throw usageError("--host says for which machines a Dockerfile is to be built", "add --from Dockerfile");
-  const written = await initFleet(context.cwd, flags);
-  print(
-    context,
-    flags,
-    { schemaVersion: 1, written },
-    () => `wrote ${written.join(", ")}\nnext: imgmatch plan\n`,
-  );
-  return exitCodes.ok;
-}
+export const init: Define = (command, run) =>
+  withJson(command)
+    .description("write a small matrix and template to start from")
+    .option(
+      "--from <Dockerfile>",
+      "write the matrix of this Dockerfile, and say which of its lines have to change",
+    )
+    .option(
+      "--host <file>",
+      "with --from: facts of the hosts to build for, as JSON; repeatable; without it this machine",
+      collect,
+      [],
+    )
+    .option("--name <name>", "name of the images (default: app; with --from the folder's name)")
+    .option("--registry <host/path>", "registry of the images", "localhost:5000")
+    .action(run(initCommand));
 
-async function initFromDockerfile(
-  dockerfile: string,
-  { name, registry, host, json = false }: InitFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
-  const { initFrom } = await import("../fleet/init/init-from.ts");
-  const hosts = await factsFor(host ?? [], context);
-  const { notes, ...answer } = await initFrom(context.cwd, { dockerfile, hosts, name, registry });
-  tell(notes, context);
-  print(context, { json }, { schemaVersion: 1, ...answer, notes }, () => initLines(answer));
-  return exitCodes.ok;
-}
-
-/** Of all files together; this machine where none is named. */
-async function factsFor(files: readonly string[], context: CommandContext): Promise<readonly HostFacts[]> {
-  if (files.length === 0) {
-    const [{ probeHost }, { nodeHostIo }] = await Promise.all([
-      import("../host/probe.ts"),
-      import("../host/node-io.ts"),
-    ]);
-    return [await probeHost(nodeHostIo(context.env), {})];
+async function initCommand({ from, ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {
+  const { init: answerOf } = await import("../fleet/init.ts");
+  if (from === undefined) {
+    const answer = await answerOf(flags, context);
+    print(context, flags, answer, () => [`wrote ${answer.written.join(", ")}`, "next: imgmatch plan"]);
+    return exitCodes.ok;
   }
-  const { readHostFiles } = await import("../host/read-host-files.ts");
-  return (await readHostFiles(files, context.readStdin)).map(({ facts }) => facts);
+  const answer = await answerOf({ ...flags, from }, context);
+  tell(answer.notes, context);
+  print(context, flags, answer, () => initLines(answer));
+  return exitCodes.ok;
+}
+
+/** What was written, and which lines of the Dockerfile are to change. */
+function initLines({ written, cells, template, edits }: InitFromAnswer): readonly string[] {
+  const wrote = `wrote ${written.join(", ")}: ${count(cells, "image")} of ${template}`;
+  if (edits.length === 0) return [wrote, "next: imgmatch plan"];
+  const changes = edits.flatMap(({ line, kind, text }) =>
+    kind === "before" ? [`  before line ${line}: ${text}`] : [`  in place of line ${line}: ${text}`],
+  );
+  return [wrote, `change ${template}:`, ...changes, "then: imgmatch plan"];
 }

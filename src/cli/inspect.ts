@@ -1,40 +1,40 @@
 /** `imgmatch inspect IMAGE`: what is in an image, read from its files. */
 
-import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { inspectionLines } from "./report/inspection.ts";
+import type { InspectOptions } from "../inspect/inspect.ts";
 import type { CommandContext } from "./command-context.ts";
-import { ownPlatform, progressTo } from "./open-progress.ts";
-import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import type { Define } from "./define.ts";
+import { withJson, withRegistries } from "./flags/options.ts";
+import { inspectLines } from "./inspect-lines.ts";
+import { progressTo } from "./open-progress.ts";
 import { print } from "./print.ts";
 
-export interface InspectFlags extends RegistryAccess {
-  /** Reference, image of the engine, archive, layout or folder. */
-  readonly image: string;
-  readonly platform?: string;
-  readonly from?: "engine" | "registry";
+interface InspectFlags extends InspectOptions {
   readonly files?: boolean;
   readonly json?: boolean;
-  /** False for `--no-cache`. */
-  readonly cache?: boolean;
 }
 
-export async function inspect(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
-  const [{ inspect: inspectImage }, { cacheFolder, folderCache, noCache }] = await Promise.all([
-    import("../inspect/inspect.ts"),
-    import("../inspect/image/layer-cache.ts"),
-  ]);
+export const inspect: Define = (command, run) =>
+  withRegistries(withJson(command))
+    .description("open an image: which CPU, GPU and driver the code of its files needs")
+    .argument("<image>", "reference, image of the engine, ./archive.tar, ./layout or ./root-folder")
+    .addOption(
+      command.createOption("--from <place>", "look for a name only here").choices(["engine", "registry"]),
+    )
+    .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
+    .option("--files", "show every file, not only those that decide")
+    .option("--no-cache", "open layers again that were opened before")
+    .action(run(inspectCommand));
+
+async function inspectCommand(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
+  const { inspect: inspectionOf } = await import("../inspect/inspect.ts");
   const progress = progressTo(context);
-  const name = /^\.{1,2}(\/|$)/.test(flags.image) ? join(context.cwd, flags.image) : flags.image;
-  const inspection = await inspectImage(name, {
-    env: context.env,
-    registry: await registryFor(flags, context),
-    platform: flags.platform ?? ownPlatform(),
-    cache: flags.cache === false ? noCache : folderCache(cacheFolder(context.env)),
-    onProgress: progress.show,
-    ...(flags.from === undefined ? {} : { from: flags.from }),
-  }).finally(progress.clear);
-  const shown = { ...inspection, image: flags.image };
-  print(context, flags, shown, (style) => inspectionLines(shown, { allFiles: flags.files === true, style }));
+  const onEvent: InspectOptions["onEvent"] = (event) => {
+    if (event.type === "open") progress.layer(event);
+  };
+  const inspection = await inspectionOf({ ...flags, onEvent }, context).finally(progress.clear);
+  print(context, flags, inspection, (style) =>
+    inspectLines(inspection, { allFiles: flags.files === true, style }),
+  );
   return exitCodes.ok;
 }

@@ -1,28 +1,24 @@
-/** What commands that open images have in common: for which platform, and how far they are. */
+/** How far a command is that opens images: one line that is drawn over, on a terminal alone. */
 
-import type { OpenProgress } from "../inspect/image/open-layers.ts";
-import { mark } from "./report/terminal-text.ts";
+import type { OpenEvent } from "../inspect/open-choice.ts";
 import type { CommandContext } from "./command-context.ts";
-
-const architectures: Readonly<Record<string, string>> = { x64: "amd64", ppc64: "ppc64le" };
-
-/** `linux/amd64`: of this machine, whatever its system. */
-export function ownPlatform(): string {
-  return `linux/${architectures[process.arch] ?? process.arch}`;
-}
+import { mark } from "./report/terminal-text.ts";
 
 const redrawMs = 200;
 
-/** One line that is drawn over, on a terminal alone. */
 export function progressTo({ terminal, err }: CommandContext) {
   let drawn = 0;
+  const draw = (text: string) => {
+    if (!terminal.animated) return;
+    drawn = performance.now();
+    err(`${mark("clearLine")}${text}`);
+  };
   return {
-    show({ layer, layers, bytes }: OpenProgress): void {
-      const now = performance.now();
-      if (!terminal.animated || now - drawn < redrawMs) return;
-      drawn = now;
+    draw,
+    layer({ layer, layers, bytes }: OpenEvent): void {
+      if (performance.now() - drawn < redrawMs) return;
       const of = layers === null ? "" : ` of ${layers}`;
-      err(`${mark("clearLine")}layer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
+      draw(`layer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
     },
     clear(): void {
       if (drawn > 0) err(mark("clearLine"));

@@ -2,7 +2,6 @@
 
 import { exitCodes, usageError } from "../errors.ts";
 import { systemProblem } from "../io/system-error.ts";
-import { matchesGlob } from "../io/glob.ts";
 import { problemsToJson } from "./report/problems.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Action } from "./define.ts";

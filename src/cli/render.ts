@@ -1,39 +1,31 @@
 /** `imgmatch render`: writes one Dockerfile per cell that can be built. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { checkFleet, type RenderedFleet, renderFleet } from "../fleet/render-fleet.ts";
-import { driftError, hasDrift } from "../fleet/dockerfile/drift.ts";
+import type { RenderOptions } from "../fleet/render.ts";
 import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type FleetChoice, openFleetFor } from "../fleet/fleet-choice.ts";
+import type { Define } from "./define.ts";
+import { withMatrix } from "./flags/fleet-options.ts";
 import { print, tell } from "./print.ts";
 
-export interface RenderFlags extends FleetChoice {
-  /** Fail on drift instead of writing. */
-  readonly check?: boolean;
-  /** Remove Dockerfiles of no cell. */
-  readonly prune?: boolean;
-  /** Folder to write to in place of the matrix's own. */
-  readonly out?: string;
-}
+export const render: Define = (command, run) =>
+  withMatrix(command)
+    .description("write one Dockerfile per cell into images/")
+    .option("--check", "write nothing; exit 1 when a Dockerfile is missing, differs or belongs to no cell")
+    .option("--prune", "remove Dockerfiles that belong to no cell")
+    .option("--out <folder>", "write below this folder instead of the matrix's")
+    .action(run(renderCommand));
 
-export async function render(flags: RenderFlags, context: CommandContext): Promise<ExitCode> {
-  const { fleet, only } = await openFleetFor(flags, context);
-  const options = { only, root: flags.out, prune: flags.prune };
-  if (flags.check) return check(checkFleet(fleet, options), flags, context);
-  const { rendered, drift } = renderFleet(fleet, options);
-  const { orphans } = drift;
-  const written = [...new Set([...drift.missing, ...drift.changed])].sort();
-  const removed = flags.prune ? orphans : [];
+async function renderCommand(flags: RenderOptions, context: CommandContext): Promise<ExitCode> {
+  if (flags.check) return checkRendered(flags, context);
+  const { render: answerOf } = await import("../fleet/render.ts");
+  const answer = await answerOf({ ...flags, check: false }, context);
+  const { rendered, written, removed, orphans } = answer;
   const tail = removed.length > 0 ? `, ${removed.length} removed` : "";
-  print(
-    context,
-    flags,
-    { schemaVersion: 1, rendered, written, removed, orphans: flags.prune ? [] : orphans },
-    () =>
-      `${count(rendered, "Dockerfile")}: ${written.length} written, ${rendered - written.length} unchanged${tail}\n`,
-  );
-  if (!flags.prune && !flags.json)
+  print(context, flags, answer, () => [
+    `${count(rendered, "Dockerfile")}: ${written.length} written, ${rendered - written.length} unchanged${tail}`,
+  ]);
+  if (!flags.json)
     tell(
       orphans.map((path) => `${path} belongs to no cell; --prune removes it`),
       context,
@@ -41,14 +33,14 @@ export async function render(flags: RenderFlags, context: CommandContext): Promi
   return exitCodes.ok;
 }
 
-function check({ drift, rendered }: RenderedFleet, flags: RenderFlags, context: CommandContext): ExitCode {
-  const isCurrent = !hasDrift(drift);
-  if (!isCurrent && !flags.json) throw driftError(drift);
-  print(
-    context,
-    flags,
-    { schemaVersion: 1, rendered, ...drift },
-    () => `${count(rendered, "Dockerfile")} up to date\n`,
-  );
+async function checkRendered(flags: RenderOptions, context: CommandContext): Promise<ExitCode> {
+  const [{ render: answerOf }, { driftError, hasDrift }] = await Promise.all([
+    import("../fleet/render.ts"),
+    import("../fleet/dockerfile/drift.ts"),
+  ]);
+  const answer = await answerOf({ ...flags, check: true }, context);
+  const isCurrent = !hasDrift(answer);
+  if (!isCurrent && !flags.json) throw driftError(answer);
+  print(context, flags, answer, () => [`${count(answer.rendered, "Dockerfile")} up to date`]);
   return isCurrent ? exitCodes.ok : exitCodes.failed;
 }

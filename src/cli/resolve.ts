@@ -8,7 +8,8 @@ import type { HostResolution } from "../resolve/resolve-image.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
-import { print } from "./print.ts";
+import { print, tell } from "./print.ts";
+import { signedLine } from "./report/signed.ts";
 
 export const resolve: Define = (command, run) =>
   withQuestion(withHosts(command))
@@ -36,6 +37,7 @@ async function resolveCommand(flags: ResolveOptions, context: CommandContext): P
     );
   }
   const answer = await answerOf(flags, context);
+  if (flags.explain && answer.signed !== undefined) tell([signedLine(answer.signed)], context);
   // The whole of standard output: it becomes an argument of another program.
   print(context, flags, answer, () => `${answer.reference}\n`);
   return answer.match !== null ? exitCodes.ok : missOf(answer.rejected.map(({ code }) => code));

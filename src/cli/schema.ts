@@ -1,10 +1,15 @@
 /** `imgmatch schema`: the JSON Schema of matrix.yaml, for editors. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { matrixJsonSchema } from "../fleet/matrix/json-schema.ts";
 import type { CommandContext } from "./command-context.ts";
+import type { Define } from "./define.ts";
+import { withJson } from "./flags/options.ts";
 
-export async function schema(_flags: object, context: CommandContext): Promise<ExitCode> {
+export const schema: Define = (command, run) =>
+  withJson(command).description("print the JSON Schema of matrix.yaml").action(run(schemaCommand));
+
+async function schemaCommand(_flags: object, context: CommandContext): Promise<ExitCode> {
+  const { matrixJsonSchema } = await import("../fleet/matrix/json-schema.ts");
   context.out(`${JSON.stringify(matrixJsonSchema(), null, 2)}\n`);
   return exitCodes.ok;
 }

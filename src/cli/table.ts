@@ -1,22 +1,22 @@
-/** The name of every command, and where its flags and help are: a start loads those of the command that it was asked for. */
+/** The name of every command and its file: a start loads that of the command that it was asked for. */
 
 import type { Define } from "./define.ts";
 import { resolve } from "./resolve.ts";
 
 /** In the order of the help text. */
 export const commandTable = {
-  init: async () => (await import("./definitions/fleet.ts")).init,
-  schema: async () => (await import("./definitions/fleet.ts")).schema,
+  init: async () => (await import("./init.ts")).init,
+  schema: async () => (await import("./schema.ts")).schema,
   plan: async () => (await import("./plan.ts")).plan,
-  render: async () => (await import("./definitions/fleet.ts")).render,
+  render: async () => (await import("./render.ts")).render,
   build: async () => (await import("./build.ts")).build,
   publish: async () => (await import("./publish.ts")).publish,
   promote: async () => (await import("./promote.ts")).promote,
-  verify: async () => (await import("./definitions/images.ts")).verify,
-  audit: async () => (await import("./definitions/images.ts")).audit,
-  export: async () => (await import("./definitions/export.ts")).exportFleet,
+  verify: async () => (await import("./verify.ts")).verify,
+  audit: async () => (await import("./audit.ts")).audit,
+  export: async () => (await import("./export.ts")).exportFleet,
   repro: async () => (await import("./repro.ts")).repro,
-  lock: async () => (await import("./definitions/fleet.ts")).lock,
+  lock: async () => (await import("./lock.ts")).lock,
   probe: async () => (await import("./definitions/host.ts")).probe,
   // Nodes wait for it: it is there at once.
   resolve: async () => resolve,
@@ -27,9 +27,9 @@ export const commandTable = {
   labels: async () => (await import("./definitions/host.ts")).labels,
   "why-not": async () => (await import("./why-not.ts")).whyNot,
   cover: async () => (await import("./definitions/cover.ts")).cover,
-  check: async () => (await import("./definitions/images.ts")).check,
-  inspect: async () => (await import("./definitions/images.ts")).inspect,
-  adopt: async () => (await import("./definitions/images.ts")).adopt,
+  check: async () => (await import("./check.ts")).check,
+  inspect: async () => (await import("./inspect.ts")).inspect,
+  adopt: async () => (await import("./adopt.ts")).adopt,
   doctor: async () => (await import("./definitions/host.ts")).doctor,
   hardware: async () => (await import("./definitions/host.ts")).hardware,
 } as const satisfies Record<string, () => Promise<Define>>;

@@ -16,14 +16,7 @@ import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";
 import { findPlanned, type Plan } from "./plan/planned-cell.ts";
 import type { Selection } from "./cells/select.ts";
 import { note, type World } from "../io/world.ts";
-import type { EngineChoice } from "./build/engines/engine-choice.ts";
 import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
-
-export interface ExportFlags extends FleetChoice, Pick<EngineChoice, "secret" | "ssh" | "network"> {
-  readonly kind: string;
-  /** Only for `github-matrix`. */
-  readonly shards?: number;
-}
 
 /** Only of commands that can build on what an engine alone has. */
 export interface LocalBaseChoice {

@@ -2,33 +2,57 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
 import { parseImageReference } from "../oci/reference.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
+import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
 import { openFromArchive } from "./image/from-archive.ts";
 import { openFromFolder } from "./image/from-folder.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
-import type { OpenedImage, OpenOptions } from "./image/open-layers.ts";
-import { type ImageInspection, inspectionOf } from "./inspection.ts";
+import type { OpenOptions, OpenedImage } from "./image/open-layers.ts";
+import { noCache } from "./image/layer-cache.ts";
+import { inspectionOf, type ImageInspection } from "./inspection.ts";
+import { openOptions, type OpenChoice, type OpenEvent } from "./open-choice.ts";
 
-export interface InspectRequest extends OpenOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
+export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
+  /** Reference, image of the engine, archive, layout or folder. */
+  readonly image: string;
   /** Where to look for a name that is no path; by default in the engine first. */
   readonly from?: "engine" | "registry";
+  /** False: open layers again that were opened before. */
+  readonly cache?: boolean;
+}
+
+interface InspectRequest extends OpenOptions, Pick<InspectOptions, "from"> {
+  readonly env: World["env"];
+  readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 }
 
 /**
+ * Opens an image and reads which CPU, GPU and driver the code of its files needs.
+ *
  * What begins with `.` or `/` is a path; anything else is a path where one is there and has a slash or is an archive by its name.
  * Throws `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and what engine and registry throw.
  *
  * @example
- * await inspect("debian:12", { env: process.env, registry: createRegistryClient(), platform: "linux/amd64", cache: noCache });
+ * const { requires } = await inspect({ image: "debian:12" });
  */
-export async function inspect(name: string, request: InspectRequest): Promise<ImageInspection> {
-  return inspectionOf(await openImage(name, request));
+export async function inspect(asked: InspectOptions, given?: Partial<World>): Promise<ImageInspection> {
+  const world = worldOf(asked, given);
+  const { image, from, cache = true } = asked;
+  const name = /^\.{1,2}(\/|$)/.test(image) ? join(world.cwd, image) : image;
+  const opened = await openImage(name, {
+    ...openOptions(asked, world),
+    ...(cache ? {} : { cache: noCache }),
+    env: world.env,
+    registry: await registryFor(asked, world),
+    ...(from && { from }),
+  });
+  return { ...inspectionOf(opened), image };
 }
 
 async function openImage(name: string, request: InspectRequest): Promise<OpenedImage> {

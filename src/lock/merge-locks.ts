@@ -3,9 +3,7 @@
 import { type Problem, throwProblems } from "../errors.ts";
 import { compareText } from "../io/collections.ts";
 import { formatLock } from "./format-lock.ts";
-import { readLock, readLockIfPresent } from "./lock-file.ts";
 import type { Lock, LockedImage } from "./lock.ts";
-import { updateLock } from "./update-lock.ts";
 
 export interface NamedLock {
   /** For messages. */
@@ -20,7 +18,7 @@ export interface NamedLock {
  * Throws `LOCK_MERGE_CONFLICT`: locks of different repositories, fleets or matrices; two digests for one cell; built and adopted
  * images. All at once.
  */
-export function mergeLocks(locks: readonly [NamedLock, ...NamedLock[]], base: Lock | null): Lock {
+export function mergedLock(locks: readonly [NamedLock, ...NamedLock[]], base: Lock | null): Lock {
   const before = base !== null && base.repository === locks[0].lock.repository ? base : null;
   const changes = locks.map((named) => ({ ...named, images: changedImages(named.lock, before) }));
   // A shard that built nothing has the lock of before, made of the matrix of before.
@@ -122,31 +120,4 @@ function headProblems(
 /** Sorted keys: equal images are equal texts. */
 function textOf(image: LockedImage): string {
   return formatLock({ images: { image } } as unknown as Lock);
-}
-
-/** One lock file of the lock files of builds that ran side by side. */
-export interface MergeOptions {
-  /** The fleet's own lock: what the builds began with, and where the result goes, unless something else is said. */
-  readonly home: string;
-  /** What the builds began with. */
-  readonly base?: string | undefined;
-  /** Where the result goes. */
-  readonly out?: string | undefined;
-}
-
-/** {@link mergeLocks} with its files; answers where the result is. Throws too what reading and writing throw. */
-export async function mergeLockFiles(
-  files: readonly [string, ...string[]],
-  { home, base, out = home }: MergeOptions,
-): Promise<{ readonly lock: Lock; readonly out: string }> {
-  const named = base === undefined ? null : await readLock(base);
-  const readNamed = async (file: string) => ({ file, lock: await readLock(file) });
-  const [first, ...rest] = files;
-  const [one, others] = await Promise.all([readNamed(first), Promise.all(rest.map(readNamed))]);
-  const merge = (before: Lock | null) => mergeLocks([one, ...others], before);
-  const before = named ?? (await readLockIfPresent(home));
-  const { repository } = merge(before);
-  // A build beside this may have written it since.
-  const isLive = named === null && out === home;
-  return { lock: await updateLock(out, (now) => merge(isLive ? now : before), { repository }), out };
 }

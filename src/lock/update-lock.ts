@@ -1,10 +1,10 @@
 /** Changing the lock while others may do the same: read, change, replace, one process at a time. */
 
-import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
-import { isAdopted, namesOf, refuseForeignLock } from "./adopted-lock.ts";
+import { ImgmatchError } from "../errors.ts";
+import { refuseForeignLock } from "./adopted-lock.ts";
 import { formatLock } from "./format-lock.ts";
 import { acquireLease } from "./lease.ts";
-import { readLock, readLockIfPresent } from "./lock-file.ts";
+import { readLockIfPresent } from "./lock-file.ts";
 import type { Lock } from "./lock.ts";
 
 export interface UpdateLockOptions {
@@ -44,30 +44,4 @@ export async function updateLock(
     fix: "run the same command again when this machine is less busy",
     at: { file: path },
   });
-}
-
-/** {@link withoutImages} for the lock on disk: answers the cells, sorted. Throws too what reading and writing throw. */
-export async function removeImages(file: string, cells: readonly string[]): Promise<readonly string[]> {
-  const known = await readLock(file);
-  await updateLock(file, (lock) => withoutImages(lock ?? known, cells, file));
-  return [...new Set(cells)].sort();
-}
-
-/** Throws `CELL_NOT_FOUND` for every cell that the lock does not have; then nothing is removed. */
-export function withoutImages(lock: Lock, cells: readonly string[], file: string): Lock {
-  const unknown = [...new Set(cells)].filter((cell) => !Object.hasOwn(lock.images, cell));
-  throwProblems(
-    unknown.map(
-      (cell): Problem => ({
-        code: "CELL_NOT_FOUND",
-        message: `the lock has no cell ${JSON.stringify(cell)}`,
-        fix: isAdopted(lock)
-          ? namesOf(lock)
-          : "imgmatch plan lists the cells; what the lock does not have is built anyway",
-        at: { file },
-      }),
-    ),
-  );
-  const kept = Object.entries(lock.images).filter(([cell]) => !cells.includes(cell));
-  return { ...lock, images: Object.fromEntries(kept) };
 }

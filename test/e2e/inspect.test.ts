@@ -15,11 +15,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { folderCache, noCache } from "../../src/inspect/image/layer-cache.ts";
-import { inspect } from "../../src/inspect/inspect.ts";
+import { type InspectOptions, inspect } from "../../src/inspect/inspect.ts";
 import type { ImageInspection } from "../../src/inspect/inspection.ts";
-import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
-import { noCredentials } from "../../src/oci/registry/credentials.ts";
 import { gpuFile, gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
 import { makeLayout } from "../inspect/support/make-layout.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -33,8 +30,7 @@ import { whyNoGcc } from "../support/programs.ts";
 const stack = inject("stack");
 const engineEnv = stack.available ? stack.engineEnv : {};
 const env = { ...process.env, ...engineEnv };
-const registry = createRegistryClient({ credentials: noCredentials });
-const options = { env, registry, platform: "linux/amd64", cache: noCache };
+const options = { platform: "linux/amd64", cache: false } as const;
 const tag = `${stack.available ? stack.registry : ""}/inspect/app:1`;
 const whyNoX86 = process.arch === "x64" ? null : "no x86-64 CPU";
 
@@ -74,7 +70,7 @@ describe(
     const run = (command: string, args: readonly string[], environment: NodeJS.ProcessEnv = env) =>
       execFileSync(command, args, { env: environment, cwd: work, stdio: "pipe", maxBuffer: 2 ** 28 });
     const expectSame = async (name: string, source: string, from?: "engine" | "registry") => {
-      const found = await inspect(name, { ...options, ...(from && { from }) });
+      const found = await inspect({ ...options, image: name, ...(from && { from }) }, { env });
       expect(found.source).toBe(source);
       expect(content(found)).toEqual(content(first));
       return found;
@@ -107,7 +103,7 @@ describe(
       run("docker", ["build", "-q", "-t", tag, "-f", "Dockerfile", "context"]);
       run("docker", ["push", "-q", tag]);
       run("docker", ["save", "-o", "saved.tar", tag]);
-      first = await inspect(tag, { ...options, from: "engine" });
+      first = await inspect({ ...options, image: tag, from: "engine" }, { env });
       if (whyNoProgram("podman") === null) podman = await isolateStore("podman", process.env);
     });
     afterAll(async () => {
@@ -151,7 +147,7 @@ describe(
       run("docker", ["rm", id]);
       mkdirSync(path("root"));
       run("tar", ["-x", "-C", "root", "-f", "root.tar"]);
-      const found = await inspect(path("root"), options);
+      const found = await inspect({ ...options, image: path("root") }, { env });
       expect(content(found)).toEqual(content(first));
     });
 
@@ -207,13 +203,15 @@ describe(
     );
 
     it("and each of its layers is opened once", async () => {
-      const cache = folderCache(path("cache"));
       const bytes = async () => {
         let read = 0;
-        const onProgress = (progress: { bytes: number }) => {
-          read = Math.max(read, progress.bytes);
+        const onEvent: InspectOptions["onEvent"] = (event) => {
+          if (event.type === "open") read = Math.max(read, event.bytes);
         };
-        const found = await inspect(tag, { ...options, cache, from: "registry", onProgress });
+        const found = await inspect(
+          { image: tag, platform: "linux/amd64", from: "registry", onEvent },
+          { env: { ...env, XDG_CACHE_HOME: path("cache") } },
+        );
         expect(content(found)).toEqual(content(first));
         return read;
       };

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { probeHost } from "../../src/host/probe.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { exportSh } from "../../src/node/sh/export-sh.ts";
+import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { needs } from "../support/needs.ts";
 import { type RunningSlurm, startSlurm, typed, whyNoSlurm } from "./support/slurm.ts";
@@ -26,7 +26,7 @@ describe("Slurm with the prologs of docs/node.md", needs(whyNoSlurm), () => {
     const file = "docs/examples/vision/images/imgmatch.lock.json";
     const lock = parseLock(readFileSync(file, "utf8"), file);
     image = resolveImage(lock, await probeHost(nodeHostIo())).match?.reference;
-    writeFileSync(at("etc/fleet.sh"), (await exportSh(lock, { version: "1.0.0" })).text);
+    writeFileSync(at("etc/fleet.sh"), (await fleetScript(lock, { version: "1.0.0" })).text);
     for (const name of ["slurm-prolog.sh", "slurm-task-prolog.sh"]) {
       const text = readFileSync(join("docs/node", name), "utf8");
       const here = text.replaceAll("/etc/imgmatch", at("etc")).replaceAll("/run/imgmatch", at("run"));

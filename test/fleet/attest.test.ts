@@ -12,7 +12,6 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { cellSources } from "../support/cell-sources.ts";
-import { unknownOrigin } from "../../src/trust/provenance/write-provenance.ts";
 import { planFleet } from "../../src/fleet/plan/plan-fleet.ts";
 import { verifyProvenance } from "../../src/trust/provenance/verify-provenance.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./publish/support/memory-registry.ts";

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isReady, jobOf, localBaseIds, lockedImageOf, lockOf } from "../../src/fleet/build/jobs.ts";
-import { bakePlan } from "../../src/fleet/bake-plan.ts";
+import { bakePlan } from "../../src/fleet/export-bake.ts";
 import { declaredImages } from "../../src/fleet/declared-image.ts";
 import { openFleet } from "../../src/fleet/open-fleet.ts";
 import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/plan-open-fleet.ts";

@@ -15,7 +15,7 @@ import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import { inThisThread } from "../../src/inspect/workers/file-inspector.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
-import { inspectionLines } from "../../src/cli/report/inspection.ts";
+import { inspectLines } from "../../src/cli/inspect-lines.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gpuFile, layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { mutateBytes, pick, type Random } from "./mutate.ts";
@@ -98,7 +98,7 @@ function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
       throw new Error("a control character on its way to the terminal");
   };
   const terminal = { animated: false, interactive: false, columns: 80, color: { out: false, err: false } };
-  print({ out, terminal }, {}, inspection, (style) => inspectionLines(inspection, { allFiles: true, style }));
+  print({ out, terminal }, {}, inspection, (style) => inspectLines(inspection, { allFiles: true, style }));
   JSON.stringify(filesOfLayers([layer]));
 }
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import { mergeLocks, type NamedLock } from "../../src/lock/merge-locks.ts";
+import { mergedLock, type NamedLock } from "../../src/lock/merge-locks.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
@@ -12,7 +12,7 @@ const built = (character: string, change: Partial<LockedImage> = {}) =>
 
 function merge(locks: Record<string, Lock>, base: Lock | null = null): Lock {
   const named = Object.entries(locks).map(([file, lock]): NamedLock => ({ file, lock }));
-  return mergeLocks(named as [NamedLock, ...NamedLock[]], base);
+  return mergedLock(named as [NamedLock, ...NamedLock[]], base);
 }
 
 function problems(locks: Record<string, Lock>, base: Lock | null = null): string[] {
@@ -85,9 +85,9 @@ describe("locks of shards", () => {
     });
     fc.assert(
       fc.property(fc.shuffledSubarray(shards, { minLength: 4 }), (shuffled) => {
-        const merged = mergeLocks(shuffled as [NamedLock, ...NamedLock[]], before);
+        const merged = mergedLock(shuffled as [NamedLock, ...NamedLock[]], before);
         expect(formatLock(merged)).toBe(
-          formatLock(mergeLocks(shards as [NamedLock, ...NamedLock[]], before)),
+          formatLock(mergedLock(shards as [NamedLock, ...NamedLock[]], before)),
         );
       }),
     );

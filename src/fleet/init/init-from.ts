@@ -2,7 +2,7 @@
 
 import { basename, join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
-import { checkImageName, refuseExisting } from "../init-fleet.ts";
+import { checkImageName, refuseExisting } from "./new-fleet.ts";
 import { openFleetText } from "../open-fleet.ts";
 import { planOpenFleet } from "../plan-open-fleet.ts";
 import type { HostFacts } from "../../host/facts.ts";

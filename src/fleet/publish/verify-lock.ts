@@ -45,7 +45,7 @@ export interface Verification extends IndexVerification {
   readonly drift: readonly Drift[];
 }
 
-export interface VerifyOptions extends Pace {
+export interface VerifyLockOptions extends Pace {
   readonly registry: RegistryClient;
   /** Give each tag its digest again, where the registry still has that manifest. */
   readonly heal?: boolean;
@@ -58,7 +58,7 @@ export interface VerifyOptions extends Pace {
  * truth, somebody asked for it, and what the tag held before is in the answer.
  * Throws `REGISTRY_…` when the registry fails: a registry that does not answer has not lost anything.
  */
-export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Verification> {
+export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promise<Verification> {
   const { registry, heal = false, concurrency = 16 } = options;
   const limit = pLimit(concurrency);
   const repository = parseImageReference(lock.repository);
@@ -93,7 +93,7 @@ export async function verifyLock(lock: Lock, options: VerifyOptions): Promise<Ve
 async function healTag(
   tag: ImageReference,
   manifest: Manifest,
-  { registry, ...pace }: VerifyOptions,
+  { registry, ...pace }: VerifyLockOptions,
 ): Promise<boolean> {
   const own = silent(tag);
   const look = () => registry.findManifest(tag);

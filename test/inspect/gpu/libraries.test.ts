@@ -4,14 +4,11 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mkdtempSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspect } from "../../../src/inspect/inspect.ts";
-import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { needs } from "../../support/needs.ts";
 import { entriesByCuobjdump, entriesByImgmatch, whyNoCuda } from "../support/cuda-tools.ts";
 
@@ -36,13 +33,10 @@ describe(
           stdio: "pipe",
         });
         const started = performance.now();
-        const options = {
-          env: {},
-          registry: createRegistryClient(),
-          platform: "linux/amd64",
-          cache: noCache,
-        };
-        const { files, unopened, layers } = await inspect(folder, options);
+        const { files, unopened, layers } = await inspect(
+          { image: folder, platform: "linux/amd64", cache: false },
+          { env: {} },
+        );
         const seconds = (performance.now() - started) / 1000;
         const withCode = files.filter(({ gpu }) => gpu !== null).map(({ path }) => join(folder, path));
         expect(withCode.length).toBeGreaterThan(0);

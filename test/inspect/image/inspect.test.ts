@@ -3,10 +3,9 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { folderCache, noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspect } from "../../../src/inspect/inspect.ts";
+import type { ImageInspection } from "../../../src/inspect/inspection.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
@@ -23,16 +22,19 @@ import {
 import { makeLayout } from "../support/make-layout.ts";
 import { whyNoPython, whyNoZstd } from "../../support/programs.ts";
 
-const options = {
-  env: { DOCKER_HOST: "unix:///nowhere" },
-  registry: createRegistryClient({ retries: 0 }),
-  platform: "linux/amd64",
-  cache: noCache,
-};
+const env = { DOCKER_HOST: "unix:///nowhere" };
 
-/** Path → targets of its code. */
-async function found(name: string, more: Partial<typeof options> = {}): Promise<Record<string, string>> {
-  const { files } = await inspect(name, { ...options, ...more });
+/** Without what was opened before. */
+function opened(image: string): Promise<ImageInspection> {
+  return inspect({ image, platform: "linux/amd64", cache: false }, { env });
+}
+
+/** Path → targets of its code; `home`: where the cache of opened layers is, if any. */
+async function found(image: string, home?: string): Promise<Record<string, string>> {
+  const { files } =
+    home === undefined
+      ? await opened(image)
+      : await inspect({ image, platform: "linux/amd64" }, { env: { ...env, XDG_CACHE_HOME: home } });
   return Object.fromEntries(
     files.map(({ path, gpu }) => [path, gpu?.targets.map(({ target }) => target).join() ?? ""]),
   );
@@ -88,8 +90,7 @@ describe("the same image is the same from everywhere", () => {
       ]),
     ]);
     const server = await serve(image, true);
-    const registry = createRegistryClient({ retries: 0 });
-    expect(await found(`${server.host}/team/app:1`, { registry })).toEqual({ ...ofTwo, "/app/d": "sm_90" });
+    expect(await found(`${server.host}/team/app:1`)).toEqual({ ...ofTwo, "/app/d": "sm_90" });
     expect(server.asked.filter(({ headers }) => headers.range !== undefined)).toHaveLength(2);
   });
 
@@ -200,22 +201,23 @@ describe("layers", () => {
   });
 
   it("are opened once, and then known by their digest", async () => {
-    const cache = folderCache(makeFolder({}));
+    const home = makeFolder({});
     const image = makeImage(two.layers);
-    expect(await found(makeLayout(image), { cache })).toEqual(ofTwo);
+    expect(await found(makeLayout(image), home)).toEqual(ofTwo);
     const server = await serve(
       { ...image, blobs: new Map([[digestOf(image.config).slice(7), image.config]]) },
       true,
     );
-    expect(await found(`${server.host}/team/app:1`, { cache })).toEqual(ofTwo);
+    expect(await found(`${server.host}/team/app:1`, home)).toEqual(ofTwo);
   });
 
   it("are opened again when what is known of them is damaged", async () => {
     const home = makeFolder({});
-    await found(makeLayout(two), { cache: folderCache(home) });
-    const [folder = ""] = readdirSync(home);
-    for (const file of readdirSync(join(home, folder))) writeFileSync(join(home, folder, file), "{");
-    expect(await found(makeLayout(two), { cache: folderCache(home) })).toEqual(ofTwo);
+    await found(makeLayout(two), home);
+    const cache = join(home, "imgmatch");
+    const [folder = ""] = readdirSync(cache);
+    for (const file of readdirSync(join(cache, folder))) writeFileSync(join(cache, folder, file), "{");
+    expect(await found(makeLayout(two), home)).toEqual(ofTwo);
   });
 });
 
@@ -226,7 +228,7 @@ describe("archives in an image", () => {
     const script =
       "import zipfile as z\nfor n, m in (('s', 0), ('d', 8), ('l', 14)):\n w = z.ZipFile(n + '.whl', 'w', m)\n w.write('x.so', 'lib/x.so')\n w.close()\nw = z.ZipFile('n.zip', 'w')\nw.write('d.whl')\nw.close()\n";
     execFileSync("python3", ["-c", script], { cwd });
-    const { files, unopened } = await inspect(cwd, options);
+    const { files, unopened } = await opened(cwd);
     expect(files.map(({ path }) => path)).toEqual([
       "/d.whl!/lib/x.so",
       "/n.zip!/d.whl!/lib/x.so",
@@ -241,12 +243,11 @@ describe("archives in an image", () => {
   it("are entered to a bound, and what is beyond is told", async () => {
     const nested = (depth: number): Buffer =>
       depth === 0 ? gpuFile(80) : makeTar([{ path: "in", content: nested(depth - 1) }]);
-    const { files, unopened } = await inspect(
+    const { files, unopened } = await opened(
       layout([
         { path: "t3", content: nested(3) },
         { path: "t4", content: nested(4) },
       ]),
-      options,
     );
     expect(files.map(({ path }) => path)).toEqual(["/t3!/in!/in!/in"]);
     expect(unopened).toEqual([{ path: "/t4!/in!/in!/in", layer: 0, reason: "an archive inside 3 others" }]);
@@ -254,12 +255,11 @@ describe("archives in an image", () => {
 
   it("that are damaged are told, and hide nothing else", async () => {
     const cut = gzipped(makeTar([{ path: "x", content: gpuFile(80) }])).subarray(0, 60);
-    const { files, unopened } = await inspect(
+    const { files, unopened } = await opened(
       layout([
         { path: "a.tgz", content: cut },
         { path: "b", content: gpuFile(90) },
       ]),
-      options,
     );
     expect(files.map(({ path }) => path)).toEqual(["/b"]);
     expect(unopened.map(({ path }) => path)).toEqual(["/a.tgz"]);
@@ -269,7 +269,7 @@ describe("archives in an image", () => {
 describe("what is no image is refused with a code", () => {
   const code = async (name: string) => {
     try {
-      await inspect(name, options);
+      await opened(name);
       return null;
     } catch (error) {
       if (error instanceof ImgmatchError) return error.code;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { probeHost } from "../../../src/host/probe.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
-import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";
 import { needs } from "../../support/needs.ts";
@@ -71,7 +71,7 @@ describe.each(findDialects(join(folder, "awks")))("$name", (dialect) => {
     "answers as resolve does on every machine, fleet: %s",
     async (title, { lock, cpuOnly = false }) => {
       const script = join(folder, `${title.replaceAll(" ", "_")}.sh`);
-      writeFileSync(script, (await exportSh(lock, { version: "1.0.0", cpuOnly, smiSeconds: 1 })).text);
+      writeFileSync(script, (await fleetScript(lock, { version: "1.0.0", cpuOnly, smiSeconds: 1 })).text);
       const out = mkdtempSync(join(folder, "out-"));
       const results = runScripts(
         out,

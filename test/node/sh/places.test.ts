@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { wholeFleet } from "./support/fleet.ts";
 import { placeOf, whyNoShellcheck, whyNoVersion, whyNot } from "../../support/programs.ts";
 
-const script = async () => (await exportSh(wholeFleet(), { version: "1.0.0" })).text;
+const script = async () => (await fleetScript(wholeFleet(), { version: "1.0.0" })).text;
 const read = (name: string) => readFileSync(`docs/node/${name}`, "utf8");
 
 test("the prologs have nothing that shellcheck finds", {

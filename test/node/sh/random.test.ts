@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { probeHost } from "../../../src/host/probe.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
-import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { byIndex } from "../../oci/registry/support/index-of-lock.ts";
@@ -76,7 +76,10 @@ test(`answers as resolve does on ${runs} random machines and their fleets, from 
     mkdirSync(place);
     const script = join(place, "fleet.sh");
     const source = round % 2 === 0 ? lock : byIndex(lock);
-    writeFileSync(script, (await exportSh(source, { version: "1.0.0", cpuOnly, pins, smiSeconds: 20 })).text);
+    writeFileSync(
+      script,
+      (await fleetScript(source, { version: "1.0.0", cpuOnly, pins, smiSeconds: 20 })).text,
+    );
     const machines = Array.from({ length: perFleet }, () => randomMachine(chance));
     for (const [index, { machine }] of machines.entries()) writeMachine(join(place, `m${index}`), machine);
     const results = runScripts(

@@ -1,43 +1,53 @@
-/** `imgmatch adopt`: images that others built become rows of a lock. They keep their tags, and stay where they are or are copied. */
+/** Images that others built become rows of a lock. They keep their tags, and stay where they are or are copied. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { adoptedImage, type Statement } from "../inspect/adopt/adopted-image.ts";
 import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
+import { lockPath, lockSchemaVersion, type Lock, type LockedImage, type Requirement } from "../lock/lock.ts";
 import type { OpenOptions } from "../inspect/image/open-layers.ts";
-import { type Lock, type LockedImage, lockSchemaVersion, type Requirement } from "../lock/lock.ts";
+import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-choice.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { isIndexType } from "../oci/platform-entries.ts";
 import {
   formatImageReference,
-  type ImageReference,
   parseImageReference,
+  type ImageReference,
   withDigest,
   withTag,
 } from "../oci/reference.ts";
 import { sortedEntries } from "../io/collections.ts";
-import type { BlobCopier, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { findImageConfig } from "../oci/registry/platform-image.ts";
+import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
 
-export interface AdoptOptions extends OpenOptions {
-  readonly registry: RegistryClient & Partial<BlobCopier & ReferrersReader>;
-  readonly lockFile: string;
+export interface AdoptOptions extends OpenChoice, Statement, RegistryAccess, Watching<AdoptEvent> {
+  /** Images, each with its tag. */
+  readonly references: readonly string[];
+  /** Default: `images/imgmatch.lock.json`. */
+  readonly lock?: string;
   /** Repository of the lock: images of others are copied there, under their tags. Default: none is, and all must be of one. */
   readonly publishTo?: string;
-  /** Hears of each image before it is copied. */
-  readonly onCopy?: (from: string, to: string) => void;
-  readonly signal?: AbortSignal;
   /** `python=3.12`: axes of all these images. */
-  readonly axes?: readonly string[];
+  readonly axis?: readonly string[];
   /** `{pytorch}-cuda*-{flavor}`: axes out of each tag. */
   readonly tagPattern?: string;
-  readonly statement?: Statement;
   /** Of a lock that is not there yet. Default: the last part of the repository, and `1`. */
   readonly name?: string;
-  readonly version?: string;
-  readonly now?: () => Date;
+  readonly fleetVersion?: string;
+}
+
+/** `copy`: of each image before it is copied. */
+export type AdoptEvent = OpenEvent | { readonly type: "copy"; readonly from: string; readonly to: string };
+
+export interface AdoptAnswer {
+  readonly schemaVersion: 1;
+  /** The lock's file. */
+  readonly lock: string;
+  readonly adopted: readonly Adoption[];
 }
 
 export interface Adoption {
@@ -47,23 +57,35 @@ export interface Adoption {
   readonly notes: readonly string[];
 }
 
+/** With what all images of a call have. */
+interface AdoptMeans extends OpenOptions {
+  readonly registry: FullRegistryClient;
+  readonly statement: Statement;
+}
+
 /**
  * Opens each image in its registry and writes its row. All rows are of one repository, that of the lock: a lock names its images by
  * tag and digest alone. With `publishTo`, images of other repositories are copied there once all are opened. Throws `USAGE`,
  * `IMAGE_NOT_FOUND`, `ADOPT_UNDECIDED`, `AUDIT_…`, `TAG_CONFLICT`, and what registry and lock throw; then no row is written, and what
  * was copied of an image need not be copied again.
+ *
+ * @example
+ * await adopt({ references: ["registry.example.com/team/app:1.0"], axis: ["python=3.12"] });
  */
-export async function adoptImages(
-  references: readonly string[],
-  options: AdoptOptions,
-): Promise<readonly Adoption[]> {
-  const { lockFile, axes = [], tagPattern, publishTo, now = () => new Date() } = options;
+export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promise<AdoptAnswer> {
+  const world = worldOf(asked, given);
+  const { references, lock: lockFile = lockPath, axis = [], tagPattern, publishTo } = asked;
+  const means = {
+    ...openOptions(asked, world),
+    registry: await registryFor(asked, world),
+    statement: asked,
+  };
   const named = references.map((text) => parseImageReference(text));
   const to = publishTo === undefined ? null : repositoryNamed(publishTo);
   const repository = repositoryOf(named, await readLockIfPresent(lockFile), lockFile, to);
-  const given = parseAxes(axes);
+  const axes = parseAxes(axis);
   const readTag = tagPattern === undefined ? () => ({}) : compileTagPattern(tagPattern);
-  const rows: Adoption[] = [];
+  const adopted: Adoption[] = [];
   for (const reference of named) {
     const tag = reference.tag ?? "";
     const found = readTag(tag);
@@ -72,19 +94,22 @@ export async function adoptImages(
         `the tag ${tag} is not as --tag-pattern ${tagPattern} says`,
         "adopt tags of another form in a call of their own",
       );
-    rows.push(await adopt(reference, { ...found, ...given }, options, now));
+    adopted.push(await adoptOne(reference, { ...found, ...axes }, means));
   }
-  for (const [index, { image }] of rows.entries())
-    await bring(named[index], image, parseImageReference(repository), options);
+  for (const [index, { image }] of adopted.entries())
+    await bring(named[index], image, parseImageReference(repository), means.registry, {
+      signal: world.signal,
+      onEvent: asked.onEvent,
+    });
   await updateLock(
     lockFile,
     (known) => {
       repositoryOf(named, known, lockFile, to);
-      return withRows(known, rows, repository, options);
+      return withRows(known, adopted, repository, asked);
     },
     { repository },
   );
-  return rows;
+  return { schemaVersion: 1, lock: lockFile, adopted };
 }
 
 /** Copies an image into the lock's repository, where it is of another one. */
@@ -92,19 +117,14 @@ async function bring(
   from: ImageReference | undefined,
   { tag, digest }: LockedImage,
   repository: ImageReference,
-  { registry, signal, onCopy = () => {} }: AdoptOptions,
+  registry: FullRegistryClient,
+  { signal, onEvent }: Watching<AdoptEvent>,
 ): Promise<void> {
   if (from === undefined || digest === null || repositoryName(from) === repositoryName(repository)) return;
-  const { copyBlob, readReferrers } = registry;
-  if (copyBlob === undefined || readReferrers === undefined)
-    throw new TypeError("this client copies no blobs");
   const { copyImage } = await import("./publish/copy-image.ts");
   const to = withTag(repository, tag);
-  onCopy(formatImageReference(from), formatImageReference(to));
-  await copyImage(withDigest(from, digest), to, {
-    registry: { ...registry, copyBlob, readReferrers },
-    signal,
-  });
+  onEvent?.({ type: "copy", from: formatImageReference(from), to: formatImageReference(to) });
+  await copyImage(withDigest(from, digest), to, { registry, signal });
 }
 
 /** Throws `USAGE` for what has a tag or a digest. */
@@ -117,16 +137,15 @@ function repositoryNamed(name: string): string {
   );
 }
 
-async function adopt(
+async function adoptOne(
   reference: ImageReference,
   axes: Readonly<Record<string, string>>,
-  options: AdoptOptions,
-  now: () => Date,
+  means: AdoptMeans,
 ): Promise<Adoption> {
-  const { registry, platform, statement = {} } = options;
+  const { registry, platform, statement } = means;
   const found = await registry.findManifest(reference);
   // By digest, so that what is opened is what is locked, whatever happens to the tag meanwhile.
-  const opened = found && (await openFromRegistry(registry, withDigest(reference, found.digest), options));
+  const opened = found && (await openFromRegistry(registry, withDigest(reference, found.digest), means));
   if (found === null || opened === null)
     throw new ImgmatchError({
       code: "IMAGE_NOT_FOUND",
@@ -156,7 +175,7 @@ async function adopt(
       ...adopted,
       bases: [],
       builder: "others",
-      created: now().toISOString(),
+      created: new Date().toISOString(),
       size: null,
       ...(blobs === null ? {} : { blobs }),
     },
@@ -216,7 +235,7 @@ function withRows(
   known: Lock | null,
   rows: readonly Adoption[],
   repository: string,
-  { name, version }: Pick<AdoptOptions, "name" | "version">,
+  { name, fleetVersion }: Pick<AdoptOptions, "name" | "fleetVersion">,
 ): Lock {
   const images = { ...known?.images, ...Object.fromEntries(rows.map(({ cell, image }) => [cell, image])) };
   return {
@@ -226,7 +245,7 @@ function withRows(
     repository,
     ...(known?.prefer === undefined ? {} : { prefer: known.prefer }),
     name: name ?? known?.name ?? repository.slice(repository.lastIndexOf("/") + 1),
-    version: version ?? known?.version ?? "1",
+    version: fleetVersion ?? known?.version ?? "1",
     images: Object.fromEntries(sortedEntries(images)),
   };
 }

@@ -27,7 +27,7 @@ import { smiFunctions, visibleFunctions } from "./program-smi.ts";
 import { compact, shrinkAwk } from "./program-text.ts";
 import { brandSteps } from "./require-tables.ts";
 
-export interface ExportShOptions {
+export interface ScriptOptions {
   /** As for `resolveImage`; ranges come from `compilePins`. */
   readonly pins?: Readonly<Record<string, string | Pin>>;
   /** Only images without GPU code. */
@@ -40,7 +40,7 @@ export interface ExportShOptions {
   readonly smiSeconds?: number;
 }
 
-export interface ExportedScript {
+export interface FleetScript {
   readonly text: string;
   /** sha256 of the lock as imgmatch writes it; of the lock's file too, unless somebody wrote it by hand. */
   readonly lockDigest: string;
@@ -52,9 +52,9 @@ export interface ExportedScript {
  * `EXPORT_UNSAFE` for a lock with values that do not go into a script.
  *
  * @example
- * const { text } = await exportSh(lock, { version: "0.1.0", pins: await compilePins({ python: "3.12" }) });
+ * const { text } = await fleetScript(lock, { version: "0.1.0", pins: await compilePins({ python: "3.12" }) });
  */
-export async function exportSh(lock: Lock, options: ExportShOptions): Promise<ExportedScript> {
+export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<FleetScript> {
   const { cpuOnly = false, requireGpu = false, version, smiSeconds = smiTimeoutMs / 1000 } = options;
   const pins = plainPins(options.pins ?? {});
   if (cpuOnly && requireGpu) throw twoKinds();

@@ -1,40 +1,38 @@
-/** `imgmatch audit`: the images of a fleet that exists are opened, and what is declared of them compared with what their files show. */
+/** The images of a fleet that exists are opened, and what is declared of them compared with what their files show. */
 
 import type { BuildWatch } from "./build/engine.ts";
-import { ImgmatchError, type Problem } from "../errors.ts";
+import { ImgmatchError, type Problem, usageError } from "../errors.ts";
 import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
-import type { LayerCache } from "../inspect/image/layer-cache.ts";
+import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { isAdopted, refuseAdoptedLock } from "../lock/adopted-lock.ts";
+import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { type DeclaredImage, imageAuditor } from "./audit/image-examiner.ts";
 import type { Lock, LockedImage, Measured } from "../lock/lock.ts";
 import { parseImageReference, withDigest } from "../oci/reference.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
-import type { Selection } from "./cells/select.ts";
-import type { RegistryClient } from "../oci/registry/client.ts";
+import { selectImages } from "./cells/select.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
 import { declaredImage } from "./declared-image.ts";
-import type { Fleet } from "./open-fleet.ts";
+import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
+import type { Matrix } from "./matrix/matrix.ts";
 import { planOpenFleet } from "./plan-open-fleet.ts";
 
-/** How images are opened. */
-export interface AuditOptions {
-  readonly lock: Lock;
-  readonly registry: RegistryClient;
-  /** Where the engine is, for images that were built and never pushed. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+export interface AuditOptions extends FleetChoice, Watching<AuditEvent> {
   /** Asks the registry alone: what was never pushed is left out. */
-  readonly remote: boolean;
-  readonly cache: LayerCache;
-  /** Called before each image. */
-  readonly onImage?: (cell: string, done: number, total: number) => void;
-  readonly signal: AbortSignal;
+  readonly remote?: boolean;
 }
 
-export interface AuditFleetOptions extends AuditOptions {
-  readonly only: readonly Selection[];
-  /** As when it was built. */
-  readonly replaceBases: ReadonlyMap<string, string>;
+/** Before each image is opened: how many were. */
+export interface AuditEvent {
+  readonly type: "image";
+  readonly cell: string;
+  readonly done: number;
+  readonly total: number;
 }
 
-export interface FleetAudit {
+export interface AuditAnswer {
+  readonly schemaVersion: 1;
   /** In the order of the matrix, or of the lock where others built the images. */
   readonly cells: readonly AuditedCell[];
   /** Cells of images that were never pushed and not asked for. */
@@ -54,40 +52,63 @@ export interface AuditedCell {
   readonly failure: Problem | null;
 }
 
-/** An image that cannot be opened does not stop the others. Throws what planning throws, and the signal's reason. */
-export async function auditFleet(fleet: Fleet, options: AuditFleetOptions): Promise<FleetAudit> {
-  const { lock, only, replaceBases } = options;
+/**
+ * Opens the images of a lock, and compares what is declared of them with their files. An image that cannot be opened does not stop the
+ * others. Throws `USAGE`, `LOCK_…`, what planning throws, and the signal's reason.
+ *
+ * @example
+ * const { cells } = await audit({ only: ["cuda=12.8.1"] });
+ */
+export async function audit(asked: AuditOptions = {}, given?: Partial<World>): Promise<AuditAnswer> {
+  const world = worldOf(asked, given);
+  const lock = await readLockIfPresent(lockFileOf(asked));
+  return lock !== null && isAdopted(lock) ? auditAdopted(asked, lock, world) : auditBuilt(asked, world);
+}
+
+async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswer> {
+  const { fleet, only } = await openFleetFor(asked, world);
+  const lockFile = lockFileOf(asked);
+  const lock = await readLock(lockFile);
+  refuseAdoptedLock(lock, lockFile);
   const plan = await planOpenFleet(fleet, {
-    ...{ lock, only, replaceBases },
+    lock,
+    only,
+    replaceBases: parseReplacements(asked.replaceBase),
     published: false,
     findBaseDigest: async () => null,
   });
   const subjects = plan.cells.filter(isBuilt).map((planned) => ({
     cell: planned.cell.id,
     locked: planned.locked,
-    declared: declaredOf(fleet, plan.matrix, planned),
+    declared: declaredOf(plan.matrix, planned),
   }));
-  return auditImages(subjects, options);
+  return auditImages(subjects, lock, asked, world);
 }
 
 /**
  * Images that others built, of which there is no matrix: what the lock says of each, estimated or stated, is what is declared, and
- * no file is a base's. Throws the signal's reason.
+ * no file is a base's.
  */
-export async function auditAdopted(options: AuditOptions): Promise<FleetAudit> {
-  const { images, repository } = options.lock;
+async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promise<AuditAnswer> {
+  if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)
+    throw usageError(
+      "--registry and --replace-base are about a matrix, and the lock holds images that others built",
+      "leave them out",
+    );
+  const lock = selectImages(all, asked.only ?? []);
+  const { images, repository } = lock;
   const subjects = Object.entries(images).map(([cell, locked]) => {
     const { requires, platform } = locked;
     return { cell, locked, declared: { requires, platform, floor: [], base: null } };
   });
-  const { cells, unpublished } = await auditImages(subjects, options);
+  const answer = await auditImages(subjects, lock, asked, world);
   const again = (cell: string) => (problem: Problem) => ({
     ...problem,
     fix: `adopt it again, and state what its files have: imgmatch adopt ${repository}:${images[cell]?.tag}`,
   });
   return {
-    unpublished,
-    cells: cells.map((found) => ({
+    ...answer,
+    cells: answer.cells.map((found) => ({
       ...found,
       lies: found.lies.map(again(found.cell)),
       notes: found.notes.map(again(found.cell)),
@@ -101,26 +122,35 @@ interface Subject {
   readonly declared: DeclaredImage | null;
 }
 
-async function auditImages(subjects: readonly Subject[], options: AuditOptions): Promise<FleetAudit> {
-  const { lock, remote, signal, onImage = () => {} } = options;
+async function auditImages(
+  subjects: readonly Subject[],
+  { repository }: Lock,
+  asked: AuditOptions,
+  world: World,
+): Promise<AuditAnswer> {
+  const { remote = false, onEvent } = asked;
+  const { env, signal = new AbortController().signal } = world;
   const wanted = subjects.filter(({ locked }) => !remote || locked.digest !== null);
   const declared = new Map(wanted.map((subject) => [subject.cell, subject.declared]));
-  const audit = imageAuditor({
-    ...options,
+  const examine = imageAuditor({
+    registry: await registryFor(asked, world),
+    cache: folderCache(cacheFolder(env)),
     declared: (cell) => declared.get(cell) ?? null,
+    // For images that were built and never pushed.
     holder: {
-      save: ({ id }) => engineArchive(options.env, id, signal),
-      layers: remote ? null : ({ id }) => engineLayers(options.env, id, signal),
+      save: ({ id }) => engineArchive(env, id, signal),
+      layers: remote ? null : ({ id }) => engineLayers(env, id, signal),
       push: null,
     },
   });
   const cells: AuditedCell[] = [];
   for (const { cell, locked } of wanted) {
     signal.throwIfAborted();
-    onImage(cell, cells.length, wanted.length);
-    cells.push(await auditCell(cell, lock.repository, locked, audit, { signal, onLog: () => {} }));
+    onEvent?.({ type: "image", cell, done: cells.length, total: wanted.length });
+    cells.push(await auditCell(cell, repository, locked, examine, { signal, onLog: () => {} }));
   }
   return {
+    schemaVersion: 1,
     cells,
     unpublished: subjects.filter((subject) => !wanted.includes(subject)).map(({ cell }) => cell),
   };
@@ -133,7 +163,7 @@ function isBuilt(planned: PlannedCell): planned is BuiltCell {
 }
 
 /** What the lock promises, on the bases that it names: the matrix may say something else by now. */
-function declaredOf(fleet: Fleet, matrix: Fleet["matrix"], planned: BuiltCell): DeclaredImage | null {
+function declaredOf(matrix: Matrix, planned: BuiltCell): DeclaredImage | null {
   const { locked } = planned;
   const known = new Map(locked.bases.map((base) => [base.ref, base]));
   const bases = planned.bases.map(({ ref, used }) => {
@@ -148,14 +178,14 @@ async function auditCell(
   cell: string,
   repository: string,
   { digest, tag }: LockedImage,
-  audit: ReturnType<typeof imageAuditor>,
+  examine: ReturnType<typeof imageAuditor>,
   watch: BuildWatch,
 ): Promise<AuditedCell> {
   const name = digest === null ? `${repository}:${tag}` : `${repository}@${digest}`;
   const where =
     digest === null ? { id: name, size: null } : withDigest(parseImageReference(repository), digest);
   try {
-    return { cell, image: name, ...(await audit({ cell, image: where }, watch)), failure: null };
+    return { cell, image: name, ...(await examine({ cell, image: where }, watch)), failure: null };
   } catch (error) {
     watch.signal.throwIfAborted();
     if (!(error instanceof ImgmatchError)) throw error;

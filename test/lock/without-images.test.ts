@@ -1,10 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { formatLock } from "../../src/lock/format-lock.ts";
-import { removeImages, withoutImages } from "../../src/lock/update-lock.ts";
+import { withoutImages } from "../../src/lock/without-images.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
-import { makeFolder } from "../support/folders.ts";
 
 const lock = lockOf({ a: image(), b: image(), c: image() });
 
@@ -23,10 +19,4 @@ test("names every cell that is not there, and drops nothing", () => {
       ],
     }),
   );
-});
-
-test("changes the lock on disk, and says what it has removed", async () => {
-  const file = join(makeFolder({ "lock.json": formatLock(lock) }), "lock.json");
-  expect(await removeImages(file, ["c", "a", "a"])).toEqual(["a", "c"]);
-  expect(readFileSync(file, "utf8")).toBe(formatLock(withoutImages(lock, ["a", "c"], file)));
 });

@@ -1,10 +1,10 @@
 /** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
 
-import type { ImageInspection, InspectedFile } from "../../inspect/inspection.ts";
-import type { Style } from "./style.ts";
-import { count, formatTable } from "../../io/table.ts";
+import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
+import type { Style } from "./report/style.ts";
+import { count, formatTable } from "../io/table.ts";
 
-export interface InspectionReport {
+export interface InspectReport {
   /** Every file, not only those that decide. */
   readonly allFiles: boolean;
   readonly style: Style;
@@ -13,9 +13,9 @@ export interface InspectionReport {
 const mostFiles = 12;
 const mostUnopened = 12;
 
-export function inspectionLines(
+export function inspectLines(
   inspection: ImageInspection,
-  { allFiles, style }: InspectionReport,
+  { allFiles, style }: InspectReport,
 ): readonly string[] {
   const { files, unopened, unreadPackages, layers } = inspection;
   const deciding = files.filter((file) => file.gpu !== null || needed(file).length > 0);

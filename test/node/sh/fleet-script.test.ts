@@ -10,7 +10,7 @@ import { pciRows } from "../../../src/hardware/gpu-pci-table.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { toEre } from "../../../src/node/sh/safe-text.ts";
-import { exportSh } from "../../../src/node/sh/export-sh.ts";
+import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { brandsByName } from "../../../src/resolve/host-view.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
@@ -28,10 +28,10 @@ const dialects = findDialects(join(folder, "awks"));
 async function write(
   name: string,
   lock: Lock,
-  options: Partial<Parameters<typeof exportSh>[1]> = {},
+  options: Partial<Parameters<typeof fleetScript>[1]> = {},
 ): Promise<string> {
   const file = join(folder, name);
-  writeFileSync(file, (await exportSh(lock, { version: "1.0.0", ...options })).text);
+  writeFileSync(file, (await fleetScript(lock, { version: "1.0.0", ...options })).text);
   return file;
 }
 
@@ -66,8 +66,8 @@ describe("the text of a script", () => {
   test("is the same for the same input, and says what it was made from", async () => {
     const lock = wholeFleet();
     const [one, other] = [
-      await exportSh(lock, { version: "1.0.0" }),
-      await exportSh(lock, { version: "1.0.0" }),
+      await fleetScript(lock, { version: "1.0.0" }),
+      await fleetScript(lock, { version: "1.0.0" }),
     ];
     expect(one).toEqual(other);
     expect(one.lockDigest).toBe(digestOf(new TextEncoder().encode(formatLock(lock))));
@@ -88,7 +88,7 @@ describe("the text of a script", () => {
 
   test("stays small: 40 images in 25.5 KB, 400 in 60", async () => {
     const bytes = async (count: number) =>
-      Buffer.byteLength((await exportSh(fleetOf(count), { version: "1.0.0" })).text);
+      Buffer.byteLength((await fleetScript(fleetOf(count), { version: "1.0.0" })).text);
     expect(await bytes(40)).toBeLessThanOrEqual(25_500);
     expect(await bytes(400)).toBeLessThanOrEqual(60_000);
   });
@@ -112,7 +112,7 @@ describe("a fleet of 1,500 images", () => {
   }, async () => {
     const script = await write("many.sh", fleetOf(1500));
     // More than Linux takes as one argument.
-    expect((await exportSh(fleetOf(1500), { version: "1.0.0" })).text.length).toBeGreaterThan(131_072);
+    expect((await fleetScript(fleetOf(1500), { version: "1.0.0" })).text.length).toBeGreaterThan(131_072);
     const answers = dialects.map((dialect) => {
       const out = mkdtempSync(join(folder, "out-"));
       return runScripts(out, dialect, [{ script, root, env: {}, smi: null }])[0];
@@ -159,7 +159,7 @@ describe("a hostile lock", () => {
   ];
   for (const [place, lock] of poisoned)
     test.each(words)(`is refused by its ${place}: %j`, async (word) => {
-      await expect(exportSh(lock(word), { version: "1.0.0" })).rejects.toThrow("EXPORT_UNSAFE");
+      await expect(fleetScript(lock(word), { version: "1.0.0" })).rejects.toThrow("EXPORT_UNSAFE");
     });
 
   test("says nothing by what does not go into the script: cells, axes, marches, toolkits, code, expressions, pins", async () => {

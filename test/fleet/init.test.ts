@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { initFleet } from "../../src/fleet/init-fleet.ts";
+import { init } from "../../src/fleet/init.ts";
 import { openFleet } from "../../src/fleet/open-fleet.ts";
 import { makeFolder } from "../support/folders.ts";
 
 test("writes a fleet that opens as it is", async () => {
   const folder = makeFolder({});
-  const written = await initFleet(folder, { name: "vision", registry: "registry.example.com/team" });
+  const { written } = await init({ name: "vision", registry: "registry.example.com/team" }, { cwd: folder });
   expect(written.every((path) => existsSync(join(folder, path)))).toBe(true);
   const { matrix, cells } = await openFleet(join(folder, "matrix.yaml"));
   expect(matrix.repository).toBe("registry.example.com/team/vision");
@@ -16,7 +16,7 @@ test("writes a fleet that opens as it is", async () => {
 
 test("overwrites nothing, and writes nothing beside what is there", async () => {
   const folder = makeFolder({ "matrix.yaml": "mine\n", "templates/hello.c": "mine too\n" });
-  await expect(initFleet(folder)).rejects.toMatchObject({
+  await expect(init({}, { cwd: folder })).rejects.toMatchObject({
     problems: ["matrix.yaml", "templates/hello.c"].map((file) => ({ code: "FILE_EXISTS", at: { file } })),
   });
   expect(readFileSync(join(folder, "matrix.yaml"), "utf8")).toBe("mine\n");
@@ -24,5 +24,5 @@ test("overwrites nothing, and writes nothing beside what is there", async () => 
 });
 
 test.each(["team/app", "app:1"])("%s cannot name an image", async (name) => {
-  await expect(initFleet(makeFolder({}), { name })).rejects.toMatchObject({ code: "USAGE" });
+  await expect(init({ name }, { cwd: makeFolder({}) })).rejects.toMatchObject({ code: "USAGE" });
 });

@@ -1,0 +1,94 @@
+/** `imgmatch export KIND`: the fleet in the words of another tool. Adding a kind is one function and one line. */
+
+import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import type { ExportBakeOptions } from "../fleet/export-bake.ts";
+import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
+import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
+import type { ExportShOptions } from "../node/export-sh.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { Define } from "./define.ts";
+import { positive, withBases, withFleet, withRebuild } from "./flags/fleet-options.ts";
+import { collect, withQuestion } from "./flags/options.ts";
+import { print } from "./print.ts";
+
+export const exportFleet: Define = (command, run) => {
+  withRebuild(withBases(withFleet(command)))
+    .description("write the fleet in the words of another tool: bake, github-matrix, nfd-compat")
+    .argument(
+      "<kind>",
+      "bake: docker-bake.json; github-matrix: jobs for the cells that need work; nfd-compat: what each image needs, for Node Feature Discovery",
+    )
+    .option("--shards <n>", "github-matrix: jobs at most, up to 256 (default: 16)", positive("--shards 16"))
+    .option(
+      "--secret <secret>",
+      "bake: a secret for steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE; repeatable",
+      collect,
+      [],
+    )
+    .option(
+      "--ssh <agent>",
+      "bake: an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY; repeatable",
+      collect,
+      [],
+    )
+    .option("--network <name>", "bake: network of the steps: default, none, host")
+    .action(run(exportCommand));
+  withQuestion(command.command("sh"))
+    .description("write a script of sh and awk that answers as resolve does")
+    .argument("[reference]", "registry/repository:version, in place of a lock")
+    .option("--json", "answer as JSON, errors included")
+    .action(run(shCommand));
+  return command;
+};
+
+type ExportFlags = ExportBakeOptions & GithubMatrixOptions & NfdCompatOptions & { readonly kind: string };
+
+const kinds: Readonly<Record<string, (flags: ExportFlags, context: CommandContext) => Promise<void>>> = {
+  bake: bakeCommand,
+  "github-matrix": githubMatrixCommand,
+  "nfd-compat": nfdCompatCommand,
+};
+
+async function exportCommand(flags: ExportFlags, context: CommandContext): Promise<ExitCode> {
+  const write = Object.hasOwn(kinds, flags.kind) ? kinds[flags.kind] : undefined;
+  if (write === undefined)
+    throw usageError(
+      `${JSON.stringify(flags.kind)} is nothing to export to`,
+      `write one of: ${Object.keys(kinds).join(", ")}`,
+    );
+  await write(flags, context);
+  return exitCodes.ok;
+}
+
+async function bakeCommand(flags: ExportFlags, context: CommandContext): Promise<void> {
+  const { exportBake } = await import("../fleet/export-bake.ts");
+  context.out(`${JSON.stringify(await exportBake(flags, context), null, 2)}\n`);
+}
+
+/** On one line, for a step's output. */
+async function githubMatrixCommand(flags: ExportFlags, context: CommandContext): Promise<void> {
+  const { exportGithubMatrix } = await import("../fleet/export-github-matrix.ts");
+  context.out(`${JSON.stringify(await exportGithubMatrix(flags, context))}\n`);
+}
+
+async function nfdCompatCommand(flags: ExportFlags, context: CommandContext): Promise<void> {
+  const [{ exportNfdCompat }, { yamlText }] = await Promise.all([
+    import("../node/export-nfd-compat.ts"),
+    import("../node/launch/format-launch.ts"),
+  ]);
+  const answer = await exportNfdCompat(flags, context);
+  const texts = await Promise.all(
+    answer.images.map(async ({ reference, spec }) => `# ${reference}\n${await yamlText(spec)}`),
+  );
+  print(context, flags, answer, () => texts.join("---\n"));
+}
+
+async function shCommand(
+  flags: ExportShOptions & { readonly json?: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { exportSh } = await import("../node/export-sh.ts");
+  const answer = await exportSh(flags, context);
+  print(context, flags, answer, () => answer.script);
+  return exitCodes.ok;
+}

@@ -1,0 +1,103 @@
+/** `imgmatch lock`: changes of the lock that are not builds, each asked for by name. */
+
+import { type ExitCode, exitCodes, usageError } from "../errors.ts";
+import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/change-lock.ts";
+import type { FleetChoice } from "../fleet/fleet-choice.ts";
+import { count } from "../io/table.ts";
+import type { CommandContext } from "./command-context.ts";
+import type { Define } from "./define.ts";
+import { withBases, withFleet } from "./flags/fleet-options.ts";
+import { withJson } from "./flags/options.ts";
+import { print, tell } from "./print.ts";
+
+interface LockFlags extends FleetChoice {
+  readonly updateBases?: boolean;
+  readonly prune?: boolean;
+}
+
+export const lock: Define = (command, run) => {
+  withBases(withFleet(command))
+    .description("change the lock without building")
+    .option("--update-bases", "let the next build use what the base images' tags mean now")
+    .option("--prune", "drop images of cells that the matrix no longer builds")
+    .action(run(lockCommand));
+  withJson(command.command("merge"))
+    .description("join the locks of builds that ran side by side")
+    .argument("<locks...>", "the locks")
+    .option(
+      "--base <file>",
+      "the lock that they all began with; what is as there counts as unchanged (default: the lock)",
+    )
+    .option("--out <file>", "where to write the result (default: the lock)")
+    .action(run(mergeCommand));
+  withJson(command.command("rm"))
+    .description("drop images from the lock, so that the next build makes them again")
+    .argument("<cells...>", "the cells' ids")
+    .action(run(removeCommand));
+  return command;
+};
+
+async function lockCommand(flags: LockFlags, context: CommandContext): Promise<ExitCode> {
+  const { updateBases = false, prune = false } = flags;
+  if (updateBases === prune)
+    throw usageError(
+      updateBases ? "--update-bases and --prune are two steps" : "imgmatch lock needs to know what to do",
+      "write one of: imgmatch lock --update-bases, imgmatch lock --prune, imgmatch lock rm CELL, imgmatch lock merge A B",
+    );
+  await (prune ? pruneCommand : updateBasesCommand)(flags, context);
+  return exitCodes.ok;
+}
+
+async function updateBasesCommand(flags: LockFlags, context: CommandContext): Promise<void> {
+  const { updateBases } = await import("../fleet/change-lock.ts");
+  const answer = await updateBases(flags, context);
+  const { checked, updates } = answer;
+  print(context, flags, answer, () =>
+    updates.map(({ ref, from, to, cells }) => `${ref}  ${from} → ${to}  ${count(cells.length, "cell")}`),
+  );
+  if (flags.json) return;
+  const none = `${count(checked, "base image")} asked for, none has moved`;
+  tell([updates.length === 0 ? none : "next: imgmatch build --push"], context);
+}
+
+async function pruneCommand(flags: LockFlags, context: CommandContext): Promise<void> {
+  const { pruneLock } = await import("../fleet/change-lock.ts");
+  const answer = await pruneLock(flags, context);
+  const { removed } = answer;
+  print(context, flags, answer, () => removed);
+  if (!flags.json)
+    tell([`${count(removed.length, "image")} removed from the lock; the registry keeps them`], context);
+}
+
+async function mergeCommand(
+  flags: MergeLocksOptions & { readonly json?: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { mergeLocks } = await import("../fleet/change-lock.ts");
+  const answer = await mergeLocks(flags);
+  const { out, locks, images } = answer;
+  print(context, flags, answer, () => [
+    `${out}: ${count(images, "image")} of ${count(locks.length, "lock")}`,
+  ]);
+  return exitCodes.ok;
+}
+
+async function removeCommand(
+  flags: RemoveFromLockOptions & { readonly json?: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { removeFromLock } = await import("../fleet/change-lock.ts");
+  const answer = await removeFromLock(flags);
+  const { removed } = answer;
+  print(context, flags, answer, () => removed);
+  if (!flags.json)
+    tell([`${count(removed.length, "image")} removed from the lock; next: ${nextStep(answer)}`], context);
+  return exitCodes.ok;
+}
+
+function nextStep({ adopted, kept }: RemoveFromLockAnswer): string {
+  if (!adopted) return "imgmatch build --push";
+  return kept === 0
+    ? "imgmatch adopt, as it is empty now"
+    : "imgmatch publish --replace-index, where its index is published";
+}

@@ -1,0 +1,134 @@
+/** What a registry holds of a lock, for people. */
+
+import { formatProblem } from "../errors.ts";
+import type { Sweep } from "../fleet/publish/sweep.ts";
+import type { Drift } from "../fleet/publish/verify-lock.ts";
+import type { SignedLock } from "../fleet/publish/verify-signed.ts";
+import type { VerifyAnswer } from "../fleet/verify.ts";
+import { count, formatTable } from "../io/table.ts";
+import { lockPath } from "../lock/lock.ts";
+import type { ImageProvenance, ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
+import { signedLine } from "./report/signed.ts";
+import type { Style } from "./report/style.ts";
+
+const mostSilent = 5;
+
+/** What was asked: the next step depends on it. */
+interface Asked {
+  readonly lock?: string;
+  readonly heal?: boolean;
+}
+
+export function verifyLines(answer: VerifyAnswer, asked: Asked, style: Style): readonly string[] {
+  const { swept, signed, provenance } = answer;
+  return [
+    ...(swept === undefined ? [] : sweepLines(swept)),
+    ...verificationLines(answer, asked, style),
+    ...(signed === undefined ? [] : signedLockLines(signed)),
+    ...(provenance === undefined ? [] : provenanceLines(provenance, style)),
+  ];
+}
+
+function verificationLines(
+  { intact, unpublished, drift, conflicts, adopted }: VerifyAnswer,
+  asked: Asked,
+  style: Style,
+): readonly string[] {
+  const rows = drift.map((found) => [
+    found.healed ? "healed" : found.finding,
+    found.cell,
+    found.reference,
+    detail(found),
+  ]);
+  const lines = formatTable(rows).map((line, index) =>
+    drift[index]?.healed ? style.good(line) : style.bad(line),
+  );
+  const open = drift.filter(({ healed }) => !healed);
+  const parts = [
+    `${count(intact, "image")} as the lock says`,
+    ...(drift.length > 0 ? [`${drift.length} not`] : []),
+    ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
+    ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
+  ];
+  const wrong = conflicts.flatMap(({ code, message, fix }) => [
+    style.bad(`${code}: ${message}`),
+    ...(fix === undefined ? [] : [`  fix: ${fix}`]),
+  ]);
+  return [...lines, parts.join(", "), ...wrong, ...advice(open, adopted, asked)];
+}
+
+function sweepLines({ removed, emptied }: Sweep): readonly string[] {
+  const all = removed.length + emptied.length;
+  if (all === 0) return ["no transient tags"];
+  return [
+    `${count(removed.length, "transient tag")} removed`,
+    ...(emptied.length === 0
+      ? []
+      : [`${count(emptied.length, "transient tag")} emptied, which this registry does not remove`]),
+  ];
+}
+
+function detail({ finding, digest, found }: Drift): string {
+  switch (finding) {
+    case "moved":
+      return `holds ${found}, the lock says ${digest}`;
+    case "vanished":
+      return `no such tag; ${digest} is still there`;
+    case "lost":
+      return `${digest} is gone${found === null ? "" : `; the tag holds ${found}`}`;
+  }
+}
+
+function advice(open: readonly Drift[], adopted: boolean, { heal, lock = lockPath }: Asked): string[] {
+  const canHeal = !heal && open.some(({ finding }) => finding !== "lost");
+  const lost = open.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
+  const where = lock === lockPath ? "" : ` --lock ${lock}`;
+  return [
+    ...(canHeal ? ["imgmatch verify --heal gives each tag its digest again"] : []),
+    ...(lost.length > 0
+      ? [
+          adopted ? "what is lost must come back, or leave the lock:" : "what is lost must be built again:",
+          `  imgmatch lock${where} rm ${lost.join(" ")}`,
+          ...(adopted ? [] : [`  imgmatch build --push${where} --only ${lost.join(",")}`]),
+        ]
+      : []),
+  ];
+}
+
+function signedLockLines({ index, named, own }: SignedLock): readonly string[] {
+  const signed = Object.entries(own);
+  return [
+    ...(index === null
+      ? []
+      : [`the index ${signedLine(index)}; it names ${count(named, "image")} of the lock`]),
+    ...signed.map(([cell, by]) => `${cell}: ${signedLine(by)}`),
+  ];
+}
+
+/** Problems first, then how many are as the lock says, and what is not known of them. */
+function provenanceLines({ signed, images }: ProvenanceVerification, style: Style): string[] {
+  const good = images.filter(({ problems }) => problems.length === 0);
+  const problems = images.flatMap((image) => image.problems.map(formatProblem));
+  const who = new Set(good.map(({ by }) => by));
+  const whose = good.length === 0 ? "" : ` by provenance of ${[...who].join(" and ")}`;
+  return [
+    ...problems.map((text) => style.bad(text)),
+    `${count(good.length, "image")} as the lock says${whose}, ${signatureOf(good, signed)}`,
+    ...silentLines(good),
+  ];
+}
+
+function signatureOf(good: readonly ImageProvenance[], signed: boolean): string {
+  if (signed) return "signed by whom was asked for";
+  const plain = good.filter(({ signature }) => signature === "unsigned").length;
+  if (plain === good.length) return "unsigned: whoever may write to the repository may have written it";
+  return plain === 0 ? "signed, and by whom was not asked" : `${plain} of them unsigned`;
+}
+
+function silentLines(good: readonly ImageProvenance[]): string[] {
+  const cells = new Map<string, number>();
+  for (const claim of good.flatMap(({ unstated }) => unstated)) cells.set(claim, (cells.get(claim) ?? 0) + 1);
+  if (cells.size === 0) return [];
+  const named = [...cells].slice(0, mostSilent).map(([claim, number]) => `${claim} (${number})`);
+  return [`not attested: ${named.join(", ")}${cells.size > mostSilent ? " …" : ""}`];
+}

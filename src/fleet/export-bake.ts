@@ -1,0 +1,121 @@
+/** The cells that are not built already, as a bake file: what `docker buildx bake` needs to build them without imgmatch. */
+
+import { relative, resolve } from "node:path";
+import { type Problem, throwProblems } from "../errors.ts";
+import { readRevision } from "../io/git.ts";
+import { count } from "../io/table.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { parseSecrets } from "./build/engines/build-secrets.ts";
+import { type EngineChoice, requireNetwork } from "./build/engines/engine-choice.ts";
+import { checkSsh } from "./build/engines/ssh.ts";
+import { isReady, jobOf, unreadyProblem } from "./build/jobs.ts";
+import { readContext } from "./dockerfile/context.ts";
+import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./export/bake.ts";
+import type { FleetChoice } from "./fleet-choice.ts";
+import type { Fleet } from "./open-fleet.ts";
+import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
+import { planForExport } from "./plan-choice.ts";
+
+/** `secret` and `ssh` are of the machine where bake runs: they need not be here. */
+export interface ExportBakeOptions
+  extends FleetChoice,
+    Pick<EngineChoice, "secret" | "ssh" | "network">,
+    Watching {}
+
+/**
+ * Writes a bake file of what `build --push` would build, with the secrets that its steps mount. What bake would send beside what imgmatch
+ * sends, or leave out, is told. Throws `USAGE`, `BASE_UNRESOLVED` for all cells whose bases are not known, and what planning throws.
+ *
+ * @example
+ * const { target } = await exportBake({ only: ["cuda=12.8.1"] });
+ */
+export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<World>): Promise<BakeFile> {
+  const world = worldOf(asked, given);
+  const { fleet, plan } = await planForExport(asked, world);
+  const { secret: secrets = [], ssh = [], network = "default" } = asked;
+  // The variables are those of the machine where bake runs: here they need not be set.
+  const names = secrets.flatMap((text) => /,env=(.+)$/.exec(text)?.[1] ?? []);
+  parseSecrets(secrets, Object.fromEntries(names.map((name) => [name, ""])));
+  checkSsh(ssh);
+  requireNetwork(network, "buildx");
+  const folder = relative(world.cwd, resolve(world.cwd, fleet.contextDir)).replaceAll("\\", "/");
+  const file = bakePlan(plan, fleet, {
+    folder: folder === "" ? "." : folder,
+    secrets,
+    ssh,
+    network,
+    revision: await readRevision(fleet.root, world.env),
+  });
+  for (const problem of await contextProblems(fleet)) world.onEvent({ type: "problem", problem });
+  return file;
+}
+
+export interface BakeOptions extends BakeSteps {
+  /** The build context as bake is to find it, relative to where it runs. */
+  readonly folder: string;
+  /** Commit of the sources, for a label; empty where there is none. */
+  readonly revision: string;
+}
+
+/** Throws `BASE_UNRESOLVED` for all cells whose bases are not known. */
+export function bakePlan(
+  { matrix, cells }: Plan,
+  fleet: Fleet,
+  { folder, revision, ...steps }: BakeOptions,
+): BakeFile {
+  const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
+  throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
+  throwProblems(built.flatMap(heldBases));
+  const jobs = built
+    .filter(isReady)
+    .map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
+  return bakeFile(
+    jobs.map(({ request }) => request),
+    folder,
+    steps,
+  );
+}
+
+/** A bake file is for every machine, and what one engine alone has is not. */
+function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
+  return bases
+    .filter(({ local }) => local !== undefined)
+    .map(({ used, local }) => ({
+      code: "BASE_UNRESOLVED",
+      message: `${cell.id}: its base ${used} is in no registry, only ${local} on one machine has it`,
+      fix: "push the base, and name it where it is: --replace-base OLD=NEW",
+    }));
+}
+
+/**
+ * imgmatch keeps its own files out of images; bake sends everything that the context's `.dockerignore` does not hide, and asks no other
+ * file, as the Dockerfiles stand in the bake file.
+ */
+async function contextProblems({ context, contextDir, matrix }: Fleet): Promise<readonly Problem[]> {
+  const sent = new Set(context.entries.map(({ path }) => path));
+  const { entries } = await readContext(contextDir, matrix.context.at);
+  const known = new Set(entries.map(({ path }) => path));
+  const filesOf = (all: typeof entries) =>
+    all.filter(({ kind }) => kind !== "folder").map(({ path }) => path);
+  const hidden = filesOf(context.entries).filter((path) => !known.has(path));
+  const more = filesOf(entries).filter((path) => !sent.has(path));
+  const ignoreFile = `${contextDir}/.dockerignore`;
+  const problems: Problem[] = [];
+  if (hidden.length > 0)
+    problems.push({
+      code: "CONTEXT_NOT_FOUND",
+      message: `bake would leave out ${count(hidden.length, "file")} that the Dockerfile's own ignore file shows: ${firstOf(hidden)}`,
+      fix: `show them in ${ignoreFile}`,
+    });
+  if (more.length > 0)
+    problems.push({
+      code: "CONTEXT_NOT_FOUND",
+      message: `bake would send ${count(more.length, "file")} more than imgmatch: ${firstOf(pathsToHide(more, sent))}`,
+      fix: `where the Dockerfile copies whole folders, hide them in ${ignoreFile}`,
+    });
+  return problems;
+}
+
+function firstOf(paths: readonly string[]): string {
+  return `${paths.slice(0, 8).join(", ")}${paths.length > 8 ? " …" : ""}`;
+}

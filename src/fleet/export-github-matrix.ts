@@ -1,0 +1,36 @@
+/** The cells that need work, divided among the jobs of a GitHub workflow. */
+
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { type Shard, shardCells } from "./export/shards.ts";
+import type { FleetChoice } from "./fleet-choice.ts";
+import { planForExport } from "./plan-choice.ts";
+
+export interface GithubMatrixOptions extends FleetChoice, Watching {
+  /** Jobs at most, more only where one job's list of cells would be too long for a command line. Default: 16. */
+  readonly shards?: number;
+}
+
+/** As `strategy.matrix` takes it. */
+export interface GithubMatrix {
+  readonly include: readonly Shard[];
+}
+
+/**
+ * Divides what `build --push` would do among jobs. Throws what planning throws, and what keeps a base image's digest from being known.
+ *
+ * @example
+ * const { include } = await exportGithubMatrix({ shards: 8 });
+ */
+export async function exportGithubMatrix(
+  asked: GithubMatrixOptions = {},
+  given?: Partial<World>,
+): Promise<GithubMatrix> {
+  const { plan } = await planForExport(asked, worldOf(asked, given));
+  const open = plan.cells.filter(({ action }) => action === "build" || action === "adopt");
+  const cells = open.map(({ cell: { id, platform }, bases }) => ({
+    id,
+    platform,
+    bases: bases.map(({ used }) => used),
+  }));
+  return { include: shardCells(cells, asked.shards ?? 16) };
+}

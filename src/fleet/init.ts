@@ -1,0 +1,77 @@
+/** A small matrix and template to start from, or the matrix of a Dockerfile that is there. */
+
+import { join } from "node:path";
+import { usageError } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
+import { nodeHostIo } from "../host/node-io.ts";
+import { probeHost } from "../host/probe.ts";
+import { readHostFiles } from "../host/read-host-files.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
+import { type InitFrom, initFrom } from "./init/init-from.ts";
+import { checkImageName, refuseExisting } from "./init/new-fleet.ts";
+import { starterFiles } from "./starter.ts";
+
+export interface InitOptions extends Watching {
+  /** A Dockerfile, whose matrix is to be written. */
+  readonly from?: string;
+  /** With `from`: facts of the machines to build for, from files. Default: this machine. */
+  readonly host?: readonly string[];
+  /** Name of the images. Default: `app`; with `from` the folder's name. */
+  readonly name?: string;
+  /** `host` or `host/path`. Default: `localhost:5000`. */
+  readonly registry?: string;
+}
+
+export interface InitAnswer {
+  readonly schemaVersion: 1;
+  /** Paths, from the current folder. */
+  readonly written: readonly string[];
+}
+
+/** With `from`. */
+export type InitFromAnswer = InitAnswer & InitFrom;
+
+/**
+ * Writes a fleet into the current folder that plans, renders and builds as it is; with `from`, the matrix of that Dockerfile, whose lines
+ * have to change as the answer says. Overwrites nothing: throws `FILE_EXISTS` for every file that is there, `USAGE` or
+ * `REFERENCE_INVALID` for what can name no image, and what reading and planning throw for a Dockerfile that no matrix could use.
+ *
+ * @example
+ * await init({ name: "vision", registry: "registry.example.com/team" });
+ */
+export async function init(
+  options: InitOptions & { readonly from: string },
+  world?: Partial<World>,
+): Promise<InitFromAnswer>;
+export async function init(
+  options?: Omit<InitOptions, "from" | "host">,
+  world?: Partial<World>,
+): Promise<InitAnswer>;
+export async function init(
+  asked: InitOptions = {},
+  given?: Partial<World>,
+): Promise<InitAnswer | InitFromAnswer> {
+  const world = worldOf(asked, given);
+  const { from, host = [], name = "app", registry = "localhost:5000" } = asked;
+  if (from !== undefined) {
+    const hosts = await factsOf(host, world);
+    const options = { dockerfile: from, hosts, name: asked.name, registry };
+    return { schemaVersion: 1, ...(await initFrom(world.cwd, options)) };
+  }
+  if (host.length > 0)
+    throw usageError("--host says for which machines a Dockerfile is to be built", "add --from Dockerfile");
+  checkImageName(name, registry);
+  const files = starterFiles({ name, registry });
+  const written = Object.keys(files);
+  refuseExisting(world.cwd, written);
+  for (const [path, text] of Object.entries(files))
+    await writeFileAtomic(join(world.cwd, path), text, world.cwd);
+  return { schemaVersion: 1, written };
+}
+
+/** Of all files together; this machine where none is named. */
+async function factsOf(files: readonly string[], { env, readStdin }: World): Promise<readonly HostFacts[]> {
+  if (files.length === 0) return [await probeHost(nodeHostIo(env), {})];
+  return (await readHostFiles(files, readStdin)).map(({ facts }) => facts);
+}

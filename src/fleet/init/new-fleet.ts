@@ -1,0 +1,34 @@
+/** What a fleet that is about to be written must not do: name no image, or overwrite a file. */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Problem, throwProblems, usageError } from "../../errors.ts";
+import { parseImageReference } from "../../oci/reference.ts";
+
+/** Throws `USAGE` or `REFERENCE_INVALID`. */
+export function checkImageName(name: string, registry: string): void {
+  const reference = parseImageReference(`${registry}/${name}`);
+  // A name with a slash, a tag or a digest would be another image's.
+  if (name.includes("/") || reference.tag !== null || reference.digest !== null) {
+    throw usageError(
+      `${JSON.stringify(name)} cannot name an image`,
+      "use lower-case letters and digits, joined by one of . _ -",
+    );
+  }
+}
+
+/** Throws `FILE_EXISTS` for every file that is there. */
+export function refuseExisting(folder: string, paths: readonly string[]): void {
+  throwProblems(
+    paths
+      .filter((path) => existsSync(join(folder, path)))
+      .map(
+        (path): Problem => ({
+          code: "FILE_EXISTS",
+          message: "is there already",
+          fix: "move it away, or run init elsewhere",
+          at: { file: path },
+        }),
+      ),
+  );
+}

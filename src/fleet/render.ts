@@ -1,0 +1,71 @@
+/** One Dockerfile for each cell that can be built, and what of them is out of date. */
+
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { checkedCells } from "./check-axes.ts";
+import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
+import { type Drift, findDrift } from "./dockerfile/drift.ts";
+import { type FleetChoice, openFleetFor } from "./fleet-choice.ts";
+
+export interface RenderOptions extends FleetChoice, Watching {
+  /** Write nothing, and answer what is out of date. */
+  readonly check?: boolean;
+  /** Remove Dockerfiles of no cell. */
+  readonly prune?: boolean;
+  /** Folder to write to. Default: the matrix's own. */
+  readonly out?: string;
+}
+
+export interface RenderAnswer {
+  readonly schemaVersion: 1;
+  /** How many Dockerfiles there are. */
+  readonly rendered: number;
+  /** What was missing or differed. */
+  readonly written: readonly string[];
+  readonly removed: readonly string[];
+  /** Dockerfiles of no cell that are still there. */
+  readonly orphans: readonly string[];
+}
+
+/** With `check`. */
+export interface RenderCheck extends Drift {
+  readonly schemaVersion: 1;
+  readonly rendered: number;
+}
+
+/**
+ * Writes the Dockerfiles that are missing or differ; with `check`, none. A selection sees only its own cells: what belongs to the others
+ * is no orphan. Throws what opening a fleet throws.
+ *
+ * @example
+ * const { written } = await render({ prune: true });
+ */
+export async function render(
+  options: RenderOptions & { readonly check: true },
+  world?: Partial<World>,
+): Promise<RenderCheck>;
+export async function render(
+  options?: RenderOptions & { readonly check?: false },
+  world?: Partial<World>,
+): Promise<RenderAnswer>;
+export async function render(
+  asked: RenderOptions = {},
+  given?: Partial<World>,
+): Promise<RenderAnswer | RenderCheck> {
+  const { fleet, only } = await openFleetFor(asked, worldOf(asked, given));
+  const { out: root = fleet.root, prune = false, check = false } = asked;
+  const files = checkedCells(fleet, only).map((cell) => fleet.dockerfileOf(cell));
+  const drift = findDrift(files, readDockerfiles(root));
+  const head = { schemaVersion: 1, rendered: files.length } as const;
+  const orphans = only.length === 0 ? drift.orphans : [];
+  if (check) return { ...head, ...drift, orphans };
+  const stale = new Set([...drift.missing, ...drift.changed]);
+  const written = files.filter(({ path }) => stale.has(path));
+  writeDockerfiles(root, written);
+  if (prune) removeDockerfiles(root, orphans);
+  return {
+    ...head,
+    written: [...stale].sort(),
+    removed: prune ? orphans : [],
+    orphans: prune ? [] : orphans,
+  };
+}

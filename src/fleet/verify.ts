@@ -1,0 +1,69 @@
+/** Whether the registry holds what the lock says, whether who may has signed it, and whether what was attested says the same. */
+
+import { withUnprinted } from "../io/unprinted.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { isAdopted } from "../lock/adopted-lock.ts";
+import { lockPath } from "../lock/lock.ts";
+import { readLock } from "../lock/lock-file.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { type ProvenanceVerification, verifyProvenance } from "../trust/provenance/verify-provenance.ts";
+import { signaturesFor, signersFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { type Sweep, sweep } from "./publish/sweep.ts";
+import { type Verification, verifyLock } from "./publish/verify-lock.ts";
+import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
+
+export interface VerifyOptions extends RegistryAccess, TrustDemands, Watching {
+  /** Default: `images/imgmatch.lock.json`. */
+  readonly lock?: string;
+  /** Give each tag the lock's digest again, where the registry still has that manifest. */
+  readonly heal?: boolean;
+  /** Remove the transient tags that killed publishers left. */
+  readonly sweep?: boolean;
+  /** Compare what the lock says with what was attested. */
+  readonly provenance?: boolean;
+}
+
+/** `adopted` is no part of the JSON: whether others built the images. */
+export interface VerifyAnswer extends Verification {
+  readonly schemaVersion: 1;
+  /** With `sweep`. */
+  readonly swept?: Sweep;
+  /** With `provenance`. */
+  readonly provenance?: ProvenanceVerification;
+  /** Where a signature is asked for. */
+  readonly signed?: SignedLock;
+  readonly adopted: boolean;
+}
+
+/**
+ * Asks the registry for every image of a lock. What is not as the lock says is an answer. Throws `LOCK_…`, `REGISTRY_…`, and
+ * `SIGNATURE_…` where who may has not signed: then nothing is healed and nothing removed.
+ *
+ * @example
+ * const { drift, conflicts } = await verify({ provenance: true });
+ */
+export async function verify(asked: VerifyOptions = {}, given?: Partial<World>): Promise<VerifyAnswer> {
+  const world = worldOf(asked, given);
+  const lock = await readLock(asked.lock ?? lockPath);
+  const registry = await registryFor(asked, world);
+  // Before anything is changed: what nobody has signed is not healed.
+  const trust = await signaturesFor(asked, world);
+  const signed = trust === null ? null : await verifySigned(lock, { registry, trust });
+  const repository = parseImageReference(lock.repository);
+  const keep = new Set(Object.values(lock.images).map(({ tag }) => tag));
+  // First, so that what is told is what is there afterwards.
+  const swept = asked.sweep ? await sweep(repository, { registry, keep }) : null;
+  const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });
+  const provenance = asked.provenance
+    ? await verifyProvenance(lock, { registry, demands: await signersFor(repository, asked, world) })
+    : null;
+  const answer = {
+    schemaVersion: 1,
+    ...verification,
+    ...(swept && { swept }),
+    ...(provenance && { provenance }),
+    ...(signed && { signed }),
+  } as const;
+  return withUnprinted(answer, { adopted: isAdopted(lock) });
+}

@@ -1,0 +1,8 @@
+/** What hangs on an answer for people and programs and is no part of its JSON. */
+export function withUnprinted<Answer extends object, More extends object>(
+  answer: Answer,
+  more: More,
+): Answer & More {
+  const hidden = Object.entries(more).map(([key, value]) => [key, { value, enumerable: false }] as const);
+  return Object.defineProperties(answer, Object.fromEntries(hidden)) as Answer & More;
+}

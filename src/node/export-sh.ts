@@ -1,0 +1,31 @@
+/** The resolver of one fleet as a script of sh and awk, for nodes without Node.js. */
+
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { version } from "../version.ts";
+import { type QuestionOptions, readFleetQuestion } from "./question.ts";
+import { fleetScript } from "./sh/fleet-script.ts";
+
+export type ExportShOptions = Omit<QuestionOptions, "host" | "gpus" | "local" | "explain"> & Watching;
+
+export interface ExportShAnswer {
+  readonly schemaVersion: 1;
+  /** Of imgmatch. */
+  readonly version: string;
+  /** sha256 of the lock as imgmatch writes it; of the lock's file too, unless somebody wrote it by hand. */
+  readonly lockDigest: string;
+  readonly images: number;
+  readonly script: string;
+}
+
+/**
+ * Writes a script that answers as `resolve` does. Equal locks, pins and versions give equal bytes. Throws `LOCK_…`, `PIN_UNKNOWN`, `USAGE`,
+ * `REGISTRY_…`, `SIGNATURE_…`, and `EXPORT_UNSAFE` for a lock with values that do not go into a script.
+ *
+ * @example
+ * const { script } = await exportSh({ pin: ["python=3.12"] });
+ */
+export async function exportSh(asked: ExportShOptions = {}, given?: Partial<World>): Promise<ExportShAnswer> {
+  const { lock, options } = await readFleetQuestion(asked, worldOf(asked, given));
+  const { text, lockDigest, images } = await fleetScript(lock, { ...options, version });
+  return { schemaVersion: 1, version, lockDigest, images, script: text };
+}
