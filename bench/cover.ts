@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Cover } from "../src/cover/cover.ts";
+import type { Cover } from "../src/cover/cover-classes.ts";
 import { benchLock } from "./lock.ts";
 import { differentHosts } from "./many-hosts.ts";
 import { measure } from "./measure.ts";

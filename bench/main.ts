@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { nodeHostIo } from "../src/host/node-io.ts";
-import { probeHost } from "../src/host/probe.ts";
+import { probeHost } from "../src/host/probe-host.ts";
 import { coverManyHosts } from "./cover.ts";
 import { builds } from "./engine.ts";
 import { openedImages } from "./inspect.ts";

@@ -24,7 +24,6 @@ const packages = Object.keys({
 });
 // What imgmatch.cjs can do; the other commands have their flags and say where the rest is.
 const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export-sh"];
-const nodeCommands = ofNode.map((name) => resolve(`src/cli/${name}.ts`));
 const nodeFunctions = ofNode.flatMap((name) => [
   resolve(`src/node/${name}.ts`),
   resolve(`src/host/${name}.ts`),
@@ -37,10 +36,7 @@ const withoutOtherCommands = {
     if (source === "./public-root.ts") return resolve("src/trust/no-public-root.ts");
     if (kind !== "dynamic-import" || !importer.startsWith(resolve("src/cli") + sep)) return null;
     const found = await this.resolve(source, importer);
-    const isOther =
-      dirname(importer) === resolve("src/cli/definitions")
-        ? !nodeCommands.includes(found.id)
-        : notOfNode.some((hall) => found.id.startsWith(hall)) && !nodeFunctions.includes(found.id);
+    const isOther = notOfNode.some((hall) => found.id.startsWith(hall)) && !nodeFunctions.includes(found.id);
     return isOther ? resolve("src/cli/not-included.ts") : found;
   },
 };

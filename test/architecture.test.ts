@@ -165,14 +165,16 @@ function reachable(roots: readonly string[]): Set<string> {
 }
 
 describe("the path of resolve", () => {
-  const packages = [...reachable(["cli/bin.ts", "node/resolve.ts", "cli/probe.ts"])].filter(
+  const packages = [...reachable(["cli/bin.ts", "node/resolve.ts", "host/probe.ts", "cli/probe.ts"])].filter(
     (path) => !sources.has(path) && !path.startsWith("node:"),
   );
 
   test("loads no npm package but the argument parser", () => expect(packages).toEqual(["commander"]));
 
   test("loads nothing that builds", () => {
-    const folders = new Set([...reachable(["cli/bin.ts", "node/resolve.ts", "cli/probe.ts"])].map(folderOf));
+    const folders = new Set(
+      [...reachable(["cli/bin.ts", "node/resolve.ts", "host/probe.ts", "cli/probe.ts"])].map(folderOf),
+    );
     for (const folder of ["inspect", "fleet", "cover", "pulumi"]) expect(folders).not.toContain(folder);
   });
 

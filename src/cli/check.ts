@@ -5,7 +5,7 @@ import type { CheckAnswer, CheckOptions } from "../node/check.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withHost, withRegistries, withTrust } from "./flags/options.ts";
-import { print } from "./print.ts";
+import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
 import { reasonLines, verdictLine } from "./report/verdict.ts";
@@ -18,7 +18,7 @@ export const check: Define = (command, run) =>
     .option("--lock <file>", "lock whose entry goes before the label (default: images/imgmatch.lock.json)")
     .action(run(checkCommand));
 
-async function checkCommand(flags: CheckOptions, context: CommandContext): Promise<ExitCode> {
+async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { check: answerOf } = await import("../node/check.ts");
   const answer = await answerOf(flags, context);
   print(context, flags, answer, (style) => checkLines(answer, style));

@@ -1,27 +1,37 @@
 /**
- * `imgmatch doctor`: host, runtime, engine, logins, each ok, problem or unknown. Exits 4 when the host has a problem, 5 when only
- * engine, runtime or logins have one, else 0: no GPU and no engine are no problems.
+ * `imgmatch doctor`: examine host, runtime, engine and logins. Exits 4 when the host has a problem, 5 when only what stands beside it has
+ * one, else 0: no GPU and no engine are no problems.
  */
 
-import type { Diagnosis, Finding } from "../node/doctor/diagnose.ts";
-import { examineMachine } from "../node/doctor/examine.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
-import { diagnosisLines, diagnosisToJson } from "./report/doctor.ts";
+import type { Finding } from "../node/diagnose.ts";
 import type { CommandContext } from "./command-context.ts";
-import { print } from "./print.ts";
+import type { Define } from "./define.ts";
+import { withJson } from "./flags/options.ts";
+import { type JsonFlag, print } from "./print.ts";
+import type { Style } from "./report/style.ts";
 
-export interface DoctorFlags {
-  readonly json?: boolean;
+export const doctor: Define = (command, run) =>
+  withJson(command)
+    .description("examine this host, its container runtime and its container engine")
+    .action(run(doctorCommand));
+
+async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<ExitCode> {
+  const { doctor: answerOf } = await import("../node/doctor.ts");
+  const answer = await answerOf({}, context);
+  print(context, flags, answer, (style) => answer.checks.flatMap((each) => findingLines(each, style)));
+  const ill = answer.checks.filter(({ state }) => state === "problem");
+  if (ill.length === 0) return exitCodes.ok;
+  return ill.every(({ check }) => beside.includes(check)) ? exitCodes.engine : exitCodes.host;
 }
 
-export async function doctor(flags: DoctorFlags, context: CommandContext): Promise<ExitCode> {
-  const diagnosis = await examineMachine(context.env);
-  print(context, flags, diagnosisToJson(diagnosis), (style) => diagnosisLines(diagnosis, style));
-  return exitCodeOf(diagnosis);
-}
+/** What is no part of the host. */
+const beside: readonly string[] = ["engine", "command", "runtime", "logins"];
 
-function exitCodeOf({ host, engine }: Diagnosis): ExitCode {
-  const ill = (findings: readonly Finding[]) => findings.some(({ state }) => state === "problem");
-  if (ill(host)) return exitCodes.host;
-  return ill(engine) ? exitCodes.engine : exitCodes.ok;
+function findingLines({ check, state, code, message, fix }: Finding, style: Style): readonly string[] {
+  const paint = { ok: style.good, problem: style.bad, unknown: style.warn };
+  return [
+    `${paint[state](state.padEnd(9))}${check.padEnd(9)}${code === null ? "" : `${code}: `}${message}`,
+    ...(fix === null ? [] : [`${" ".repeat(18)}fix: ${fix}`]),
+  ];
 }

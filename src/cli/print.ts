@@ -7,10 +7,15 @@ import type { CommandContext } from "./command-context.ts";
 import { reportProblem } from "./report/problems.ts";
 import { type Style, styleFor } from "./report/style.ts";
 
+/** Of every command that can answer as JSON. */
+export interface JsonFlag {
+  readonly json?: boolean | undefined;
+}
+
 /** `value` for programs, where they ask with `--json`; else what people read: a whole text, or its lines. */
 export function print(
   { out, terminal }: Pick<CommandContext, "out" | "terminal">,
-  { json }: { readonly json?: boolean | undefined },
+  { json }: JsonFlag,
   value: unknown,
   text: (style: Style) => string | readonly string[],
 ): void {

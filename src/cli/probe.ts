@@ -1,29 +1,40 @@
-/** `imgmatch probe`: what this machine is. A broken host is a fact too, so it exits 0. */
+/** `imgmatch probe`: print what this machine is. A broken host is a fact too, so it exits 0. */
 
 import { type ExitCode, exitCodes, ImgmatchError } from "../errors.ts";
 import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/format-facts.ts";
+import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
 import type { CommandContext } from "./command-context.ts";
-import { type HostChoice, hostFor } from "../host/host-choice.ts";
+import type { Define } from "./define.ts";
+import { withHost } from "./flags/options.ts";
+import type { JsonFlag } from "./print.ts";
 
-export interface ProbeFlags extends HostChoice {
+interface ProbeFlags extends HostChoice, JsonFlag {
   readonly eachLine?: boolean;
 }
 
-export async function probe(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
+export const probe: Define = (command, run) =>
+  withHost(command)
+    .description("print what this machine is: CPU features, NVIDIA driver, GPUs")
+    .option("--each-line", "answer each line of standard input with the facts, as one line of JSON")
+    .action(run(probeCommand));
+
+async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   if (flags.eachLine) {
     for await (const _ of context.stdinLines()) context.out(await factsLine(flags, context));
     return exitCodes.ok;
   }
-  const facts = await hostFor(flags, context);
+  const { probe: answerOf } = await import("../host/probe.ts");
+  const facts = await answerOf(flags, context);
   context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));
   return exitCodes.ok;
 }
 
 /** What cannot be answered is an answer too, as `--json` gives it: whoever asks the next time may be luckier. */
 async function factsLine(flags: ProbeFlags, context: CommandContext): Promise<string> {
+  const { probe: answerOf } = await import("../host/probe.ts");
   try {
-    return formatFactsLine(await hostFor(flags, context));
+    return formatFactsLine(await answerOf(flags, context));
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const { problemsToJson } = await import("./report/problems.ts");

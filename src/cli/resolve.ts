@@ -1,6 +1,6 @@
 /** `imgmatch resolve`: print the one image that was built for this host, or a line for each of many. */
 
-import { type ExitCode, exitCodes } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../errors.ts";
 import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
@@ -8,7 +8,7 @@ import type { HostResolution } from "../resolve/resolve-image.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
-import { print, tell } from "./print.ts";
+import { print, tell, type JsonFlag } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 
 export const resolve: Define = (command, run) =>
@@ -19,7 +19,7 @@ export const resolve: Define = (command, run) =>
     .argument("[reference]", "the same as --from")
     .action(run(resolveCommand));
 
-async function resolveCommand(flags: ResolveOptions, context: CommandContext): Promise<ExitCode> {
+async function resolveCommand(flags: ResolveOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { resolve: answerOf } = await import("../node/resolve.ts");
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
@@ -51,7 +51,7 @@ function describeMiss({ cell, code, message }: NonNullable<HostResolution["neare
 /** One line for each, or one JSON object. */
 export function printEach<Answer extends object>(
   answers: readonly Answer[],
-  { json = false }: { readonly json?: boolean },
+  { json = false }: JsonFlag,
   context: CommandContext,
   rowOf: (answer: Answer) => readonly string[],
 ): void {

@@ -7,7 +7,7 @@ import type { WhyNot } from "../resolve/why-not-image.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
-import { print } from "./print.ts";
+import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
 import { reasonLines, verdictLine } from "./report/verdict.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
@@ -19,7 +19,7 @@ export const whyNot: Define = (command, run) =>
     .argument("<image>", "cell, tag or reference of the lock")
     .action(run(whyNotCommand));
 
-async function whyNotCommand(flags: WhyNotOptions, context: CommandContext): Promise<ExitCode> {
+async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { whyNot: answerOf } = await import("../node/why-not.ts");
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {

@@ -16,7 +16,7 @@ import { readCpu } from "../host/cpu-facts.ts";
 import type { CpuFacts, HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { unknownGpu, unknownHost } from "../host/unknown.ts";
-import { didYouMean, suggest } from "../fleet/matrix/suggest.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 
 export interface CatalogRequest {
   /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */

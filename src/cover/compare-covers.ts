@@ -3,7 +3,7 @@
 import { compareKeys, type SortKey } from "../resolve/order-steps.ts";
 import { codeKinds } from "../resolve/rules/gpu-code.ts";
 import { tiers } from "../resolve/verdict.ts";
-import type { ClassMatch, Cover, CoveredClass } from "./cover.ts";
+import type { ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 
 export interface CoverChange {
   /** Of both covers. */

@@ -3,12 +3,12 @@
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { ResolveOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
-import { type Cover, type CoverFleet, coverClasses } from "./cover.ts";
+import { type Cover, type CoverFleet, coverClasses } from "./cover-classes.ts";
 import { openCover } from "./open-cover.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
 
-export interface CoverOptions extends ResolveOptions {
+export interface CoverQuestion extends ResolveOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
   /** The matrix whose cells are to be chosen anew; of a plan alone. */
@@ -42,7 +42,7 @@ export interface CoverReport extends Cover {
 export function coverReport(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
-  { whatIf: texts = [], check, suggest, ...options }: CoverOptions = {},
+  { whatIf: texts = [], check, suggest, ...options }: CoverQuestion = {},
 ): CoverReport {
   const { classes, after } = openCover(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);

@@ -1,6 +1,6 @@
 /** Rows of a cover in a few words each, for a terminal and for Markdown. */
 
-import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover.ts";
+import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 import type { CoverChange } from "./compare-covers.ts";
 import type { CoveredImage } from "./image-use.ts";
 import type { FleetCost } from "./fleet-cost.ts";

@@ -1,258 +1,164 @@
-/** Hosts × images: which image each host class gets and how good it is, who gets none, and which images nobody needs. */
+/** Which image each of many hosts gets, who gets none, and what a change would do. */
 
-import type { HostFacts } from "../host/facts.ts";
+import { dirname, join } from "node:path";
+import { usageError } from "../errors.ts";
+import { readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
-import type { Lock } from "../lock/lock.ts";
-import { viewHost } from "../resolve/host-view.ts";
-import { type ResolveOptions, wantsCpu } from "../resolve/resolve-options.ts";
-import { explainOrder } from "../resolve/rank.ts";
-import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
-import { createResolver, type Resolver } from "../resolve/resolver.ts";
-import { suggestCell } from "../resolve/find-cell.ts";
-import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
-import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
-import { classifyHosts, type HostClass } from "./host-classes.ts";
-import { type CoveredImage, useOfImages } from "./image-use.ts";
-import { type CpuDistance, cpuDistanceFrom, isNative, nativeMarch, worstCode } from "./native-distance.ts";
-import { isPlanned } from "./planned-image.ts";
+import { lockPath } from "../lock/lock.ts";
+import { type ResolveOptions } from "../resolve/resolve-options.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readFleetQuestion, type QuestionOptions } from "../node/question.ts";
+import { compilePins, parsePins } from "../resolve/pins.ts";
+import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
+import type { CoverFleet } from "./cover-classes.ts";
+import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
+import { plannedFleet } from "./planned-fleet.ts";
+import type { PlannedMatrix } from "./suggested-matrix.ts";
+import type { Suggestion } from "./suggestion.ts";
 
-const coverSchemaVersion = 1;
-
-/** A fleet that is there, or one that would be. */
-export interface CoverFleet {
-  /** `plan`: of a matrix, whose images are not built yet. */
-  readonly from: "lock" | "index" | "plan";
-  readonly lock: Lock;
-  /** What is known of images that `lock` plans; the default is `lock` itself. */
-  readonly figures?: Figures;
-}
-
-/** `imgmatch cover --json`: a contract. */
-export interface Cover {
-  readonly schemaVersion: typeof coverSchemaVersion;
-  readonly fleet: {
-    readonly from: CoverFleet["from"];
-    readonly name: string;
-    readonly version: string;
-    readonly repository: string;
-  };
-  readonly counts: CoverCounts;
-  /** Of all its images. */
-  readonly cost: FleetCost;
-  /** The largest first. */
-  readonly classes: readonly CoveredClass[];
-  /** In the order of their cells. */
-  readonly images: readonly CoveredImage[];
-}
-
-/** Hosts, not classes, where nothing else is said. */
-export interface CoverCounts {
-  readonly hosts: number;
-  readonly classes: number;
-  readonly images: number;
-  readonly served: number;
-  /** That get code made for just these GPUs and this CPU. */
-  readonly native: number;
-  readonly unserved: number;
-  /** With GPUs under a driver, and an image without GPU code. */
-  readonly unusedGpus: number;
-  /** Images that no host gets. */
-  readonly unusedImages: number;
-}
-
-export interface CoveredClass {
-  /** `c1`, by its place in the list. */
-  readonly id: string;
-  readonly hosts: number;
-  readonly names: readonly string[];
-  readonly host: ClassDescription;
-  /** null for a class that gets nothing. */
-  readonly match: ClassMatch | null;
-  /** Cells that fit too, the better ones first. */
-  readonly others: readonly string[];
-  /** GPUs under a driver, and an image without GPU code. */
-  readonly unusedGpus: boolean;
-  /** Where it gets nothing, or leaves its GPUs unused: the image, with GPU code there, that misses by the least. */
-  readonly nearest: NearMiss | null;
-  /** Where it gets nothing, leaves GPUs unused, or gets no native code: what would serve it, as far as facts tell. */
-  readonly serve: string | null;
-}
-
-export interface ClassDescription {
-  readonly platform: string;
-  readonly level: string | null;
-  /** Of the CPU's own maker, or generic; null where the facts or the tables do not tell. */
-  readonly nativeMarch: string | null;
-  /** Whether features that the facts leave open could make it a higher one. */
-  readonly nativeOpen: boolean;
-  readonly model: string | null;
-  readonly driver: string | null;
-  readonly cuda: string | null;
-  /** One entry per kind. */
-  readonly gpus: readonly { readonly compute: string | null; readonly class: string }[];
-  readonly products: readonly string[];
-  /** The fewest and the most GPUs of its hosts. */
-  readonly gpuCount: readonly [number, number];
-  /** Codes. */
-  readonly problems: readonly string[];
-  /** Where its hosts' CPU features were read, sorted, without repeats: `/proc/cpuinfo`. */
-  readonly cpuSources: readonly string[];
-}
-
-export interface ClassMatch {
-  readonly cell: string;
-  /** `repo:tag@sha256:…`, or the id of an image that only an engine of this machine has; null for one that is not built yet. */
-  readonly reference: string | null;
-  readonly tier: Tier;
-  /** null where it cannot be told; false where GPUs stay without work. */
-  readonly native: boolean | null;
-  /** The worst code that a GPU runs; null for an image without GPU code. */
-  readonly gpu: CodeFit | null;
-  /** null where it cannot be told. */
-  readonly cpu: CpuDistance | null;
-  /** Why it beat the next one, in words. */
-  readonly reason: string;
-}
-
-export interface NearMiss {
-  readonly cell: string;
-  readonly reasons: readonly { readonly code: ReasonCode; readonly message: string; readonly fix: string }[];
+export interface CoverOptions extends Omit<QuestionOptions, "host" | "gpus" | "explain">, Watching {
+  /** Facts of hosts: files, folders, or `-` for standard input. */
+  readonly hosts?: readonly string[];
+  /** Machine types as hosts, all of `aws`, `azure`, `gcp` or `nvidia`; or a list of them with commas. */
+  readonly catalog?: readonly string[];
+  /** Single machine types as hosts; or a list of them with commas. */
+  readonly hostType?: readonly string[];
+  /** Of the machine types. */
+  readonly driver?: string;
+  /** The fleet of this matrix as it is planned, in place of a lock. */
+  readonly matrix?: string;
+  /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
+  readonly whatIf?: readonly string[];
+  /** Names of policies to hold. */
+  readonly check?: readonly string[];
+  /** With `matrix`: write the matrix of the fewest cells that serve every class natively to this file. */
+  readonly suggest?: string;
+  /** With `suggest`: of so many cells. */
+  readonly maxImages?: number;
+  /** Write the report as a page for browsers to this file too. */
+  readonly html?: string;
 }
 
 /**
- * What a fleet is to hosts. Throws as `resolveImage` does.
+ * Says of a fleet and many hosts who gets what. What breaks a policy is in `violations`.
  *
- * @param classes of {@link classifyHosts}, where several fleets are compared by the same classes
+ * Throws `USAGE`, `FACTS_…`, and as `resolve` does for the fleet; `FILE_EXISTS` for files that are not to be overwritten.
+ *
  * @example
- * const { counts, classes } = coverFleet({ from: "lock", lock }, await readHosts(text, "nodes.json"));
+ * const { counts, whatIf } = await cover({ hosts: ["hosts"], whatIf: ["driver=580.95.05"] });
  */
-export function coverFleet(
-  fleet: CoverFleet,
-  hosts: readonly NamedHost[],
-  options: ResolveOptions = {},
-): Cover {
-  return coverClasses(fleet, classifyHosts(hosts, [fleet.lock]), options);
+export async function cover(options: CoverOptions = {}, given?: Partial<World>): Promise<CoverReport> {
+  const world = worldOf(options, given);
+  const { whatIf = [], check = [], html } = options;
+  const asked = await readCoverFleet(options, world);
+  const suggest = suggestOf(options, asked.planned);
+  const hosts = await readCoverHosts(options, world);
+  const report = coverReport(asked.fleet, hosts, { ...asked.options, whatIf, check, ...suggest });
+  await writeSuggested(options.suggest, asked.planned, report.suggestion);
+  if (html !== undefined) {
+    const { coverPage } = await import("./page/cover-page.ts");
+    const { writePage } = await import("./page/write-page.ts");
+    await writePage(html, await coverPage(asked.fleet, hosts, report, asked.options));
+  }
+  return report;
 }
 
-/** {@link coverFleet} of hosts that are classified already. */
-export function coverClasses(
-  fleet: CoverFleet,
-  classes: readonly HostClass[],
-  options: ResolveOptions = {},
-): Cover {
-  const { from, lock, figures = lock.images } = fleet;
-  const resolver = createResolver(lock, options);
-  const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
-  const covered = ranked.map((each, index) => coverClass(lock, each, `c${index + 1}`, resolver, options));
-  const images = useOfImages(lock, ranked);
+/** Of files, and of the catalogue. */
+async function readCoverHosts(
+  { hosts = [], driver, catalog = [], hostType = [] }: CoverOptions,
+  { readStdin }: World,
+): Promise<readonly NamedHost[]> {
+  const catalogs = catalog.flatMap((list) => list.split(","));
+  const types = hostType.flatMap((list) => list.split(","));
+  const asksCatalog = catalogs.length + types.length > 0;
+  if (hosts.length === 0 && !asksCatalog)
+    throw usageError(
+      "no hosts are named",
+      "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
+    );
+  const found = await readHostFiles(hosts, readStdin);
+  if (!asksCatalog) {
+    if (driver === undefined) return found;
+    throw usageError(
+      "--driver is that of machine types: hosts of files have their own",
+      "leave it out, or write --what-if driver=VERSION",
+    );
+  }
+  if (driver === undefined)
+    throw usageError(
+      "no machine type comes with a driver",
+      "name the one that they will have: --driver 580.95.05",
+    );
+  const { catalogHosts } = await import("./catalog.ts");
+  return [...found, ...(await catalogHosts({ catalogs, types, driver }))];
+}
+
+function suggestOf(
+  { suggest, maxImages, cpu, requireGpu, pin = [] }: CoverOptions,
+  planned: PlannedMatrix | undefined,
+): Pick<CoverQuestion, "suggest"> {
+  if (suggest === undefined) {
+    if (maxImages !== undefined) throw usageError("--max-images bounds a suggestion", "add --suggest FILE");
+    return {};
+  }
+  if (planned === undefined) throw usageError("--suggest writes a matrix anew", "add --matrix matrix.yaml");
+  if (cpu || requireGpu || pin.length > 0)
+    throw usageError("--suggest chooses for what hosts decide", "leave --pin, --cpu and --require-gpu out");
   return {
-    schemaVersion: coverSchemaVersion,
-    fleet: { from, name: lock.name, version: lock.version, repository: lock.repository },
-    counts: count(covered, images),
-    cost: costOf(Object.keys(lock.images), figures),
-    classes: covered,
-    images,
+    suggest: {
+      matrix: planned.matrix,
+      ...(maxImages === undefined ? {} : { most: maxImages }),
+    },
   };
 }
 
-function coverClass(
-  lock: Lock,
-  { ranking, ...each }: HostClass & { readonly ranking: Ranking },
-  id: string,
-  resolver: Resolver,
-  options: ResolveOptions,
-): CoveredClass {
-  const { facts, names } = each;
-  const winner = ranking.ranked[0];
-  const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
-  const unusedGpus = usable && winner?.image.requires.cuda === null && !wantsCpu(options);
-  const match = matchOf(lock, facts, ranking, unusedGpus);
-  const lacking = match === null || unusedGpus;
-  return {
-    id,
-    hosts: names.length,
-    names,
-    host: describeClass(each),
-    match,
-    others: ranking.ranked.slice(1).map(({ cell }) => cell),
-    unusedGpus,
-    nearest: lacking ? nearestMiss(lock, facts, ranking, unusedGpus, resolver) : null,
-    serve: lacking || match.native !== true ? cellFor(facts, lock) : null,
-  };
+async function writeSuggested(
+  file: string | undefined,
+  planned: PlannedMatrix | undefined,
+  suggestion: Suggestion | undefined,
+): Promise<void> {
+  if (file === undefined || planned === undefined || suggestion === undefined) return;
+  const [{ suggestedMatrix }, { writeNewFile }] = await Promise.all([
+    import("./suggested-matrix.ts"),
+    import("../io/write-file.ts"),
+  ]);
+  await writeNewFile(file, suggestedMatrix(file, planned, suggestion));
 }
 
-/** A broken host wants a repair, and no other image. */
-function cellFor(facts: HostFacts, lock: Lock): string | null {
-  const view = viewHost(facts);
-  return view.broken.length > 0 ? null : suggestCell(view, lock);
-}
-
-function matchOf(
-  lock: Lock,
-  facts: HostFacts,
-  { ranked, order }: Ranking,
-  unusedGpus: boolean,
-): ClassMatch | null {
-  const [winner, next] = ranked;
-  if (winner === undefined) return null;
-  const gpu = worstCode(winner.fit);
-  const cpu = cpuDistanceFrom(facts)(winner.image);
-  return {
-    cell: winner.cell,
-    reference: isPlanned(winner.image) ? null : immutableReferenceOf(lock, winner.image),
-    tier: winner.fit.tier,
-    native: unusedGpus ? false : isNative({ cpu, gpu, tier: winner.fit.tier }),
-    gpu,
-    cpu,
-    reason: next === undefined ? "the only image that fits" : explainOrder(order, winner, next),
-  };
-}
-
-function nearestMiss(
-  lock: Lock,
-  facts: HostFacts,
-  { rejected }: Ranking,
-  gpuCode: boolean,
-  resolver: Resolver,
-): NearMiss | null {
-  const asked = gpuCode ? rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null) : rejected;
-  const nearest = resolver.nearest(facts, asked);
-  if (nearest === null) return null;
-  const reasons = nearest.misfits.map(({ code, message, fix }) => ({ code, message, fix }));
-  return { cell: nearest.cell, reasons };
-}
-
-function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
-  const { platform, cpu, nvidia, problems } = facts;
-  const gpus = nvidia?.gpus.map((gpu) => ({ compute: gpu.compute, class: gpu.class })) ?? [];
-  const native = nativeMarch(facts);
-  return {
-    platform,
-    level: cpu.level,
-    nativeMarch: native?.march.name ?? null,
-    nativeOpen: native?.open ?? false,
-    model: cpu.model,
-    driver: nvidia?.driver ?? null,
-    cuda: nvidia?.cuda ?? null,
-    gpus: [...new Map(gpus.map((gpu) => [JSON.stringify(gpu), gpu])).values()],
-    products,
-    gpuCount,
-    problems: problems.map(({ code }) => code),
-    cpuSources,
-  };
-}
-
-function count(classes: readonly CoveredClass[], images: readonly CoveredImage[]): CoverCounts {
-  const hostsOf = (holds: (each: CoveredClass) => boolean) =>
-    classes.reduce((sum, each) => sum + (holds(each) ? each.hosts : 0), 0);
-  return {
-    hosts: hostsOf(() => true),
-    classes: classes.length,
-    images: images.length,
-    served: hostsOf(({ match }) => match !== null),
-    native: hostsOf(({ match }) => match?.native === true),
-    unserved: hostsOf(({ match }) => match === null),
-    unusedGpus: hostsOf(({ unusedGpus }) => unusedGpus),
-    unusedImages: images.filter(({ hosts }) => hosts === 0).length,
-  };
+/** Of a lock, of a registry's index, or of the plan of a matrix. */
+async function readCoverFleet(
+  asked: CoverOptions,
+  world: World,
+): Promise<{ fleet: CoverFleet; options: ResolveOptions; planned?: PlannedMatrix }> {
+  const { matrix, from, lock } = asked;
+  if (matrix === undefined) {
+    const question = await readFleetQuestion(asked, world);
+    return {
+      fleet: { from: from === undefined ? "lock" : "index", lock: question.lock },
+      options: question.options,
+    };
+  }
+  const other = lock === undefined ? (from === undefined ? null : `--from ${from}`) : `--lock ${lock}`;
+  if (other !== null)
+    throw usageError(
+      `the fleet is that of --matrix ${matrix} or of ${other}, not both`,
+      "leave one of them out",
+    );
+  refuseTrustWithoutRegistry(asked);
+  const [{ parseMatrix }, { withVersion }] = await Promise.all([
+    import("../fleet/matrix/parse-matrix.ts"),
+    import("../fleet/find-version.ts"),
+  ]);
+  const text = await readTextFile(matrix, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
+  const pins = await compilePins(parsePins(asked.pin ?? []));
+  const options = { pins, cpuOnly: asked.cpu ?? false, requireGpu: asked.requireGpu ?? false };
+  const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: world.env });
+  const planned = { matrix: parsed, text };
+  // What of the plan is built already, its sizes are known.
+  const known = await readLockIfPresent(join(dirname(matrix), lockPath));
+  const figures = known?.repository === planned.matrix.repository ? known.images : {};
+  return { fleet: { ...plannedFleet(planned.matrix), figures }, options, planned };
 }

@@ -1,7 +1,7 @@
 /** What `imgmatch cover` compares: a fleet and the classes of its hosts, as they are and with the changes of `--what-if`. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
-import type { CoverFleet } from "./cover.ts";
+import type { CoverFleet } from "./cover-classes.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
 import { changeFleet, changeHost, parseChanges } from "./what-if.ts";
 

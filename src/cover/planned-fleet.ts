@@ -2,7 +2,7 @@
 
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { expandMatrix } from "../fleet/cells/expand.ts";
-import type { CoverFleet } from "./cover.ts";
+import type { CoverFleet } from "./cover-classes.ts";
 import { plannedLock } from "./planned-image.ts";
 
 /** Every cell that is to be built. Throws as `expandMatrix` does. */

@@ -1,7 +1,7 @@
 /** What a fleet promises its hosts, checked: `imgmatch cover --check`. */
 
 import { usageError } from "../errors.ts";
-import type { Cover, CoveredClass, NearMiss } from "./cover.ts";
+import type { Cover, CoveredClass, NearMiss } from "./cover-classes.ts";
 import type { CoveredImage } from "./image-use.ts";
 
 export interface Violation {

@@ -10,7 +10,7 @@ import { oncePerText } from "./cells/once-per.ts";
 import { planFleet, type CellSources } from "./plan/plan-fleet.ts";
 import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
-import { suggest } from "./matrix/suggest.ts";
+import { suggest } from "../io/suggest.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
 

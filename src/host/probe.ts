@@ -1,62 +1,43 @@
-/** What this machine is. */
+/** What a machine is: this one, or the one that a file of facts speaks of. */
 
-import { readContainerRuntime } from "./container-runtime.ts";
-import { readCpu } from "./cpu-facts.ts";
-import { withinGrammar } from "./fact-grammar.ts";
-import { factsSchemaVersion, type HostFacts } from "./facts.ts";
-import { type HostIo, textOf } from "./io.ts";
-import { kernelNumber } from "./kernel-facts.ts";
-import { readNvidia } from "./nvidia.ts";
-import { applyVisibility } from "./visible-devices.ts";
+import { usageError } from "../errors.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import type { HostFacts } from "./facts.ts";
+import { nodeHostIo } from "./node-io.ts";
+import { probeHost } from "./probe-host.ts";
 
-export interface ProbeOptions {
-  /** GPUs to look at: `0,2`, uuids, `all`. Takes the place of the environment's `…_VISIBLE_DEVICES`. */
+/** Which host is meant: of every command about one. */
+export interface HostChoice {
+  /** Facts, or a Kubernetes node, from a file, or `-` for standard input, in place of this machine. */
+  readonly host?: string;
+  /** Visible GPUs: `0,2`, UUIDs, `all`, `none`. */
   readonly gpus?: string;
 }
 
 /**
- * Reads CPU, driver, GPUs and container runtime of a machine. A broken machine is not an error here: what is wrong with it
- * is in `problems`, each with its cure. Throws `SELECTION_INVALID` when `options.gpus` names a GPU that is not there.
+ * Reads CPU features, driver, GPUs and container runtime of this machine, or of a file. What is wrong with the machine is in `problems`.
+ *
+ * Throws `USAGE`, `SELECTION_INVALID` for GPUs that are not there, `FACTS_…`.
  *
  * @example
- * const facts = await probeHost(nodeHostIo());
- * facts.cpu.level; // "x86-64-v3"
+ * const { cpu } = await probe();
  */
-export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise<HostFacts> {
-  return withinGrammar(await readMachine(io, options));
-}
-
-async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts> {
-  if (io.platform !== "linux") {
-    const { probeOtherSystem } = await import("./other-systems.ts");
-    return probeOtherSystem(io, ociArchitecture(io));
+export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
+  const { host, gpus } = options;
+  const { env, readStdin } = worldOf(options, given);
+  if (host === undefined) return probeHost(nodeHostIo(env), gpus === undefined ? {} : { gpus });
+  if (gpus !== undefined) {
+    throw usageError(
+      "--gpus narrows what this machine shows; it cannot narrow facts from --host",
+      "run imgmatch probe --gpus … on that machine and pass what it prints",
+    );
   }
-  const architecture = ociArchitecture(io);
-  const cpu = readCpu(io, architecture);
-  const nvidia = await readNvidia(io);
-  const runtime = readContainerRuntime(io);
-  const visible = applyVisibility(io, nvidia.facts?.gpus ?? [], options.gpus);
-  return {
-    schemaVersion: factsSchemaVersion,
-    platform: `linux/${architecture}`,
-    kernel: kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? ""),
-    cpu: cpu.facts,
-    nvidia: nvidia.facts === null ? null : { ...nvidia.facts, gpus: visible.gpus },
-    runtime: { nvidia: runtime.nvidia },
-    problems: [...cpu.problems, ...nvidia.problems, ...visible.problems],
-    sources: {
-      ...cpu.sources,
-      ...nvidia.sources,
-      ...(visible.source === null ? {} : { "nvidia.visible": visible.source }),
-      ...(runtime.source === null ? {} : { "runtime.nvidia": runtime.source }),
-    },
-  };
-}
-
-/** Node's architecture names → those of OCI image platforms (Go's GOARCH), where they differ. */
-const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", mipsel: "mipsle" };
-
-function ociArchitecture({ arch, endianness }: HostIo): string {
-  if (arch === "ppc64") return endianness === "LE" ? "ppc64le" : "ppc64";
-  return Object.hasOwn(architectures, arch) ? (architectures[arch] ?? arch) : arch;
+  const { readHost } = await import("./read-host.ts");
+  if (host === "-") return readHost(await readStdin(), "standard input");
+  return readHost(
+    await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" }),
+    host,
+  );
 }

@@ -2,6 +2,7 @@
 
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -38,6 +39,18 @@ export async function writeFileAtomic(
   root: string | null = projectOf(path),
 ): Promise<void> {
   writeFilesAtomic(dirname(path), [{ path, text }], { root, sync: true });
+}
+
+/** The same for a file that is not there yet. Throws `FILE_EXISTS`. */
+export async function writeNewFile(path: string, text: string): Promise<void> {
+  if (existsSync(path))
+    throw new ImgmatchError({
+      code: "FILE_EXISTS",
+      message: "it is there already",
+      fix: "name another file",
+      at: { file: path },
+    });
+  await writeFileAtomic(path, text);
 }
 
 export interface FileToWrite {

@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
 import type { HostProblem } from "../host/facts.ts";
-import { type HostChoice, hostFor } from "../host/host-choice.ts";
+import { type HostChoice, probe } from "../host/probe.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
@@ -57,7 +57,7 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "unknown
  */
 export async function check(asked: CheckOptions, given?: Partial<World>): Promise<CheckAnswer> {
   const world = worldOf(asked, given);
-  const host = await hostFor(asked, world);
+  const host = await probe(asked, world);
   note(world, problemLines(host));
   const registry = await registryFor(asked, world);
   const image = await findImage(asked.image, {

@@ -1,16 +1,18 @@
-/** The question to the resolver that several commands ask. */
+/** The question to the resolver that several commands ask, and the one image that answers it. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
-import { type Lock, lockPath } from "../lock/lock.ts";
+import { lockPath, type Lock } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
+import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
-import type { ResolveOptions } from "../resolve/resolve-image.ts";
-import { problemLines } from "../resolve/answer-lines.ts";
+import { resolveImage, type ResolveOptions } from "../resolve/resolve-image.ts";
+import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
-import { type HostChoice, hostFor } from "../host/host-choice.ts";
+import { probe, type HostChoice } from "../host/probe.ts";
 import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
@@ -34,15 +36,34 @@ export interface FleetQuestion {
   readonly options: ResolveOptions;
 }
 
+export interface Question extends FleetQuestion {
+  readonly host: HostFacts;
+}
+
 /** Lock, host and options of a question to the resolver. The fleet of a reference counts as a lock. */
-export async function readQuestion(
-  flags: QuestionOptions,
-  world: World,
-): Promise<FleetQuestion & { host: HostFacts }> {
+export async function readQuestion(flags: QuestionOptions, world: World): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
-  const host = await hostFor(flags, world);
+  const host = await probe(flags, world);
   if (!flags.explain) note(world, problemLines(host));
   return { ...question, host };
+}
+
+/** The image for this host. Throws the refusal where there is none. */
+export function matchFor(question: Question, world: World): Match {
+  const resolution = resolveImage(question.lock, question.host, question.options);
+  const match = matchOf(resolution, question);
+  note(world, unaskedLines(resolution));
+  return match;
+}
+
+/** Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
+export function matchOf(
+  { match, rejected }: Resolution,
+  { lock, host, options }: Question,
+  asked: Pick<QuestionOptions, "explain"> = {},
+): Match {
+  if (match === null) throw noMatch(lock, rejected, host, options, asked);
+  return match;
 }
 
 /** The part of a question that is about no host. */

@@ -1,13 +1,12 @@
 /** The image that was built for a host: this one, another, or each of many. */
 
+import { resolveImage, type HostResolution } from "../resolve/resolve-image.ts";
+import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import { nearestFirst, noMatch } from "../resolve/nearest.ts";
-import { type HostResolution, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
-import { type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface ResolveOptions extends QuestionOptions, Watching {
   /** Many hosts in place of one: files, folders, or `-` for standard input. */
@@ -48,7 +47,8 @@ export async function resolve(
 }
 
 async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveAnswer> {
-  const { lock, host, options, signed } = await readQuestion(asked, world);
+  const question = await readQuestion(asked, world);
+  const { lock, host, options, signed } = question;
   const resolution = resolveImage(lock, host, options);
   note(world, unaskedLines(resolution));
   if (asked.explain) {
@@ -57,9 +57,6 @@ async function resolveOne(asked: ResolveOptions, world: World): Promise<ResolveA
   }
   const answer = signed === null ? resolution : { ...resolution, signed };
   // What is against the others is worked out when it is read.
-  const reference = () => {
-    if (resolution.match !== null) return resolution.match.reference;
-    throw noMatch(nearestFirst(lock, resolution.rejected, host, options), asked);
-  };
+  const reference = () => matchOf(resolution, question, asked).reference;
   return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
 }

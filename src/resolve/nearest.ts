@@ -99,15 +99,18 @@ export const efforts = {
 } as const satisfies Record<ReasonCode, number>;
 
 /**
- * `NO_MATCH` with one line for each reason, or `HOST_BROKEN` where that is one.
+ * `NO_MATCH` with one line for each reason, what misses the host by the least first; or `HOST_BROKEN` where that is one.
  *
- * @param misses of {@link nearestFirst}: what misses the host by the least comes first
  * @param explain whether the fix of each image has been told already
  */
 export function noMatch(
-  misses: readonly Miss[],
+  lock: Lock,
+  rejected: readonly Pick<Rejection, "cell">[],
+  host: HostFacts,
+  options: ResolveOptions,
   { explain = false }: { readonly explain?: boolean } = {},
 ): ImgmatchError {
+  const misses = nearestFirst(lock, rejected, host, options);
   const broken = misses
     .flatMap(({ misfits }) => misfits.slice(0, 1))
     .find(({ code }) => code === "HOST_BROKEN");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { catalogHosts } from "../../src/cover/catalog.ts";
-import { coverFleet } from "../../src/cover/cover.ts";
+import { coverFleet } from "../../src/cover/cover-classes.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compareCovers } from "../../src/cover/compare-covers.ts";
-import { coverClasses, coverFleet } from "../../src/cover/cover.ts";
+import { coverClasses, coverFleet } from "../../src/cover/cover-classes.ts";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";

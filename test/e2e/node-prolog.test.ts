@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeHostIo } from "../../src/host/node-io.ts";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";

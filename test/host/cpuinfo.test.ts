@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseCpuinfo } from "../../src/host/cpuinfo.ts";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 
 const machine = (name: string) =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { machines } from "./machines.ts";
 

@@ -8,7 +8,7 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import type { HostIo } from "../../src/host/io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 
 const root = fileURLToPath(new URL("../fixtures/hosts", import.meta.url));

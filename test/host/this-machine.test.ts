@@ -5,7 +5,7 @@ import { formatHostFacts } from "../../src/host/format-facts.ts";
 import type { HostIo } from "../../src/host/io.ts";
 import { nodeHostIo } from "../../src/host/node-io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { needs } from "../support/needs.ts";
 
 const linux = process.platform === "linux";

@@ -6,7 +6,7 @@ import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import type { CommandResult, HostIo } from "../../src/host/io.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { probeHost } from "../../src/host/probe.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch cover --html`: one file that shows a fleet and its hosts, and answers why-not, in any browser and without a network. */
 
-import type { CoverFleet } from "../cover.ts";
+import type { CoverFleet } from "../cover-classes.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { headline, summary } from "../cover-rows.ts";

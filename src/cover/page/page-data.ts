@@ -1,6 +1,6 @@
 /** What the page of a cover is told: the report, and of fleet and hosts what its own rules need to answer every why-not. */
 
-import type { CoveredClass, CoverFleet } from "../cover.ts";
+import type { CoveredClass, CoverFleet } from "../cover-classes.ts";
 import type { HostClass } from "../host-classes.ts";
 import { openCover } from "../open-cover.ts";
 import type { CoverReport } from "../cover-report.ts";

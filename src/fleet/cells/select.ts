@@ -4,7 +4,7 @@ import { ImgmatchError, type Problem } from "../../errors.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
-import { suggest } from "../matrix/suggest.ts";
+import { suggest } from "../../io/suggest.ts";
 import type { Cell } from "./cell.ts";
 
 /** Axis → patterns of which one must match; all axes must match. */

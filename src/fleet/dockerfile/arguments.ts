@@ -4,7 +4,7 @@ import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { secretIn } from "../matrix/secret-names.ts";
-import { suggest } from "../matrix/suggest.ts";
+import { suggest } from "../../io/suggest.ts";
 import { checkTemplate } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
 import { type Instructions, splitWords } from "./instructions.ts";

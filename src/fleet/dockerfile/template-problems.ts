@@ -1,7 +1,7 @@
 /** What a template that names the wrong thing is told: what there is instead, or what the matrix lacks. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { suggest } from "../matrix/suggest.ts";
+import { suggest } from "../../io/suggest.ts";
 
 /** `known` are the names that stand where `name` was looked for. */
 export function unknownName(name: string, known: readonly string[], at: Place): Problem {

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Problem } from "../../errors.ts";
 import { mistake } from "./unsafe-text.ts";
 import { keysAt } from "./matrix-schema.ts";
-import { suggest } from "./suggest.ts";
+import { suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 

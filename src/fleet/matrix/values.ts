@@ -3,7 +3,7 @@
 import type { Place, Problem } from "../../errors.ts";
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
-import { type CudaToolkit, cudaToolkits, driverFloor, findToolkit } from "../../hardware/cuda-toolkits.ts";
+import { cudaToolkits, driverFloor, findToolkit, type CudaToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
@@ -30,7 +30,7 @@ import type {
   MarchValue,
   VersionSource,
 } from "./matrix.ts";
-import { suggest, suggestMarch } from "./suggest.ts";
+import { suggest, suggestMarch } from "../../io/suggest.ts";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
 export const none = "none";

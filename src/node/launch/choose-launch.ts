@@ -3,11 +3,11 @@
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
-import { nearestFirst, noMatch } from "../../resolve/nearest.ts";
-import { type Candidate, immutableReferenceOf, type ResolveOptions } from "../../resolve/resolve-image.ts";
+import { noMatch } from "../../resolve/nearest.ts";
+import { immutableReferenceOf, type Candidate, type ResolveOptions } from "../../resolve/resolve-image.ts";
 import { findUnasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
-import { chooseGpus, type GpuChoice, gpuWish, scheduledGpus } from "./choose-gpus.ts";
+import { chooseGpus, gpuWish, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
 import { resolvedLabel } from "./labels/vocabulary.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 
@@ -81,5 +81,5 @@ function winnerOf(
   const winner = ranking.ranked.find(({ image }) => uses(image.requires));
   if (winner !== undefined) return winner;
   const rejected = ranking.rejected.filter(({ cell }) => uses(lock.images[cell]?.requires));
-  throw noMatch(nearestFirst(lock, rejected, host, options));
+  throw noMatch(lock, rejected, host, options);
 }

@@ -3,29 +3,47 @@
 import type { Tags } from "yaml";
 import { hasPrintableLines } from "../../printable.ts";
 import { shellCommand } from "./shell.ts";
-import type { Json, LaunchFormat, LaunchOutput, LaunchRequest } from "./target.ts";
+import type { Json, LaunchCommand, LaunchFormat, LaunchOutput, LaunchRequest } from "./target.ts";
+
+export type LaunchAnswer = CommandLaunch | DocumentLaunch;
+
+/** A command to type. */
+export interface CommandLaunch extends LaunchCommand {
+  readonly schemaVersion: 1;
+  readonly reference: LaunchRequest["reference"];
+  /** Those that the container gets, by name. */
+  readonly gpus: readonly string[];
+}
+
+/** Documents to hand to the system's own tool. */
+export interface DocumentLaunch {
+  readonly documents: readonly Json[];
+}
+
+/** What a target wrote of a request. */
+export function launchAnswer(
+  output: LaunchOutput,
+  { reference, units = [] }: Pick<LaunchRequest, "reference" | "units">,
+): LaunchAnswer {
+  if (output.form === "documents") return { documents: output.documents };
+  const { argv, env } = output.command;
+  return { schemaVersion: 1, reference, gpus: units.map(({ name }) => name), argv, env };
+}
 
 /**
  * What `imgmatch launch` prints, with the newline at its end. Throws `LAUNCH_UNSUPPORTED` for a word that no line can show.
  *
  * @example
- * const { docker } = launchTargets;
- * await formatLaunch(docker.launch(request), "shell", request); // docker run … repo:tag@sha256:…
+ * await formatLaunch(await launch({ target: "docker" }), "shell"); // docker run … repo:tag@sha256:…
  */
-export async function formatLaunch(
-  output: LaunchOutput,
-  format: LaunchFormat,
-  { reference, units = [] }: Pick<LaunchRequest, "reference" | "units">,
-): Promise<string> {
-  if (output.form === "documents") return formatDocuments(output.documents, format);
-  const { argv, env } = output.command;
-  if (format !== "json") return `${shellCommand(output.command)}\n`;
-  return jsonText({ schemaVersion: 1, reference, gpus: units.map(({ name }) => name), argv, env });
+export async function formatLaunch(answer: LaunchAnswer, format: LaunchFormat): Promise<string> {
+  if ("documents" in answer) return formatDocuments(answer.documents, format);
+  return format === "json" ? jsonText(answer) : `${shellCommand(answer)}\n`;
 }
 
 /** Several documents are a stream in YAML. JSON has one value: a list as Kubernetes knows it, else an array. */
 export async function formatDocuments(documents: readonly Json[], format: LaunchFormat): Promise<string> {
-  if (format !== "yaml") return jsonText(oneValue(documents));
+  if (format === "json") return jsonText(oneValue(documents));
   return (await Promise.all(documents.map(yamlText))).join("---\n");
 }
 

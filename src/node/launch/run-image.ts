@@ -14,6 +14,11 @@ export interface RunningProcess {
   once(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
 }
 
+/** From here on the signals of this process are the container's. */
+export interface StartEvent {
+  readonly type: "start";
+}
+
 export type Spawn = (command: LaunchCommand) => RunningProcess;
 
 /**

@@ -1,34 +1,52 @@
-/** The flags of launch → what runs. */
+/** The options of launch → what runs. */
 
 import { usageError } from "../../errors.ts";
+import type { Watching } from "../../io/world.ts";
+import type { QuestionOptions } from "../question.ts";
+import type { StartEvent } from "./run-image.ts";
 import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
-import type { QuestionOptions } from "../question.ts";
 
-export interface LaunchFlags extends QuestionOptions {
+export interface LaunchOptions extends QuestionOptions, Watching<StartEvent> {
+  /** A name of `launchTargets`. */
   readonly target: string;
+  /** How many GPUs, such as `2`; or which: `0,2`, `device=0`, UUIDs; `all` or `none`. Default: all. */
+  readonly gpus?: string;
   /** Arguments for the container's program. */
-  readonly args: readonly string[];
+  readonly args?: readonly string[];
   readonly task?: Task;
   readonly name?: string;
+  /** `NAME=VALUE` */
   readonly env?: readonly string[];
+  /** `SOURCE:TARGET[:ro]` */
   readonly mount?: readonly string[];
   readonly cpus?: string;
+  /** With its unit: `512m`, `16g`. */
   readonly memory?: string;
+  /** Run this program of the image in place of its entrypoint. */
   readonly command?: string;
+  /** What only this target asks, `NAME=VALUE`. */
   readonly set?: readonly string[];
+  /** Further options of the target's command. */
   readonly option?: readonly string[];
+  /** Hand out GPUs that somebody uses. */
   readonly allowBusy?: boolean;
+  /** Do not keep it to the nodes that advertise the image. */
   readonly anywhere?: boolean;
+  /** One workload for each image of the lock, each for the nodes where resolve picks it. */
   readonly fleet?: boolean;
+  /** Start it, where the target is this machine. */
   readonly run?: boolean;
-  readonly yaml?: boolean;
+  /** With `run`: give the container a terminal. */
+  readonly tty?: boolean;
+  /** Of a target that writes several, which one is wanted. Default: its first. */
+  readonly format?: LaunchFormat;
 }
 
 export type Workload = Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
 
 /** What runs, whatever the image is. Throws `USAGE` for a value that cannot be read. */
-export function workloadOf(target: LaunchTarget, flags: LaunchFlags): Workload {
+export function workloadOf(target: LaunchTarget, flags: LaunchOptions): Workload {
   const env = pairs("--env", flags.env ?? []);
   for (const name of Object.keys(env)) {
     // Kubernetes allows more; a name that no shell can set helps nobody.
@@ -36,7 +54,7 @@ export function workloadOf(target: LaunchTarget, flags: LaunchFlags): Workload {
       throw usageError(`--env ${name}=… is no name of a variable`, "use letters, digits and _");
   }
   return {
-    args: flags.args,
+    args: flags.args ?? [],
     env,
     mounts: (flags.mount ?? []).map(parseMount),
     options: optionsFor(target, flags),
@@ -50,23 +68,24 @@ export function workloadOf(target: LaunchTarget, flags: LaunchFlags): Workload {
 }
 
 /** Which form is wanted. Throws `LAUNCH_UNSUPPORTED` for one that the target does not write. */
-export function formatFor(target: LaunchTarget, { json, yaml }: LaunchFlags): LaunchFormat {
-  if (json && yaml) throw usageError("--json and --yaml are two answers", "ask for one of them");
-  const format = json ? "json" : yaml ? "yaml" : target.formats[0];
+export function formatFor(
+  target: LaunchTarget,
+  { format = target.formats[0] }: Pick<LaunchOptions, "format">,
+): LaunchFormat {
   if (target.formats.includes(format)) return format;
   throw unsupported(target.name, `write ${format}`, `it writes ${target.formats.join(", ")}`);
 }
 
 function optionsFor(
   target: LaunchTarget,
-  { option: options = [], yaml, fleet }: LaunchFlags,
+  { option: options = [], format, fleet }: LaunchOptions,
 ): readonly string[] {
-  if (options.length > 0 && (target.formats[0] !== "shell" || yaml || fleet))
+  if (options.length > 0 && (target.formats[0] !== "shell" || format === "yaml" || fleet))
     throw unsupported(target.name, "take options of a command: it writes a document", "leave --option out");
   return options;
 }
 
-function settingsFor(target: LaunchTarget, flags: LaunchFlags): Readonly<Record<string, string>> {
+function settingsFor(target: LaunchTarget, flags: LaunchOptions): Readonly<Record<string, string>> {
   const settings = pairs("--set", flags.set ?? []);
   const known = Object.keys(target.settings ?? {});
   for (const name of Object.keys(settings)) {

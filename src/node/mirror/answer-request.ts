@@ -10,7 +10,7 @@ import { Challenged, type ForwardingClient } from "../../oci/registry/forwarding
 import { partsOf } from "../../oci/registry/platform-image.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { remember } from "../../io/collections.ts";
-import { nearestFirst, noMatch } from "../../resolve/nearest.ts";
+import { noMatch } from "../../resolve/nearest.ts";
 import { resolveImage, type ResolveOptions } from "../../resolve/resolve-image.ts";
 import type { AnswerBlob } from "./answer-blob.ts";
 import { createRecent, type FleetSource } from "./fleet-source.ts";
@@ -226,7 +226,7 @@ export function createChooser(options: ResolveOptions): ChooseImage {
 function choose(lock: Lock, host: HostFacts, options: ResolveOptions): Choice {
   try {
     const { match, rejected } = resolveImage(lock, host, options);
-    if (match === null) throw noMatch(nearestFirst(lock, rejected, host, options));
+    if (match === null) throw noMatch(lock, rejected, host, options);
     const image = lock.images[match.cell];
     // What resolves has been pushed.
     if (image === undefined || image.digest === null) throw new Error(`${match.cell} is not built`);

@@ -5,7 +5,7 @@ import { ImgmatchError } from "../../../src/errors.ts";
 import { parseSmiCsv } from "../../../src/host/nvidia-smi.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { secretIn } from "../../../src/fleet/matrix/secret-names.ts";
-import { suggest } from "../../../src/fleet/matrix/suggest.ts";
+import { suggest } from "../../../src/io/suggest.ts";
 
 const size = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { findCompatPackage } from "../../../src/hardware/forward-compat.ts";
 import type { Axis } from "../../../src/fleet/matrix/matrix.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
-import { suggest, suggestMarch } from "../../../src/fleet/matrix/suggest.ts";
+import { suggest, suggestMarch } from "../../../src/io/suggest.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 
 const folder = "test/fixtures/matrices/valid";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDocuments, formatLaunch } from "../../../src/node/launch/format-launch.ts";
+import { formatDocuments, formatLaunch, launchAnswer } from "../../../src/node/launch/format-launch.ts";
 import { launchTargets } from "../../../src/node/launch/launch-targets.ts";
 import { immutableReference } from "../../../src/oci/immutable-reference.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
@@ -15,9 +15,10 @@ const request = {
 describe("a launch as text", () => {
   it("is a line of shell, or what is in it as JSON", async () => {
     const { docker } = launchTargets;
-    const line = await formatLaunch(docker.launch(request), "shell", request);
+    const answer = launchAnswer(docker.launch(request), request);
+    const line = await formatLaunch(answer, "shell");
     expect(line).toBe(`docker run --rm -- ${request.reference} 'a b'\n`);
-    const json = JSON.parse(await formatLaunch(docker.launch(request), "json", request));
+    const json = JSON.parse(await formatLaunch(answer, "json"));
     expect(json).toMatchObject({ schemaVersion: 1, reference: request.reference, gpus: [] });
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
-import { probeHost } from "../../../src/host/probe.ts";
+import { probeHost } from "../../../src/host/probe-host.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";

@@ -3,7 +3,7 @@
 import { type Answers, answersOf } from "../ask.ts";
 import type { Status } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
-import type { Cover } from "../../cover.ts";
+import type { Cover } from "../../cover-classes.ts";
 import type { CoverChange } from "../../compare-covers.ts";
 
 /** The fleet and its hosts as they are, or with the changes. */

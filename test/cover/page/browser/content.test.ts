@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Cover } from "../../../../src/cover/cover.ts";
+import type { Cover } from "../../../../src/cover/cover-classes.ts";
 import { type CoverReport, coverReport } from "../../../../src/cover/cover-report.ts";
 import { statusOf, statusWords } from "../../../../src/cover/page/class-status.ts";
 import { coverPage } from "../../../../src/cover/page/cover-page.ts";

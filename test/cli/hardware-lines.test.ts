@@ -1,19 +1,15 @@
 import { describe, expect, it } from "vitest";
-import {
-  describeHardware,
-  type HardwareKind,
-  hardwareKinds,
-} from "../../../src/hardware/describe-hardware.ts";
-import { reportHardware } from "../../../src/cli/report/hardware.ts";
-import { styleFor } from "../../../src/cli/report/style.ts";
+import { describeHardware, type HardwareKind, hardwareKinds } from "../../src/hardware/describe-hardware.ts";
+import { hardwareLines } from "../../src/cli/hardware-lines.ts";
+import { styleFor } from "../../src/cli/report/style.ts";
 
 async function text(kind?: HardwareKind, name?: string, columns = 80): Promise<string> {
   const report = await describeHardware(kind, name);
   if (report === null) throw new Error(`nothing about ${kind} ${name}`);
-  return reportHardware(report, styleFor(false), columns);
+  return hardwareLines(report, styleFor(false), columns);
 }
 
-describe("reportHardware", () => {
+describe("hardwareLines", () => {
   it("shows one toolkit with its sources by number", async () => {
     const lines = (await text("cuda", "12.8.1")).split("\n");
     expect(lines[0]).toMatch(/^CUDA toolkits \[[\d ]+\]$/);

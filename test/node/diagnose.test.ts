@@ -1,11 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  diagnose,
-  type EngineState,
-  type Finding,
-  type LoginState,
-} from "../../../src/node/doctor/diagnose.ts";
-import { a100, cpuHost, gpuHost } from "../../resolve/support/hosts.ts";
+import { diagnose, type EngineState, type Finding, type LoginState } from "../../src/node/diagnose.ts";
+import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
 
 const notFound = { code: "ENGINE_NOT_FOUND", message: "no container engine", fix: "install one" } as const;
 const noEngine: EngineState = {
@@ -32,10 +27,8 @@ const noLogins: LoginState = {
 };
 
 type Arguments = Parameters<typeof diagnose>;
-const examine = (...[host, state, logins]: Partial<Arguments>) => {
-  const { host: own, engine: other } = diagnose(host ?? cpuHost(), state ?? engine, logins ?? noLogins);
-  return [...own, ...other];
-};
+const examine = (...[host, state, logins]: Partial<Arguments>) =>
+  diagnose(host ?? cpuHost(), state ?? engine, logins ?? noLogins);
 const find = (findings: readonly Finding[], check: string) =>
   findings.filter((finding) => finding.check === check);
 
@@ -59,7 +52,7 @@ describe("diagnose", () => {
       gpuHost([a100], "570.124.06", "12.8", { problems: [broken] }),
       engine,
       noLogins,
-    ).host;
+    );
     expect(find(findings, "host")).toEqual([{ check: "host", state: "problem", ...broken }]);
   });
 

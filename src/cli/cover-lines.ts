@@ -1,12 +1,12 @@
 /** `imgmatch cover` on a terminal. */
 
-import type { CoverReport } from "../../cover/cover-report.ts";
-import type { CoverChange } from "../../cover/compare-covers.ts";
-import type { Suggestion } from "../../cover/suggestion.ts";
-import type { Violation } from "../../cover/policies.ts";
-import * as words from "../../cover/cover-rows.ts";
-import type { Style } from "./style.ts";
-import { count, formatTable } from "../../io/table.ts";
+import type { CoverReport } from "../cover/cover-report.ts";
+import type { CoverChange } from "../cover/compare-covers.ts";
+import type { Suggestion } from "../cover/suggestion.ts";
+import type { Violation } from "../cover/policies.ts";
+import * as words from "../cover/cover-rows.ts";
+import type { Style } from "./report/style.ts";
+import { count, formatTable } from "../io/table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
   const { whatIf, suggestion, violations } = report;

@@ -1,8 +1,8 @@
 /** Hardware tables for people: short facts in columns, long ones below their row, sources by number at the end. */
 
-import type { HardwareReport, ReportRow, ReportTable } from "../../hardware/describe-hardware.ts";
-import type { Style } from "./style.ts";
-import { formatTable } from "../../io/table.ts";
+import type { HardwareReport, ReportRow, ReportTable } from "../hardware/describe-hardware.ts";
+import type { Style } from "./report/style.ts";
+import { formatTable } from "../io/table.ts";
 
 /** A column whose texts are all this short stays a column. */
 const widestColumn = 28;
@@ -10,7 +10,7 @@ const widestColumn = 28;
 const mostListedRows = 24;
 
 /** @param columns width of the terminal, in characters */
-export function reportHardware(report: HardwareReport, style: Style, columns: number): string {
+export function hardwareLines(report: HardwareReport, style: Style, columns: number): string {
   const width = Math.max(60, columns);
   const numbers = new Map(Object.keys(report.sources).map((key, index) => [key, index + 1]));
   const tables = report.tables.map((table) => tableLines(table, numbers, style, width).join("\n"));

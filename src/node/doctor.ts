@@ -1,23 +1,36 @@
-/** `imgmatch doctor`: reads the host, the container engine and the logins of this machine, and says what is wrong. */
+/** What is wrong with this machine: its host, its container runtime, its container engine, its logins. */
 
 import { readFileSync } from "node:fs";
-import { infoAnswer, versionAnswer } from "../../oci/engine/engine-answers.ts";
-import { connectDocker } from "../../oci/engine/api.ts";
-import type { Environment } from "../../oci/engine/engine-endpoint.ts";
-import { ImgmatchError } from "../../errors.ts";
-import { nodeHostIo } from "../../host/node-io.ts";
-import { probeHost } from "../../host/probe.ts";
-import { errnoMessage, isErrno } from "../../io/files.ts";
-import { findProgram } from "../../io/run-program.ts";
-import { dockerConfigPath } from "../../oci/registry/credentials.ts";
-import { listLogins } from "../../oci/registry/docker-config.ts";
-import { type Diagnosis, diagnose, type EngineState, type LoginState } from "./diagnose.ts";
+import { findProgram } from "../io/run-program.ts";
+import { diagnose, type EngineState, type Finding, type LoginState } from "./diagnose.ts";
+import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
+import { connectDocker } from "../oci/engine/api.ts";
+import { ImgmatchError } from "../errors.ts";
+import { nodeHostIo } from "../host/node-io.ts";
+import { probeHost } from "../host/probe-host.ts";
+import { errnoMessage, isErrno } from "../io/files.ts";
+import { type Environment, type Watching, type World, worldOf } from "../io/world.ts";
+import { dockerConfigPath } from "../oci/registry/credentials.ts";
+import { listLogins } from "../oci/registry/docker-config.ts";
 
-/** What cannot be read is a finding and no exception. */
-export async function examineMachine(env: Environment): Promise<Diagnosis> {
+export interface DoctorAnswer {
+  readonly schemaVersion: 1;
+  /** Of the host, then of what stands beside it. */
+  readonly checks: readonly Finding[];
+}
+
+/**
+ * Examines the host, the container engine and the logins of this machine. What is wrong, or cannot be read, is in `checks`.
+ *
+ * @example
+ * const { checks } = await doctor();
+ * checks.filter(({ state }) => state === "problem");
+ */
+export async function doctor(options: Watching = {}, given?: Partial<World>): Promise<DoctorAnswer> {
+  const { env } = worldOf(options, given);
   const host = await probeHost(nodeHostIo(env));
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
-  return diagnose(host, engine, logins);
+  return { schemaVersion: 1, checks: diagnose(host, engine, logins) };
 }
 
 /** What the container engine of this machine says of itself. */

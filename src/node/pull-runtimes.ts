@@ -1,7 +1,6 @@
 /** What each container runtime is told so that it has an image under a name: one entry each. */
 
-import type { ImageReference } from "../../oci/reference.ts";
-import { formatImageReference } from "../../oci/reference.ts";
+import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 
 export interface PullTarget {
   /** `repository@sha256:…` */

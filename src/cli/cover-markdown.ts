@@ -1,9 +1,9 @@
 /** `imgmatch cover --markdown`: for a pull request, or `$GITHUB_STEP_SUMMARY`. */
 
-import type { Violation } from "../../cover/policies.ts";
-import type { CoverReport } from "../../cover/cover-report.ts";
-import { printable } from "../../printable.ts";
-import * as words from "../../cover/cover-rows.ts";
+import type { Violation } from "../cover/policies.ts";
+import type { CoverReport } from "../cover/cover-report.ts";
+import { printable } from "../printable.ts";
+import * as words from "../cover/cover-rows.ts";
 
 /** Texts of hosts and locks are text there too: no markup of theirs is read as such. */
 export function coverMarkdown(report: CoverReport): readonly string[] {

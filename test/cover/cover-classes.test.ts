@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
-import { coverFleet } from "../../src/cover/cover.ts";
+import { coverFleet } from "../../src/cover/cover-classes.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";

@@ -1,19 +1,19 @@
 /** Examines what imgmatch stands on here: the host, the way containers reach its GPUs, the container engine, the logins. */
 
-import type { Problem } from "../../errors.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import type { Problem } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
 
 /** `unknown` is not a problem, and not the absence of one. */
 export type FindingState = "ok" | "problem" | "unknown";
 
 export interface Finding {
-  /** `cpu`, `kernel`, `nvidia`, `gpu`, `runtime`, `engine`, `command`, `logins` */
+  /** Of the host `cpu`, `kernel`, `nvidia`, `gpu`, `host`; beside it `engine`, `command`, `runtime`, `logins`. */
   readonly check: string;
   readonly state: FindingState;
+  /** Of a problem. */
+  readonly code: string | null;
   readonly message: string;
-  /** Of a problem that has one. */
-  readonly code?: string;
-  readonly fix?: string;
+  readonly fix: string | null;
 }
 
 export interface EngineState {
@@ -44,28 +44,30 @@ export interface LoginState {
   readonly problem: Problem | null;
 }
 
-export interface Diagnosis {
-  readonly host: readonly Finding[];
-  readonly engine: readonly Finding[];
-}
-
 /** Findings in the order in which to read them. No GPU and no engine are facts, not problems: a CPU node needs neither. */
-export function diagnose(host: HostFacts, engine: EngineState, logins: LoginState): Diagnosis {
-  return {
-    host: [
-      ...examineCpu(host),
-      ...examineNvidia(host),
-      ...host.problems.map((problem) => wrong("host", problem)),
-    ],
-    engine: [...examineEngine(engine, host), ...examineRuntime(host, engine), examineLogins(logins)],
-  };
+export function diagnose(host: HostFacts, engine: EngineState, logins: LoginState): readonly Finding[] {
+  return [
+    ...examineCpu(host),
+    ...examineNvidia(host),
+    ...host.problems.map((problem) => wrong("host", problem)),
+    ...examineEngine(engine, host),
+    ...examineRuntime(host, engine),
+    examineLogins(logins),
+  ];
 }
 
-const ok = (check: string, message: string): Finding => ({ check, state: "ok", message });
-const unknown = (check: string, message: string): Finding => ({ check, state: "unknown", message });
+const ok = (check: string, message: string): Finding => said(check, "ok", message);
+const unknown = (check: string, message: string): Finding => said(check, "unknown", message);
 
-function wrong(check: string, { code, message, fix }: Pick<Problem, "code" | "message" | "fix">): Finding {
-  return { check, state: "problem", code, message, ...(fix === undefined ? {} : { fix }) };
+function said(check: string, state: FindingState, message: string): Finding {
+  return { check, state, code: null, message, fix: null };
+}
+
+function wrong(
+  check: string,
+  { code, message, fix = null }: Pick<Problem, "code" | "message"> & { fix?: string | null },
+): Finding {
+  return { check, state: "problem", code, message, fix };
 }
 
 function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {

@@ -1,0 +1,258 @@
+/** Hosts × images: which image each host class gets and how good it is, who gets none, and which images nobody needs. */
+
+import type { HostFacts } from "../host/facts.ts";
+import type { NamedHost } from "../host/read-hosts.ts";
+import type { Lock } from "../lock/lock.ts";
+import { viewHost } from "../resolve/host-view.ts";
+import { type ResolveOptions, wantsCpu } from "../resolve/resolve-options.ts";
+import { explainOrder } from "../resolve/rank.ts";
+import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
+import { createResolver, type Resolver } from "../resolve/resolver.ts";
+import { suggestCell } from "../resolve/find-cell.ts";
+import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
+import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
+import { classifyHosts, type HostClass } from "./host-classes.ts";
+import { type CoveredImage, useOfImages } from "./image-use.ts";
+import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
+import { isPlanned } from "./planned-image.ts";
+
+const coverSchemaVersion = 1;
+
+/** A fleet that is there, or one that would be. */
+export interface CoverFleet {
+  /** `plan`: of a matrix, whose images are not built yet. */
+  readonly from: "lock" | "index" | "plan";
+  readonly lock: Lock;
+  /** What is known of images that `lock` plans; the default is `lock` itself. */
+  readonly figures?: Figures;
+}
+
+/** `imgmatch cover --json`: a contract. */
+export interface Cover {
+  readonly schemaVersion: typeof coverSchemaVersion;
+  readonly fleet: {
+    readonly from: CoverFleet["from"];
+    readonly name: string;
+    readonly version: string;
+    readonly repository: string;
+  };
+  readonly counts: CoverCounts;
+  /** Of all its images. */
+  readonly cost: FleetCost;
+  /** The largest first. */
+  readonly classes: readonly CoveredClass[];
+  /** In the order of their cells. */
+  readonly images: readonly CoveredImage[];
+}
+
+/** Hosts, not classes, where nothing else is said. */
+export interface CoverCounts {
+  readonly hosts: number;
+  readonly classes: number;
+  readonly images: number;
+  readonly served: number;
+  /** That get code made for just these GPUs and this CPU. */
+  readonly native: number;
+  readonly unserved: number;
+  /** With GPUs under a driver, and an image without GPU code. */
+  readonly unusedGpus: number;
+  /** Images that no host gets. */
+  readonly unusedImages: number;
+}
+
+export interface CoveredClass {
+  /** `c1`, by its place in the list. */
+  readonly id: string;
+  readonly hosts: number;
+  readonly names: readonly string[];
+  readonly host: ClassDescription;
+  /** null for a class that gets nothing. */
+  readonly match: ClassMatch | null;
+  /** Cells that fit too, the better ones first. */
+  readonly others: readonly string[];
+  /** GPUs under a driver, and an image without GPU code. */
+  readonly unusedGpus: boolean;
+  /** Where it gets nothing, or leaves its GPUs unused: the image, with GPU code there, that misses by the least. */
+  readonly nearest: NearMiss | null;
+  /** Where it gets nothing, leaves GPUs unused, or gets no native code: what would serve it, as far as facts tell. */
+  readonly serve: string | null;
+}
+
+export interface ClassDescription {
+  readonly platform: string;
+  readonly level: string | null;
+  /** Of the CPU's own maker, or generic; null where the facts or the tables do not tell. */
+  readonly nativeMarch: string | null;
+  /** Whether features that the facts leave open could make it a higher one. */
+  readonly nativeOpen: boolean;
+  readonly model: string | null;
+  readonly driver: string | null;
+  readonly cuda: string | null;
+  /** One entry per kind. */
+  readonly gpus: readonly { readonly compute: string | null; readonly class: string }[];
+  readonly products: readonly string[];
+  /** The fewest and the most GPUs of its hosts. */
+  readonly gpuCount: readonly [number, number];
+  /** Codes. */
+  readonly problems: readonly string[];
+  /** Where its hosts' CPU features were read, sorted, without repeats: `/proc/cpuinfo`. */
+  readonly cpuSources: readonly string[];
+}
+
+export interface ClassMatch {
+  readonly cell: string;
+  /** `repo:tag@sha256:…`, or the id of an image that only an engine of this machine has; null for one that is not built yet. */
+  readonly reference: string | null;
+  readonly tier: Tier;
+  /** null where it cannot be told; false where GPUs stay without work. */
+  readonly native: boolean | null;
+  /** The worst code that a GPU runs; null for an image without GPU code. */
+  readonly gpu: CodeFit | null;
+  /** null where it cannot be told. */
+  readonly cpu: CpuDistance | null;
+  /** Why it beat the next one, in words. */
+  readonly reason: string;
+}
+
+export interface NearMiss {
+  readonly cell: string;
+  readonly reasons: readonly { readonly code: ReasonCode; readonly message: string; readonly fix: string }[];
+}
+
+/**
+ * What a fleet is to hosts. Throws as `resolveImage` does.
+ *
+ * @param classes of {@link classifyHosts}, where several fleets are compared by the same classes
+ * @example
+ * const { counts, classes } = coverFleet({ from: "lock", lock }, await readHosts(text, "nodes.json"));
+ */
+export function coverFleet(
+  fleet: CoverFleet,
+  hosts: readonly NamedHost[],
+  options: ResolveOptions = {},
+): Cover {
+  return coverClasses(fleet, classifyHosts(hosts, [fleet.lock]), options);
+}
+
+/** {@link coverFleet} of hosts that are classified already. */
+export function coverClasses(
+  fleet: CoverFleet,
+  classes: readonly HostClass[],
+  options: ResolveOptions = {},
+): Cover {
+  const { from, lock, figures = lock.images } = fleet;
+  const resolver = createResolver(lock, options);
+  const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
+  const covered = ranked.map((each, index) => coverClass(lock, each, `c${index + 1}`, resolver, options));
+  const images = useOfImages(lock, ranked);
+  return {
+    schemaVersion: coverSchemaVersion,
+    fleet: { from, name: lock.name, version: lock.version, repository: lock.repository },
+    counts: count(covered, images),
+    cost: costOf(Object.keys(lock.images), figures),
+    classes: covered,
+    images,
+  };
+}
+
+function coverClass(
+  lock: Lock,
+  { ranking, ...each }: HostClass & { readonly ranking: Ranking },
+  id: string,
+  resolver: Resolver,
+  options: ResolveOptions,
+): CoveredClass {
+  const { facts, names } = each;
+  const winner = ranking.ranked[0];
+  const usable = (facts.nvidia?.gpus.length ?? 0) > 0 && facts.nvidia?.driver != null;
+  const unusedGpus = usable && winner?.image.requires.cuda === null && !wantsCpu(options);
+  const match = matchOf(lock, facts, ranking, unusedGpus);
+  const lacking = match === null || unusedGpus;
+  return {
+    id,
+    hosts: names.length,
+    names,
+    host: describeClass(each),
+    match,
+    others: ranking.ranked.slice(1).map(({ cell }) => cell),
+    unusedGpus,
+    nearest: lacking ? nearestMiss(lock, facts, ranking, unusedGpus, resolver) : null,
+    serve: lacking || match.native !== true ? cellFor(facts, lock) : null,
+  };
+}
+
+/** A broken host wants a repair, and no other image. */
+function cellFor(facts: HostFacts, lock: Lock): string | null {
+  const view = viewHost(facts);
+  return view.broken.length > 0 ? null : suggestCell(view, lock);
+}
+
+function matchOf(
+  lock: Lock,
+  facts: HostFacts,
+  { ranked, order }: Ranking,
+  unusedGpus: boolean,
+): ClassMatch | null {
+  const [winner, next] = ranked;
+  if (winner === undefined) return null;
+  const gpu = worstCode(winner.fit);
+  const cpu = cpuDistanceFrom(facts)(winner.image);
+  return {
+    cell: winner.cell,
+    reference: isPlanned(winner.image) ? null : immutableReferenceOf(lock, winner.image),
+    tier: winner.fit.tier,
+    native: unusedGpus ? false : isNative({ cpu, gpu, tier: winner.fit.tier }),
+    gpu,
+    cpu,
+    reason: next === undefined ? "the only image that fits" : explainOrder(order, winner, next),
+  };
+}
+
+function nearestMiss(
+  lock: Lock,
+  facts: HostFacts,
+  { rejected }: Ranking,
+  gpuCode: boolean,
+  resolver: Resolver,
+): NearMiss | null {
+  const asked = gpuCode ? rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null) : rejected;
+  const nearest = resolver.nearest(facts, asked);
+  if (nearest === null) return null;
+  const reasons = nearest.misfits.map(({ code, message, fix }) => ({ code, message, fix }));
+  return { cell: nearest.cell, reasons };
+}
+
+function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
+  const { platform, cpu, nvidia, problems } = facts;
+  const gpus = nvidia?.gpus.map((gpu) => ({ compute: gpu.compute, class: gpu.class })) ?? [];
+  const native = nativeMarch(facts);
+  return {
+    platform,
+    level: cpu.level,
+    nativeMarch: native?.march.name ?? null,
+    nativeOpen: native?.open ?? false,
+    model: cpu.model,
+    driver: nvidia?.driver ?? null,
+    cuda: nvidia?.cuda ?? null,
+    gpus: [...new Map(gpus.map((gpu) => [JSON.stringify(gpu), gpu])).values()],
+    products,
+    gpuCount,
+    problems: problems.map(({ code }) => code),
+    cpuSources,
+  };
+}
+
+function count(classes: readonly CoveredClass[], images: readonly CoveredImage[]): CoverCounts {
+  const hostsOf = (holds: (each: CoveredClass) => boolean) =>
+    classes.reduce((sum, each) => sum + (holds(each) ? each.hosts : 0), 0);
+  return {
+    hosts: hostsOf(() => true),
+    classes: classes.length,
+    images: images.length,
+    served: hostsOf(({ match }) => match !== null),
+    native: hostsOf(({ match }) => match?.native === true),
+    unserved: hostsOf(({ match }) => match === null),
+    unusedGpus: hostsOf(({ unusedGpus }) => unusedGpus),
+    unusedImages: images.filter(({ hosts }) => hosts === 0).length,
+  };
+}

@@ -1,0 +1,74 @@
+/** What is known about CUDA toolkits, GPUs, CPUs and machine types: the tables that every check goes by. */
+
+import { assertNever, type ImgmatchError, usageError } from "../errors.ts";
+import { didYouMean, suggest, suggestMarch } from "../io/suggest.ts";
+import { formatComputeCapability } from "./compute-capability.ts";
+import { marchNames } from "./cpu-marches.ts";
+import { cudaToolkits } from "./cuda-toolkits.ts";
+import {
+  describeHardware,
+  hardwareKinds,
+  type HardwareKind,
+  type HardwareReport,
+} from "./describe-hardware.ts";
+import { gpuArchitectures } from "./gpu-architectures.ts";
+import { machineTypes } from "./machine-types.ts";
+
+export interface HardwareOptions {
+  /** `cuda`, `gpu`, `cpu` or `machine`. Default: all. */
+  readonly kind?: string;
+  /** One of them: `12.8`, `H100`, `sm_90a`, `broadwell`. */
+  readonly name?: string;
+}
+
+/**
+ * The tables with their sources. Throws `USAGE` for a kind that is none, and for a name that no table has.
+ *
+ * @example
+ * const { tables } = await hardware({ kind: "gpu", name: "H100" });
+ */
+export async function hardware({ kind, name }: HardwareOptions = {}): Promise<HardwareReport> {
+  if (kind !== undefined && !isKind(kind)) {
+    throw usageError(
+      `${JSON.stringify(kind)} is no kind of hardware`,
+      `${didYouMean(suggest(kind, hardwareKinds))}write one of ${hardwareKinds.join(", ")}`,
+    );
+  }
+  const report = await describeHardware(kind, name);
+  if (report === null) throw unknownName(kind ?? "cpu", name ?? "", await machineNames(kind));
+  return report;
+}
+
+function isKind(text: string): text is HardwareKind {
+  return (hardwareKinds as readonly string[]).includes(text);
+}
+
+async function machineNames(kind: HardwareKind | undefined): Promise<readonly string[]> {
+  return kind === "machine" ? (await machineTypes()).map(({ name }) => name) : [];
+}
+
+function unknownName(kind: HardwareKind, name: string, machines: readonly string[]): ImgmatchError {
+  const known = kind === "machine" ? machines : knownNames(kind);
+  const near = kind === "cpu" ? suggestMarch(name, known) : suggest(name, known);
+  return usageError(
+    `nothing is known about ${kind} ${JSON.stringify(name)}`,
+    `${didYouMean(near)}imgmatch hardware ${kind} lists what is known`,
+  );
+}
+
+/** Products are too many, and too much alike, to guess among. */
+function knownNames(kind: Exclude<HardwareKind, "machine">): readonly string[] {
+  switch (kind) {
+    case "cpu":
+      return marchNames();
+    case "cuda":
+      return cudaToolkits.flatMap(({ release, minor }) => [minor, release]);
+    case "gpu":
+      return gpuArchitectures.flatMap(({ compute }) => {
+        const text = formatComputeCapability(compute);
+        return [text, `sm_${text.replace(".", "")}`];
+      });
+    default:
+      return assertNever(kind);
+  }
+}

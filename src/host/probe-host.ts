@@ -1,0 +1,62 @@
+/** What this machine is. */
+
+import { readContainerRuntime } from "./container-runtime.ts";
+import { readCpu } from "./cpu-facts.ts";
+import { withinGrammar } from "./fact-grammar.ts";
+import { factsSchemaVersion, type HostFacts } from "./facts.ts";
+import { type HostIo, textOf } from "./io.ts";
+import { kernelNumber } from "./kernel-facts.ts";
+import { readNvidia } from "./nvidia.ts";
+import { applyVisibility } from "./visible-devices.ts";
+
+export interface ProbeOptions {
+  /** GPUs to look at: `0,2`, uuids, `all`. Takes the place of the environment's `…_VISIBLE_DEVICES`. */
+  readonly gpus?: string;
+}
+
+/**
+ * Reads CPU, driver, GPUs and container runtime of a machine. A broken machine is not an error here: what is wrong with it
+ * is in `problems`, each with its cure. Throws `SELECTION_INVALID` when `options.gpus` names a GPU that is not there.
+ *
+ * @example
+ * const facts = await probeHost(nodeHostIo());
+ * facts.cpu.level; // "x86-64-v3"
+ */
+export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise<HostFacts> {
+  return withinGrammar(await readMachine(io, options));
+}
+
+async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts> {
+  if (io.platform !== "linux") {
+    const { probeOtherSystem } = await import("./other-systems.ts");
+    return probeOtherSystem(io, ociArchitecture(io));
+  }
+  const architecture = ociArchitecture(io);
+  const cpu = readCpu(io, architecture);
+  const nvidia = await readNvidia(io);
+  const runtime = readContainerRuntime(io);
+  const visible = applyVisibility(io, nvidia.facts?.gpus ?? [], options.gpus);
+  return {
+    schemaVersion: factsSchemaVersion,
+    platform: `linux/${architecture}`,
+    kernel: kernelNumber(textOf(io, "/proc/sys/kernel/osrelease") ?? ""),
+    cpu: cpu.facts,
+    nvidia: nvidia.facts === null ? null : { ...nvidia.facts, gpus: visible.gpus },
+    runtime: { nvidia: runtime.nvidia },
+    problems: [...cpu.problems, ...nvidia.problems, ...visible.problems],
+    sources: {
+      ...cpu.sources,
+      ...nvidia.sources,
+      ...(visible.source === null ? {} : { "nvidia.visible": visible.source }),
+      ...(runtime.source === null ? {} : { "runtime.nvidia": runtime.source }),
+    },
+  };
+}
+
+/** Node's architecture names → those of OCI image platforms (Go's GOARCH), where they differ. */
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", mipsel: "mipsle" };
+
+function ociArchitecture({ arch, endianness }: HostIo): string {
+  if (arch === "ppc64") return endianness === "LE" ? "ppc64le" : "ppc64";
+  return Object.hasOwn(architectures, arch) ? (architectures[arch] ?? arch) : arch;
+}

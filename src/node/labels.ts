@@ -1,0 +1,51 @@
+/** What this node should advertise to a scheduler. */
+
+import type { HostFacts } from "../host/facts.ts";
+import { probe } from "../host/probe.ts";
+import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
+import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
+import { advertiseNode, type NodeLabels, nodeLabels } from "./launch/labels/node-labels.ts";
+import { type QuestionOptions, readQuestion } from "./question.ts";
+
+export interface LabelsOptions extends QuestionOptions, Watching {}
+
+/** `host` is the one that is described, for formats that name its GPUs. It is no part of the JSON. */
+export interface NodeLabelsAnswer {
+  readonly schemaVersion: 1;
+  readonly labels: NodeLabels;
+  readonly host: HostFacts;
+}
+
+/**
+ * The labels of a node; with `lock` or `from`, the one of the image too that resolve picks there. `labelFormats` writes them in the
+ * words of each system.
+ *
+ * Throws as `probe`, and with a fleet as `resolve`; that no image fits is a note.
+ *
+ * @example
+ * const { labels } = await labels({ lock: "images/imgmatch.lock.json" });
+ */
+export async function labels(options: LabelsOptions = {}, given?: Partial<World>): Promise<NodeLabelsAnswer> {
+  const { host, labels } = await readNode(options, worldOf(options, given));
+  const answer = { schemaVersion: 1, labels };
+  return Object.defineProperty(answer, "host", { value: host, enumerable: false }) as NodeLabelsAnswer;
+}
+
+/** A fleet is asked only where one is named: a node without a lock has labels too. */
+async function readNode(
+  options: LabelsOptions,
+  world: World,
+): Promise<Pick<NodeLabelsAnswer, "host" | "labels">> {
+  if (options.lock === undefined && options.from === undefined) {
+    refuseTrustWithoutRegistry(options);
+    const host = await probe(options, world);
+    return { host, labels: nodeLabels(host) };
+  }
+  const question = await readQuestion(options, world);
+  const { host } = question;
+  const { labels, resolution } = advertiseNode(question.lock, host, question.options);
+  note(world, unaskedLines(resolution));
+  if (resolution.match === null) note(world, ["no image of the lock fits this node: it advertises none"]);
+  return { host, labels };
+}

@@ -1,0 +1,118 @@
+/** The answer of resolve, in the words of what runs containers. */
+
+import { usageError } from "../errors.ts";
+import type { HostFacts } from "../host/facts.ts";
+import { nodeHostIo } from "../host/node-io.ts";
+import { note, type World, worldOf } from "../io/world.ts";
+import { unaskedLines } from "../resolve/answer-lines.ts";
+import type { GpuChoice } from "./launch/choose-gpus.ts";
+import { chooseLaunch } from "./launch/choose-launch.ts";
+import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
+import { findHolders, type GpuHolder, gpusBusy } from "./launch/gpus-busy.ts";
+import { launchTarget } from "./launch/launch-targets.ts";
+import { runImage } from "./launch/run-image.ts";
+import { hasFleet, isLocal, type LaunchTarget } from "./launch/target.ts";
+import { unsupported } from "./launch/unsupported.ts";
+import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
+import { readFleetQuestion, readQuestion } from "./question.ts";
+
+/**
+ * Writes the image of this host, or with `fleet` those of all nodes, for one launch target: a command, or documents. `run` starts it, and
+ * answers the container's exit code.
+ *
+ * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for what the target has no words for, and with
+ * `run` `LAUNCH_FAILED` and `INTERRUPTED`.
+ *
+ * @example
+ * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });
+ */
+export async function launch(
+  options: LaunchOptions & { readonly run: true },
+  world?: Partial<World>,
+): Promise<number>;
+export async function launch(
+  options: LaunchOptions & { readonly run?: false },
+  world?: Partial<World>,
+): Promise<LaunchAnswer>;
+export async function launch(options: LaunchOptions, world?: Partial<World>): Promise<number | LaunchAnswer>;
+export async function launch(options: LaunchOptions, given?: Partial<World>): Promise<number | LaunchAnswer> {
+  const world = worldOf(options, given);
+  const target = launchTarget(options.target);
+  const format = formatFor(target, options);
+  if (options.fleet) return launchFleet(target, options, world);
+  if (options.run) requireRunnable(target, options);
+  const { gpus, allowBusy, anywhere, ...asked } = options;
+  const question = await readQuestion(asked, world);
+  const { lock, host } = question;
+  const choice = chooseLaunch(target, lock, host, { ...question.options, gpus, allowBusy, anywhere });
+  if (!choice.ok) throw gpusBusy(choice, await holdersOf(choice, host, options, world));
+  note(world, unaskedLines(choice.unasked));
+  const request = { ...workloadOf(target, options), ...choice.request };
+  note(
+    world,
+    choice.problems.map(({ code, message }) => `${code}: ${message}`),
+  );
+  if (options.run && isLocal(target)) {
+    const interactive = options.task !== "service";
+    options.onEvent?.({ type: "start" });
+    return runImage(target, { ...request, interactive, tty: interactive && (options.tty ?? false) });
+  }
+  return launchAnswer(target.launch(request, format), request);
+}
+
+/** One workload per image of the lock, each for the nodes on which resolve picks it. */
+async function launchFleet(
+  target: LaunchTarget,
+  options: LaunchOptions,
+  world: World,
+): Promise<LaunchAnswer> {
+  if (!hasFleet(target))
+    throw unsupported(target.name, "launch a fleet", "use kubernetes, nomad, swarm or marathon");
+  if (options.host !== undefined || options.run || options.anywhere) {
+    throw usageError(
+      "--fleet is for all nodes: --host, --run and --anywhere speak of one or of none",
+      "leave them out",
+    );
+  }
+  const question = await readFleetQuestion(options, world);
+  const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
+  const { name, launches, shadowed } = fleetRequests(target, question.lock, {
+    ...question.options,
+    workload: workloadOf(target, options),
+    name: options.name,
+    gpus: options.gpus,
+  });
+  const documents = target.fleet(launches, name);
+  note(world, [
+    `${target.name}: ${target.fleetNote(documents)}`,
+    ...shadowed.map((cell) => `left out: ${cell} wins on no node, another image always comes first`),
+  ]);
+  return { documents };
+}
+
+function requireRunnable(target: LaunchTarget, { host, format }: LaunchOptions): void {
+  if (!isLocal(target))
+    throw unsupported(
+      target.name,
+      "be started from here",
+      "leave --run out and hand what it prints to its own tool",
+    );
+  if (host !== undefined || format !== undefined) {
+    throw usageError(
+      "--run starts the image here, and --host, --json and --yaml ask for the command alone",
+      "leave --run out to see the command",
+    );
+  }
+}
+
+async function holdersOf(
+  { taken }: Extract<GpuChoice, { readonly ok: false }>,
+  { nvidia }: HostFacts,
+  { host }: LaunchOptions,
+  { env }: World,
+): Promise<ReadonlyMap<number, readonly GpuHolder[]>> {
+  // Facts from a file speak of another machine, whose processes cannot be asked.
+  if (host !== undefined || nvidia === null) return new Map();
+  const units = taken.map(({ unit }) => unit);
+  return findHolders(nodeHostIo(env), units);
+}

@@ -1,0 +1,182 @@
+/** A node's own mirror: a fleet's plain name, answered on loopback with this node's image. */
+
+import { join } from "node:path";
+import { usageError } from "../errors.ts";
+import { type HostChoice, probe } from "../host/probe.ts";
+import { type Watching, type World, worldOf } from "../io/world.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
+import type { FindTrust } from "../lock/index-trust.ts";
+import { readLock } from "../lock/lock-file.ts";
+import { parseImageReference } from "../oci/reference.ts";
+import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
+import { compilePins, parsePins } from "../resolve/pins.ts";
+import { refuseTrustWithoutRegistry, type TrustDemands, trustFor } from "../trust/trust-demands.ts";
+import type { BlobMode } from "./mirror/answer-blob.ts";
+import { createHostProber } from "./mirror/host-prober.ts";
+import { parseListenAddress } from "./mirror/listen-address.ts";
+import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
+import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
+import { startMirror } from "./mirror/server.ts";
+import type { QuestionOptions } from "./question.ts";
+
+export interface ServeOptions
+  extends HostChoice,
+    RegistryAccess,
+    TrustDemands,
+    Pick<QuestionOptions, "lock" | "cache" | "pin" | "cpu" | "requireGpu">,
+    Watching<ServeEvent> {
+  /** `registry/repository:version`, or without the version for every version. */
+  readonly references?: readonly string[];
+  /** On this machine's loopback. Default: `127.0.0.1:5047`. */
+  readonly listen?: string;
+  /** Refuse a host that no image fits, in place of leaving it to the registry. */
+  readonly failClosed?: boolean;
+  /** Default: `off`. */
+  readonly blobs?: BlobMode;
+  /** The words that start this program, which probes the host in a process of its own. Default: `imgmatch`. */
+  readonly self?: readonly [string, ...string[]];
+  /** Answer what a container runtime is to be given, and serve nothing. */
+  readonly printConfig?: Runtime;
+  /** With `printConfig`: write the files below this folder. */
+  readonly install?: string;
+}
+
+/** A line of the log. */
+export interface ServeEvent {
+  readonly type: "log";
+  readonly line: ServeLine;
+}
+
+export type ServeLine = Readonly<Record<string, unknown>>;
+
+export interface ServedMirror {
+  /** `127.0.0.1:5047`, with the port that was found where 0 was asked for. */
+  readonly address: string;
+  /** Takes no more requests, and lets those under way end. */
+  readonly close: () => Promise<void>;
+}
+
+export interface ServeConfig extends RuntimeConfig {
+  readonly schemaVersion: 1;
+  readonly runtime: Runtime;
+}
+
+/**
+ * Starts the mirror, which runs until it is closed or `signal` is aborted; `printConfig` answers the files of a container runtime.
+ *
+ * Throws `USAGE`, `LISTEN_FAILED`, and as `probe` does for a file of facts.
+ *
+ * @example
+ * const { address, close } = await serve({ references: ["registry.example.com/team/vision"] });
+ */
+export async function serve(
+  options: ServeOptions & { readonly printConfig: Runtime },
+  world?: Partial<World>,
+): Promise<ServeConfig>;
+export async function serve(
+  options: Omit<ServeOptions, "printConfig" | "install">,
+  world?: Partial<World>,
+): Promise<ServedMirror>;
+export async function serve(
+  options: ServeOptions,
+  given?: Partial<World>,
+): Promise<ServedMirror | ServeConfig> {
+  const world = worldOf(options, given);
+  const { listen = "127.0.0.1:5047", printConfig } = options;
+  const address = parseListenAddress(listen);
+  if (printConfig !== undefined) return configOf(printConfig, listen, options);
+  if (options.install !== undefined)
+    throw usageError(
+      "--install says where the files of --print-config go",
+      "name the runtime with --print-config",
+    );
+  if (options.host === "-")
+    throw usageError("--host - can be read once, and every answer needs the facts", "name a file");
+  const log = (line: ServeLine): void => options.onEvent?.({ type: "log", line });
+  const { proxyFromEnv } = await import("../oci/registry/proxy.ts");
+  // The facts of a file, too, are looked at now: a mistake there should not wait for the first container.
+  if (options.host !== undefined) await probe(options, world);
+  const prober = createHostProber({
+    command: [...(options.self ?? ["imgmatch"]), "probe", "--each-line", ...hostWords(options)],
+    env: world.env,
+    tell: (message) => log({ level: "warning", event: "probe", message }),
+  });
+  const mirror = await nodeMirror({
+    references: options.references ?? [],
+    lock: options.lock ?? null,
+    cache: options.cache ?? null,
+    trust: await findTrust(options, log, world),
+    prober,
+    failClosed: options.failClosed ?? false,
+    blobs: options.blobs ?? "off",
+    choice: {
+      pins: await compilePins(parsePins(options.pin ?? [])),
+      cpuOnly: options.cpu ?? false,
+      requireGpu: options.requireGpu ?? false,
+    },
+    registry: { ...(await trustOf(options)), proxy: proxyFromEnv(world.env) },
+    log,
+  });
+  // What the first answer needs is at hand before somebody asks.
+  void prober.ask();
+  const running = await startMirror(address, mirror).catch((error: unknown) => {
+    prober.stop();
+    throw error;
+  });
+  const close = once(async () => {
+    await running.stop();
+    prober.stop();
+  });
+  if (world.signal?.aborted) await close();
+  world.signal?.addEventListener("abort", () => void close(), { once: true });
+  return { address: `${listen.replace(/:\d+$/, "")}:${running.port}`, close };
+}
+
+/** A mirror that refuses sends who asks to the registry, unless it is the only one that is asked. */
+async function findTrust(
+  options: ServeOptions,
+  log: (line: ServeLine) => void,
+  world: World,
+): Promise<FindTrust | null> {
+  if ((options.references ?? []).length === 0) {
+    refuseTrustWithoutRegistry(options);
+    return null;
+  }
+  const trust = await trustFor(options, world);
+  if (trust !== null && !options.failClosed) {
+    const message =
+      "what is refused here the runtime asks of the registry, which checks no signature: add --fail-closed";
+    log({ level: "warning", event: "trust", message });
+  }
+  return trust;
+}
+
+function hostWords({ host, gpus }: HostChoice): string[] {
+  return [...(host === undefined ? [] : ["--host", host]), ...(gpus === undefined ? [] : ["--gpus", gpus])];
+}
+
+async function configOf(runtime: Runtime, listen: string, options: ServeOptions): Promise<ServeConfig> {
+  const names = [...(options.references ?? [])];
+  if (options.lock !== undefined) names.push((await readLock(options.lock)).repository);
+  if (names.length === 0) throw noFleet();
+  const { plainHttp = () => false } = await trustOf(options);
+  const config = runtimeConfig(runtime, {
+    fleets: names.map(parseImageReference),
+    address: listen,
+    failClosed: options.failClosed ?? false,
+    plainHttp,
+  });
+  const { install } = options;
+  if (install !== undefined)
+    for (const { path, content } of config.files) await writeFileAtomic(join(install, path), content);
+  return { schemaVersion: 1, runtime, ...config };
+}
+
+/** Who calls it again hears of the first call. */
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= action();
+    return done;
+  };
+}
