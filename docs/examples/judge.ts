@@ -5,7 +5,7 @@ import {
   describeHardware,
   explainResolution,
   ImgmatchError,
-  judgeImage,
+  checkFit,
   parseHostFacts,
   readLock,
 } from "imgmatch";
@@ -17,7 +17,7 @@ try {
   const cell = "13.0.2_9.0a_sapphirerapids_3.12";
   const image = lock.images[cell];
   if (image !== undefined) {
-    const verdict = judgeImage(image, host);
+    const verdict = checkFit(image, host);
     console.log(verdict.ok ? `${cell} fits` : `${verdict.code}: ${verdict.message}`);
   }
   console.log(explainResolution(lock, host).find((line) => line.startsWith("match")));

@@ -1,7 +1,7 @@
 /** `imgmatch inspect IMAGE`: what is in an image, read from its files. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import type { InspectOptions } from "../inspect/inspect.ts";
+import type { InspectOptions } from "../inspect/inspect-image.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withJson, withRegistries } from "./flags/options.ts";
@@ -27,7 +27,7 @@ export const inspect: Define = (command, run) =>
     .action(run(inspectCommand));
 
 async function inspectCommand(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
-  const { inspect: inspectionOf } = await import("../inspect/inspect.ts");
+  const { inspect: inspectionOf } = await import("../inspect/inspect-image.ts");
   const progress = progressTo(context);
   const onEvent: InspectOptions["onEvent"] = (event) => {
     if (event.type === "open") progress.layer(event);

@@ -24,8 +24,8 @@ import {
   type FleetBuildEvent,
   runBuild,
 } from "./run-build.ts";
-import type { FleetSigning } from "./sign-fleet.ts";
-import { openSigner, signingFor } from "./signing.ts";
+import type { FleetSigner } from "./sign-fleet.ts";
+import { openSigner, fleetSignerFor } from "./open-signer.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
   /** Without it the images stay in the engine. */
@@ -74,7 +74,7 @@ export async function buildWith(
     signer === null
       ? null
       : // Not ended by an interruption: what has been pushed is signed.
-        await signingFor(
+        await fleetSignerFor(
           signer,
           fleet.matrix.repository,
           await registryFor(options, { env: world.env }),
@@ -134,7 +134,7 @@ async function previewStacks(
 async function publishBuilt(
   { interrupted, results }: BuildSummary,
   { fleet, only }: PlannedFleet,
-  signing: FleetSigning | null,
+  signing: FleetSigner | null,
   options: BuildOptions,
   world: World<FleetBuildEvent>,
 ): Promise<Publication> {

@@ -7,16 +7,16 @@ import { readLock } from "../lock/lock-file.ts";
 import { lockPath } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
-import { signaturesFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { signatureTrustFor, type TrustDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
 import { type Publication, type PublicationEvent, tellPublication } from "./publication.ts";
 import { promoteIndex } from "./publish/promote-index.ts";
-import { openSigner, type SigningChoice, signingFor } from "./signing.ts";
+import { openSigner, type SignerChoice, fleetSignerFor } from "./open-signer.ts";
 
 export interface PromoteOptions
   extends RegistryAccess,
     TrustDemands,
-    SigningChoice,
+    SignerChoice,
     Watching<PublicationEvent> {
   /** The version that was tried: of the lock's repository, or a reference. */
   readonly from: string;
@@ -50,12 +50,12 @@ export async function promote(
   const fleet = await fetchLock(await referenceOf(options), {
     connect: async () => registry,
     cache: null,
-    trust: await signaturesFor(options, world),
+    trust: await signatureTrustFor(options, world),
     now: () => new Date(),
     tell: (line) => note(world, [line]),
   });
   world.onEvent({ type: "publish" });
-  const signing = await signingFor(signer, fleet.repository, registry, options, world);
+  const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
   // Whoever may write the version that it comes from chooses what is signed.
   await signing?.requireVouched(fleet.matrixDigest);
   const { signal } = world;

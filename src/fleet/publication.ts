@@ -7,7 +7,7 @@ import { formatImageReference } from "../oci/reference.ts";
 import type { SignedImages } from "../trust/sign/sign-images.ts";
 import type { PublishedIndex } from "./publish/publish-index.ts";
 import { type PlanIndex, sameArguments } from "./publish/publish-plan-index.ts";
-import type { FleetSigning } from "./sign-fleet.ts";
+import type { FleetSigner } from "./sign-fleet.ts";
 
 export interface SignaturesEvent extends SignedImages {
   readonly schemaVersion: 1;
@@ -38,7 +38,7 @@ export const unpublished: Publication = { signatures: null, index: null };
 /** Tells what was signed and written. An index that lacks cells is a problem, `INDEX_INCOMPLETE`. */
 export function tellPublication(
   written: PlanIndex | null,
-  signing: FleetSigning | null,
+  signing: FleetSigner | null,
   { onEvent }: Pick<World<PublicationEvent>, "onEvent">,
 ): Publication {
   const signatures = signaturesOf(signing);
@@ -52,7 +52,7 @@ export function tellPublication(
   return { signatures, index };
 }
 
-function signaturesOf(signing: FleetSigning | null): SignaturesEvent | null {
+function signaturesOf(signing: FleetSigner | null): SignaturesEvent | null {
   const { signed, kept } = signing?.done() ?? { signed: [], kept: [] };
   return signed.length + kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", signed, kept };
 }

@@ -18,7 +18,7 @@ import {
   type FleetBuildEvent,
   runBuild,
 } from "./run-build.ts";
-import { openSigner, signingFor } from "./signing.ts";
+import { openSigner, fleetSignerFor } from "./open-signer.ts";
 
 export type PublishOptions = BuildChoice;
 
@@ -37,7 +37,7 @@ export async function publishWith(
   const lock = await readLockIfPresent(lockFileOf(options));
   // Not ended by an interruption: what is announced must be taken back.
   const registry = await registryFor(options, { env: world.env });
-  const signingIn = (repository: string) => signingFor(signer, repository, registry, options, world);
+  const signingIn = (repository: string) => fleetSignerFor(signer, repository, registry, options, world);
   if (lock !== null && isAdopted(lock)) {
     world.onEvent({ type: "publish" });
     const signing = await signingIn(lock.repository);

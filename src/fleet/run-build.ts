@@ -6,7 +6,7 @@ import { readRevision } from "../io/git.ts";
 import type { Watching, World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
-import type { ImageSigner } from "../trust/sign/image-signer.ts";
+import type { Signer } from "../trust/sign/signer.ts";
 import { version } from "../version.ts";
 import { attesterOf } from "./attest-build.ts";
 import { imageExaminer } from "./audit/image-examiner.ts";
@@ -27,13 +27,13 @@ import type { Plan } from "./plan/planned-cell.ts";
 import type { Publication, PublicationEvent } from "./publication.ts";
 import { registryPublisher } from "./publish/publish-image.ts";
 import { requireAttestable } from "./require-attestable.ts";
-import type { FleetSigning } from "./sign-fleet.ts";
+import type { FleetSigner } from "./sign-fleet.ts";
 import { signedPublisher } from "./signed-publisher.ts";
-import type { SigningChoice } from "./signing.ts";
+import type { SignerChoice } from "./open-signer.ts";
 import { unattestedImages } from "./unattested.ts";
 
 /** What `build` and `publish` can both be asked. */
-export interface BuildChoice extends FleetChoice, EngineChoice, SigningChoice, Watching<FleetBuildEvent> {
+export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
   /** Cells at one time. Default: 4. */
   readonly concurrency?: number;
   /** Let the version's index say something else than it does now. */
@@ -71,9 +71,9 @@ interface Building {
   readonly push: boolean;
   readonly builderFor: BuilderFor;
   /** Of provenance; null where nobody signs. */
-  readonly signer: ImageSigner | null;
+  readonly signer: Signer | null;
   /** Of images; null where nobody signs. */
-  readonly signing: FleetSigning | null;
+  readonly signing: FleetSigner | null;
 }
 
 /** A cell that fails, or whose base is unknown, does not stop the others. Throws what the builder throws before the first cell. */

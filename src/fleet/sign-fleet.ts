@@ -5,16 +5,16 @@ import type { ImageReference } from "../oci/reference.ts";
 import type { Vouching } from "./publish/publish-index.ts";
 import { requireSigned } from "../trust/sign/require-signed.ts";
 import { type SignedImages, signImages, type SignOptions } from "../trust/sign/sign-images.ts";
-import type { Signer } from "../trust/trusted-signer.ts";
+import type { TrustedSigner } from "../trust/trusted-signer.ts";
 import type { Signing } from "./signed-publisher.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
   /** Who else may have signed what is under a name already: one of each list. Asked for where the signer itself has not. */
-  readonly others: () => Promise<readonly (readonly Signer[])[]>;
+  readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
 }
 
 /** `vouch` signs what is not signed yet, and puts back what another signer's write has dropped. */
-export interface FleetSigning extends Signing, Vouching {
+export interface FleetSigner extends Signing, Vouching {
   /** So far. */
   readonly done: () => SignedImages;
 }
@@ -27,7 +27,7 @@ const ofIndex = `find out who published it; publish all images from one lock wit
 export function fleetSigning(
   reference: ImageReference,
   { registry, signer, format, signal, others }: FleetSigningOptions,
-): FleetSigning {
+): FleetSigner {
   const [signed, kept, vouched] = [new Set<Digest>(), new Set<Digest>(), new Set<Digest>()];
   async function sign(digests: readonly Digest[], more: Pick<SignOptions, "signal" | "settleMs">) {
     const done = await signImages(reference, digests, { registry, signer, format, ...more });

@@ -8,7 +8,7 @@ import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { type ProvenanceVerification, verifyProvenance } from "../trust/provenance/verify-provenance.ts";
-import { signaturesFor, signersFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { signatureTrustFor, trustedSignersFor, type TrustDemands } from "../trust/trust-demands.ts";
 import { type Sweep, sweep } from "./publish/sweep.ts";
 import { type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
@@ -48,7 +48,7 @@ export async function verify(asked: VerifyOptions = {}, given?: Partial<World>):
   const lock = await readLock(asked.lock ?? lockPath);
   const registry = await registryFor(asked, world);
   // Before anything is changed: what nobody has signed is not healed.
-  const trust = await signaturesFor(asked, world);
+  const trust = await signatureTrustFor(asked, world);
   const signed = trust === null ? null : await verifySigned(lock, { registry, trust });
   const repository = parseImageReference(lock.repository);
   const keep = new Set(Object.values(lock.images).map(({ tag }) => tag));
@@ -56,7 +56,7 @@ export async function verify(asked: VerifyOptions = {}, given?: Partial<World>):
   const swept = asked.sweep ? await sweep(repository, { registry, keep }) : null;
   const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });
   const provenance = asked.provenance
-    ? await verifyProvenance(lock, { registry, demands: await signersFor(repository, asked, world) })
+    ? await verifyProvenance(lock, { registry, demands: await trustedSignersFor(repository, asked, world) })
     : null;
   const answer = {
     schemaVersion: 1,

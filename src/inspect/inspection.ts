@@ -3,7 +3,7 @@
 import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { compareVersions } from "../hardware/driver-version.ts";
 import { compareFirst } from "../io/collections.ts";
-import { type CpuAnswer, judgeCpu } from "./cpu/judge-cpu.ts";
+import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
@@ -49,7 +49,7 @@ export interface ImageCpu {
   /** `x86_64`, `aarch64`; null where no program says it. */
   readonly architecture: string | null;
   /** Union over the files of this architecture. */
-  readonly features: CpuAnswer["features"];
+  readonly features: CpuNeed["features"];
   /** Levels for which files lie in `glibc-hwcaps`. */
   readonly hwcaps: readonly string[];
   /** Oldest kernel by the notes of its programs. */
@@ -67,7 +67,7 @@ export interface ImageGpu {
 export interface InspectedFile extends FileInspection {
   readonly path: string;
   readonly layer: number;
-  readonly answer: CpuAnswer | null;
+  readonly answer: CpuNeed | null;
   /** The distribution's package that brought this very file, by the checksum in its database; null where none did. */
   readonly package: string | null;
 }
@@ -102,7 +102,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   const variants = variantsAmong(found.files.map(({ path }) => path));
   const files = found.files.map(({ path, layer, inspection }): InspectedFile => {
     const { cpu, program, checksums } = inspection;
-    const answer = cpu && judgeCpu(cpu, variants.has(path), program?.neededLevel ?? null);
+    const answer = cpu && findCpuNeed(cpu, variants.has(path), program?.neededLevel ?? null);
     return { path, layer, ...inspection, answer, package: packageOf(path, checksums) };
   });
   const driver = driverFiles(files.map(({ path }) => path));

@@ -18,7 +18,7 @@ import { problemLines } from "../resolve/answer-lines.ts";
 import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-measured.ts";
 import type { Misfit } from "../resolve/verdict.ts";
-import { asksTrust, signaturesFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { asksTrust, signatureTrustFor, type TrustDemands } from "../trust/trust-demands.ts";
 
 export interface CheckOptions extends HostChoice, RegistryAccess, TrustDemands, Watching {
   /** Reference, or id of an image in the container engine. */
@@ -97,7 +97,7 @@ async function vouch(
   world: World,
 ): Promise<SignedBy | null> {
   if (source === "engine" && !asksTrust(asked)) return null;
-  const trust = await signaturesFor(asked, world);
+  const trust = await signatureTrustFor(asked, world);
   if (trust === null) return null;
   if (!isDigest(digest))
     throw new ImgmatchError({

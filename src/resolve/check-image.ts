@@ -9,7 +9,7 @@ import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { findMisfits, type JudgedImage, judgeView } from "./judge.ts";
+import { findMisfits, type ImageToFit, checkViewFit } from "./check-fit.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
@@ -68,11 +68,11 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   return judged({ platform: image.platform, requires, axes: {}, digest: builtDigest }, view, null);
 }
 
-function judged(image: JudgedImage, view: HostView, measured: string | null): ImageCheck {
+function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
   const requires = neededRequirement(image);
   // Who names a CPU image has chosen it: broken GPUs are no reason against it.
   const options = { cpuOnly: requires.cuda === null };
-  const verdict = judgeView(image, view, options);
+  const verdict = checkViewFit(image, view, options);
   const known = { unknown: [], requires, measured };
   if (verdict.ok) return { ...known, fits: true, reasons: [], tier: verdict.tier, code: verdict.code };
   return { ...known, fits: false, reasons: findMisfits(image, view, options), tier: null, code: [] };

@@ -6,9 +6,9 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";
 import { describeCode, describeMeasured } from "./describe-measured.ts";
-import { findCell, judgeOptions, suggestCell } from "./find-cell.ts";
+import { findCell, fitOptions, suggestCell } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { findMisfits } from "./judge.ts";
+import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
@@ -45,7 +45,7 @@ export function explainImage(
   host: HostFacts,
   options: ResolveOptions = {},
 ): readonly Misfit[] {
-  return findMisfits(findCell(lock, name).image, viewHost(host), judgeOptions(lock, options));
+  return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
 }
 
 function describeHost({ platform, cpu, nvidia, broken, others }: HostView): string[] {
@@ -167,7 +167,7 @@ function findAllMisfits(
   { rejected }: Ranking,
   options: ResolveOptions,
 ): readonly Rejected[] {
-  const judge = judgeOptions(lock, options);
+  const judge = fitOptions(lock, options);
   return rejected.flatMap(({ cell }) => {
     const image = lock.images[cell];
     return image === undefined ? [] : [{ cell, misfits: findMisfits(image, view, judge) }];

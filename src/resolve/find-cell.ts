@@ -45,7 +45,7 @@ type Axes = Readonly<Record<string, string>>;
 type ExistingCell = readonly [cell: string, image: LockedImage];
 
 /** The options as the rules read them. Throws `USAGE` for a range among the pins. */
-export function judgeOptions(lock: Lock, options: ResolveOptions) {
+export function fitOptions(lock: Lock, options: ResolveOptions) {
   return { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
 }
 

@@ -4,9 +4,9 @@ import { ImgmatchError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { judgeOptions } from "./find-cell.ts";
+import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, findMisfitsBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
+import { askNow, type AskRule, findMisfitsBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import type { ResolveOptions } from "./resolve-options.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
@@ -29,7 +29,7 @@ export function nearestFirst(
   options: ResolveOptions,
 ): readonly Miss[] {
   const view = viewHost(host);
-  const judge = judgeOptions(lock, options);
+  const judge = fitOptions(lock, options);
   return missesOf(lock, rejected, view, judge, askNow)
     .sort((a, b) => compareKeys(a.key, b.key))
     .map((miss) => withCures(miss, view, judge));
@@ -41,7 +41,7 @@ export function nearestBy(
   lock: Lock,
   rejected: readonly Pick<Rejection, "cell">[],
   view: HostView,
-  judge: JudgeOptions,
+  judge: FitOptions,
 ): Miss | null {
   const [first, ...others] = missesOf(lock, rejected, view, judge, ask);
   if (first === undefined) return null;
@@ -53,7 +53,7 @@ function missesOf(
   lock: Lock,
   rejected: readonly Pick<Rejection, "cell">[],
   view: HostView,
-  judge: JudgeOptions,
+  judge: FitOptions,
   ask: AskRule,
 ): (Miss & { readonly key: SortKey })[] {
   return rejected.flatMap(({ cell }) => {
@@ -64,11 +64,11 @@ function missesOf(
   });
 }
 
-function withCures({ cell, image, misfits }: Miss, view: HostView, judge: JudgeOptions): Miss {
+function withCures({ cell, image, misfits }: Miss, view: HostView, judge: FitOptions): Miss {
   return { cell, image, misfits: misfits.map((each) => withWorkingCures(each, image, view, judge)) };
 }
 
-function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: JudgeOptions): SortKey {
+function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: FitOptions): SortKey {
   const gpu = image.requires.cuda !== null;
   const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
   const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);

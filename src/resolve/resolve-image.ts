@@ -6,9 +6,9 @@ import type { LocalEngine, Lock, LockedImage } from "../lock/lock.ts";
 import { type ImmutableReference, immutableReference, localReference } from "../oci/immutable-reference.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { judgeOptions } from "./find-cell.ts";
+import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, judgeBy, type JudgeOptions, withWorkingCures } from "./judge.ts";
+import { askNow, type AskRule, checkFitBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
 import { nearestFirst } from "./nearest.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
@@ -76,7 +76,7 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions 
 
 /** What is asked of every host alike. */
 export interface Question {
-  readonly judge: JudgeOptions;
+  readonly judge: FitOptions;
   readonly order: readonly OrderStep[];
   /** In the order of their names. */
   readonly cells: readonly (readonly [string, LockedImage])[];
@@ -84,7 +84,7 @@ export interface Question {
 
 /** Throws as {@link resolveImage} does. */
 export function openQuestion(lock: Lock, options: ResolveOptions): Question {
-  const judge = judgeOptions(lock, options);
+  const judge = fitOptions(lock, options);
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
   const cells = sortedEntries(lock.images);
@@ -102,7 +102,7 @@ export function rank(
   const fits: Candidate[] = [];
   const refused: Refused[] = [];
   for (const [cell, image] of cells) {
-    const verdict = judgeBy(ask, image, view, judge);
+    const verdict = checkFitBy(ask, image, view, judge);
     if (verdict.ok) fits.push({ cell, image, fit: verdict });
     else refused.push({ cell, image, misfit: verdict });
   }
@@ -138,7 +138,7 @@ interface Refused {
 }
 
 /** Its fix is worked out when it is read. */
-function rejectionOf({ cell, image, misfit }: Refused, view: HostView, judge: JudgeOptions): Rejection {
+function rejectionOf({ cell, image, misfit }: Refused, view: HostView, judge: FitOptions): Rejection {
   return {
     cell,
     code: misfit.code,

@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import type { AskRule, JudgedImage, Rule } from "./judge.ts";
+import type { AskRule, ImageToFit, Rule } from "./check-fit.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveOptions } from "./resolve-options.ts";
 import { answerOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
@@ -53,7 +53,7 @@ type AnyRule = object;
 type Answers = { readonly answer: unknown }[];
 
 interface KeptRule {
-  readonly imageKinds: Map<JudgedImage, number>;
+  readonly imageKinds: Map<ImageToFit, number>;
   readonly numbers: Map<string, number>;
   readonly hosts: Map<string, Answers>;
 }
@@ -92,7 +92,7 @@ function answersOf({ hosts }: KeptRule, key: string): Answers {
 function kindOf<Image>(
   { imageKinds, numbers }: KeptRule,
   rule: Pick<Rule<Image, never, unknown>, "image" | "imageKey">,
-  image: JudgedImage,
+  image: ImageToFit,
 ): number {
   return remember(imageKinds, image, () => {
     const part = rule.image(image);

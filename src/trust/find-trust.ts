@@ -12,19 +12,19 @@ import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { slug } from "../oci/slug.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";
 import { findEvidence } from "./find-evidence.ts";
-import { identitySigner, readKey } from "./named-signers.ts";
+import { readTrustedIdentity, readTrustedKey } from "./trusted-signers.ts";
 import { findRule } from "./policy/find-rule.ts";
-import type { NamedSigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
+import type { PolicySigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
 import { requireSafe } from "./policy/require-safe.ts";
 import { takeForward } from "./seen-indexes.ts";
-import type { Signer } from "./trusted-signer.ts";
+import type { TrustedSigner } from "./trusted-signer.ts";
 import { fetchPublicRoot, type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
 
 export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {
   /** Each has to agree, so that none weakens another. */
   readonly policies: readonly TrustPolicy[];
   /** Beside the policies: one of these has to have signed; empty for whoever the policies name. */
-  readonly signers: readonly Signer[];
+  readonly signers: readonly TrustedSigner[];
   /** Folder of what was seen last, to refuse what is older; null where only policies decide that. */
   readonly refuseDowngrade: string | null;
   /** The folder of `--cache`: where policies refuse to go back and name no folder. */
@@ -34,17 +34,17 @@ export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {
 }
 
 /** Of each demand on a reference, the signers of whom one has to have signed; empty where nobody has to. Throws as {@link trustBy}'s. */
-export async function demandedSigners(
+export async function findTrustedSigners(
   reference: ImageReference,
   options: TrustOptions,
-): Promise<readonly (readonly Signer[])[]> {
+): Promise<readonly (readonly TrustedSigner[])[]> {
   const demands = await demandsOn(reference, options);
   return demands.flatMap(({ signers }) => (signers.length === 0 ? [] : [signers]));
 }
 
 interface Demand {
   /** Empty for none. */
-  readonly signers: readonly Signer[];
+  readonly signers: readonly TrustedSigner[];
   /** null where another demand has said it. */
   readonly asked: Asked | null;
   /** Folder of what was seen; null where going back is allowed. Throws `USAGE` where there is none to remember in. */
@@ -76,7 +76,7 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
       signers:
         rule.signers === "unsigned"
           ? []
-          : await Promise.all(rule.signers.map((signer) => readSigner(signer, policy, env))),
+          : await Promise.all(rule.signers.map((signer) => readPolicySigner(signer, policy, env))),
       asked: rule,
       memory: () => (rule.downgrade === "refuse" ? (policy.memory ?? cache ?? noMemory(policy, rule)) : null),
     }),
@@ -120,7 +120,7 @@ function trustOf(
 }
 
 /** A key needs nobody: where it has signed, the root that identities need is not asked for. */
-function keysFirst(signers: readonly Signer[]): readonly Signer[] {
+function keysFirst(signers: readonly TrustedSigner[]): readonly TrustedSigner[] {
   return [...signers].sort(
     (one, other) => Number(one.kind === "identity") - Number(other.kind === "identity"),
   );
@@ -212,11 +212,11 @@ export function rememberedRoot(
 }
 
 /** Paths are relative to the policy's folder. Throws as `readKey` does, and `TRUST_UNSAFE` for a key that others may change. */
-export async function readSigner(
-  signer: NamedSigner,
+export async function readPolicySigner(
+  signer: PolicySigner,
   { file }: Pick<TrustPolicy, "file">,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<Signer> {
+): Promise<TrustedSigner> {
   const besides = (path: string): string => {
     const found = resolve(dirname(resolve(file)), path);
     requireSafe(found);
@@ -224,9 +224,9 @@ export async function readSigner(
   };
   if (signer.kind === "identity") {
     const { identity, issuer, trustedRoot } = signer;
-    return identitySigner(identity, issuer, trustedRoot === null ? null : besides(trustedRoot));
+    return readTrustedIdentity(identity, issuer, trustedRoot === null ? null : besides(trustedRoot));
   }
   const { key, at } = signer;
   if (key.startsWith("-----BEGIN ")) return { kind: "key", name: `in ${at.file}:${at.line}`, pem: key };
-  return readKey(key.startsWith("env://") ? key : besides(key), env);
+  return readTrustedKey(key.startsWith("env://") ? key : besides(key), env);
 }

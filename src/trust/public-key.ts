@@ -3,7 +3,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ImgmatchError } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
-import type { KeySigner } from "./trusted-signer.ts";
+import type { TrustedKey } from "./trusted-signer.ts";
 
 export interface PublicKey {
   readonly key: KeyObject;
@@ -25,7 +25,7 @@ const curves: Readonly<Record<string, readonly string[]>> = {
 const leastRsaBits = 2048;
 
 /** Throws `KEY_INVALID` for what is no public key, or one that no signature of an image is made with. */
-export function parsePublicKey({ name, pem }: Pick<KeySigner, "name" | "pem">): PublicKey {
+export function parsePublicKey({ name, pem }: Pick<TrustedKey, "name" | "pem">): PublicKey {
   if (/PRIVATE KEY-----/.test(pem))
     throw invalid(name, "is a private key", "name the public one: cosign.pub");
   const key = attempt(() => createPublicKey(pem), null);

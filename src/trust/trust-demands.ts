@@ -8,7 +8,7 @@ import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust } from "../lock/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
 import type { TrustPolicy } from "./policy/policy.ts";
-import type { Signer } from "./trusted-signer.ts";
+import type { TrustedSigner } from "./trusted-signer.ts";
 import type { World } from "../io/world.ts";
 
 export interface TrustDemands {
@@ -37,7 +37,7 @@ export async function trustFor(flags: TrustDemands, world: World): Promise<FindT
 }
 
 /** The same for who starts nothing: what was seen before is no matter of theirs. */
-export async function signaturesFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
+export async function signatureTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   if (options === null) return null;
   const policies = options.policies.map((policy) => ({
@@ -48,14 +48,14 @@ export async function signaturesFor(flags: TrustDemands, world: World): Promise<
 }
 
 /** Whose statements about images of this repository count: one of each list has to have signed; empty where nobody is named. */
-export async function signersFor(
+export async function trustedSignersFor(
   reference: ImageReference,
   flags: TrustDemands,
   world: World,
-): Promise<readonly (readonly Signer[])[]> {
+): Promise<readonly (readonly TrustedSigner[])[]> {
   const options = await trustOptions(flags, world);
   if (options === null) return [];
-  return (await import("./find-trust.ts")).demandedSigners(reference, options);
+  return (await import("./find-trust.ts")).findTrustedSigners(reference, options);
 }
 
 async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOptions | null> {
@@ -72,10 +72,10 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
   const own = asksSigner ? [] : ownPolicy(trust, world);
   const files = [...(isThere(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
-  const { namedSigners } = await import("./named-signers.ts");
+  const { readTrustedSigners } = await import("./trusted-signers.ts");
   return {
     policies: files.length === 0 ? [] : await readPolicies(files),
-    signers: await namedSigners({ keys: key, identity, issuer, trustedRoot }, world.env),
+    signers: await readTrustedSigners({ keys: key, identity, issuer, trustedRoot }, world.env),
     refuseDowngrade: downgrade ? null : (cache ?? null),
     cache: cache ?? null,
     env: world.env,

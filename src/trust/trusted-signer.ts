@@ -1,8 +1,8 @@
 /** Whom a signature may be of: the holder of a key, or an identity that a certificate authority has confirmed. */
 
-export type Signer = KeySigner | IdentitySigner;
+export type TrustedSigner = TrustedKey | TrustedIdentity;
 
-export interface KeySigner {
+export interface TrustedKey {
   readonly kind: "key";
   /** What people call it: the file's name. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface KeySigner {
 }
 
 /** A text has to be equal, a pattern has to match the whole of it. */
-export interface IdentitySigner {
+export interface TrustedIdentity {
   readonly kind: "identity";
   /** The certificate's subject alternative name: an e-mail address, or the URI of a workflow. */
   readonly identity: string | RegExp;
@@ -22,7 +22,7 @@ export interface IdentitySigner {
 }
 
 /** For messages. */
-export function describeSigner(signer: Signer): string {
+export function describeTrusted(signer: TrustedSigner): string {
   return signer.kind === "key"
     ? `the key ${signer.name}`
     : `${shown(signer.identity)}, confirmed by ${shown(signer.issuer)}`;

@@ -5,12 +5,12 @@ import { type Evidence, type Failure, type ReadEvidence, signPredicate, unproven
 import type { Subject } from "./evidence-reader.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof, unreadable } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
-import { describeSigner, type KeySigner, type Signer } from "./trusted-signer.ts";
+import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-signer.ts";
 import { preAuthentication, readBundle } from "./statement.ts";
 
 export interface Verified extends Proof {
   /** The one of those that were asked for. */
-  readonly signer: Signer;
+  readonly signer: TrustedSigner;
   readonly format: ReadEvidence["format"];
 }
 
@@ -36,7 +36,7 @@ export interface VerifyOptions {
 export async function verifyEvidence(
   evidence: readonly Evidence[],
   subject: Subject,
-  signers: readonly Signer[],
+  signers: readonly TrustedSigner[],
   options: VerifyOptions = {},
 ): Promise<Verified> {
   if (signers.length === 0) throw new InternalError("nobody was named who may have signed");
@@ -53,19 +53,19 @@ export async function verifyEvidence(
       failures.push(verdict);
     }
   }
-  throw unproven(subject, signers.map(describeSigner).join(", or "), failures);
+  throw unproven(subject, signers.map(describeTrusted).join(", or "), failures);
 }
 
-async function judgeOf(signer: Signer, options: VerifyOptions): Promise<Judge> {
+async function judgeOf(signer: TrustedSigner, options: VerifyOptions): Promise<Judge> {
   const { predicateType = signPredicate } = options;
-  if (signer.kind === "key") return keyJudge(signer, predicateType);
+  if (signer.kind === "key") return checkByKey(signer, predicateType);
   // An own part of the program: a node that asks for a key does not wait for it.
-  const { identityJudge } = await import("./verify-identity.ts");
+  const { checkByIdentity } = await import("./verify-identity.ts");
   const root = signer.trustedRoot ?? (await (options.publicRoot ?? fetchPublicRoot)());
-  return identityJudge(signer, root, predicateType);
+  return checkByIdentity(signer, root, predicateType);
 }
 
-function keyJudge(signer: KeySigner, predicateType: string): Judge {
+function checkByKey(signer: TrustedKey, predicateType: string): Judge {
   const key = parsePublicKey(signer);
   const byOther: Failure = { code: "SIGNATURE_WRONG_SIGNER", why: "is not signed by this key" };
   return async (evidence, subject) => {

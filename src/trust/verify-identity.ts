@@ -16,14 +16,14 @@ import { fieldsOf, parseJson } from "../io/json.ts";
 import { attempt } from "../io/attempt.ts";
 import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
-import { type IdentitySigner, isNamed } from "./trusted-signer.ts";
+import { type TrustedIdentity, isNamed } from "./trusted-signer.ts";
 
 /**
  * A certificate lives for minutes: it counts by the time that a log or a timestamp authority has confirmed, never by the clock of this
  * machine. Where the root names transparency logs one of them has to have the signature, and where it names certificate logs one of
  * those the certificate. Throws `TRUSTED_ROOT_INVALID`.
  */
-export function identityJudge(signer: IdentitySigner, root: string, predicateType: string): Judge {
+export function checkByIdentity(signer: TrustedIdentity, root: string, predicateType: string): Judge {
   const verifier = verifierOf(root);
   return async (evidence, subject) => {
     const bundle = bundleOf(evidence);

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { type InspectOptions, inspect } from "../../src/inspect/inspect.ts";
+import { type InspectOptions, inspect } from "../../src/inspect/inspect-image.ts";
 import type { ImageInspection } from "../../src/inspect/inspection.ts";
 import { gpuFile, gzipped, makeImage, makeTar } from "../inspect/support/make-image.ts";
 import { makeLayout } from "../inspect/support/make-layout.ts";

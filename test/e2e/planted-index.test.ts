@@ -8,7 +8,7 @@ import { indexTypes } from "../../src/oci/platform-entries.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import type { Manifest } from "../../src/oci/registry/client.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
-import { keySigner } from "../../src/trust/sign/image-signer.ts";
+import { signWithKey } from "../../src/trust/sign/signer.ts";
 import { signImages } from "../../src/trust/sign/sign-images.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
@@ -108,7 +108,7 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
       const { planted } = await plant(how);
       expect(await run("verify")).toMatchObject({ status: 6 });
       expect(await run("verify", ...trusting)).toMatchObject({ status: 6 });
-      const signer = keySigner(await openSigningKey("env://KEY", { KEY: key }));
+      const signer = signWithKey(await openSigningKey("env://KEY", { KEY: key }));
       await signImages(at("1.0.0"), [planted], { registry, signer, format: "both", settleMs: 0 });
       const verified = await run("verify", ...trusting);
       expect(verified, verified.stderr).toMatchObject({ status: 6 });

@@ -14,11 +14,11 @@ import { referrersTag } from "../../src/oci/registry/referrers.ts";
 import { signatureTag } from "../../src/trust/evidence.ts";
 import type { Subject } from "../../src/trust/evidence-reader.ts";
 import { findEvidence, findReferrers } from "../../src/trust/find-evidence.ts";
-import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
-import { keySigner } from "../../src/trust/sign/image-signer.ts";
+import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
+import { signWithKey } from "../../src/trust/sign/signer.ts";
 import { type SignatureFormat, signImages } from "../../src/trust/sign/sign-images.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
-import type { Signer } from "../../src/trust/trusted-signer.ts";
+import type { TrustedSigner } from "../../src/trust/trusted-signer.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { needs } from "../support/needs.ts";
@@ -86,11 +86,11 @@ async function signWith(
   format: SignatureFormat,
   settleMs = 0,
 ): Promise<readonly Digest[]> {
-  const signer = keySigner(await openSigningKey(key, bench.env));
+  const signer = signWithKey(await openSigningKey(key, bench.env));
   return (await signImages(reference, [digest], { registry, signer, format, settleMs })).signed;
 }
 
-const keyOf = (file: string): Signer => ({
+const keyOf = (file: string): TrustedSigner => ({
   kind: "key",
   name: file,
   pem: readFileSync(join(folder, file), "utf8"),
@@ -101,7 +101,7 @@ const codeOf = (promise: Promise<unknown>) =>
     () => "verified",
     (error) => (error instanceof ImgmatchError ? `${error.code} ${error.exitCode}` : String(error)),
   );
-const judge = async (subject: Subject, ...signers: Signer[]) =>
+const judge = async (subject: Subject, ...signers: TrustedSigner[]) =>
   codeOf(verifyEvidence(await findEvidence(registry, subject), subject, signers));
 
 /** Without a transparency log, which keys have none of; cosign 2 takes a bundle for what it is only with a root at hand. */
@@ -259,7 +259,7 @@ describe("as an identity", needs(whyNoCosign, stack.available ? null : stack.rea
     if (!stack.available) return;
     for (const format of ["bundle", "tag"] as const) {
       const subject = await pushImage(`${stack.registry}/identity/${format}`);
-      const signer = identitySigner({
+      const signer = signWithIdentity({
         token: async () => tokenOf(name),
         fulcioUrl: sigstore.url,
         rekorUrl: sigstore.url,
@@ -489,7 +489,7 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
     chmodSync(join(bin, "cosign"), 0o755);
     const env = { ...bench.env, PATH: `${bin}:${process.env.PATH}` };
     const subject = await pushImage(`${stack.registry}/signed/service`);
-    const signer = keySigner(await openSigningKey("awskms:///alias/fleet", env));
+    const signer = signWithKey(await openSigningKey("awskms:///alias/fleet", env));
     await signImages(subject.reference, [subject.digest], { registry, signer, format: "both", settleMs: 0 });
     await verify(nameOf(subject));
   });

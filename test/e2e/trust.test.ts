@@ -9,7 +9,7 @@ import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { signImages } from "../../src/trust/sign/sign-images.ts";
-import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
+import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
@@ -125,7 +125,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     onTestFinished(sigstore.stop);
     const workflow = "https://github.com/team/fleets/.github/workflows/publish.yml@refs/tags/v1";
     const { index } = await publishFleet(repository, "1.0.0", ["a"]);
-    const signer = identitySigner({
+    const signer = signWithIdentity({
       token: async () => tokenOf(workflow),
       fulcioUrl: sigstore.url,
       rekorUrl: sigstore.url,

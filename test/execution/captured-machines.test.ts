@@ -24,7 +24,7 @@ import { auditImage, type ImageAudit } from "../../src/inspect/audit/audit-image
 import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import { judgeImage } from "../../src/resolve/judge.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image, lockOf } from "../resolve/support/locks.ts";
@@ -131,7 +131,7 @@ describe("a captured machine", needs(missing), () => {
   test.each(machines)("$capture gets the image for $march", ({ capture, march, hides, gets }) => {
     const facts = factsOf(capture, known(march));
     const { measured, ...built } = imageOf(march);
-    const declared = judgeImage(built, facts);
+    const declared = checkFit(built, facts);
     expect(declared.ok, "by what is declared alone").toBe(hides === undefined);
     const { match, rejected } = resolveImage(lock, facts);
     expect(match?.cell, JSON.stringify(rejected.filter(({ cell }) => cell === march))).toBe(gets ?? march);

@@ -19,7 +19,7 @@ import {
   marchNames,
 } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
-import { judgeImage } from "../../src/resolve/judge.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { image } from "../resolve/support/locks.ts";
 import { cpuidProgram } from "./support/cpuid-program.ts";
@@ -213,7 +213,7 @@ async function readMachines(folder: string): Promise<readonly Machine[]> {
 }
 
 function verdict({ name, features }: Program, facts: HostFacts): boolean {
-  return judgeImage(image({ requires: { cpu: { march: name, features }, cuda: null } }), facts).ok;
+  return checkFit(image({ requires: { cpu: { march: name, features }, cuda: null } }), facts).ok;
 }
 
 function lacking({ features }: Program, { facts }: Machine): readonly string[] {

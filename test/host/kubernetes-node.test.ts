@@ -7,7 +7,7 @@ import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
-import { judgeImage } from "../../src/resolve/judge.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
 import { levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 
@@ -90,7 +90,7 @@ describe("CPU features", () => {
     const { cpu } = await read({ ...amd64, ...cpuid(broadwell) });
     expect(cpu.unknown).not.toContain("avx512f");
     expect(cpu.features).not.toContain("avx512f");
-    const verdict = judgeImage(imageOf("x86-64-v4"), await read({ ...amd64, ...cpuid(broadwell) }));
+    const verdict = checkFit(imageOf("x86-64-v4"), await read({ ...amd64, ...cpuid(broadwell) }));
     expect(verdict).toMatchObject({ ok: false, code: "CPU_FEATURES_MISSING" });
     expect("message" in verdict && verdict.message).toMatch(
       /avx512f.*does not show; .*bmi1.*cannot be proved/,
@@ -99,7 +99,7 @@ describe("CPU features", () => {
 
   it("that the labels leave open are not proved and not denied", async () => {
     const host = await read({ ...amd64, ...cpuid("AESNI AVX AVX2 FMA3") });
-    const verdict = judgeImage(imageOf("x86-64-v2"), host);
+    const verdict = checkFit(imageOf("x86-64-v2"), host);
     expect(verdict).toMatchObject({ ok: false, code: "CPU_FEATURES_MISSING" });
     expect("message" in verdict && verdict.message).toMatch(/cannot be proved: these facts do not tell$/);
     expect("message" in verdict && verdict.message).not.toContain("does not have");
@@ -108,7 +108,7 @@ describe("CPU features", () => {
   it("come with a level label", async () => {
     const host = await read({ ...amd64, ...cpuid("AVX X86_64_V1 X86_64_V2 X86_64_V3") });
     expect(host.cpu.level).toBe("x86-64-v3");
-    expect(judgeImage(imageOf("x86-64-v3"), host).ok).toBe(true);
+    expect(checkFit(imageOf("x86-64-v3"), host).ok).toBe(true);
   });
 
   it.each([
@@ -116,7 +116,7 @@ describe("CPU features", () => {
     ["EPYC Rome", "ADX AESNI AVX AVX2 FMA3 SHA SSE4A CLZERO", ["AMD", 23, 49], "znver1"],
   ] as const)("come with family and model on bare metal: %s", async (_, names, model, march) => {
     const host = await read({ ...amd64, ...cpuid(names, model) });
-    expect(judgeImage(imageOf(march), host)).toMatchObject({ ok: true });
+    expect(checkFit(imageOf(march), host)).toMatchObject({ ok: true });
     expect(host.sources["cpu.features"]).toBe("node labels + family/model");
   });
 
@@ -124,7 +124,7 @@ describe("CPU features", () => {
     const host = await read({ ...amd64, ...cpuid(`${broadwell} HYPERVISOR`, ["Intel", 6, 79]) });
     expect(host.cpu.level).toBe("x86-64-v3");
     expect(host.cpu.unknown).toContain("rdrand");
-    expect(judgeImage(imageOf("broadwell"), host).ok).toBe(false);
+    expect(checkFit(imageOf("broadwell"), host).ok).toBe(false);
   });
 
   it("do not come with family and model when the machine hides what its model has", async () => {
@@ -138,7 +138,7 @@ describe("CPU features", () => {
     const host = await read({ ...amd64, ...cpuid(names, ["Intel", 6, 85]) });
     expect(host.cpu.level).toBe("x86-64-v4");
     expect(host.cpu.features).not.toContain("avx512_vnni");
-    expect(judgeImage(imageOf("cascadelake"), host).ok).toBe(false);
+    expect(checkFit(imageOf("cascadelake"), host).ok).toBe(false);
   });
 
   it("of Arm are the words of HWCAP", async () => {
@@ -176,7 +176,7 @@ describe("GPUs", () => {
     ]);
     expect(host.nvidia?.gpus[0]).toMatchObject({ memoryMiB: 81920, class: "datacenter", uuid: null });
     const fits = gpuImage(cuda("12.4.1", ["sm_80"]), { digest: `sha256:${"b".repeat(64)}` });
-    expect(judgeImage(fits, host)).toMatchObject({ ok: true, tier: "minor" });
+    expect(checkFit(fits, host)).toMatchObject({ ok: true, tier: "minor" });
     expect(host.problems.map(({ message }) => message).join("\n")).toContain(
       "that all are alike is not proved",
     );
@@ -221,7 +221,7 @@ describe("GPUs", () => {
     expect(describeHostFacts(host)).toEqual(
       expect.arrayContaining(["driver     unknown", "gpus       unknown", "containers unknown"]),
     );
-    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
       code: "NO_NVIDIA_DRIVER",
       message: "needs an NVIDIA driver, no label of this node names one",
       fix: expect.stringContaining("GPU Feature Discovery"),
@@ -234,7 +234,7 @@ describe("GPUs", () => {
     const host = await read(amd64);
     expect(host.nvidia).toBeNull();
     expect(describeHostFacts(host)).toContain("nvidia     none labelled");
-    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
       code: "NO_GPU",
       message: "needs an NVIDIA GPU, no label of this node names one",
     });

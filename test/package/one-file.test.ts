@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
 import { writeCachedIndex } from "../../src/lock/index-cache.ts";
-import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
+import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
 import { createMemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
@@ -120,7 +120,7 @@ describe("imgmatch.cjs alone", () => {
       const top = await registry.readManifest(app);
       if (top === null) throw new Error("no index");
       const seed = privateKey.export({ type: "pkcs8", format: "der" }).subarray(-32);
-      const fulcio = identitySigner({
+      const fulcio = signWithIdentity({
         token: async () => tokenOf(workflow),
         fulcioUrl: sigstore.url,
         rekorUrl: sigstore.url,

@@ -10,7 +10,7 @@ import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
-import { findMisfits } from "../../src/resolve/judge.ts";
+import { findMisfits } from "../../src/resolve/check-fit.ts";
 import type { Remedy } from "../../src/resolve/rules/rule-remedy.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyImage } from "./support/machines.ts";

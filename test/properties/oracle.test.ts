@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
-import { findMisfits, judgeImage } from "../../src/resolve/judge.ts";
+import { findMisfits, checkFit } from "../../src/resolve/check-fit.ts";
 import { rankImages } from "../../src/resolve/resolve-image.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
 import { askOracle, askOracleForBest } from "./oracle.ts";
@@ -22,7 +22,7 @@ describe("the oracle", () => {
     const seen = new Map<string, number>();
     fc.assert(
       fc.property(anyHost, anyImage, (host, image) => {
-        const verdict = judgeImage(image, host);
+        const verdict = checkFit(image, host);
         const answer = askOracle(image, host);
         const outcome = verdict.ok ? `fits ${verdict.tier}` : verdict.code;
         seen.set(outcome, (seen.get(outcome) ?? 0) + 1);

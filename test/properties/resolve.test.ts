@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { ResolveOptions } from "../../src/resolve/resolve-options.ts";
-import { judgeImage } from "../../src/resolve/judge.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
 import {
   parseRequire,
   type RequireCondition,
@@ -46,9 +46,9 @@ function neverHurts<T>(
           // A bundled driver wants its own version: for it, newer is not better.
           if (image.requires.cuda?.driver.mode === "bundled" && better.nvidia?.driver !== host.nvidia?.driver)
             continue;
-          if (!judgeImage(image, host).ok) continue;
+          if (!checkFit(image, host).ok) continue;
           fitted++;
-          expect(judgeImage(image, better)).toMatchObject({ ok: true });
+          expect(checkFit(image, better)).toMatchObject({ ok: true });
         }
       },
     ),
@@ -143,7 +143,7 @@ describe("every answer", () => {
         expect(match.reference).toBe(`${lock.repository}:${image.tag}@${image.digest}`);
         expect(match.reasons.length).toBeGreaterThan(0);
         if (image.requires.cuda === null) return;
-        const verdict = judgeImage(image, host);
+        const verdict = checkFit(image, host);
         expect(verdict.ok && verdict.code.length).toBe(host.nvidia?.gpus.length);
         expect(
           askOracle(image, host).runs.every((target) => image.requires.cuda?.code.includes(target)),

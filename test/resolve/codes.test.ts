@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { judgeImage } from "../../src/resolve/judge.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type ReasonCode, reasonCodes } from "../../src/resolve/verdict.ts";
 import { a100, cpuHost, gpuHost, h100 } from "./support/hosts.ts";
@@ -8,22 +8,22 @@ import { cuda, gpuImage, image } from "./support/locks.ts";
 const healthy = gpuHost([a100], "570.124.06", "12.8", { runtime: { nvidia: "legacy" } });
 const gpu = gpuImage(cuda("12.8.1", ["sm_80"]));
 
-const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof judgeImage>>> = {
-  ARCH_MISMATCH: () => judgeImage(image({ platform: "linux/arm64" }), healthy),
+const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
+  ARCH_MISMATCH: () => checkFit(image({ platform: "linux/arm64" }), healthy),
   CPU_FEATURES_MISSING: () =>
-    judgeImage(image({ requires: { cpu: { march: "x", features: ["amx_tile"] }, cuda: null } }), healthy),
-  NO_NVIDIA_DRIVER: () => judgeImage(gpu, gpuHost([a100], null)),
-  NO_GPU: () => judgeImage(gpu, cpuHost()),
-  DRIVER_TOO_OLD: () => judgeImage(gpu, gpuHost([a100], "470.57.02", "11.4")),
+    checkFit(image({ requires: { cpu: { march: "x", features: ["amx_tile"] }, cuda: null } }), healthy),
+  NO_NVIDIA_DRIVER: () => checkFit(gpu, gpuHost([a100], null)),
+  NO_GPU: () => checkFit(gpu, cpuHost()),
+  DRIVER_TOO_OLD: () => checkFit(gpu, gpuHost([a100], "470.57.02", "11.4")),
   DRIVER_NOT_EXACT: () =>
-    judgeImage(
+    checkFit(
       gpuImage(cuda("12.8.1", ["sm_80"], { driver: { mode: "bundled", version: "570.86.15" } })),
       healthy,
     ),
-  NO_GPU_CODE: () => judgeImage(gpu, gpuHost([h100], "570.124.06", "12.8")),
-  PTX_TOO_NEW: () => judgeImage(gpuImage(cuda("12.9.1", ["compute_80"])), healthy),
+  NO_GPU_CODE: () => checkFit(gpu, gpuHost([h100], "570.124.06", "12.8")),
+  PTX_TOO_NEW: () => checkFit(gpuImage(cuda("12.9.1", ["compute_80"])), healthy),
   COMPAT_NOT_SUPPORTED: () =>
-    judgeImage(
+    checkFit(
       gpuImage(
         cuda("13.0.2", ["sm_80"], {
           driver: { mode: "compat", package: "580.95.05", cuda: "13.0", branches: ["535"] },
@@ -32,12 +32,12 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof judgeImage>>> = 
       healthy,
     ),
   NVIDIA_REQUIRE_UNSATISFIED: () =>
-    judgeImage(gpuImage(cuda("12.8.1", ["sm_80"], { require: "cuda>=12.9" })), healthy),
-  KERNEL_TOO_OLD: () => judgeImage(image({ requires: { ...image().requires, kernel: "7.0" } }), healthy),
-  PIN_MISMATCH: () => judgeImage(image(), healthy, { pins: plainPins({ march: "broadwell" }) }),
-  NOT_BUILT: () => judgeImage(image({ digest: null }), healthy),
+    checkFit(gpuImage(cuda("12.8.1", ["sm_80"], { require: "cuda>=12.9" })), healthy),
+  KERNEL_TOO_OLD: () => checkFit(image({ requires: { ...image().requires, kernel: "7.0" } }), healthy),
+  PIN_MISMATCH: () => checkFit(image(), healthy, { pins: plainPins({ march: "broadwell" }) }),
+  NOT_BUILT: () => checkFit(image({ digest: null }), healthy),
   HOST_BROKEN: () =>
-    judgeImage(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
+    checkFit(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
 };
 
 it.each(reasonCodes)("%s is reachable, with a message and a fix", (code) => {

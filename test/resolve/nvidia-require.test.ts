@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeImage } from "../../src/resolve/judge.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
 import {
   evaluateRequire,
   parseRequire,
@@ -88,7 +88,7 @@ describe("NVIDIA_REQUIRE grammar", () => {
 describe("NVIDIA_REQUIRE rule", () => {
   const image = gpuImage(cuda("12.8.1", ["sm_80", "sm_89"], { require: of128 }));
   const on = (facts: typeof a100, driver: string, runtime: "legacy" | "cdi" | "none" | null = "legacy") =>
-    judgeImage(image, gpuHost([facts], driver, null, { runtime: { nvidia: runtime } }));
+    checkFit(image, gpuHost([facts], driver, null, { runtime: { nvidia: runtime } }));
 
   it("holds by CUDA version or by brand and branch", () => {
     expect(on(a100, "570.124.06").ok).toBe(true);
@@ -120,7 +120,7 @@ describe("NVIDIA_REQUIRE rule", () => {
   it("refuses an expression that the runtime cannot read", () => {
     const malformed = gpuImage(cuda("12.8.1", ["sm_80"], { require: "cuda" }));
     const host = gpuHost([a100], "580.95.05", "13.0", { runtime: { nvidia: "legacy" } });
-    expect(judgeImage(malformed, host)).toMatchObject({ code: "NVIDIA_REQUIRE_UNSATISFIED" });
+    expect(checkFit(malformed, host)).toMatchObject({ code: "NVIDIA_REQUIRE_UNSATISFIED" });
   });
 
   it("asks every visible GPU, and does not take an unknown brand for another", () => {
@@ -128,7 +128,7 @@ describe("NVIDIA_REQUIRE rule", () => {
     const host = gpuHost([a100, gpu({ compute: "8.0", class: "unknown" })], "580.95.05", "13.0", {
       runtime: { nvidia: "legacy" },
     });
-    expect(judgeImage(tesla, host)).toMatchObject({
+    expect(checkFit(tesla, host)).toMatchObject({
       message: expect.stringContaining("cannot be proved for GPU 1"),
     });
   });

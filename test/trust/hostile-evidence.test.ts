@@ -18,8 +18,8 @@ import {
 } from "../../src/trust/evidence.ts";
 import type { EvidenceReader } from "../../src/trust/evidence-reader.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
-import { keySigner } from "../../src/trust/sign/image-signer.ts";
-import type { IdentitySigner, KeySigner } from "../../src/trust/trusted-signer.ts";
+import { signWithKey } from "../../src/trust/sign/signer.ts";
+import type { TrustedIdentity, TrustedKey } from "../../src/trust/trusted-signer.ts";
 import { preAuthentication, readStatement, statementType } from "../../src/trust/statement.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
@@ -160,8 +160,8 @@ describe("what lies where signatures are", () => {
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
-const key: KeySigner = { kind: "key", name: "cosign.pub", pem };
-const signer = keySigner({
+const key: TrustedKey = { kind: "key", name: "cosign.pub", pem };
+const signer = signWithKey({
   name: "cosign.key",
   publicKey: pem,
   sign: async (message) => sign("sha256", message, privateKey),
@@ -256,7 +256,7 @@ describe("what the right key signed", () => {
 
 describe("damaged evidence", () => {
   let sigstore: LocalSigstore;
-  let signers: readonly (KeySigner | IdentitySigner)[];
+  let signers: readonly (TrustedKey | TrustedIdentity)[];
   beforeAll(async () => {
     sigstore = await startSigstore();
     const { trustedRoot } = sigstore;

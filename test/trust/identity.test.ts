@@ -6,9 +6,9 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Evidence, signPredicate } from "../../src/trust/evidence.ts";
-import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
-import type { ImageSigner } from "../../src/trust/sign/image-signer.ts";
-import type { IdentitySigner } from "../../src/trust/trusted-signer.ts";
+import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
+import type { Signer } from "../../src/trust/sign/signer.ts";
+import type { TrustedIdentity } from "../../src/trust/trusted-signer.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => sigstore.stop());
 
-async function evidenceOf(signer: ImageSigner): Promise<readonly [Evidence, Evidence]> {
+async function evidenceOf(signer: Signer): Promise<readonly [Evidence, Evidence]> {
   const sha256 = digest.slice("sha256:".length);
   const content = await signer.signStatement({
     _type: "https://in-toto.io/Statement/v1",
@@ -42,17 +42,17 @@ async function evidenceOf(signer: ImageSigner): Promise<readonly [Evidence, Evid
   ];
 }
 
-type Urls = Partial<Parameters<typeof identitySigner>[0]>;
+type Urls = Partial<Parameters<typeof signWithIdentity>[0]>;
 const signerAt = (at: LocalSigstore, more: Urls = {}) =>
-  identitySigner({ token: async () => tokenOf(name), fulcioUrl: at.url, rekorUrl: at.url, ...more });
-const wanted = (more: Partial<IdentitySigner> = {}): IdentitySigner => ({
+  signWithIdentity({ token: async () => tokenOf(name), fulcioUrl: at.url, rekorUrl: at.url, ...more });
+const wanted = (more: Partial<TrustedIdentity> = {}): TrustedIdentity => ({
   kind: "identity",
   identity: name,
   issuer,
   trustedRoot: sigstore.trustedRoot,
   ...more,
 });
-const codeOf = (evidence: readonly Evidence[], signer: IdentitySigner, about = subject) =>
+const codeOf = (evidence: readonly Evidence[], signer: TrustedIdentity, about = subject) =>
   verifyEvidence(evidence, about, [signer]).then(
     () => "verified",
     (error) => (error instanceof ImgmatchError ? error.code : String(error)),
@@ -157,7 +157,7 @@ it("a timestamp is as good as a log where the root names no log, and nothing is 
       "SIGNATURE_INVALID",
     );
   }
-  expect(() => identitySigner({ token: async () => "", fulcioUrl: url })).toThrow(/--rekor-url/);
+  expect(() => signWithIdentity({ token: async () => "", fulcioUrl: url })).toThrow(/--rekor-url/);
 });
 
 it("one certificate is for all images of a run", async () => {

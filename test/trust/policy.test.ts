@@ -8,7 +8,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { findRule } from "../../src/trust/policy/find-rule.ts";
 import { parseTrustPolicy } from "../../src/trust/policy/parse-policy.ts";
 import { readTrustPolicy } from "../../src/trust/policy/read-policy.ts";
-import { readSigner } from "../../src/trust/find-trust.ts";
+import { readPolicySigner } from "../../src/trust/find-trust.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 
@@ -216,7 +216,7 @@ describe("the file of a policy", () => {
     for (const [path, ask] of [
       [file, () => readTrustPolicy(file)],
       [folder, () => readTrustPolicy(file)],
-      [join(folder, "a.pub"), () => readSigner({ kind: "key", key: "a.pub", at }, { file }, {})],
+      [join(folder, "a.pub"), () => readPolicySigner({ kind: "key", key: "a.pub", at }, { file }, {})],
     ] as const) {
       chmodSync(path, 0o777);
       await expect(ask()).rejects.toMatchObject({
@@ -256,7 +256,7 @@ describe("the file of a policy", () => {
     const folder = makeFolder({ "trust.yaml": text, "a.pub": "the file's" });
     const file = join(folder, "trust.yaml");
     const read = (name: string, env = {}) =>
-      readSigner({ kind: "key", key: name, at: { file, line: 3 } }, { file }, env);
+      readPolicySigner({ kind: "key", key: name, at: { file, line: 3 } }, { file }, env);
     expect(await read("a.pub")).toMatchObject({ pem: "the file's" });
     expect(await read("env://A", { A: "the variable's" })).toEqual({
       kind: "key",

@@ -10,7 +10,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { signPredicate } from "../../src/trust/evidence.ts";
 import { publicRoot } from "../../src/trust/public-root.ts";
-import { identitySigner } from "../../src/trust/sign/identity-signer.ts";
+import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { makeFolder } from "../support/folders.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
@@ -83,7 +83,7 @@ describe("the trusted root by TUF", () => {
   it("verifies an identity, where none is given as a file", async () => {
     files = repository(sigstore.trustedRoot);
     const name = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main";
-    const signer = identitySigner({
+    const signer = signWithIdentity({
       token: async () => tokenOf(name),
       fulcioUrl: sigstore.url,
       rekorUrl: sigstore.url,

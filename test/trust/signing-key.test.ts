@@ -9,7 +9,7 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { parsePublicKey } from "../../src/trust/public-key.ts";
 import { needsCosign } from "../../src/trust/sign/cosign-key.ts";
 import { identityTokenSource } from "../../src/trust/sign/identity-token.ts";
-import { keySigner } from "../../src/trust/sign/image-signer.ts";
+import { signWithKey } from "../../src/trust/sign/signer.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
 import { isNamed } from "../../src/trust/trusted-signer.ts";
 import encrypted from "../fixtures/signatures/encrypted-key.json" with { type: "json" };
@@ -53,7 +53,7 @@ describe("a key that cosign encrypted", () => {
     const key = await open(encrypted.pem);
     expect(key.publicKey).toBe(encrypted.publicKey);
     // Whoever signs with it has each signature checked.
-    await expect(keySigner(key).signPayload(Buffer.from("text"))).resolves.toMatchObject({
+    await expect(signWithKey(key).signPayload(Buffer.from("text"))).resolves.toMatchObject({
       certificate: null,
     });
   });
@@ -95,7 +95,7 @@ it("a private key in the place of a public one is told as what it is", () => {
 
 it("a program that signs with another key than it names is not believed", async () => {
   const key = await open(ec("P-256"));
-  const liar = keySigner({ ...(await open(ec("P-256"))), publicKey: key.publicKey });
+  const liar = signWithKey({ ...(await open(ec("P-256"))), publicKey: key.publicKey });
   await expect(liar.signPayload(Buffer.from("text"))).rejects.toMatchObject({ code: "SIGNING_FAILED" });
 });
 

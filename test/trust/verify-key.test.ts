@@ -7,7 +7,7 @@ import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Evidence, evidence as isEvidence } from "../../src/trust/evidence.ts";
-import type { KeySigner } from "../../src/trust/trusted-signer.ts";
+import type { TrustedKey } from "../../src/trust/trusted-signer.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import cosign from "../fixtures/signatures/cosign.json" with { type: "json" };
 
@@ -16,7 +16,7 @@ const subject = { reference: parseImageReference("registry.example.com/mirror/ap
 const keys = Object.entries(cosign.keys).map(([name, { pem, evidence }]) => {
   const reading = checked(evidence, list(isEvidence), name);
   if (!reading.ok) throw new Error(reading.mistakes.join());
-  return { name, evidence: reading.value, signer: { kind: "key", name: `${name}.pub`, pem } as KeySigner };
+  return { name, evidence: reading.value, signer: { kind: "key", name: `${name}.pub`, pem } as TrustedKey };
 });
 const first = keys[0];
 if (first === undefined) throw new Error("no keys");

@@ -1,9 +1,9 @@
 /** What the page works out when somebody asks: by the rules of `resolve`, so that it says what `imgmatch why-not` says. */
 
 import { groupBy } from "../../io/collections.ts";
-import { judgeOptions } from "../../resolve/find-cell.ts";
+import { fitOptions } from "../../resolve/find-cell.ts";
 import { viewHost } from "../../resolve/host-view.ts";
-import { askNow, judgeBy } from "../../resolve/judge.ts";
+import { askNow, checkFitBy } from "../../resolve/check-fit.ts";
 import type { ResolveOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
@@ -57,9 +57,9 @@ export function answersOf({ lock, hosts }: PageFleet, options: ResolveOptions): 
     whyNot: (place, cell) => whyNotImage(lock, cell, hostAt(place), options),
     against: (cell) => {
       const image = lock.images[cell];
-      const judge = judgeOptions(lock, options);
+      const judge = fitOptions(lock, options);
       const found = hosts.flatMap((host, place) => {
-        const verdict = image === undefined ? null : judgeBy(askNow, image, viewHost(host), judge);
+        const verdict = image === undefined ? null : checkFitBy(askNow, image, viewHost(host), judge);
         return verdict === null || verdict.ok ? [] : [{ code: verdict.code, place }];
       });
       const groups = groupBy(found, ({ code }) => code);

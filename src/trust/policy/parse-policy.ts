@@ -5,7 +5,7 @@ import { isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { YamlKind } from "../../io/yaml/yaml-kind.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
-import { type NamedSigner, parseRepositoryPattern, type TrustPolicy, type TrustRule } from "./policy.ts";
+import { type PolicySigner, parseRepositoryPattern, type TrustPolicy, type TrustRule } from "./policy.ts";
 
 const code = "TRUST_POLICY";
 
@@ -111,12 +111,12 @@ function readSigners(
   }
   const place = [...path, "signers"];
   if (Array.isArray(signers) && signers.length > 0)
-    return signers.map((each, index) => readSigner(each, [...place, index], reader));
+    return signers.map((each, index) => readPolicySigner(each, [...place, index], reader));
   reader.report(place, `${nameOf(place)} must be a list that is not empty`, fix);
   return [];
 }
 
-function readSigner(value: unknown, path: PolicyPath, reader: PolicyReader): NamedSigner {
+function readPolicySigner(value: unknown, path: PolicyPath, reader: PolicyReader): PolicySigner {
   const at = reader.placeOf(path);
   const text = (member: unknown, key: string, fix: string): string =>
     reader.someText(member, [...path, key], fix);

@@ -18,7 +18,7 @@ export interface TrustRule {
   readonly pattern: RepositoryPattern;
   readonly at: Place;
   /** One of them is enough; `unsigned`: no signature is asked for. */
-  readonly signers: readonly NamedSigner[] | "unsigned";
+  readonly signers: readonly PolicySigner[] | "unsigned";
   /** What the index calls its fleet; null: the last part of the repository. */
   readonly name: string | null;
   /** Tags, with `*`, that may hold any version. */
@@ -34,16 +34,16 @@ export interface RepositoryPattern {
 }
 
 /** A signer as it is written: keys are read when they are needed. */
-export type NamedSigner = NamedKey | NamedIdentity;
+export type PolicySigner = PolicyKey | PolicyIdentity;
 
-export interface NamedKey {
+export interface PolicyKey {
   readonly kind: "key";
   /** A path, `env://NAME`, or the key itself as PEM. */
   readonly key: string;
   readonly at: Place;
 }
 
-export interface NamedIdentity {
+export interface PolicyIdentity {
   readonly kind: "identity";
   /** Of the certificate; `*` stands for any characters. */
   readonly identity: string;

@@ -4,7 +4,7 @@ import { exitCodes, ImgmatchError, type Problem } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import { describeSigner, type Signer } from "../trusted-signer.ts";
+import { describeTrusted, type TrustedSigner } from "../trusted-signer.ts";
 import { type VerifyOptions, verifyEvidence } from "../verify-evidence.ts";
 import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
@@ -12,7 +12,7 @@ import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
 export interface CountOptions extends Pick<VerifyOptions, "publicRoot"> {
   readonly registry: EvidenceReader;
   /** Who has to have signed: one of each list. Empty: nobody, and what anybody has written who may write to the repository counts. */
-  readonly demands?: readonly (readonly Signer[])[];
+  readonly demands?: readonly (readonly TrustedSigner[])[];
 }
 
 export interface CountedStatement {
@@ -70,10 +70,10 @@ async function signatureOf(
   return "verified";
 }
 
-function unsigned({ reference, digest }: Subject, signers: readonly Signer[]): ImgmatchError {
+function unsigned({ reference, digest }: Subject, signers: readonly TrustedSigner[]): ImgmatchError {
   return new ImgmatchError({
     code: "SIGNATURE_MISSING",
-    message: `the provenance of ${formatImageReference(withDigest({ ...reference, tag: null }, digest))} is not signed; asked for: ${signers.map(describeSigner).join(", or ")}`,
+    message: `the provenance of ${formatImageReference(withDigest({ ...reference, tag: null }, digest))} is not signed; asked for: ${signers.map(describeTrusted).join(", or ")}`,
     fix: "build with --sign, or leave out who is to have signed it",
   });
 }

@@ -30,7 +30,7 @@ export function needsCosign(name: string): boolean {
 }
 
 /** Throws `COSIGN_NOT_FOUND`, and `SIGNING_FAILED` with the program's own words. */
-export async function cosignKey(name: string, env: Env): Promise<SigningKey> {
+export async function openCosignKey(name: string, env: Env): Promise<SigningKey> {
   const program = findProgram("cosign", env);
   if (program === null) throw notFound(name);
   const run = async (...args: string[]): Promise<string> => {

@@ -4,14 +4,14 @@ import { ImgmatchError } from "../../errors.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import type { Signer } from "../trusted-signer.ts";
+import type { TrustedSigner } from "../trusted-signer.ts";
 import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
 
-export interface Believed {
+export interface RequireSignedOptions {
   /** Who signs now; null where nothing here can know its signatures again. */
-  readonly own: Signer | null;
+  readonly own: TrustedSigner | null;
   /** Who else counts: one of each list has to have signed. Empty where no policy names anybody. Asked where the signer itself has not signed. */
-  readonly others: () => Promise<readonly (readonly Signer[])[]>;
+  readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
   /** What to do where it is refused. */
   readonly fix: string;
 }
@@ -24,11 +24,11 @@ export interface Believed {
 export async function requireSigned(
   registry: EvidenceReader,
   subject: Subject,
-  { own, others, fix }: Believed,
+  { own, others, fix }: RequireSignedOptions,
   options: VerifyOptions = {},
 ): Promise<void> {
   const evidence = await findEvidence(registry, subject);
-  const bySome = (signers: readonly Signer[]) => verifyEvidence(evidence, subject, signers, options);
+  const bySome = (signers: readonly TrustedSigner[]) => verifyEvidence(evidence, subject, signers, options);
   const refusal = own === null ? unknowable(subject) : await refusalOf(bySome([own]));
   if (refusal === null) return;
   const lists = await others();

@@ -10,7 +10,7 @@ import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
-import type { ImageSigner } from "./image-signer.ts";
+import type { Signer } from "./signer.ts";
 
 const signatureFormats = {
   bundle: ["bundle"],
@@ -22,7 +22,7 @@ export type SignatureFormat = keyof typeof signatureFormats;
 
 export interface SignOptions extends TryOptions {
   readonly registry: EvidenceReader & AttachmentRegistry;
-  readonly signer: ImageSigner;
+  readonly signer: Signer;
   readonly format: SignatureFormat;
   readonly verify?: VerifyOptions;
   /** How long another signer's write may take from its look to its effect, in milliseconds. Default: 2,000. */

@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, sign } from "node:crypto";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { hashesOf } from "../public-key.ts";
-import { cosignKey, type Env, needsCosign, type SigningKey } from "./cosign-key.ts";
+import { openCosignKey, type Env, needsCosign, type SigningKey } from "./cosign-key.ts";
 import { decryptKey, isEncrypted } from "./encrypted-key.ts";
 import { invalidKey, wrongPassword } from "./key-mistakes.ts";
 
@@ -15,7 +15,7 @@ import { invalidKey, wrongPassword } from "./key-mistakes.ts";
  * Throws `FILE_NOT_FOUND`, `KEY_INVALID`, `COSIGN_NOT_FOUND`, `SIGNING_FAILED`.
  */
 export async function openSigningKey(name: string, env: Env): Promise<SigningKey> {
-  if (needsCosign(name)) return cosignKey(name, env);
+  if (needsCosign(name)) return openCosignKey(name, env);
   const variable = /^env:\/\/(.*)$/s.exec(name)?.[1];
   const pem =
     variable === undefined

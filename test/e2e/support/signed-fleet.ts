@@ -6,7 +6,7 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
-import { keySigner } from "../../../src/trust/sign/image-signer.ts";
+import { signWithKey } from "../../../src/trust/sign/signer.ts";
 import { type SignatureFormat, signImages } from "../../../src/trust/sign/sign-images.ts";
 import { image } from "../../resolve/support/locks.ts";
 
@@ -21,7 +21,7 @@ export interface SigningTestKey {
 export function createSigningKey(): SigningTestKey {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
-  const signer = keySigner({
+  const signer = signWithKey({
     name: "test.key",
     publicKey: pem,
     sign: async (message) => sign("sha256", message, privateKey),

@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inspect } from "../../../src/inspect/inspect.ts";
+import { inspect } from "../../../src/inspect/inspect-image.ts";
 import { needs } from "../../support/needs.ts";
 import { entriesByCuobjdump, entriesByImgmatch, whyNoCuda } from "../support/cuda-tools.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { inspect } from "../../../src/inspect/inspect.ts";
+import { inspect } from "../../../src/inspect/inspect-image.ts";
 import type { ImageInspection } from "../../../src/inspect/inspection.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";

@@ -4,7 +4,7 @@ import { ImgmatchError } from "../../../src/errors.ts";
 import { labelFormats } from "../../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
 import { nfdCompatSpec, nfdCompatSpecs } from "../../../src/node/launch/nfd-compat.ts";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { anyHost, anyLock } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { image, lockOf, requirement } from "../../resolve/support/locks.ts";
@@ -32,7 +32,7 @@ describe("an image's compatibility specification", () => {
           const [{ tag, rules } = { tag: "", rules: [] }] = spec.compatibilities;
           expect(tag).toBe(locked.tag);
           for (const host of hosts) {
-            const fits = judgeImage(locked, host, { cpuOnly: locked.requires.cuda === null }).ok;
+            const fits = checkFit(locked, host, { cpuOnly: locked.requires.cuda === null }).ok;
             const features = { "local.label": featureFile(host) };
             expect(rules.map((rule) => matchesRule(rule, features))).toEqual([fits]);
             if (fits) fitting++;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HostProblem } from "../../../src/host/facts.ts";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { compilePins } from "../../../src/resolve/pins.ts";
 import { a100, gpuHost } from "../support/hosts.ts";
 import { cuda, gpuImage, image } from "../support/locks.ts";
@@ -23,30 +23,30 @@ describe("broken hosts", () => {
     "HOST_SMI_FAILED",
   ] as const)("%s: no image", (code) => {
     const host = brokenBy({ code, message: "…" });
-    expect(judgeImage(gpuCell, host)).toMatchObject({
+    expect(checkFit(gpuCell, host)).toMatchObject({
       code: "HOST_BROKEN",
       fix: expect.stringMatching(/./),
     });
-    expect(judgeImage(image(), host)).toMatchObject({ code: "HOST_BROKEN" });
+    expect(checkFit(image(), host)).toMatchObject({ code: "HOST_BROKEN" });
   });
 
   it("passes the host's own repair on, and says how to ask for a CPU image", () => {
-    expect(judgeImage(gpuCell, brokenBy(mismatch))).toMatchObject({
+    expect(checkFit(gpuCell, brokenBy(mismatch))).toMatchObject({
       message: "HOST_DRIVER_LIBRARY_MISMATCH: kernel module 580.95.05, library 580.178.01",
       fix: "reboot this host",
     });
-    expect(judgeImage(image(), brokenBy(mismatch))).toMatchObject({
+    expect(checkFit(image(), brokenBy(mismatch))).toMatchObject({
       fix: "reboot this host; to run without the GPUs, ask for a CPU image (--cpu)",
     });
   });
 
   it("gives a CPU image to who asks for one, in either way", async () => {
-    expect(judgeImage(image(), brokenBy(mismatch), { cpuOnly: true }).ok).toBe(true);
-    expect(judgeImage(image(), brokenBy(mismatch), { pins: await compilePins({ cuda: "none" }) }).ok).toBe(
+    expect(checkFit(image(), brokenBy(mismatch), { cpuOnly: true }).ok).toBe(true);
+    expect(checkFit(image(), brokenBy(mismatch), { pins: await compilePins({ cuda: "none" }) }).ok).toBe(
       true,
     );
     expect(
-      judgeImage(image(), brokenBy(mismatch), { pins: await compilePins({ march: "x86-64-v3" }) }),
+      checkFit(image(), brokenBy(mismatch), { pins: await compilePins({ march: "x86-64-v3" }) }),
     ).toMatchObject({
       code: "HOST_BROKEN",
     });
@@ -55,12 +55,12 @@ describe("broken hosts", () => {
   it.each(["HOST_NO_DRIVER", "HOST_NOUVEAU", "HOST_CONTAINER_WITHOUT_DEVICES", "HOST_SMI_GARBAGE"] as const)(
     "%s is a host without usable GPUs, not a broken one",
     (code) => {
-      expect(judgeImage(image(), brokenBy({ code, message: "…" })).ok).toBe(true);
+      expect(checkFit(image(), brokenBy({ code, message: "…" })).ok).toBe(true);
     },
   );
 
   it("refuses GPU images under --cpu on a healthy host", () => {
-    expect(judgeImage(gpuCell, gpuHost([a100], "580.95.05", "13.0"), { cpuOnly: true })).toMatchObject({
+    expect(checkFit(gpuCell, gpuHost([a100], "580.95.05", "13.0"), { cpuOnly: true })).toMatchObject({
       code: "PIN_MISMATCH",
     });
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findMarch, type March, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
-import { findMisfits, judgeImage } from "../../../src/resolve/judge.ts";
+import { findMisfits, checkFit } from "../../../src/resolve/check-fit.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../../src/resolve/why-not-image.ts";
 import { avx512, cpuHost, levelV3 } from "../support/hosts.ts";
@@ -15,7 +15,7 @@ const having = (features: readonly string[] | null, platform = "linux/amd64") =>
 
 describe("CPU rule", () => {
   it("fits when every feature is present", () => {
-    expect(judgeImage(needing([...levelV3, ...avx512]), cpuHost())).toEqual({
+    expect(checkFit(needing([...levelV3, ...avx512]), cpuHost())).toEqual({
       ok: true,
       tier: "native",
       code: [],
@@ -25,7 +25,7 @@ describe("CPU rule", () => {
 
   it("says no for one masked feature, and names it", () => {
     const masked = [...levelV3, ...avx512].filter((feature) => feature !== "avx512vl");
-    expect(judgeImage(needing([...levelV3, ...avx512]), having(masked))).toEqual({
+    expect(checkFit(needing([...levelV3, ...avx512]), having(masked))).toEqual({
       cures: expect.any(Array),
       ok: false,
       code: "CPU_FEATURES_MISSING",
@@ -43,7 +43,7 @@ describe("CPU rule", () => {
     expect(reasons.find(({ code }) => code === "CPU_FEATURES_MISSING")?.message).toBe(
       "needs avx2 (skylake-avx512), avx2 cannot be proved: these facts do not tell",
     );
-    expect(judgeImage(needing(["avx2"]), having([]))).toMatchObject({
+    expect(checkFit(needing(["avx2"]), having([]))).toMatchObject({
       message: "needs 1 CPU features (skylake-avx512), this host's CPU features are unknown",
     });
   });
@@ -80,31 +80,31 @@ describe("CPU rule", () => {
       "list waitpkg under the without of march=sapphirerapids and build again, or, in a virtual machine, expose waitpkg to the guest",
     );
     const rest = marchFeatures(findMarch("sapphirerapids") as March, ["waitpkg"]);
-    expect(judgeImage(needing(rest, "sapphirerapids"), guest).ok).toBe(true);
+    expect(checkFit(needing(rest, "sapphirerapids"), guest).ok).toBe(true);
   });
 
   it("does not take unknown features for present, nor for absent", () => {
-    expect(judgeImage(needing(["avx2"]), having(null))).toMatchObject({
+    expect(checkFit(needing(["avx2"]), having(null))).toMatchObject({
       code: "CPU_FEATURES_MISSING",
       message: "needs 1 CPU features (skylake-avx512), this host's CPU features are unknown",
     });
-    expect(judgeImage(needing([]), having(null)).ok).toBe(true);
+    expect(checkFit(needing([]), having(null)).ok).toBe(true);
   });
 
   it("counts a feature that no kernel prints as absent and says why", () => {
-    expect(judgeImage(needing(["avx2", "avx_ifma"], "sierraforest"), having(levelV3))).toMatchObject({
+    expect(checkFit(needing(["avx2", "avx_ifma"], "sierraforest"), having(levelV3))).toMatchObject({
       code: "CPU_FEATURES_MISSING",
       message: "needs avx_ifma (sierraforest), avx_ifma cannot be proved: no kernel prints it",
     });
     // Where family and model proved it, the probe lists it.
     expect(
-      judgeImage(needing(["avx2", "avx_ifma"], "sierraforest"), having([...levelV3, "avx_ifma"])).ok,
+      checkFit(needing(["avx2", "avx_ifma"], "sierraforest"), having([...levelV3, "avx_ifma"])).ok,
     ).toBe(true);
   });
 
   it("knows that an Arm kernel prints names that an x86 kernel hides", () => {
     const arm = { ...needing(["sha512"], "armv8.4-a"), platform: "linux/arm64" };
-    expect(judgeImage(arm, having(["asimd"], "linux/arm64"))).toMatchObject({
+    expect(checkFit(arm, having(["asimd"], "linux/arm64"))).toMatchObject({
       message: "needs sha512 (armv8.4-a), which this host's CPU does not have",
     });
   });

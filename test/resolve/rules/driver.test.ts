@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DriverRequirement } from "../../../src/lock/lock.ts";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { a100, gpu, gpuHost, orin, rtx4090 } from "../support/hosts.ts";
 import { cuda, gpuImage } from "../support/locks.ts";
 
@@ -8,7 +8,7 @@ const withDriver = (toolkit: string, driver: DriverRequirement, code = ["sm_80"]
   gpuImage(cuda(toolkit, code, { driver }));
 const host = (minimum: string): DriverRequirement => ({ mode: "host", minimum });
 const tierOf = (toolkit: string, minimum: string, driver: string, reported: string | null = null) => {
-  const verdict = judgeImage(withDriver(toolkit, host(minimum)), gpuHost([a100], driver, reported));
+  const verdict = checkFit(withDriver(toolkit, host(minimum)), gpuHost([a100], driver, reported));
   return verdict.ok ? verdict.tier : verdict.code;
 };
 
@@ -50,32 +50,32 @@ describe("driver rule, mode host", () => {
         nvidiaChange: { driverScale: "wsl" },
       });
     const image = withDriver("12.8.1", host("525.60.13"), ["sm_89"]);
-    expect(judgeImage(image, wsl("572.70", "12.8"))).toMatchObject({ ok: true, tier: "native" });
-    expect(judgeImage(image, wsl("551.78", "12.4"))).toMatchObject({ ok: true, tier: "minor" });
+    expect(checkFit(image, wsl("572.70", "12.8"))).toMatchObject({ ok: true, tier: "native" });
+    expect(checkFit(image, wsl("551.78", "12.4"))).toMatchObject({ ok: true, tier: "minor" });
     // 527.41 is a Windows driver of CUDA 12.0; as a Linux number it would be R525 too, 516.94 (CUDA 11.7) would not.
-    expect(judgeImage(image, wsl("516.94", "11.7"))).toMatchObject({
+    expect(checkFit(image, wsl("516.94", "11.7"))).toMatchObject({
       code: "DRIVER_TOO_OLD",
       message:
         "needs a driver that offers CUDA >= 12.0 (Linux driver 525.60.13), this host's WSL driver 516.94 offers CUDA 11.7",
     });
-    expect(judgeImage(image, wsl("572.70", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+    expect(checkFit(image, wsl("572.70", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
   });
 
   it("reads how a number is counted from its field alone, never from where it was read", () => {
     const image = withDriver("12.8.1", host("525.60.13"), ["sm_89"]);
     const sources = { "nvidia.driver": "/mnt/wsl/driver.txt" };
     // R535 without a CUDA version of its own: on Linux its number is enough.
-    expect(judgeImage(image, gpuHost([rtx4090], "535.54.03", null, { sources }))).toMatchObject({ ok: true });
+    expect(checkFit(image, gpuHost([rtx4090], "535.54.03", null, { sources }))).toMatchObject({ ok: true });
     const named = { sources, nvidiaChange: { driverScale: "wsl" } } as const;
-    expect(judgeImage(image, gpuHost([rtx4090], "535.54.03", null, named))).toMatchObject({ ok: false });
+    expect(checkFit(image, gpuHost([rtx4090], "535.54.03", null, named))).toMatchObject({ ok: false });
   });
 
   it("compares Jetson by CUDA version", () => {
     const image = withDriver("12.6.0", host("525.60.13"), ["sm_87"]);
     const jetson = (driver: string, reported: string | null) => gpuHost([orin], driver, reported);
-    expect(judgeImage(image, jetson("540.4.0", "12.6"))).toMatchObject({ ok: true, tier: "native" });
-    expect(judgeImage(image, jetson("540.4.0", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
-    expect(judgeImage(image, jetson("34.1.1", "11.4"))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+    expect(checkFit(image, jetson("540.4.0", "12.6"))).toMatchObject({ ok: true, tier: "native" });
+    expect(checkFit(image, jetson("540.4.0", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
+    expect(checkFit(image, jetson("34.1.1", "11.4"))).toMatchObject({ code: "DRIVER_TOO_OLD" });
   });
 });
 
@@ -84,8 +84,8 @@ describe("driver rule, mode bundled", () => {
   const v100 = gpu({ name: "Tesla V100", compute: "7.0" });
 
   it("wants exactly that kernel module", () => {
-    expect(judgeImage(bundled, gpuHost([v100], "396.44"))).toMatchObject({ ok: true, tier: "native" });
-    expect(judgeImage(bundled, gpuHost([v100], "396.54"))).toEqual({
+    expect(checkFit(bundled, gpuHost([v100], "396.44"))).toMatchObject({ ok: true, tier: "native" });
+    expect(checkFit(bundled, gpuHost([v100], "396.54"))).toEqual({
       cures: expect.any(Array),
       ok: false,
       code: "DRIVER_NOT_EXACT",
@@ -96,7 +96,7 @@ describe("driver rule, mode bundled", () => {
 
   it("refuses a bundled driver that does not serve the toolkit, also on its own kernel module", () => {
     const image = withDriver("12.8.1", { mode: "bundled", version: "396.44" }, ["sm_70"]);
-    expect(judgeImage(image, gpuHost([v100], "396.44"))).toEqual({
+    expect(checkFit(image, gpuHost([v100], "396.44"))).toEqual({
       cures: expect.any(Array),
       ok: false,
       code: "DRIVER_TOO_OLD",
@@ -104,11 +104,11 @@ describe("driver rule, mode bundled", () => {
       fix: "rebuild the image with a driver that serves its toolkit: 396.44 → >= 525.60.13",
     });
     const minor = withDriver("12.8.1", { mode: "bundled", version: "535.183.01" }, ["sm_70"]);
-    expect(judgeImage(minor, gpuHost([v100], "535.183.01"))).toMatchObject({ ok: true, tier: "minor" });
+    expect(checkFit(minor, gpuHost([v100], "535.183.01"))).toMatchObject({ ok: true, tier: "minor" });
   });
 
   it("refuses a newer driver, which a host-mode image would take", () => {
-    expect(judgeImage(bundled, gpuHost([v100], "580.95.05"))).toMatchObject({ code: "DRIVER_NOT_EXACT" });
+    expect(checkFit(bundled, gpuHost([v100], "580.95.05"))).toMatchObject({ code: "DRIVER_NOT_EXACT" });
   });
 });
 
@@ -123,7 +123,7 @@ describe("driver rule, mode compat", () => {
     driver: string,
     change: Parameters<typeof gpu>[0] = {},
     reported: string | null = null,
-  ) => judgeImage(withDriver("12.9.1", compat), gpuHost([{ ...a100, ...change }], driver, reported));
+  ) => checkFit(withDriver("12.9.1", compat), gpuHost([{ ...a100, ...change }], driver, reported));
 
   it("serves a listed branch, forward", () => {
     expect(verdictOn("535.183.01")).toMatchObject({ ok: true, tier: "forward" });
@@ -153,11 +153,11 @@ describe("driver rule, mode compat", () => {
 
   it("brings its own PTX compiler", () => {
     const image = withDriver("12.9.1", compat, ["compute_80"]);
-    expect(judgeImage(image, gpuHost([a100], "535.183.01"))).toMatchObject({ ok: true, tier: "forward" });
+    expect(checkFit(image, gpuHost([a100], "535.183.01"))).toMatchObject({ ok: true, tier: "forward" });
   });
 
   it("refuses a package that is older than the image's toolkit by a major", () => {
     const image = withDriver("13.0.2", compat);
-    expect(judgeImage(image, gpuHost([a100], "535.183.01"))).toMatchObject({ code: "COMPAT_NOT_SUPPORTED" });
+    expect(checkFit(image, gpuHost([a100], "535.183.01"))).toMatchObject({ code: "COMPAT_NOT_SUPPORTED" });
   });
 });

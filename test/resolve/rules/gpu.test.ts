@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { a100, cpuHost, gpu, gpuHost, h100, orin, rtx4090, v100 } from "../support/hosts.ts";
 import { cuda, gpuImage } from "../support/locks.ts";
 
@@ -10,7 +10,7 @@ const on = (
   driver = "580.95.05",
   reported = "13.0",
 ) => {
-  const verdict = judgeImage(gpuImage(cuda(toolkit, code)), gpuHost([gpu({ compute })], driver, reported));
+  const verdict = checkFit(gpuImage(cuda(toolkit, code)), gpuHost([gpu({ compute })], driver, reported));
   return verdict.ok
     ? verdict.code.map(({ target, kind, distance }) => `${target} ${kind} ${distance}`).join()
     : verdict.code;
@@ -59,7 +59,7 @@ describe("GPU code rule, PTX", () => {
 
   it("is too new for a driver of an older CUDA version, even where minor-version compatibility holds", () => {
     const image = gpuImage(cuda("12.8.1", ["compute_80"]));
-    expect(judgeImage(image, gpuHost([h100], "550.54.15", "12.4"))).toEqual({
+    expect(checkFit(image, gpuHost([h100], "550.54.15", "12.4"))).toEqual({
       cures: expect.any(Array),
       ok: false,
       code: "PTX_TOO_NEW",
@@ -76,24 +76,24 @@ describe("GPU code rule, several GPUs", () => {
   const mixed = gpuHost([a100, h100], "580.95.05", "13.0");
 
   it("wants code for every visible GPU, in their order", () => {
-    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_80", "sm_90a"])), mixed)).toMatchObject({
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80", "sm_90a"])), mixed)).toMatchObject({
       ok: true,
       code: [{ target: "sm_80" }, { target: "sm_90a" }],
     });
-    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_80"])), mixed)).toMatchObject({
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80"])), mixed)).toMatchObject({
       code: "NO_GPU_CODE",
       message: "has sm_80, none of which runs on GPU 1 (NVIDIA H100 80GB HBM3), compute capability 9.0",
       fix: "add compute=9.0 to the image's cell, or hide this GPU",
     });
     const twins = gpuHost([h100, h100], "580.95.05", "13.0");
-    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_80"])), twins)).toMatchObject({
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80"])), twins)).toMatchObject({
       fix: "add compute=9.0 to the image's cell",
     });
   });
 
   it("does not guess an unknown compute capability", () => {
     const host = gpuHost([a100, gpu({ name: "Graphics Device" })], "580.95.05", "13.0");
-    expect(judgeImage(gpuImage(cuda("12.8.1", ["sm_80", "compute_50"])), host)).toMatchObject({
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80", "compute_50"])), host)).toMatchObject({
       code: "NO_GPU_CODE",
       message: "has sm_80, compute_50, the compute capability of GPU 1 (Graphics Device) is unknown",
     });
@@ -109,7 +109,7 @@ describe("GPU presence rule", () => {
     ["a driver version that is no version", gpuHost([a100], "N/A"), "NO_NVIDIA_DRIVER"],
     ["a driver without a visible GPU", gpuHost([], "580.95.05", "13.0"), "NO_GPU"],
   ])("%s", (_, host, code) => {
-    expect(judgeImage(image, host)).toMatchObject({ ok: false, code });
+    expect(checkFit(image, host)).toMatchObject({ ok: false, code });
   });
 
   it.each([
@@ -119,7 +119,7 @@ describe("GPU presence rule", () => {
     ["HOST_NOUVEAU", gpuHost([a100], null), "NO_NVIDIA_DRIVER"],
   ] as const)("passes on why the probe saw none: %s", (code, host, reason) => {
     const problem = { code, message: "what it saw", fix: "the cure" } as const;
-    expect(judgeImage(image, { ...host, problems: [problem] })).toMatchObject({
+    expect(checkFit(image, { ...host, problems: [problem] })).toMatchObject({
       code: reason,
       message: expect.stringMatching(/: what it saw$/),
       fix: "the cure",
@@ -127,8 +127,8 @@ describe("GPU presence rule", () => {
   });
 
   it("knows that newer drivers dropped older cards", () => {
-    expect(judgeImage(image, gpuHost([v100], "580.95.05", "13.0")).ok).toBe(true);
-    expect(judgeImage(image, gpuHost([v100], "590.48.01", "13.1"))).toEqual({
+    expect(checkFit(image, gpuHost([v100], "580.95.05", "13.0")).ok).toBe(true);
+    expect(checkFit(image, gpuHost([v100], "590.48.01", "13.1"))).toEqual({
       cures: expect.any(Array),
       ok: false,
       code: "NO_GPU",
@@ -139,7 +139,7 @@ describe("GPU presence rule", () => {
   });
 
   it("finds the dropped card among others", () => {
-    const verdict = judgeImage(image, gpuHost([a100, v100], "590.48.01", "13.1"));
+    const verdict = checkFit(image, gpuHost([a100, v100], "590.48.01", "13.1"));
     expect(verdict).toMatchObject({
       code: "NO_GPU",
       message: expect.stringContaining("GPU 1 (Tesla V100-SXM2-32GB)"),
@@ -147,7 +147,7 @@ describe("GPU presence rule", () => {
   });
 
   it("says of a Jetson without a driver version what it is", () => {
-    expect(judgeImage(image, gpuHost([orin], null, "11.4"))).toMatchObject({
+    expect(checkFit(image, gpuHost([orin], null, "11.4"))).toMatchObject({
       code: "NO_NVIDIA_DRIVER",
       fix: expect.stringContaining("JetPack 6"),
     });
@@ -159,26 +159,26 @@ describe("GPU presence rule", () => {
         nvidiaChange: { driverScale: "wsl" },
       });
     // Windows 582.41 belongs to R580, whatever its number.
-    expect(judgeImage(image, wsl("582.41", "13.0")).ok).toBe(true);
-    expect(judgeImage(image, wsl("591.86", "13.1"))).toMatchObject({ code: "NO_GPU" });
+    expect(checkFit(image, wsl("582.41", "13.0")).ok).toBe(true);
+    expect(checkFit(image, wsl("591.86", "13.1"))).toMatchObject({ code: "NO_GPU" });
   });
 
   it("knows that the open kernel modules need Turing", () => {
     const open = gpuHost([v100], "580.95.05", "13.0", { nvidiaChange: { module: "open" } });
-    expect(judgeImage(image, open)).toMatchObject({
+    expect(checkFit(image, open)).toMatchObject({
       code: "NO_GPU",
       message: expect.stringContaining("need 7.5 or newer"),
     });
     expect(
-      judgeImage(image, gpuHost([orin], "540.4.0", "12.8", { nvidiaChange: { module: "open" } })).ok,
+      checkFit(image, gpuHost([orin], "540.4.0", "12.8", { nvidiaChange: { module: "open" } })).ok,
     ).toBe(true);
     const turing = gpuImage(cuda("12.8.1", ["sm_75"]));
     const t4 = gpuHost([gpu({ compute: "7.5" })], "580.95.05", "13.0", { nvidiaChange: { module: "open" } });
-    expect(judgeImage(turing, t4).ok).toBe(true);
+    expect(checkFit(turing, t4).ok).toBe(true);
   });
 
   it("says GeForce by name", () => {
-    expect(judgeImage(image, gpuHost([rtx4090], "580.95.05", "13.0"))).toMatchObject({
+    expect(checkFit(image, gpuHost([rtx4090], "580.95.05", "13.0"))).toMatchObject({
       ok: true,
       code: [{ target: "sm_80" }],
     });

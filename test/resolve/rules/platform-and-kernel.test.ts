@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { cpuHost, levelV3 } from "../support/hosts.ts";
 import { image } from "../support/locks.ts";
 
 describe("platform rule", () => {
   it("refuses another architecture with both names", () => {
-    expect(judgeImage(image({ platform: "linux/arm64" }), cpuHost())).toMatchObject({
+    expect(checkFit(image({ platform: "linux/arm64" }), cpuHost())).toMatchObject({
       code: "ARCH_MISMATCH",
       message: "is built for linux/arm64, this host is linux/amd64",
     });
@@ -13,8 +13,8 @@ describe("platform rule", () => {
 
   it("takes arm64/v8 for arm64, but arm/v7 for nothing else", () => {
     const host = cpuHost({ platform: "linux/arm64" });
-    expect(judgeImage(image({ platform: "linux/arm64/v8" }), host).ok).toBe(true);
-    expect(judgeImage(image({ platform: "linux/arm/v7" }), host)).toMatchObject({ code: "ARCH_MISMATCH" });
+    expect(checkFit(image({ platform: "linux/arm64/v8" }), host).ok).toBe(true);
+    expect(checkFit(image({ platform: "linux/arm/v7" }), host)).toMatchObject({ code: "ARCH_MISMATCH" });
   });
 });
 
@@ -23,16 +23,16 @@ describe("kernel rule", () => {
     image({ requires: { cpu: { march: "x86-64-v3", features: levelV3 }, cuda: null, kernel } });
 
   it("compares numbers part by part", () => {
-    expect(judgeImage(needing("5.10"), cpuHost({ kernel: "5.9.16" }))).toMatchObject({
+    expect(checkFit(needing("5.10"), cpuHost({ kernel: "5.9.16" }))).toMatchObject({
       code: "KERNEL_TOO_OLD",
       message: "needs kernel >= 5.10, this host has 5.9.16",
     });
-    expect(judgeImage(needing("5.10.0"), cpuHost({ kernel: "5.10" })).ok).toBe(true);
-    expect(judgeImage(needing("3.2.0"), cpuHost({ kernel: "6.8.0" })).ok).toBe(true);
+    expect(checkFit(needing("5.10.0"), cpuHost({ kernel: "5.10" })).ok).toBe(true);
+    expect(checkFit(needing("3.2.0"), cpuHost({ kernel: "6.8.0" })).ok).toBe(true);
   });
 
   it("does not guess an unknown kernel", () => {
-    expect(judgeImage(needing("3.2.0"), cpuHost({ kernel: null }))).toMatchObject({ code: "KERNEL_TOO_OLD" });
-    expect(judgeImage(image(), cpuHost({ kernel: null })).ok).toBe(true);
+    expect(checkFit(needing("3.2.0"), cpuHost({ kernel: null }))).toMatchObject({ code: "KERNEL_TOO_OLD" });
+    expect(checkFit(image(), cpuHost({ kernel: null })).ok).toBe(true);
   });
 });

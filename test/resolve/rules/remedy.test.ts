@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { CudaRequirement } from "../../../src/lock/lock.ts";
-import { judgeImage } from "../../../src/resolve/judge.ts";
+import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { gpu, gpuHost, h100, rtx4090, v100 } from "../support/hosts.ts";
 import { cuda, gpuImage } from "../support/locks.ts";
 
@@ -9,7 +9,7 @@ const k80 = gpu({ name: "Tesla K80", compute: "3.7" });
 const rtx5090 = gpu({ name: "NVIDIA GeForce RTX 5090", compute: "12.0", class: "geforce" });
 
 function fixOf(requires: CudaRequirement, host: HostFacts): string {
-  const verdict = judgeImage(gpuImage(requires), host);
+  const verdict = checkFit(gpuImage(requires), host);
   return verdict.ok ? "fits" : `${verdict.code}: ${verdict.fix}`;
 }
 

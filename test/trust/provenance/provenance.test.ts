@@ -12,7 +12,7 @@ import {
 } from "../../../src/trust/provenance/write-provenance.ts";
 import { imagePurl, readImagePurl } from "../../../src/trust/provenance/attested-build.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
-import { keySigner } from "../../../src/trust/sign/image-signer.ts";
+import { signWithKey } from "../../../src/trust/sign/signer.ts";
 import { openSigningKey } from "../../../src/trust/sign/signing-key.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 import { image as lockedImage, lockOf } from "../../resolve/support/locks.ts";
@@ -72,7 +72,7 @@ async function signer() {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
   const key = await openSigningKey("env://KEY", { KEY: pem, COSIGN_PASSWORD: "" });
-  return { signer: keySigner(key), pem: publicKey.export({ type: "spki", format: "pem" }) as string };
+  return { signer: signWithKey(key), pem: publicKey.export({ type: "spki", format: "pem" }) as string };
 }
 
 /** An image without attestations, and its lock. */

@@ -4,11 +4,11 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { type ImageReference, withTag } from "../../../src/oci/reference.ts";
 import { layerAnnotations, signatureTag, simpleSigningType } from "../../../src/trust/evidence.ts";
-import type { KeySigner } from "../../../src/trust/trusted-signer.ts";
+import type { TrustedKey } from "../../../src/trust/trusted-signer.ts";
 import type { MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 
 export interface TestKey {
-  readonly signer: KeySigner;
+  readonly signer: TrustedKey;
   /** Leaves a signature of the digest in the registry, in place of those that it had. */
   readonly sign: (registry: MemoryRegistry, reference: ImageReference, digest: Digest) => Promise<void>;
 }

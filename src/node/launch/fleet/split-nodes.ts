@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../../../errors.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { compareFirst, groupBy } from "../../../io/collections.ts";
-import { isEligible } from "../../../resolve/judge.ts";
+import { isEligible } from "../../../resolve/check-fit.ts";
 import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import { plainPins, requireKnownAxes } from "../../../resolve/pins.ts";
 import { orderBy } from "../../../resolve/rank.ts";

@@ -5,24 +5,24 @@ import type { Signer as SigstoreSigner, Witness } from "@sigstore/sign";
 import { InternalError } from "../../errors.ts";
 import type { SimpleSigning } from "../evidence.ts";
 import { isSignedBy, parsePublicKey } from "../public-key.ts";
-import type { Signer } from "../trusted-signer.ts";
+import type { TrustedSigner } from "../trusted-signer.ts";
 import { statementType } from "../statement.ts";
 import type { SigningKey } from "./cosign-key.ts";
 import { signingFailed } from "./key-mistakes.ts";
 import { certificateText, logEntryText, timestampText } from "./simple-signing-notes.ts";
 
-export interface ImageSigner {
+export interface Signer {
   /** For messages. */
   readonly name: string;
   /** By which its own signatures are known again; null where nothing here can check them. */
-  readonly signer: () => Promise<Signer | null>;
+  readonly signer: () => Promise<TrustedSigner | null>;
   /** Signs a statement of in-toto, which is given as the object that it is, and answers the bundle as JSON. Throws `SIGNING_FAILED`. */
   signStatement(statement: object): Promise<string>;
   /** The same of simple signing's payload. */
   signPayload(payload: Uint8Array): Promise<SimpleSigning>;
 }
 
-export interface Services {
+export interface SignServices {
   /** Of a transparency log. Default: none with a key, the public one for an identity. */
   readonly rekorUrl?: string | undefined;
   /** Of a timestamp authority. Default: none. */
@@ -30,7 +30,7 @@ export interface Services {
 }
 
 /** Who signs with a key of its own. */
-export function keySigner(key: SigningKey, services: Services = {}): ImageSigner {
+export function signWithKey(key: SigningKey, services: SignServices = {}): Signer {
   const { name, publicKey } = key;
   const known = parsePublicKey({ name, pem: publicKey });
   const sign: SigstoreSigner["sign"] = async (data) => {
@@ -40,16 +40,16 @@ export function keySigner(key: SigningKey, services: Services = {}): ImageSigner
       throw signingFailed(name, "made a signature that its public key does not verify", "use another key");
     return { signature, key: { $case: "publicKey", publicKey } };
   };
-  const own: Signer = { kind: "key", name, pem: publicKey };
-  return signingWith({ name, sign, hint: known.hint, signer: async () => own }, services);
+  const own: TrustedSigner = { kind: "key", name, pem: publicKey };
+  return makeSigner({ name, sign, hint: known.hint, signer: async () => own }, services);
 }
 
-export interface SigningParty extends Pick<ImageSigner, "name" | "signer">, SigstoreSigner {
+export interface SignerParts extends Pick<Signer, "name" | "signer">, SigstoreSigner {
   /** Of a key, for who has many. null where a certificate says more. */
   readonly hint: string | null;
 }
 
-export function signingWith(party: SigningParty, services: Services): ImageSigner {
+export function makeSigner(party: SignerParts, services: SignServices): Signer {
   const { name, signer, hint } = party;
   const make = async (kind: "DSSEBundleBuilder" | "MessageSignatureBundleBuilder", data: Buffer) => {
     const sigstore = await import("@sigstore/sign");

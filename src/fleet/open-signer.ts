@@ -1,16 +1,16 @@
 /** What the flags about signing mean to the library. */
 
 import { usageError } from "../errors.ts";
-import type { FleetSigning } from "./sign-fleet.ts";
+import type { FleetSigner } from "./sign-fleet.ts";
 import { readTextFile } from "../io/files.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
-import type { ImageSigner } from "../trust/sign/image-signer.ts";
+import type { Signer } from "../trust/sign/signer.ts";
 import type { SignatureFormat } from "../trust/sign/sign-images.ts";
 import type { World } from "../io/world.ts";
-import { signersFor } from "../trust/trust-demands.ts";
+import { trustedSignersFor } from "../trust/trust-demands.ts";
 
-export interface SigningChoice {
+export interface SignerChoice {
   readonly sign?: boolean;
   /** A file, `env://NAME`, or an address that cosign understands. */
   readonly signKey?: string;
@@ -25,7 +25,7 @@ export interface SigningChoice {
 }
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
-export async function openSigner(flags: SigningChoice, { env }: World): Promise<ImageSigner | null> {
+export async function openSigner(flags: SignerChoice, { env }: World): Promise<Signer | null> {
   const { sign, signKey, identityToken, signRoot, ...urls } = flags;
   const { fulcioUrl = env.COSIGN_FULCIO_URL, rekorUrl = env.COSIGN_REKOR_URL } = urls;
   const { timestampUrl = env.COSIGN_TIMESTAMP_SERVER_URL } = urls;
@@ -37,15 +37,15 @@ export async function openSigner(flags: SigningChoice, { env }: World): Promise<
         "--sign-key signs with a key, and needs neither token nor Fulcio",
         "leave one of them out",
       );
-    const [{ openSigningKey }, { keySigner }] = await Promise.all([
+    const [{ openSigningKey }, { signWithKey }] = await Promise.all([
       import("../trust/sign/signing-key.ts"),
-      import("../trust/sign/image-signer.ts"),
+      import("../trust/sign/signer.ts"),
     ]);
-    return keySigner(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
+    return signWithKey(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
   }
-  const [{ identityTokenSource }, { identitySigner }] = await Promise.all([
+  const [{ identityTokenSource }, { signWithIdentity }] = await Promise.all([
     import("../trust/sign/identity-token.ts"),
-    import("../trust/sign/identity-signer.ts"),
+    import("../trust/sign/sign-with-identity.ts"),
   ]);
   const token = identityTokenSource(identityToken, env);
   if (token === null)
@@ -54,10 +54,10 @@ export async function openSigner(flags: SigningChoice, { env }: World): Promise<
       "name a key with --sign-key, or give an OIDC token: id-token: write in GitHub Actions, SIGSTORE_ID_TOKEN elsewhere",
     );
   const root = signRoot === undefined ? null : await readTextFile(signRoot, null);
-  return identitySigner({ token, fulcioUrl, rekorUrl, timestampUrl, trustedRoot: root });
+  return signWithIdentity({ token, fulcioUrl, rekorUrl, timestampUrl, trustedRoot: root });
 }
 
-function refuseWithoutSign(flags: SigningChoice): null {
+function refuseWithoutSign(flags: SignerChoice): null {
   const { signKey, identityToken, fulcioUrl, rekorUrl, timestampUrl, signRoot } = flags;
   const given = { "--sign-key": signKey, "--identity-token": identityToken, "--fulcio-url": fulcioUrl };
   const more = { "--rekor-url": rekorUrl, "--timestamp-url": timestampUrl, "--sign-root": signRoot };
@@ -72,16 +72,16 @@ function checkUrl(url: string): void {
 }
 
 /** null where nothing is to be signed. */
-export async function signingFor(
-  signer: ImageSigner | null,
+export async function fleetSignerFor(
+  signer: Signer | null,
   repository: string,
   registry: FullRegistryClient,
-  { signFormat: format = "both" }: SigningChoice,
+  { signFormat: format = "both" }: SignerChoice,
   world: World,
-): Promise<FleetSigning | null> {
+): Promise<FleetSigner | null> {
   if (signer === null) return null;
   const { fleetSigning } = await import("./sign-fleet.ts");
   const reference = parseImageReference(repository);
-  const others = () => signersFor(reference, {}, world);
+  const others = () => trustedSignersFor(reference, {}, world);
   return fleetSigning(reference, { signer, registry, format, signal: world.signal, others });
 }

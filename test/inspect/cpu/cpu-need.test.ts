@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CpuCode } from "../../../src/inspect/cpu/cpu-code.ts";
-import { judgeCpu } from "../../../src/inspect/cpu/judge-cpu.ts";
+import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
 import { variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
 
 const code = (more: Partial<CpuCode> = {}): CpuCode => ({
@@ -13,7 +13,7 @@ const code = (more: Partial<CpuCode> = {}): CpuCode => ({
   ...more,
 });
 const features = (cpu: CpuCode, isVariant = false, level: string | null = null) =>
-  judgeCpu(cpu, isVariant, level).features;
+  findCpuNeed(cpu, isVariant, level).features;
 
 describe("what a file asks of a CPU", () => {
   it("is needed where the file takes the CPU as it is", () =>

@@ -2,7 +2,7 @@
 
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
-import type { IdentitySigner, KeySigner, Signer } from "./trusted-signer.ts";
+import type { TrustedIdentity, TrustedKey, TrustedSigner } from "./trusted-signer.ts";
 
 export interface SignerNames {
   /** Files, or `env://NAME`. */
@@ -14,13 +14,13 @@ export interface SignerNames {
 }
 
 /** One of them is enough. Throws `USAGE` for half an identity, `FILE_NOT_FOUND`, `KEY_INVALID`. */
-export async function namedSigners(
+export async function readTrustedSigners(
   { keys, identity, issuer, trustedRoot }: SignerNames,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<readonly Signer[]> {
-  const signers: Signer[] = await Promise.all(keys.map((key) => readKey(key, env)));
+): Promise<readonly TrustedSigner[]> {
+  const signers: TrustedSigner[] = await Promise.all(keys.map((key) => readTrustedKey(key, env)));
   if (identity !== undefined && issuer !== undefined)
-    return [...signers, await identitySigner(identity, issuer, trustedRoot ?? null)];
+    return [...signers, await readTrustedIdentity(identity, issuer, trustedRoot ?? null)];
   if (identity !== undefined)
     throw usageError(
       `--identity ${identity} does not say who confirms it`,
@@ -34,11 +34,11 @@ export async function namedSigners(
 }
 
 /** `trustedRoot`: path of a `trusted_root.json`, null for the public sigstore's. Throws `FILE_NOT_FOUND`. */
-export async function identitySigner(
+export async function readTrustedIdentity(
   identity: string,
   issuer: string,
   trustedRoot: string | null,
-): Promise<IdentitySigner> {
+): Promise<TrustedIdentity> {
   return {
     kind: "identity",
     identity: patternOf(identity),
@@ -62,10 +62,10 @@ const variable = /^env:\/\/([A-Za-z_]\w*)$/;
  * `cosign.pub`, or `env://NAME`. Throws `FILE_NOT_FOUND`, and `KEY_INVALID` for a variable that is not set. What stands there is
  * not looked at: a key is read when something is verified.
  */
-export async function readKey(
+export async function readTrustedKey(
   name: string,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<KeySigner> {
+): Promise<TrustedKey> {
   if (!name.startsWith("env://")) {
     const pem = await readTextFile(name, null, { fix: "name a public key, as cosign.pub" });
     return { kind: "key", name, pem };

@@ -3,10 +3,10 @@
 import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { usageError } from "../../errors.ts";
 import { publicRoot } from "../public-root.ts";
-import type { IdentitySigner } from "../trusted-signer.ts";
-import { type ImageSigner, type Services, signingFailure, signingWith } from "./image-signer.ts";
+import type { TrustedIdentity } from "../trusted-signer.ts";
+import { type Signer, type SignServices, signingFailure, makeSigner } from "./signer.ts";
 
-export interface IdentityOptions extends Services {
+export interface IdentityOptions extends SignServices {
   /** A token of OpenID Connect for the audience `sigstore`, fresh each time. */
   readonly token: () => Promise<string>;
   /** Of the certificate authority. Default: the public one, and then its transparency log too. */
@@ -22,7 +22,7 @@ const leastMs = 60_000;
  * One certificate for all images that are signed while it is good; the key is made here and forgotten at the end.
  * Throws `USAGE` for an authority of one's own without anything that confirms the time.
  */
-export function identitySigner(options: IdentityOptions): ImageSigner {
+export function signWithIdentity(options: IdentityOptions): Signer {
   const { fulcioUrl, timestampUrl, trustedRoot = null } = options;
   const rekorUrl = options.rekorUrl ?? (fulcioUrl === undefined ? "https://rekor.sigstore.dev" : undefined);
   if (rekorUrl === undefined && timestampUrl === undefined)
@@ -31,12 +31,12 @@ export function identitySigner(options: IdentityOptions): ImageSigner {
       "give the address of the transparency log, or of the timestamp authority",
     );
   const session = openSession(options);
-  const known = async (): Promise<IdentitySigner | null> => {
+  const known = async (): Promise<TrustedIdentity | null> => {
     if (trustedRoot === null && fulcioUrl !== undefined) return null;
     const { name, issuer } = await session.identity();
     return { kind: "identity", identity: name, issuer, trustedRoot: trustedRoot ?? (await publicRoot()) };
   };
-  return signingWith(
+  return makeSigner(
     { name: "the identity of the token", hint: null, signer: known, sign: session.sign },
     { rekorUrl, timestampUrl },
   );

@@ -5,11 +5,11 @@ import { findMarch } from "../../hardware/cpu-marches.ts";
 import { compareFirst } from "../../io/collections.ts";
 import type { CpuCode } from "./cpu-code.ts";
 
-export type FeatureAnswer = "needed" | "mayBeUsed";
+export type FeatureNeed = "needed" | "mayBeUsed";
 
-export interface CpuAnswer {
+export interface CpuNeed {
   /** By Linux name, sorted. A feature that is not here is not used. */
-  readonly features: Readonly<Record<string, FeatureAnswer>>;
+  readonly features: Readonly<Record<string, FeatureNeed>>;
   /** Why features are not called needed: `cpuid`, `IFUNC`, `getauxval`, or that the file is one of several. */
   readonly asks: readonly string[];
 }
@@ -21,14 +21,14 @@ export interface CpuAnswer {
 const compiledForAvx = 0.85;
 
 /** `neededLevel` is that of the file's note, which the loader enforces. `isVariant`: see `variants.ts`. */
-export function judgeCpu(cpu: CpuCode, isVariant: boolean, neededLevel: string | null): CpuAnswer {
+export function findCpuNeed(cpu: CpuCode, isVariant: boolean, neededLevel: string | null): CpuNeed {
   const asks = isVariant ? [...cpu.asks, "one of several files"] : cpu.asks;
   const enforced = new Set(neededLevel === null ? [] : (findMarch(neededLevel)?.features ?? []));
   const needed = ([name, { instructions }]: [string, CpuCode["features"][string]]) =>
     instructions > 0 &&
     !neverNeededFeatures.has(name) &&
     (asks.length === 0 || (name === "avx" && !isVariant && (cpu.vexOnly ?? 0) >= compiledForAvx));
-  const found = new Map<string, FeatureAnswer>(
+  const found = new Map<string, FeatureNeed>(
     Object.entries(cpu.features).map((entry) => [entry[0], needed(entry) ? "needed" : "mayBeUsed"]),
   );
   if (!isVariant) for (const name of enforced) if (!x86Baseline.has(name)) found.set(name, "needed");

@@ -21,12 +21,12 @@ import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
 import { type Trial, workingCures } from "./working-fix.ts";
 
 /** What of a locked image the rules ask. */
-export type JudgedImage = Pick<
+export type ImageToFit = Pick<
   LockedImage,
   "platform" | "requires" | "measured" | "adopted" | "digest" | "local" | "axes"
 >;
 
-export interface JudgeOptions {
+export interface FitOptions {
   readonly pins?: Pins;
   /** The user asks for an image without GPU code, also on a broken host. */
   readonly cpuOnly?: boolean;
@@ -45,18 +45,18 @@ export interface JudgeOptions {
  * const verdict = judgeImage(lock.images[cell], facts);
  * if (!verdict.ok) console.error(`${verdict.code}: ${verdict.message} (${verdict.fix})`);
  */
-export function judgeImage(image: JudgedImage, host: HostFacts, options: JudgeOptions = {}): Verdict {
-  return judgeView(image, viewHost(host), options);
+export function checkFit(image: ImageToFit, host: HostFacts, options: FitOptions = {}): Verdict {
+  return checkViewFit(image, viewHost(host), options);
 }
 
-/** {@link judgeImage} for a host that was read once for many images. */
-export function judgeView(image: JudgedImage, host: HostView, options: JudgeOptions = {}): Verdict {
-  const verdict = judgeBy(askNow, image, host, options);
+/** {@link checkFit} for a host that was read once for many images. */
+export function checkViewFit(image: ImageToFit, host: HostView, options: FitOptions = {}): Verdict {
+  const verdict = checkFitBy(askNow, image, host, options);
   return verdict.ok ? verdict : withWorkingCures(verdict, image, host, options);
 }
 
 /** The same for one who keeps the answers of rules, and reads few of the cures: none is tried yet. */
-export function judgeBy(ask: AskRule, image: JudgedImage, host: HostView, options: JudgeOptions): Verdict {
+export function checkFitBy(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions): Verdict {
   for (const rule of misfitRules) {
     const found = rule(ask, image, host, options);
     if (found !== null) return found;
@@ -68,23 +68,23 @@ export function judgeBy(ask: AskRule, image: JudgedImage, host: HostView, option
 }
 
 /**
- * What {@link judgeBy} found, as {@link judgeView} tells it. Cures are tried when somebody reads them: most answers are read for their
+ * What {@link checkFitBy} found, as {@link checkViewFit} tells it. Cures are tried when somebody reads them: most answers are read for their
  * match.
  */
 export function withWorkingCures(
   found: Misfit,
-  image: JudgedImage,
+  image: ImageToFit,
   host: HostView,
-  { existing }: JudgeOptions,
+  { existing }: FitOptions,
 ): Misfit {
   return withCures(found, () => workingCures(found, { image, host, trial, existing }));
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
 export function findMisfits(
-  image: JudgedImage,
+  image: ImageToFit,
   host: HostView,
-  options: JudgeOptions = {},
+  options: FitOptions = {},
 ): readonly Misfit[] {
   return findMisfitsBy(askNow, image, host, options).map((found) =>
     withWorkingCures(found, image, host, options),
@@ -94,9 +94,9 @@ export function findMisfits(
 /** The same for one who keeps the answers of rules: no cure is tried yet. */
 export function findMisfitsBy(
   ask: AskRule,
-  image: JudgedImage,
+  image: ImageToFit,
   host: HostView,
-  options: JudgeOptions,
+  options: FitOptions,
 ): readonly Misfit[] {
   const found = misfitRules.flatMap((rule) => rule(ask, image, host, options) ?? []);
   const served = ask(gpuRule, image, host, options);
@@ -114,28 +114,28 @@ const hostless = [
   ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins)),
   ({ requires }, options) => checkKind(requires.cuda !== null, options),
   checkBuilt,
-] as const satisfies readonly ((image: JudgedImage, options: JudgeOptions) => Misfit | null)[];
+] as const satisfies readonly ((image: ImageToFit, options: FitOptions) => Misfit | null)[];
 
 /** Whether some host could get this image as the answer. */
-export function isEligible(image: JudgedImage, options: JudgeOptions): boolean {
+export function isEligible(image: ImageToFit, options: FitOptions): boolean {
   return hostless.every((rule) => rule(image, options) === null);
 }
 
 /** A rule with all that it is told of an image and of a host, so that who judges many hosts may keep its answer for both. */
 export interface Rule<Image, Asked extends keyof HostView, Answer> {
-  readonly image: (image: JudgedImage) => Image;
+  readonly image: (image: ImageToFit) => Image;
   /** What of that the answer depends on, as JSON. Default: all of it. */
   readonly imageKey?: (image: Image) => unknown;
   readonly asks: readonly Asked[];
-  readonly answer: (image: Image, host: Pick<HostView, Asked>, options: JudgeOptions) => Answer;
+  readonly answer: (image: Image, host: Pick<HostView, Asked>, options: FitOptions) => Answer;
 }
 
 /** Asks a rule about an image and a host, with the same options each time, or knows what it answered before. */
 export type AskRule = <Image, Asked extends keyof HostView, Answer>(
   rule: Rule<Image, Asked, Answer>,
-  image: JudgedImage,
+  image: ImageToFit,
   host: HostView,
-  options: JudgeOptions,
+  options: FitOptions,
 ) => Answer;
 
 export const askNow: AskRule = (rule, image, host, options) => rule.answer(rule.image(image), host, options);
@@ -146,7 +146,7 @@ function ruleOf<Image, Asked extends keyof HostView, Answer>(
   return rule;
 }
 
-type MisfitRule = (ask: AskRule, image: JudgedImage, host: HostView, options: JudgeOptions) => Misfit | null;
+type MisfitRule = (ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions) => Misfit | null;
 
 function misfitRule<Image, Asked extends keyof HostView>(
   rule: Rule<Image, Asked, Misfit | null>,
@@ -154,7 +154,7 @@ function misfitRule<Image, Asked extends keyof HostView>(
   return (ask, image, host, options) => ask(rule, image, host, options);
 }
 
-type CpuImage = Pick<JudgedImage, "platform" | "requires" | "measured" | "adopted">;
+type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
 
 /** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers; the GPUs come last. */
 const misfitRules: readonly MisfitRule[] = [
@@ -211,7 +211,7 @@ function sameArchitecture(platform: string, host: Pick<HostView, "platform">): b
   return platform.split("/")[1] === host.platform.split("/")[1];
 }
 
-function checkBuilt({ digest, local }: JudgedImage, { local: held }: JudgeOptions): Misfit | null {
+function checkBuilt({ digest, local }: ImageToFit, { local: held }: FitOptions): Misfit | null {
   if (digest !== null || (local !== undefined && held?.has(local.id))) return null;
   const remedy = { kind: "build" } as const;
   if (local === undefined)
@@ -228,7 +228,7 @@ function checkBuilt({ digest, local }: JudgedImage, { local: held }: JudgeOption
       ]);
 }
 
-function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: JudgeOptions): Misfit | null {
+function checkKind(gpuCode: boolean, { cpuOnly, requireGpu }: FitOptions): Misfit | null {
   if (gpuCode && cpuOnly === true)
     return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", [
       { text: "leave --cpu out", remedy: { kind: "option", leaveOut: "cpuOnly" } },
