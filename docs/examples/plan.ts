@@ -9,3 +9,5 @@ for (const { cell, action, requires } of cells) {
   const { cpu, cuda } = requires;
   console.log(`${cell}: ${cpu.features.length} CPU features, ${cuda?.code.join(" ") ?? "no GPU"}`);
 }
+const [first] = plan.cells;
+if (first !== undefined) console.log(fleet.dockerfileOf(first.cell).text.split("\n")[1]);
