@@ -6,7 +6,7 @@ import type { Lock } from "../src/lock/lock.ts";
 import type { PlanJson } from "../src/fleet/plan/plan-json.ts";
 import { createRegistryClient } from "../src/oci/registry/create-client.ts";
 import { digestOf } from "../src/oci/digest-of.ts";
-import { manifestTypes } from "../src/oci/platform-entries.ts";
+import { manifestTypes } from "../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withTag } from "../src/oci/reference.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { largeMatrix } from "./large-matrix.ts";

@@ -74,8 +74,9 @@ await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
   codeSplitting: false,
   plugins: [...options.plugins, compressedLibraries, withoutOtherCommands],
 });
-// The library and its Pulumi component share their chunks, so that both throw the same class of error.
-await write({ index: "src/index.ts", pulumi: "src/pulumi/image-fleet.ts" }, "index", {
+// The library's entries share their chunks, so that all throw the same class of error.
+const entries = ["index", "inspect", "parts", "resolve"].map((name) => [name, `src/${name}.ts`]);
+await write({ ...Object.fromEntries(entries), pulumi: "src/pulumi/image-fleet.ts" }, "index", {
   format: "esm",
   ending: "js",
   codeSplitting: true,

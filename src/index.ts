@@ -1,2 +1,258 @@
-/** The library. */
+/**
+ * imgmatch as a library: a function of each command's name. Its options are the command's flags in camel case, with `signal` and
+ * `onEvent` for programs; it answers the object that `--json` prints, and throws `ImgmatchError`.
+ *
+ * @example
+ * import { build, resolve } from "imgmatch";
+ *
+ * await build({ push: true });
+ * const { reference } = await resolve();
+ *
+ * @packageDocumentation
+ */
+
+export { exitCodes, formatProblem, ImgmatchError, problemCodes } from "./errors.ts";
+export type { ExitCode, Place, Problem, ProblemCode } from "./errors.ts";
+export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export { version } from "./version.ts";
+
+// A team builds
+export { adopt } from "./fleet/adopt.ts";
+export { audit } from "./fleet/audit.ts";
+export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/change-lock.ts";
+export { exportBake } from "./fleet/export-bake.ts";
+export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
+export { init } from "./fleet/init.ts";
+export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
+export { plan } from "./fleet/plan.ts";
+export { promote } from "./fleet/promote.ts";
+export { render } from "./fleet/render.ts";
+export { repro } from "./fleet/repro.ts";
+export { verify } from "./fleet/verify.ts";
+export { inspect } from "./inspect/inspect-image.ts";
+export { build } from "./pulumi/build.ts";
+export { publish } from "./pulumi/publish.ts";
+
+// A node asks
+export { hardware } from "./hardware/hardware.ts";
+export { probe } from "./host/probe.ts";
+export { check } from "./node/check.ts";
+export { doctor } from "./node/doctor.ts";
+export { exportNfdCompat } from "./node/export-nfd-compat.ts";
+export { exportSh } from "./node/export-sh.ts";
+export { labels } from "./node/labels.ts";
+export { launch } from "./node/launch.ts";
+export { pull } from "./node/pull.ts";
+export { resolve } from "./node/resolve.ts";
+export { run } from "./node/run.ts";
+export { serve } from "./node/serve.ts";
+export { whyNot } from "./node/why-not.ts";
+
+// Many hosts
+export { cover } from "./cover/cover.ts";
+
+// The lock
+export { formatLock } from "./lock/format-lock.ts";
+export { readLock } from "./lock/lock-file.ts";
+export { parseLock } from "./lock/parse-lock.ts";
+
+// The types that these are made of
+export type { CoverChange } from "./cover/compare-covers.ts";
+export type {
+  ClassDescription,
+  ClassMatch,
+  Cover,
+  CoverCounts,
+  CoverFleet,
+  CoveredClass,
+  NearMiss,
+} from "./cover/cover-classes.ts";
+export type { CoverReport } from "./cover/cover-report.ts";
+export type { CoverOptions } from "./cover/cover.ts";
+export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
+export type { CoveredImage } from "./cover/image-use.ts";
+export type { CpuDistance } from "./cover/native-distance.ts";
+export type { Violation } from "./cover/policies.ts";
+export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
+export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
+export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
+export type { BuildOptions, BuildPreview } from "./fleet/build-with.ts";
+export type { LayerDifference, ReproReport } from "./fleet/build/build-twice.ts";
+export type { BuiltImage } from "./fleet/build/engine.ts";
+export type { EngineChoice } from "./fleet/build/engines/engine-choice.ts";
+export type { EngineName } from "./fleet/build/engines/engine-traits.ts";
+export type { BuildSummary, StackPreview } from "./fleet/build/fleet-builder.ts";
+export type {
+  BuildEvent,
+  BuiltCell,
+  CellResult,
+  FailedCell,
+  InterruptedCell,
+} from "./fleet/build/schedule.ts";
+export type { Cell } from "./fleet/cells/cell.ts";
+export type {
+  ChangeLockOptions,
+  MergeLocksAnswer,
+  MergeLocksOptions,
+  RemoveFromLockAnswer,
+  RemoveFromLockOptions,
+  RemovedImages,
+  UpdateBasesAnswer,
+} from "./fleet/change-lock.ts";
+export type { Drift } from "./fleet/dockerfile/drift.ts";
+export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
+export type { ExportBakeOptions } from "./fleet/export-bake.ts";
+export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
+export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
+export type { Shard } from "./fleet/export/shards.ts";
+export type { FleetChoice } from "./fleet/fleet-choice.ts";
+export type { InitAnswer, InitFromAnswer, InitOptions } from "./fleet/init.ts";
+export type { Edit } from "./fleet/init/draft.ts";
+export type { InitFrom } from "./fleet/init/init-from.ts";
+export type {
+  Bases,
+  Compiler,
+  ComputeValue,
+  CudaValue,
+  FreeValue,
+  MarchValue,
+  Value,
+} from "./fleet/matrix/matrix.ts";
+export type { SignerChoice } from "./fleet/open-signer.ts";
+export type { LocalBaseChoice } from "./fleet/plan-choice.ts";
+export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
+export type { ChangedFiles } from "./fleet/plan/changes.ts";
+export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
+export type {
+  Action,
+  InputComparison,
+  InputName,
+  MovedBase,
+  PlannedBase,
+  PlannedCell,
+} from "./fleet/plan/planned-cell.ts";
+export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
+export type { PromoteOptions } from "./fleet/promote.ts";
+export type { IndexEvent, Publication, PublicationEvent, SignaturesEvent } from "./fleet/publication.ts";
+export type { PublishOptions } from "./fleet/publish-with.ts";
+export type { NativeImage } from "./fleet/publish/native-images.ts";
+export type { PublishedIndex } from "./fleet/publish/publish-index.ts";
+export type { Sweep } from "./fleet/publish/sweep.ts";
+export type { IndexVerification } from "./fleet/publish/verify-index.ts";
+export type { RegistryDrift, Verification } from "./fleet/publish/verify-lock.ts";
+export type { SignedLock } from "./fleet/publish/verify-signed.ts";
+export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
+export type { ReproAnswer, ReproEvent, ReproOptions } from "./fleet/repro.ts";
+export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run-build.ts";
+export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
+export type { ComputeCapability } from "./hardware/compute-capability.ts";
+export type { CpuArchitecture, March } from "./hardware/cpu-marches.ts";
+export type { CudaToolkit, ToolkitRow } from "./hardware/cuda-toolkits.ts";
+export type { HardwareReport, ReportRow, ReportTable } from "./hardware/describe-hardware.ts";
+export type { GpuClass } from "./hardware/gpu-class.ts";
+export type { GpuTarget } from "./hardware/gpu-target.ts";
+export type { HardwareOptions } from "./hardware/hardware.ts";
+export type {
+  CpuRequirement,
+  CudaRequirement,
+  DriverRequirement,
+  Measured,
+  Requirement,
+} from "./hardware/requirement.ts";
+export type { SourceKey } from "./hardware/sources.ts";
+export type {
+  CpuFacts,
+  DriverScale,
+  GpuFacts,
+  HostFacts,
+  HostProblem,
+  MigInstance,
+  NvidiaFacts,
+} from "./host/facts.ts";
+export type { HostChoice } from "./host/probe.ts";
+export type { Statement } from "./inspect/adopt/adopted-image.ts";
+export type { Checksums } from "./inspect/checksums.ts";
+export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
+export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
+export type { ElfDynamic } from "./inspect/elf/elf.ts";
+export type { FileInspection, ProgramFacts } from "./inspect/file-inspection.ts";
+export type { FoundImage } from "./inspect/find-image.ts";
+export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";
+export type { FatbinCompression } from "./inspect/gpu/fatbin-entry.ts";
+export type { GpuCode, TargetCount, ToolkitCount } from "./inspect/gpu/gpu-inspection.ts";
+export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
+export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
+export type { OpenedFile } from "./inspect/image/opened-file.ts";
+export type { InspectOptions } from "./inspect/inspect-image.ts";
+export type {
+  ImageCpu,
+  ImageGpu,
+  ImageInspection,
+  ImageLayer,
+  InspectedFile,
+  MeasuredDriver,
+  MeasuredRequirement,
+} from "./inspect/inspection.ts";
+export type { OpenChoice, OpenEvent } from "./inspect/open-choice.ts";
+export type { PackageRecords } from "./inspect/packages/package-records.ts";
+export type { SignedBy } from "./lock/index-trust.ts";
+export type {
+  LocalEngine,
+  Lock,
+  LockedAdoption,
+  LockedAttestation,
+  LockedBase,
+  LockedImage,
+  LockedInputs,
+  LockedLocal,
+  LockedManifest,
+} from "./lock/lock.ts";
+export type { CheckAnswer, CheckOptions } from "./node/check.ts";
+export type { Finding, FindingState } from "./node/diagnose.ts";
+export type { DoctorAnswer } from "./node/doctor.ts";
+export type { NfdCompatAnswer, NfdCompatOptions } from "./node/export-nfd-compat.ts";
+export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
+export type { LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
+export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
+export type { GpuUnit } from "./node/launch/gpu-units.ts";
+export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
+export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
+export type { NfdCompatSpecs } from "./node/launch/nfd-compat.ts";
+export type { StartEvent } from "./node/launch/run-image.ts";
+export type { Json, LaunchCommand, LaunchFormat, LaunchRequest, Mount, Task } from "./node/launch/target.ts";
+export type { LaunchOptions } from "./node/launch/workload.ts";
+export type { BlobMode } from "./node/mirror/answer-blob.ts";
+export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
+export type { RuntimeName } from "./node/pull-runtimes.ts";
+export type { PullOptions, PulledImage } from "./node/pull.ts";
+export type { QuestionOptions } from "./node/question.ts";
+export type { ResolveAnswer, ResolveOptions } from "./node/resolve.ts";
+export type { RunCommand, RunOptions } from "./node/run.ts";
+export type { ServeConfig, ServeEvent, ServeLine, ServeOptions, ServedMirror } from "./node/serve.ts";
+export type { HostWhyNot, WhyNotAnswer, WhyNotOptions } from "./node/why-not.ts";
+export type { Digest } from "./oci/digest.ts";
+export type { ImmutableReference } from "./oci/immutable-reference.ts";
+export type { RegistryAccess } from "./oci/registry/registry-access.ts";
+export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
+export type { ImageCheck } from "./resolve/check-image.ts";
+export type { HostResolution } from "./resolve/resolve-image.ts";
+export type { Cure, Remedy } from "./resolve/rules/rule-remedy.ts";
+export type {
+  CodeFit,
+  Match,
+  Misfit,
+  OpenAxis,
+  ReasonCode,
+  Rejection,
+  Resolution,
+  Tier,
+  UnusedGpus,
+} from "./resolve/verdict.ts";
+export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
+export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
+export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
+export type { CountedStatement } from "./trust/provenance/count-statements.ts";
+export type { ImageProvenance, ProvenanceVerification } from "./trust/provenance/verify-provenance.ts";
+export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
+export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
+export type { TrustDemands } from "./trust/trust-demands.ts";

@@ -77,7 +77,7 @@ const halls = [
     "cover",
     "pulumi",
   ],
-  ...["index", "cli"],
+  ...["parts", "index", "cli"],
 ] as const;
 
 /** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */
@@ -179,7 +179,7 @@ describe("the path of resolve", () => {
   });
 
   test("loads no npm package for a key either", () => {
-    const roots = ["trust/registry-fleet.ts", "trust/find-trust.ts", "trust/named-signers.ts"];
+    const roots = ["trust/registry-fleet.ts", "trust/find-trust.ts", "trust/trusted-signers.ts"];
     expect([...reachable(roots)].filter((path) => !sources.has(path) && !path.startsWith("node:"))).toEqual(
       [],
     );
@@ -190,7 +190,7 @@ describe("the path of resolve", () => {
     expect(reachable([reader])).toContain("yaml");
     const users = imports.filter(({ to, isType }) => to === reader && !isType);
     expect(users.map(({ from, isLazy }) => [from, isLazy])).toEqual([
-      ["index.ts", false],
+      ["parts.ts", false],
       ["trust/trust-demands.ts", true],
     ]);
   });

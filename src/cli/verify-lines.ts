@@ -2,7 +2,7 @@
 
 import { formatProblem } from "../errors.ts";
 import type { Sweep } from "../fleet/publish/sweep.ts";
-import type { Drift } from "../fleet/publish/verify-lock.ts";
+import type { RegistryDrift } from "../fleet/publish/verify-lock.ts";
 import type { SignedLock } from "../fleet/publish/verify-signed.ts";
 import type { VerifyAnswer } from "../fleet/verify.ts";
 import { count, formatTable } from "../io/table.ts";
@@ -68,7 +68,7 @@ function sweepLines({ removed, emptied }: Sweep): readonly string[] {
   ];
 }
 
-function detail({ finding, digest, found }: Drift): string {
+function detail({ finding, digest, found }: RegistryDrift): string {
   switch (finding) {
     case "moved":
       return `holds ${found}, the lock says ${digest}`;
@@ -79,7 +79,11 @@ function detail({ finding, digest, found }: Drift): string {
   }
 }
 
-function advice(open: readonly Drift[], adopted: boolean, { heal, lock = lockPath }: Asked): string[] {
+function advice(
+  open: readonly RegistryDrift[],
+  adopted: boolean,
+  { heal, lock = lockPath }: Asked,
+): string[] {
   const canHeal = !heal && open.some(({ finding }) => finding !== "lost");
   const lost = open.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
   const where = lock === lockPath ? "" : ` --lock ${lock}`;

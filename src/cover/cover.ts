@@ -5,7 +5,7 @@ import { usageError } from "../errors.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { lockPath } from "../lock/lock.ts";
-import { type ResolveOptions } from "../resolve/resolve-options.ts";
+import type { ResolveOptions } from "../resolve/resolve-options.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";

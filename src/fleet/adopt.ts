@@ -11,7 +11,7 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
-import { isIndexType } from "../oci/platform-entries.ts";
+import { isIndexType } from "../oci/media-types.ts";
 import {
   formatImageReference,
   parseImageReference,

@@ -9,7 +9,7 @@ import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 /** CUDA toolkits: what NVIDIA's release notes say about the driver of each. */
-interface ToolkitRow {
+export interface ToolkitRow {
   /** Full version: `12.8.1`. */
   readonly release: string;
   readonly minor: string;

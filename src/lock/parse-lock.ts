@@ -20,7 +20,7 @@ import {
 import { fieldsOf, placeOfLine, readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
-import { isMediaType } from "../oci/platform-entries.ts";
+import { isMediaType } from "../oci/media-types.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
 import {
   type Lock,

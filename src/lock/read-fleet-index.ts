@@ -16,7 +16,7 @@ import {
   indexFormat,
 } from "./fleet-index.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../io/json.ts";
-import { isIndexType, isMediaType } from "../oci/platform-entries.ts";
+import { isIndexType, isMediaType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 
 /** An index with its parts, as the registry has them. */

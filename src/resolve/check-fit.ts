@@ -81,11 +81,7 @@ export function withWorkingCures(
 }
 
 /** Every reason why an image does not fit, in the order of the rules; empty when it fits. */
-export function findMisfits(
-  image: ImageToFit,
-  host: HostView,
-  options: FitOptions = {},
-): readonly Misfit[] {
+export function findMisfits(image: ImageToFit, host: HostView, options: FitOptions = {}): readonly Misfit[] {
   return findMisfitsBy(askNow, image, host, options).map((found) =>
     withWorkingCures(found, image, host, options),
   );

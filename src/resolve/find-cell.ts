@@ -39,10 +39,10 @@ export function findCell(lock: Lock, name: string): FoundCell {
   });
 }
 
-type Axes = Readonly<Record<string, string>>;
+export type Axes = Readonly<Record<string, string>>;
 
 /** Cells that a lock has already: no fix proposes to add one of them. */
-type ExistingCell = readonly [cell: string, image: LockedImage];
+export type ExistingCell = readonly [cell: string, image: LockedImage];
 
 /** The options as the rules read them. Throws `USAGE` for a range among the pins. */
 export function fitOptions(lock: Lock, options: ResolveOptions) {

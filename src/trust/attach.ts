@@ -4,7 +4,7 @@ import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../oci/platform-entries.ts";
+import { indexTypes, manifestTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
 import type {
   BlobWriter,

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { acceptedTypes, isIndexType } from "../../src/oci/platform-entries.ts";
+import { acceptedTypes, isIndexType } from "../../src/oci/media-types.ts";
 
 import { needs } from "../support/needs.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";

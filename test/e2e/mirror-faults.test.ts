@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { capture } from "../../demo/process.ts";
-import { manifestTypes } from "../../src/oci/platform-entries.ts";
+import { manifestTypes } from "../../src/oci/media-types.ts";
 import { needs } from "../support/needs.ts";
 import { startContainerd } from "./support/containerd.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";

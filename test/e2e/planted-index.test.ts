@@ -4,7 +4,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { fieldsOf, parseJson } from "../../src/io/json.ts";
 import type { Digest } from "../../src/oci/digest.ts";
-import { indexTypes } from "../../src/oci/platform-entries.ts";
+import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import type { Manifest } from "../../src/oci/registry/client.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";

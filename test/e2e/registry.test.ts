@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { digestOf } from "../../src/oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../../src/oci/platform-entries.ts";
+import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { type ImageReference, parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../src/oci/registry/client.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";

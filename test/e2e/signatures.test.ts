@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
 import type { Digest } from "../../src/oci/digest.ts";
-import { manifestTypes } from "../../src/oci/platform-entries.ts";
+import { manifestTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { referrersTag } from "../../src/oci/registry/referrers.ts";

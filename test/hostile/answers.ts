@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
 import { ImgmatchError, type ProblemCode, problemCodes } from "../../src/errors.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../../src/oci/platform-entries.ts";
+import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/lock/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/lock/fleet-index.ts";
 import { runInProcess } from "../support/run-cli.ts";

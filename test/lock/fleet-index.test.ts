@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Manifest } from "../../src/oci/registry/client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
-import { manifestTypes } from "../../src/oci/platform-entries.ts";
+import { manifestTypes } from "../../src/oci/media-types.ts";
 import { formatFleetIndex } from "../../src/fleet/publish/format-fleet-index.ts";
 import type { IndexedImage } from "../../src/lock/fleet-index.ts";
 import { parseFleetIndex } from "../../src/lock/read-fleet-index.ts";

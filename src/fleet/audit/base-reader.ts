@@ -4,7 +4,7 @@ import type { BuildWatch } from "../build/engine.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../io/json.ts";
-import { isIndexType } from "../../oci/platform-entries.ts";
+import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";

@@ -90,7 +90,7 @@ export type Axis =
   | AxisOf<MarchValue, "march">
   | AxisOf<FreeValue, string>;
 
-interface AxisOf<Value extends { readonly kind: string }, Name> {
+export interface AxisOf<Value extends { readonly kind: string }, Name> {
   readonly kind: Value["kind"];
   readonly name: Name;
   readonly at: Place;
@@ -98,7 +98,7 @@ interface AxisOf<Value extends { readonly kind: string }, Name> {
 }
 
 /** `label` is the value's text in cell ids, pins and `--only`. */
-interface Value {
+export interface Value {
   readonly label: string;
   readonly at: Place;
 }

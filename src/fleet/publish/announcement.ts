@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { indexTypes } from "../../oci/platform-entries.ts";
+import { indexTypes } from "../../oci/media-types.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";

@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../../io/json.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isIndexType } from "../../oci/platform-entries.ts";
+import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type {
   BlobCopier,

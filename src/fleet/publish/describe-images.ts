@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { type Problem, throwProblems } from "../../errors.ts";
 import type { ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
 import type { IndexEntry, IndexedImage } from "../../lock/fleet-index.ts";
-import { isIndexType } from "../../oci/platform-entries.ts";
+import { isIndexType } from "../../oci/media-types.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
 

@@ -2,7 +2,7 @@
 
 import { canonical } from "../../io/canonical-json.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { indexTypes } from "../../oci/platform-entries.ts";
+import { indexTypes } from "../../oci/media-types.ts";
 import { compareFirst } from "../../io/collections.ts";
 import type { Manifest } from "../../oci/registry/client.ts";
 import { annotationsOf } from "../../lock/entry-annotations.ts";

@@ -19,7 +19,7 @@ import { type IndexVerification, verifyIndex } from "./verify-index.ts";
 const findings = ["moved", "vanished", "lost"] as const;
 
 /** What is not as the lock says. */
-export interface Drift {
+export interface RegistryDrift {
   readonly cell: string;
   readonly reference: string;
   /**
@@ -42,7 +42,7 @@ export interface Verification extends IndexVerification {
   /** Cells that were built and never pushed: there is nothing to look for. */
   readonly unpublished: readonly string[];
   /** By cell. */
-  readonly drift: readonly Drift[];
+  readonly drift: readonly RegistryDrift[];
 }
 
 export interface VerifyLockOptions extends Pace {
@@ -76,7 +76,7 @@ export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promis
     ...(await verifyIndex(lock, registry)),
   };
 
-  async function look(cell: string, tag: string, digest: Digest): Promise<Drift | null> {
+  async function look(cell: string, tag: string, digest: Digest): Promise<RegistryDrift | null> {
     const tagged = withTag(repository, tag);
     const found = (await registry.findManifest(tagged))?.digest ?? null;
     if (found === digest) return null;

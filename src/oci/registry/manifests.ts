@@ -4,7 +4,7 @@ import { ImgmatchError, InternalError } from "../../errors.ts";
 import { type Digest, isDigest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
-import { acceptedTypes, isMediaType } from "../platform-entries.ts";
+import { acceptedTypes, isMediaType } from "../media-types.ts";
 import { formatImageReference, type ImageReference } from "../reference.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";

@@ -3,7 +3,8 @@
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { type Digest, isDigest } from "../digest.ts";
-import { entryFor, isIndexType, platformEntries } from "../platform-entries.ts";
+import { entryFor, platformEntries } from "../platform-entries.ts";
+import { isIndexType } from "../media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../reference.ts";
 import type { Manifest, RegistryClient } from "./client.ts";
 import { RegistryError } from "./registry-error.ts";

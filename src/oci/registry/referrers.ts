@@ -3,7 +3,7 @@
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import { type Digest, isDigest } from "../digest.ts";
-import { indexTypes, isMediaType } from "../platform-entries.ts";
+import { indexTypes, isMediaType } from "../media-types.ts";
 import type { ImageReference } from "../reference.ts";
 import type { Referrer, ReferrersReader } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";

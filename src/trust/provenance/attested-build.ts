@@ -186,7 +186,7 @@ export function imagePurl(ref: string, digest: Digest, platform: string): string
   return `pkg:docker/${path}${version}?digest=${digest}&platform=${encodeURIComponent(platform)}`;
 }
 
-interface PurlImage {
+export interface PurlImage {
   /** Without tag and digest. */
   readonly repository: string;
   readonly tag: string | null;

@@ -3,7 +3,7 @@
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { isIndexType } from "../../oci/platform-entries.ts";
+import { isIndexType } from "../../oci/media-types.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import type { Manifest } from "../../oci/registry/client.ts";

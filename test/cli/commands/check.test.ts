@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatHostFacts } from "../../../src/host/format-facts.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../../../src/oci/platform-entries.ts";
+import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { manifestOf } from "../../oci/registry/support/manifests.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";

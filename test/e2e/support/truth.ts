@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
-import { isIndexType } from "../../../src/oci/platform-entries.ts";
+import { isIndexType } from "../../../src/oci/media-types.ts";
 import { readImageConfig } from "../../../src/oci/registry/platform-image.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { lockFile, type Project } from "./project.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Engine } from "../../../src/fleet/build/engine.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../../../src/oci/platform-entries.ts";
+import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { transientTag } from "../../../src/fleet/publish/announcement.ts";
 import { type PublishRequest, publishImage } from "../../../src/fleet/publish/publish-image.ts";

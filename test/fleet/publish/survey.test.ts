@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { indexTypes } from "../../../src/oci/platform-entries.ts";
+import { indexTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";

@@ -9,7 +9,7 @@ import type { Lock } from "../../../src/lock/lock.ts";
 import type { Probed } from "../../../src/node/mirror/host-prober.ts";
 import { type NodeMirrorOptions, nodeMirror } from "../../../src/node/mirror/node-mirror.ts";
 import { type ServerOptions, startMirror } from "../../../src/node/mirror/server.ts";
-import { acceptedTypes, manifestTypes } from "../../../src/oci/platform-entries.ts";
+import { acceptedTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";

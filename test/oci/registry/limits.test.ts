@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { indexTypes } from "../../../src/oci/platform-entries.ts";
+import { indexTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import type { Manifest } from "../../../src/oci/registry/client.ts";
 import { entryAnnotations } from "../../../src/lock/entry-annotations.ts";

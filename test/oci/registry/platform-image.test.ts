@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../../src/oci/registry/client.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../../../src/oci/platform-entries.ts";
+import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { parseImageConfig, readImageConfig } from "../../../src/oci/registry/platform-image.ts";
 import { storedBlobs } from "../../../src/oci/registry/stored-blobs.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { digestOf } from "../../../src/oci/digest-of.ts";
-import { manifestTypes } from "../../../src/oci/platform-entries.ts";
+import { manifestTypes } from "../../../src/oci/media-types.ts";
 import { withDigest } from "../../../src/oci/reference.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { type PushReceiver, receivePush } from "../../../src/oci/registry/push-receiver.ts";

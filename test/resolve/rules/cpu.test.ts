@@ -97,9 +97,9 @@ describe("CPU rule", () => {
       message: "needs avx_ifma (sierraforest), avx_ifma cannot be proved: no kernel prints it",
     });
     // Where family and model proved it, the probe lists it.
-    expect(
-      checkFit(needing(["avx2", "avx_ifma"], "sierraforest"), having([...levelV3, "avx_ifma"])).ok,
-    ).toBe(true);
+    expect(checkFit(needing(["avx2", "avx_ifma"], "sierraforest"), having([...levelV3, "avx_ifma"])).ok).toBe(
+      true,
+    );
   });
 
   it("knows that an Arm kernel prints names that an x86 kernel hides", () => {

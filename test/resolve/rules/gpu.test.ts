@@ -169,9 +169,9 @@ describe("GPU presence rule", () => {
       code: "NO_GPU",
       message: expect.stringContaining("need 7.5 or newer"),
     });
-    expect(
-      checkFit(image, gpuHost([orin], "540.4.0", "12.8", { nvidiaChange: { module: "open" } })).ok,
-    ).toBe(true);
+    expect(checkFit(image, gpuHost([orin], "540.4.0", "12.8", { nvidiaChange: { module: "open" } })).ok).toBe(
+      true,
+    );
     const turing = gpuImage(cuda("12.8.1", ["sm_75"]));
     const t4 = gpuHost([gpu({ compute: "7.5" })], "580.95.05", "13.0", { nvidiaChange: { module: "open" } });
     expect(checkFit(turing, t4).ok).toBe(true);

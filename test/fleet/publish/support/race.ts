@@ -3,7 +3,7 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Digest } from "../../../../src/oci/digest.ts";
 import { digestOf } from "../../../../src/oci/digest-of.ts";
-import { manifestTypes } from "../../../../src/oci/platform-entries.ts";
+import { manifestTypes } from "../../../../src/oci/media-types.ts";
 import { parseImageReference, withDigest } from "../../../../src/oci/reference.ts";
 import { publishImage } from "../../../../src/fleet/publish/publish-image.ts";
 import { publishIndex } from "../../../../src/fleet/publish/publish-index.ts";

@@ -7,7 +7,7 @@ import {
   type RegistryOptions,
 } from "../../../../src/oci/registry/create-client.ts";
 import { digestOf } from "../../../../src/oci/digest-of.ts";
-import { manifestTypes } from "../../../../src/oci/platform-entries.ts";
+import { manifestTypes } from "../../../../src/oci/media-types.ts";
 import type { Answer } from "./fault-server.ts";
 
 export function manifestOf(json: unknown, mediaType: string = manifestTypes.oci): Manifest {
