@@ -255,4 +255,4 @@ export type { CountedStatement } from "./trust/provenance/count-statements.ts";
 export type { ImageProvenance, ProvenanceVerification } from "./trust/provenance/verify-provenance.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
-export type { TrustDemands } from "./trust/trust-demands.ts";
+export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";

@@ -164,7 +164,7 @@ export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
 export type { Candidate, OrderStep, Placed, SortKey } from "./resolve/order-steps.ts";
 export type { Pin } from "./resolve/pins.ts";
 export type { Ranking } from "./resolve/resolve-image.ts";
-export type { ResolveOptions } from "./resolve/resolve-options.ts";
+export type { ResolveImageOptions } from "./resolve/resolve-options.ts";
 export type { RankedImages } from "./resolve/unasked.ts";
 export type {
   CodeFit,
@@ -197,4 +197,4 @@ export type {
   ProvenanceVerification,
 } from "./trust/provenance/verify-provenance.ts";
 export type { TrustedIdentity, TrustedKey, TrustedSigner } from "./trust/trusted-signer.ts";
-export type { VerifyOptions } from "./trust/verify-evidence.ts";
+export type { VerifyEvidenceOptions } from "./trust/verify-evidence.ts";

@@ -96,7 +96,7 @@ export type { Miss } from "./resolve/nearest.ts";
 export type { Candidate, OrderStep, Placed, SortKey } from "./resolve/order-steps.ts";
 export type { Pin, Pins } from "./resolve/pins.ts";
 export type { Ranking } from "./resolve/resolve-image.ts";
-export type { ResolveOptions } from "./resolve/resolve-options.ts";
+export type { ResolveImageOptions } from "./resolve/resolve-options.ts";
 export type { Resolver } from "./resolve/resolver.ts";
 export type { Cure, Remedy } from "./resolve/rules/rule-remedy.ts";
 export type { RankedImages } from "./resolve/unasked.ts";

@@ -18,6 +18,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Name → declaration, as a program that imports the package gets them. */
 let api: ReadonlyMap<string, string>;
+const entries = ["index", "inspect", "parts", "resolve"];
+/** Of all entries: a name means the same in each. */
+let all: ReadonlyMap<string, string>;
 beforeAll(() => {
   const tsc = join(root, "node_modules/.bin/tsc");
   execFileSync(tsc, ["-p", "tsconfig.build.json", "--noCheck", "--outDir", folder], {
@@ -25,13 +28,21 @@ beforeAll(() => {
     stdio: "pipe",
   });
   api = exportsOf(join(folder, "index.d.ts"));
-}, 60_000);
+  const known = new Map<string, string>();
+  for (const [name, declaration] of entries.flatMap((entry) => [
+    ...exportsOf(join(folder, `${entry}.d.ts`)),
+  ])) {
+    if ((known.get(name) ?? declaration) !== declaration) throw new Error(`${name} means two things`);
+    known.set(name, declaration);
+  }
+  all = known;
+}, 240_000);
 
 test("the public names and their types are those of test/golden/api.txt", async () => {
-  const names = [...api.keys()].sort();
+  const names = [...all.keys()].sort();
   // What runs has no name that the types lack.
   expect(Object.keys(library).filter((name) => !api.has(name))).toEqual([]);
-  const text = names.map((name) => `${api.get(name)}\n`).join("\n");
+  const text = names.map((name) => `${all.get(name)}\n`).join("\n");
   await expect(text).toMatchFileSnapshot(join(root, "test/golden/api.txt"));
 });
 
@@ -43,7 +54,7 @@ const known = new Set(
 );
 
 test("every type that an exported value is made of is exported too", () => {
-  const text = [...api.values()].join("\n");
+  const text = [...all.values()].join("\n");
   const file = ts.createSourceFile("api.ts", text, ts.ScriptTarget.Latest, true);
   const named = new Map<string, string>();
   const visit = (node: ts.Node, owner: string, own: ReadonlySet<string>) => {
@@ -68,12 +79,13 @@ test("every type that an exported value is made of is exported too", () => {
 
 test("docs/library.md names every exported value, and no other", () => {
   const page = readFileSync(join(root, "docs/library.md"), "utf8");
-  const table = page
-    .slice(page.indexOf("## Names"))
-    .split("\n")
-    .filter((line) => line.startsWith("| "));
-  const named = table.flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+  const names = page.slice(page.indexOf("## Names"), page.indexOf("## Parts"));
+  const functions = [...names.matchAll(/^\| `(\w+)` /gm)].map(([, name = ""]) => name);
+  const others = [...names.slice(names.indexOf("A program also gets")).matchAll(/`(\w+)`/g)];
+  const named = [...functions, ...others.map(([, name = ""]) => name)];
   expect(named.toSorted()).toEqual(Object.keys(library).sort());
+  // Each is shown in use.
+  for (const name of functions) expect(names).toContain(`await ${name}(`);
 });
 
 /** Name → declaration of everything that a `.d.ts` file exports, itself or from others. */

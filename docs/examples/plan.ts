@@ -3,11 +3,8 @@ import { plan } from "imgmatch";
 
 // Of bases that the lock does not pin, nobody is asked.
 const { cells } = await plan({ offline: true });
-
 for (const { cell, action, requires } of cells) {
   if (action !== "keep") continue;
   const { cpu, cuda } = requires;
   console.log(`${cell}: ${cpu.features.length} CPU features, ${cuda?.code.join(" ") ?? "no GPU"}`);
 }
-const [first] = plan.cells;
-if (first !== undefined) console.log(fleet.dockerfileOf(first.cell).text.split("\n")[1]);

@@ -6,7 +6,7 @@ import { count } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withMatrix } from "./flags/fleet-options.ts";
-import { print, tell } from "./print.ts";
+import { type JsonFlag, print, tell } from "./print.ts";
 
 export const render: Define = (command, run) =>
   withMatrix(command)
@@ -16,7 +16,7 @@ export const render: Define = (command, run) =>
     .option("--out <folder>", "write below this folder instead of the matrix's")
     .action(run(renderCommand));
 
-async function renderCommand(flags: RenderOptions, context: CommandContext): Promise<ExitCode> {
+async function renderCommand(flags: RenderOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   if (flags.check) return checkRendered(flags, context);
   const { render: answerOf } = await import("../fleet/render.ts");
   const answer = await answerOf({ ...flags, check: false }, context);
@@ -33,7 +33,7 @@ async function renderCommand(flags: RenderOptions, context: CommandContext): Pro
   return exitCodes.ok;
 }
 
-async function checkRendered(flags: RenderOptions, context: CommandContext): Promise<ExitCode> {
+async function checkRendered(flags: RenderOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const [{ render: answerOf }, { driftError, hasDrift }] = await Promise.all([
     import("../fleet/render.ts"),
     import("../fleet/dockerfile/drift.ts"),

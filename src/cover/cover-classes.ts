@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "../resolve/host-view.ts";
-import { type ResolveOptions, wantsCpu } from "../resolve/resolve-options.ts";
+import { type ResolveImageOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
@@ -129,7 +129,7 @@ export interface NearMiss {
 export function coverFleet(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): Cover {
   return coverClasses(fleet, classifyHosts(hosts, [fleet.lock]), options);
 }
@@ -138,7 +138,7 @@ export function coverFleet(
 export function coverClasses(
   fleet: CoverFleet,
   classes: readonly HostClass[],
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): Cover {
   const { from, lock, figures = lock.images } = fleet;
   const resolver = createResolver(lock, options);
@@ -160,7 +160,7 @@ function coverClass(
   { ranking, ...each }: HostClass & { readonly ranking: Ranking },
   id: string,
   resolver: Resolver,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): CoveredClass {
   const { facts, names } = each;
   const winner = ranking.ranked[0];

@@ -1,14 +1,14 @@
 /** All that `imgmatch cover` answers at once: a fleet as it is, as it would be, and what breaks its policies. */
 
 import type { NamedHost } from "../host/read-hosts.ts";
-import type { ResolveOptions } from "../resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover-classes.ts";
 import { openCover } from "./open-cover.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
 
-export interface CoverQuestion extends ResolveOptions {
+export interface CoverQuestion extends ResolveImageOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
   /** The matrix whose cells are to be chosen anew; of a plan alone. */

@@ -5,7 +5,7 @@ import { usageError } from "../errors.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { lockPath } from "../lock/lock.ts";
-import type { ResolveOptions } from "../resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
@@ -19,7 +19,9 @@ import { plannedFleet } from "./planned-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
 import type { Suggestion } from "./suggestion.ts";
 
-export interface CoverOptions extends Omit<QuestionOptions, "host" | "gpus" | "explain">, Watching {
+export interface CoverOptions
+  extends Omit<QuestionOptions, "host" | "gpus" | "explain" | "local" | "reference">,
+    Watching {
   /** Facts of hosts: files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
   /** Machine types as hosts, all of `aws`, `azure`, `gcp` or `nvidia`; or a list of them with commas. */
@@ -132,7 +134,7 @@ async function writeSuggested(
 async function readCoverFleet(
   asked: CoverOptions,
   world: World,
-): Promise<{ fleet: CoverFleet; options: ResolveOptions; planned?: PlannedMatrix }> {
+): Promise<{ fleet: CoverFleet; options: ResolveImageOptions; planned?: PlannedMatrix }> {
   const { matrix, from, lock } = asked;
   if (matrix === undefined) {
     const question = await readFleetQuestion(asked, world);

@@ -18,7 +18,7 @@ import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from ".
 import type { Matrix } from "./matrix/matrix.ts";
 import { planOpenFleet } from "./plan-open-fleet.ts";
 
-export interface AuditOptions extends FleetChoice, Watching<AuditEvent> {
+export interface AuditOptions extends Omit<FleetChoice, "cache" | "offline">, Watching<AuditEvent> {
   /** Asks the registry alone: what was never pushed is left out. */
   readonly remote?: boolean;
 }

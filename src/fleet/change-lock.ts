@@ -15,7 +15,7 @@ import type { Fleet } from "./open-fleet.ts";
 import { baseUpdates, movableBases, type BaseUpdate, withUpdatedBases } from "./plan/registry-view.ts";
 import { planOpenFleet } from "./plan-open-fleet.ts";
 
-export type ChangeLockOptions = FleetChoice & Watching;
+export type ChangeLockOptions = Omit<FleetChoice, "cache"> & Watching;
 
 export interface UpdateBasesAnswer {
   readonly schemaVersion: 1;

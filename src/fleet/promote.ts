@@ -7,7 +7,7 @@ import { readLock } from "../lock/lock-file.ts";
 import { lockPath } from "../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
-import { signatureTrustFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
 import { type Publication, type PublicationEvent, tellPublication } from "./publication.ts";
 import { promoteIndex } from "./publish/promote-index.ts";
@@ -15,7 +15,7 @@ import { openSigner, type SignerChoice, fleetSignerFor } from "./open-signer.ts"
 
 export interface PromoteOptions
   extends RegistryAccess,
-    TrustDemands,
+    SignatureDemands,
     SignerChoice,
     Watching<PublicationEvent> {
   /** The version that was tried: of the lock's repository, or a reference. */

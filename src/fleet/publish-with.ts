@@ -20,7 +20,7 @@ import {
 } from "./run-build.ts";
 import { openSigner, fleetSignerFor } from "./open-signer.ts";
 
-export type PublishOptions = BuildChoice;
+export type PublishOptions = Omit<BuildChoice, "cache">;
 
 const nothingBuilt = { schemaVersion: 1, results: [], kept: 0, interrupted: false } as const;
 

@@ -6,7 +6,9 @@ import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfi
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
 import { type FleetChoice, openFleetFor } from "./fleet-choice.ts";
 
-export interface RenderOptions extends FleetChoice, Watching {
+export interface RenderOptions
+  extends Pick<FleetChoice, "matrix" | "only" | "registry" | "buildArg">,
+    Watching {
   /** Write nothing, and answer what is out of date. */
   readonly check?: boolean;
   /** Remove Dockerfiles of no cell. */

@@ -15,7 +15,10 @@ export type ReproEvent =
   | { readonly type: "start"; readonly cell: string }
   | { readonly type: "log"; readonly cell: string; readonly line: string };
 
-export interface ReproOptions extends Omit<FleetChoice, "only">, EngineChoice, Watching<ReproEvent> {
+export interface ReproOptions
+  extends Omit<FleetChoice, "only" | "cache">,
+    EngineChoice,
+    Watching<ReproEvent> {
   /** Cell id. */
   readonly cell: string;
 }

@@ -8,12 +8,12 @@ import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { type ProvenanceVerification, verifyProvenance } from "../trust/provenance/verify-provenance.ts";
-import { signatureTrustFor, trustedSignersFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { signatureTrustFor, trustedSignersFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { type Sweep, sweep } from "./publish/sweep.ts";
 import { type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
 
-export interface VerifyOptions extends RegistryAccess, TrustDemands, Watching {
+export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watching {
   /** Default: `images/imgmatch.lock.json`. */
   readonly lock?: string;
   /** Give each tag the lock's digest again, where the registry still has that manifest. */

@@ -18,9 +18,9 @@ import { problemLines } from "../resolve/answer-lines.ts";
 import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-measured.ts";
 import type { Misfit } from "../resolve/verdict.ts";
-import { asksTrust, signatureTrustFor, type TrustDemands } from "../trust/trust-demands.ts";
+import { asksTrust, signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 
-export interface CheckOptions extends HostChoice, RegistryAccess, TrustDemands, Watching {
+export interface CheckOptions extends HostChoice, RegistryAccess, SignatureDemands, Watching {
   /** Reference, or id of an image in the container engine. */
   readonly image: string;
   /** Its entry goes before the image's label. Default: `images/imgmatch.lock.json`, where it is there. */

@@ -8,7 +8,9 @@ import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 import { advertiseNode, type NodeLabels, nodeLabels } from "./launch/labels/node-labels.ts";
 import { type QuestionOptions, readQuestion } from "./question.ts";
 
-export interface LabelsOptions extends QuestionOptions, Watching {}
+export interface LabelsOptions
+  extends Omit<QuestionOptions, "reference" | "requireGpu" | "local" | "explain">,
+    Watching {}
 
 /** `host` is the one that is described, for formats that name its GPUs. It is no part of the JSON. */
 export interface NodeLabelsAnswer {

@@ -16,7 +16,7 @@ import {
 import { type Argv, type RuntimeName, runtimes } from "./pull-runtimes.ts";
 import { matchFor, type QuestionOptions, readQuestion } from "./question.ts";
 
-export interface PullOptions extends Omit<QuestionOptions, "host" | "explain">, Watching {
+export interface PullOptions extends Omit<QuestionOptions, "host" | "explain" | "local">, Watching {
   /** The name that the image gets here, `registry/repository:tag`. Default: the version's. */
   readonly as?: string;
   /** Default: `docker`. */

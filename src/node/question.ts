@@ -9,7 +9,7 @@ import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
 import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
-import { resolveImage, type ResolveOptions } from "../resolve/resolve-image.ts";
+import { resolveImage, type ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { probe, type HostChoice } from "../host/probe.ts";
@@ -33,7 +33,7 @@ export interface FleetQuestion {
   readonly lock: Lock;
   /** Who vouches for the fleet; null where no signature was asked for. */
   readonly signed: SignedBy | null;
-  readonly options: ResolveOptions;
+  readonly options: ResolveImageOptions;
 }
 
 export interface Question extends FleetQuestion {

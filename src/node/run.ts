@@ -5,13 +5,13 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
-import type { ResolveOptions } from "../resolve/resolve-image.ts";
+import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";
 import { docker, podman } from "./launch/targets/docker-run.ts";
 import { matchFor, type QuestionOptions, readQuestion } from "./question.ts";
 
-export interface RunOptions extends Omit<QuestionOptions, "local">, Watching<StartEvent> {
+export interface RunOptions extends Omit<QuestionOptions, "local" | "explain">, Watching<StartEvent> {
   /** Default: `docker`. */
   readonly engine?: LocalEngine;
   /** Further words for the engine's `run`: `["-v", "/data:/data"]`. */
@@ -82,7 +82,7 @@ async function heldHere(
   lock: Lock,
   { host }: RunOptions,
   { env }: World,
-): Promise<Pick<ResolveOptions, "local">> {
+): Promise<Pick<ResolveImageOptions, "local">> {
   // Facts from a file speak of another machine.
   if (host !== undefined || !unpushedEngines(lock).has(engine)) return {};
   const { heldImages } = await import("../fleet/build/engines/held-images.ts");

@@ -6,7 +6,7 @@ import { type WhyNot, whyNotImage } from "../resolve/why-not-image.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
-export interface WhyNotOptions extends QuestionOptions, Watching {
+export interface WhyNotOptions extends Omit<QuestionOptions, "reference" | "explain">, Watching {
   /** Cell, tag or reference. */
   readonly image: string;
   /** Many hosts in place of one: files, folders, or `-` for standard input. */

@@ -19,14 +19,14 @@ import type { HostFacts } from "../host/facts.ts";
 import { parseHostFacts } from "../host/parse-facts.ts";
 import type { ImageFleetArgs } from "./args.ts";
 import { prepareFleet } from "./prepare-fleet.ts";
-import { type ResolveOptions, resolveImage } from "../resolve/resolve-image.ts";
+import { type ResolveImageOptions, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 
 export type { RegistryLogin } from "./component.ts";
 export type { HostFacts } from "../host/facts.ts";
 export type { Lock, LockedImage } from "../lock/lock.ts";
 export type { ImageFleetArgs } from "./args.ts";
-export type { ResolveOptions } from "../resolve/resolve-image.ts";
+export type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 export type { Resolution } from "../resolve/verdict.ts";
 
 /**
@@ -58,7 +58,7 @@ export class ImageFleet extends FleetImages {
    *
    * @param host what `imgmatch probe --json` prints on that host
    */
-  resolve(host: Input<HostFacts>, options: Input<ResolveOptions> = {}): Output<Resolution> {
+  resolve(host: Input<HostFacts>, options: Input<ResolveImageOptions> = {}): Output<Resolution> {
     const asked = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
     return pulumi.all([this.lock, ...asked]).apply(([lock, facts, chosen]) => {
       try {

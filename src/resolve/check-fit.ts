@@ -32,7 +32,7 @@ export interface FitOptions {
   readonly cpuOnly?: boolean;
   /** The user asks for an image with GPU code, and for none where none fits. */
   readonly requireGpu?: boolean;
-  /** As {@link ResolveOptions}. */
+  /** As {@link ResolveImageOptions}. */
   readonly local?: ReadonlySet<string>;
   /** What the lock has besides, so that no fix proposes to add it. */
   readonly existing?: FindCells;

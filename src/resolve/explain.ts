@@ -12,7 +12,7 @@ import { findMisfits } from "./check-fit.ts";
 import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
-import { immutableReferenceOf, type Ranking, type ResolveOptions, rankImages } from "./resolve-image.ts";
+import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
 import type { Misfit } from "./verdict.ts";
 
 /**
@@ -22,7 +22,7 @@ import type { Misfit } from "./verdict.ts";
  * @example
  * for (const line of explainResolution(lock, facts)) process.stderr.write(`${line}\n`);
  */
-export function explainResolution(lock: Lock, host: HostFacts, options: ResolveOptions = {}): string[] {
+export function explainResolution(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): string[] {
   const view = viewHost(host);
   const ranking = rankImages(lock, host, options);
   const rejected = findAllMisfits(lock, view, ranking, options);
@@ -43,7 +43,7 @@ export function explainImage(
   lock: Lock,
   name: string,
   host: HostFacts,
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): readonly Misfit[] {
   return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
 }
@@ -165,7 +165,7 @@ function findAllMisfits(
   lock: Lock,
   view: HostView,
   { rejected }: Ranking,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): readonly Rejected[] {
   const judge = fitOptions(lock, options);
   return rejected.flatMap(({ cell }) => {

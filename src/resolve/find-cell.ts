@@ -11,7 +11,7 @@ import { groupBy, remember, sortedEntries } from "../io/collections.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
 import { plainPins } from "./pins.ts";
-import type { ResolveOptions } from "./resolve-options.ts";
+import type { ResolveImageOptions } from "./resolve-options.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 
 export interface FoundCell {
@@ -45,7 +45,7 @@ export type Axes = Readonly<Record<string, string>>;
 export type ExistingCell = readonly [cell: string, image: LockedImage];
 
 /** The options as the rules read them. Throws `USAGE` for a range among the pins. */
-export function fitOptions(lock: Lock, options: ResolveOptions) {
+export function fitOptions(lock: Lock, options: ResolveImageOptions) {
   return { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
 }
 

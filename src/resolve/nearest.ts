@@ -8,7 +8,7 @@ import { fitOptions } from "./find-cell.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { askNow, type AskRule, findMisfitsBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
-import type { ResolveOptions } from "./resolve-options.ts";
+import type { ResolveImageOptions } from "./resolve-options.ts";
 import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
 
 export interface Miss {
@@ -26,7 +26,7 @@ export function nearestFirst(
   lock: Lock,
   rejected: readonly Pick<Rejection, "cell">[],
   host: HostFacts,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): readonly Miss[] {
   const view = viewHost(host);
   const judge = fitOptions(lock, options);
@@ -107,7 +107,7 @@ export function noMatch(
   lock: Lock,
   rejected: readonly Pick<Rejection, "cell">[],
   host: HostFacts,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
   { explain = false }: { readonly explain?: boolean } = {},
 ): ImgmatchError {
   const misses = nearestFirst(lock, rejected, host, options);

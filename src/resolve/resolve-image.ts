@@ -13,12 +13,12 @@ import { nearestFirst } from "./nearest.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
-import type { ResolveOptions } from "./resolve-options.ts";
+import type { ResolveImageOptions } from "./resolve-options.ts";
 import { noteNvidiaRequire } from "./rules/nvidia-require.ts";
 import { findUnasked, type RankedImages } from "./unasked.ts";
 import { type Misfit, type Rejection, type Resolution, resolutionSchemaVersion } from "./verdict.ts";
 
-export type { ResolveOptions } from "./resolve-options.ts";
+export type { ResolveImageOptions } from "./resolve-options.ts";
 export type { Candidate } from "./order-steps.ts";
 
 export interface Ranking extends RankedImages {
@@ -33,12 +33,17 @@ export interface Ranking extends RankedImages {
  * const { match, rejected } = resolveImage(lock, facts, { pins: { tensorflow: "1.12.0" } });
  * console.log(match?.reference ?? rejected);
  */
-export function resolveImage(lock: Lock, host: HostFacts, options: ResolveOptions = {}): Resolution {
+export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Resolution {
   return answerOf(lock, host, rankImages(lock, host, options), options);
 }
 
 /** What a ranking means for who asked. */
-export function answerOf(lock: Lock, host: HostFacts, ranking: Ranking, options: ResolveOptions): Resolution {
+export function answerOf(
+  lock: Lock,
+  host: HostFacts,
+  ranking: Ranking,
+  options: ResolveImageOptions,
+): Resolution {
   const { ranked, problems, order } = ranking;
   const [winner, next] = ranked;
   const measured = winner === undefined ? null : describeMeasured(winner.image);
@@ -68,7 +73,7 @@ function localOf({ digest, local }: LockedImage): { readonly local?: LocalEngine
 }
 
 /** Judges every image and puts those that fit in their total order. Throws as {@link resolveImage} does. */
-export function rankImages(lock: Lock, host: HostFacts, options: ResolveOptions = {}): Ranking {
+export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Ranking {
   const view = viewHost(host);
   const question = openQuestion(lock, options);
   return rank(question, host, view, askNow);
@@ -83,7 +88,7 @@ export interface Question {
 }
 
 /** Throws as {@link resolveImage} does. */
-export function openQuestion(lock: Lock, options: ResolveOptions): Question {
+export function openQuestion(lock: Lock, options: ResolveImageOptions): Question {
   const judge = fitOptions(lock, options);
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
@@ -184,7 +189,7 @@ export interface HostResolution extends Resolution {
 export function resolveHosts(
   lock: Lock,
   hosts: readonly { readonly name: string; readonly facts: HostFacts }[],
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): readonly HostResolution[] {
   return hosts.map(({ name, facts }) => {
     const resolution = resolveImage(lock, facts, options);

@@ -2,7 +2,7 @@
 
 import type { Pin } from "./pins.ts";
 
-export interface ResolveOptions {
+export interface ResolveImageOptions {
   /** Axis → value. Text is exact, a version prefix or a pattern with `*`; ranges come from `compilePins`. */
   readonly pins?: Readonly<Record<string, string | Pin>>;
   /** Only images without GPU code, also on a host whose GPUs are broken. */
@@ -16,7 +16,7 @@ export interface ResolveOptions {
 }
 
 /** Whether an image without GPU code is what is asked for: `--pin cuda=none` says so as clearly as `--cpu` does. */
-export function wantsCpu({ cpuOnly, pins }: Pick<ResolveOptions, "cpuOnly" | "pins">): boolean {
+export function wantsCpu({ cpuOnly, pins }: Pick<ResolveImageOptions, "cpuOnly" | "pins">): boolean {
   const pin = pins?.cuda;
   return cpuOnly === true || (typeof pin === "string" ? pin : pin?.text) === "none";
 }

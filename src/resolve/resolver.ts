@@ -6,7 +6,7 @@ import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule, ImageToFit, Rule } from "./check-fit.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
-import type { ResolveOptions } from "./resolve-options.ts";
+import type { ResolveImageOptions } from "./resolve-options.ts";
 import { answerOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
 import type { Rejection, Resolution } from "./verdict.ts";
 
@@ -27,7 +27,7 @@ export interface Resolver {
  * const { resolve } = createResolver(lock);
  * for (const facts of hosts) console.log(resolve(facts).match?.cell);
  */
-export function createResolver(lock: Lock, options: ResolveOptions = {}): Resolver {
+export function createResolver(lock: Lock, options: ResolveImageOptions = {}): Resolver {
   const question = openQuestion(lock, options);
   const kept = keepAnswers();
   const rankHost = (host: HostFacts) => {

@@ -4,7 +4,7 @@ import type { HostFacts } from "../host/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { viewHost } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
-import { type ResolveOptions, wantsCpu } from "./resolve-options.ts";
+import { type ResolveImageOptions, wantsCpu } from "./resolve-options.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { explainOrder } from "./rank.ts";
 import type { OpenAxis, Rejection, Resolution, UnusedGpus } from "./verdict.ts";
@@ -21,7 +21,7 @@ interface Asked {
   readonly lock: Lock;
   readonly host: HostFacts;
   readonly ranking: RankedImages;
-  readonly options: ResolveOptions;
+  readonly options: ResolveImageOptions;
 }
 
 /** The optional fields of a resolution: each is there only where it has something to say. */
@@ -29,7 +29,7 @@ export function findUnasked(
   lock: Lock,
   host: HostFacts,
   ranking: RankedImages,
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): Pick<Resolution, "unusedGpus" | "openAxes"> {
   const unusedGpus = findUnusedGpus({ lock, host, ranking, options });
   const openAxes = findOpenAxes(lock, ranking, options);
@@ -82,7 +82,7 @@ export const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "ma
 function findOpenAxes(
   lock: Lock,
   { ranked }: RankedImages,
-  { pins = {}, prefer = lock.prefer ?? [] }: ResolveOptions,
+  { pins = {}, prefer = lock.prefer ?? [] }: ResolveImageOptions,
 ): readonly OpenAxis[] {
   const [winner] = ranked;
   return Object.entries(winner?.image.axes ?? {})

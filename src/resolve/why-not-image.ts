@@ -9,7 +9,7 @@ import { explainOrder } from "./rank.ts";
 import {
   type Candidate,
   immutableReferenceOf,
-  type ResolveOptions,
+  type ResolveImageOptions,
   rankImages,
   referenceOf,
 } from "./resolve-image.ts";
@@ -58,7 +58,12 @@ export interface Victor {
  * @example
  * const { fits, reasons, rank } = whyNotImage(lock, "12.8.1_9.0_x86-64-v4", facts);
  */
-export function whyNotImage(lock: Lock, name: string, host: HostFacts, options: ResolveOptions = {}): WhyNot {
+export function whyNotImage(
+  lock: Lock,
+  name: string,
+  host: HostFacts,
+  options: ResolveImageOptions = {},
+): WhyNot {
   const { cell, image } = findCell(lock, name);
   const { ranked, order, problems } = rankImages(lock, host, options);
   const reasons = explainImage(lock, cell, host, options).map(({ code, message, fix }) => ({

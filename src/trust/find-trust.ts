@@ -18,9 +18,14 @@ import type { PolicySigner, TrustPolicy, TrustRule } from "./policy/policy.ts";
 import { requireSafe } from "./policy/require-safe.ts";
 import { takeForward } from "./seen-indexes.ts";
 import type { TrustedSigner } from "./trusted-signer.ts";
-import { fetchPublicRoot, type Verified, verifyEvidence, type VerifyOptions } from "./verify-evidence.ts";
+import {
+  fetchPublicRoot,
+  type Verified,
+  verifyEvidence,
+  type VerifyEvidenceOptions,
+} from "./verify-evidence.ts";
 
-export interface TrustOptions extends Pick<VerifyOptions, "publicRoot"> {
+export interface TrustOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
   /** Each has to agree, so that none weakens another. */
   readonly policies: readonly TrustPolicy[];
   /** Beside the policies: one of these has to have signed; empty for whoever the policies name. */

@@ -24,6 +24,9 @@ export interface TrustDemands {
   readonly cache?: string;
 }
 
+/** Of who starts nothing: what was seen before is no matter of theirs. */
+export type SignatureDemands = Omit<TrustDemands, "downgrade" | "cache">;
+
 /** Looked for where no flag names a signer or another policy. */
 const policyName = "imgmatch.trust.yaml";
 

@@ -14,7 +14,7 @@ export interface Verified extends Proof {
   readonly format: ReadEvidence["format"];
 }
 
-export interface VerifyOptions {
+export interface VerifyEvidenceOptions {
   /** `trusted_root.json` of the public sigstore, for identities that bring none. Default: by TUF, from the network. */
   readonly publicRoot?: () => Promise<string>;
   /** Of the statements that count. Default: plain signatures. */
@@ -37,7 +37,7 @@ export async function verifyEvidence(
   evidence: readonly Evidence[],
   subject: Subject,
   signers: readonly TrustedSigner[],
-  options: VerifyOptions = {},
+  options: VerifyEvidenceOptions = {},
 ): Promise<Verified> {
   if (signers.length === 0) throw new InternalError("nobody was named who may have signed");
   const failures: Failure[] = [];
@@ -56,7 +56,7 @@ export async function verifyEvidence(
   throw unproven(subject, signers.map(describeTrusted).join(", or "), failures);
 }
 
-async function judgeOf(signer: TrustedSigner, options: VerifyOptions): Promise<Judge> {
+async function judgeOf(signer: TrustedSigner, options: VerifyEvidenceOptions): Promise<Judge> {
   const { predicateType = signPredicate } = options;
   if (signer.kind === "key") return checkByKey(signer, predicateType);
   // An own part of the program: a node that asks for a key does not wait for it.

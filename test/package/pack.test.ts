@@ -185,16 +185,16 @@ describe("installed", () => {
   });
 
   test("can be imported from ES modules and from CommonJS", needs(unreachable), () => {
-    const use = "console.log(parseMatrix.name, version, lockSchemaVersion)";
+    const use = "console.log(parseLock.name, version, lockSchemaVersion)";
     writeFileSync(
       join(project, "esm.mjs"),
-      `import { lockSchemaVersion, parseMatrix, version } from "imgmatch";\n${use};\n`,
+      `import { parseLock, version } from "imgmatch";\nimport { lockSchemaVersion } from "imgmatch/resolve";\n${use};\n`,
     );
     writeFileSync(
       join(project, "cjs.cjs"),
-      `import("imgmatch").then(({ lockSchemaVersion, parseMatrix, version }) => ${use});\n`,
+      `Promise.all([import("imgmatch"), import("imgmatch/resolve")]).then(([{ parseLock, version }, { lockSchemaVersion }]) => ${use});\n`,
     );
-    const expected = /^\w+ \d+\.\d+\.\d+ 1\n$/;
+    const expected = /^\w+ \d+\.\d+\.\d+ 2\n$/;
     expect(must(project, process.execPath, "esm.mjs")).toMatch(expected);
     expect(must(project, process.execPath, "cjs.cjs")).toMatch(expected);
   });
@@ -206,7 +206,8 @@ describe("installed", () => {
       return run(project, join(root, "node_modules/.bin/tsc"), ...flags, name);
     };
     const right = [
-      'import { type HostFacts, type Lock, ImgmatchError, resolveImage } from "imgmatch";',
+      'import { ImgmatchError } from "imgmatch";',
+      'import { type HostFacts, type Lock, resolveImage } from "imgmatch/resolve";',
       "export function pick(lock: Lock, host: HostFacts): string | null {",
       "  try {",
       "    return resolveImage(lock, host, { cpuOnly: true }).match?.reference ?? null;",

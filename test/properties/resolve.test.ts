@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import type { ResolveOptions } from "../../src/resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../../src/resolve/resolve-options.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import {
   parseRequire,
@@ -18,7 +18,7 @@ import { askOracle } from "./oracle.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";
 import { checkOptions, timeoutMs } from "./support/runs.ts";
 
-const anyOptions: fc.Arbitrary<ResolveOptions> = fc.constantFrom(
+const anyOptions: fc.Arbitrary<ResolveImageOptions> = fc.constantFrom(
   {},
   {},
   { cpuOnly: true },

@@ -47,7 +47,9 @@ async function run<Exports>(name: string): Promise<Exports> {
     "@pulumi/aws": "test/docs/support/clouds/aws.ts",
     "@pulumi/kubernetes": "test/docs/support/clouds/kubernetes.ts",
     imgmatch: "src/index.ts",
+    "imgmatch/parts": "src/parts.ts",
     "imgmatch/pulumi": "src/pulumi/image-fleet.ts",
+    "imgmatch/resolve": "src/resolve.ts",
   };
   const text = Object.entries(sources).reduce(
     (now, [from, path]) => now.replace(`from "${from}"`, `from ${JSON.stringify(join(root, path))}`),

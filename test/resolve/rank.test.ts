@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import { type ResolveOptions, rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
+import { type ResolveImageOptions, rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { a100, avx512, gpu, gpuHost, h100, levelV3 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
@@ -11,13 +11,17 @@ const host = gpuHost([a100], "550.54.15", "12.4");
 function order(
   images: Readonly<Record<string, LockedImage>>,
   facts = host,
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): string[] {
   return rankImages(lockOf(images), facts, options).ranked.map(({ cell }) => cell);
 }
 
 /** Why `first` beats the other, in both orders of the lock. */
-function decides(images: Readonly<Record<string, LockedImage>>, facts = host, options: ResolveOptions = {}) {
+function decides(
+  images: Readonly<Record<string, LockedImage>>,
+  facts = host,
+  options: ResolveImageOptions = {},
+) {
   const lock = lockOf(images);
   const reversed: Lock = { ...lock, images: Object.fromEntries(Object.entries(lock.images).reverse()) };
   const answer = resolveImage(lock, facts, options);

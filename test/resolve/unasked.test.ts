@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nearestFirst } from "../../src/resolve/nearest.ts";
-import { type ResolveOptions, resolveImage } from "../../src/resolve/resolve-image.ts";
+import { type ResolveImageOptions, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { avx512, cpuHost, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
@@ -47,7 +47,7 @@ describe("GPUs that an answer leaves unused", () => {
     expect(resolveImage(lockOf({ a: cpuOf("3.11") }), host).unusedGpus).toMatchObject({ nearest: null });
   });
 
-  it.each<[string, ResolveOptions, typeof host]>([
+  it.each<[string, ResolveImageOptions, typeof host]>([
     ["--cpu was asked for", { cpuOnly: true }, host],
     ["cuda=none was pinned", { pins: { cuda: "none" } }, host],
     ["the image has GPU code", {}, host],

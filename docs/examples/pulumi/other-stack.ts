@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { parseHostFacts, parseLock, resolveImage } from "imgmatch";
+import { parseHostFacts, parseLock, resolveImage } from "imgmatch/resolve";
 
 const config = new pulumi.Config();
 

@@ -4,7 +4,7 @@ import { groupBy } from "../../io/collections.ts";
 import { fitOptions } from "../../resolve/find-cell.ts";
 import { viewHost } from "../../resolve/host-view.ts";
 import { askNow, checkFitBy } from "../../resolve/check-fit.ts";
-import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
 import { type WhyNot, whyNotImage } from "../../resolve/why-not-image.ts";
@@ -30,7 +30,7 @@ export interface RejectedImages {
   readonly cells: readonly string[];
 }
 
-export function answersOf({ lock, hosts }: PageFleet, options: ResolveOptions): Answers {
+export function answersOf({ lock, hosts }: PageFleet, options: ResolveImageOptions): Answers {
   const resolver = createResolver(lock, options);
   const hostAt = (place: number) => {
     const host = hosts[place];

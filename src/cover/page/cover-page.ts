@@ -4,7 +4,7 @@ import type { CoverFleet } from "../cover-classes.ts";
 import type { CoverReport } from "../cover-report.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { headline, summary } from "../cover-rows.ts";
-import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { version } from "../../version.ts";
 import { pageDocument } from "./document.ts";
 import { pageData } from "./page-data.ts";
@@ -22,7 +22,7 @@ export async function coverPage(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
   report: CoverReport,
-  options: ResolveOptions = {},
+  options: ResolveImageOptions = {},
 ): Promise<string> {
   const { name, version: release } = report.fleet;
   const data = pack(pageData(fleet, hosts, report, options));

@@ -8,7 +8,7 @@ import type { GpuFacts, HostFacts } from "../../host/facts.ts";
 import type { NamedHost } from "../../host/read-hosts.ts";
 import { unknownGpu } from "../../host/unknown.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
-import type { ResolveOptions } from "../../resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { plainPins } from "../../resolve/pins.ts";
 import { version } from "../../version.ts";
 
@@ -40,7 +40,7 @@ export interface PageFleet {
   readonly hosts: readonly HostFacts[];
 }
 
-/** `ResolveOptions` as data. */
+/** `ResolveImageOptions` as data. */
 export interface PageQuestion {
   readonly pins: Readonly<Record<string, { readonly text: string; readonly values: readonly string[] }>>;
   readonly cpuOnly: boolean;
@@ -54,7 +54,7 @@ export function pageData(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
   report: CoverReport,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): PageData {
   const { classes, after } = openCover(fleet, hosts, report.whatIf?.changes ?? []);
   const locks = [fleet.lock, ...(after === null ? [] : [after.fleet.lock])];
@@ -114,7 +114,7 @@ function plainGpu({ index, name, compute, class: kind }: GpuFacts): GpuFacts {
 
 function questionOf(
   locks: readonly Lock[],
-  { pins = {}, cpuOnly = false, requireGpu = false, prefer, local }: ResolveOptions,
+  { pins = {}, cpuOnly = false, requireGpu = false, prefer, local }: ResolveImageOptions,
 ): PageQuestion {
   const axes = locks.flatMap(({ images }) => Object.values(images).map((image) => image.axes));
   const valuesOf = (axis: string) => [...new Set(axes.flatMap((each) => each[axis] ?? []))].sort();
@@ -133,7 +133,7 @@ function questionOf(
 }
 
 /** What {@link pageData} was asked with, as far as this fleet can tell. */
-export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQuestion): ResolveOptions {
+export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQuestion): ResolveImageOptions {
   return {
     pins: Object.fromEntries(
       Object.entries(pins).map(([axis, { text, values }]) => [

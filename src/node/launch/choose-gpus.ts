@@ -14,7 +14,7 @@ import {
   type Candidate,
   rankImages,
   type Ranking,
-  type ResolveOptions,
+  type ResolveImageOptions,
 } from "../../resolve/resolve-image.ts";
 import { type GpuUnit, type GpuUse, kindOf, narrowTo, unitsOf, useOf } from "./gpu-units.ts";
 import { unsupported } from "./unsupported.ts";
@@ -28,7 +28,7 @@ export type GpuWish =
   /** These, by their names as in {@link GpuUnit}. */
   | { readonly kind: "named"; readonly names: readonly string[] };
 
-export interface ChoiceOptions extends ResolveOptions {
+export interface ChoiceOptions extends ResolveImageOptions {
   /** Hand out GPUs that somebody uses. */
   readonly allowBusy?: boolean;
 }
@@ -130,7 +130,7 @@ function bestSet(
   host: HostFacts,
   free: readonly GpuUnit[],
   count: number,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): readonly GpuUnit[] | null {
   let best: Option | null = null;
   for (const kinds of subsets(kindsOf(free))) {
@@ -215,7 +215,7 @@ export function scheduledGpus(
   host: HostFacts,
   text: string | undefined,
   target: string,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): GpuChoice {
   const wish = gpuWish(host, text);
   const units = unitsOf(host);

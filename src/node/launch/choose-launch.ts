@@ -4,14 +4,18 @@ import type { HostFacts } from "../../host/facts.ts";
 import type { Lock, Requirement } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { noMatch } from "../../resolve/nearest.ts";
-import { immutableReferenceOf, type Candidate, type ResolveOptions } from "../../resolve/resolve-image.ts";
+import {
+  immutableReferenceOf,
+  type Candidate,
+  type ResolveImageOptions,
+} from "../../resolve/resolve-image.ts";
 import { findUnasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
 import { chooseGpus, gpuWish, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
 import { resolvedLabel } from "./labels/vocabulary.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 
-export interface LaunchChoiceOptions extends ResolveOptions {
+export interface LaunchChoiceOptions extends ResolveImageOptions {
   /** `--gpus`: how many, which ones, `all` or `none`. Default: all. */
   readonly gpus?: string | undefined;
   /** Hand out GPUs that somebody uses. */
@@ -74,7 +78,7 @@ function winnerOf(
   { ranking, host }: Extract<GpuChoice, { readonly ok: true }>,
   gpus: string | undefined,
   lock: Lock,
-  options: ResolveOptions,
+  options: ResolveImageOptions,
 ): Candidate {
   const wantsGpus = gpus !== undefined && gpus !== "all" && gpus !== "none";
   const uses = (requires: Requirement | undefined) => !wantsGpus || requires?.cuda !== null;

@@ -7,7 +7,9 @@ import type { StartEvent } from "./run-image.ts";
 import type { LaunchFormat, LaunchRequest, LaunchTarget, Mount, Task } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
-export interface LaunchOptions extends QuestionOptions, Watching<StartEvent> {
+export interface LaunchOptions
+  extends Omit<QuestionOptions, "reference" | "local" | "explain">,
+    Watching<StartEvent> {
   /** A name of `launchTargets`. */
   readonly target: string;
   /** How many GPUs, such as `2`; or which: `0,2`, `device=0`, UUIDs; `all` or `none`. Default: all. */

@@ -11,7 +11,7 @@ import { partsOf } from "../../oci/registry/platform-image.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { remember } from "../../io/collections.ts";
 import { noMatch } from "../../resolve/nearest.ts";
-import { resolveImage, type ResolveOptions } from "../../resolve/resolve-image.ts";
+import { resolveImage, type ResolveImageOptions } from "../../resolve/resolve-image.ts";
 import type { AnswerBlob } from "./answer-blob.ts";
 import { createRecent, type FleetSource } from "./fleet-source.ts";
 import type { Probed } from "./host-prober.ts";
@@ -211,7 +211,7 @@ type Choice =
 type ChooseImage = (lock: Lock, host: HostFacts) => Choice;
 
 /** Remembers the last answer for each fleet: a host changes rarely, and a kubelet asks at every start of a container. */
-export function createChooser(options: ResolveOptions): ChooseImage {
+export function createChooser(options: ResolveImageOptions): ChooseImage {
   const last = new WeakMap<Lock, { readonly facts: string; readonly choice: Choice }>();
   return (lock, host) => {
     const facts = JSON.stringify(host);
@@ -223,7 +223,7 @@ export function createChooser(options: ResolveOptions): ChooseImage {
   };
 }
 
-function choose(lock: Lock, host: HostFacts, options: ResolveOptions): Choice {
+function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): Choice {
   try {
     const { match, rejected } = resolveImage(lock, host, options);
     if (match === null) throw noMatch(lock, rejected, host, options);

@@ -6,7 +6,7 @@ import { isLoopback } from "../../oci/registry/registry-endpoint.ts";
 import { createForwardingClient, type ForwardingOptions } from "../../oci/registry/forwarding-client.ts";
 import { createBlobOpener } from "../../oci/registry/open-blob.ts";
 import type { FindTrust } from "../../lock/index-trust.ts";
-import type { ResolveOptions } from "../../resolve/resolve-image.ts";
+import type { ResolveImageOptions } from "../../resolve/resolve-image.ts";
 import type { Outcome } from "./mirror-answer.ts";
 import { type BlobMode, createBlobAnswers } from "./answer-blob.ts";
 import { createAnswers, createChooser, type MirrorOptions } from "./answer-request.ts";
@@ -26,7 +26,7 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** What `resolve` is asked with. */
-  readonly choice: ResolveOptions;
+  readonly choice: ResolveImageOptions;
   readonly registry: Pick<ForwardingOptions, "plainHttp" | "ca" | "proxy">;
   /** Hears one object for each line of the log. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;

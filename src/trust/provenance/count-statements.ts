@@ -5,11 +5,11 @@ import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { describeTrusted, type TrustedSigner } from "../trusted-signer.ts";
-import { type VerifyOptions, verifyEvidence } from "../verify-evidence.ts";
+import { type VerifyEvidenceOptions, verifyEvidence } from "../verify-evidence.ts";
 import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 import type { FoundProvenance, ProvenanceFindings } from "./find-provenance.ts";
 
-export interface CountOptions extends Pick<VerifyOptions, "publicRoot"> {
+export interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
   readonly registry: EvidenceReader;
   /** Who has to have signed: one of each list. Empty: nobody, and what anybody has written who may write to the repository counts. */
   readonly demands?: readonly (readonly TrustedSigner[])[];

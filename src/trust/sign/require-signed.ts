@@ -5,7 +5,7 @@ import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import type { TrustedSigner } from "../trusted-signer.ts";
-import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
+import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 
 export interface RequireSignedOptions {
   /** Who signs now; null where nothing here can know its signatures again. */
@@ -25,7 +25,7 @@ export async function requireSigned(
   registry: EvidenceReader,
   subject: Subject,
   { own, others, fix }: RequireSignedOptions,
-  options: VerifyOptions = {},
+  options: VerifyEvidenceOptions = {},
 ): Promise<void> {
   const evidence = await findEvidence(registry, subject);
   const bySome = (signers: readonly TrustedSigner[]) => verifyEvidence(evidence, subject, signers, options);

@@ -9,7 +9,7 @@ import { attachListed, attachSimpleSigning, type AttachmentRegistry } from "../a
 import { bundleAnnotations, bundleType, type Evidence, signPredicate } from "../evidence.ts";
 import type { EvidenceReader, Subject } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
-import { verifyEvidence, type VerifyOptions } from "../verify-evidence.ts";
+import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
 
 const signatureFormats = {
@@ -24,7 +24,7 @@ export interface SignOptions extends TryOptions {
   readonly registry: EvidenceReader & AttachmentRegistry;
   readonly signer: Signer;
   readonly format: SignatureFormat;
-  readonly verify?: VerifyOptions;
+  readonly verify?: VerifyEvidenceOptions;
   /** How long another signer's write may take from its look to its effect, in milliseconds. Default: 2,000. */
   readonly settleMs?: number;
   /** Images at one time. Default: 8. */

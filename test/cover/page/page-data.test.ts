@@ -13,7 +13,7 @@ import { changeFleet, changeHost, parseChanges } from "../../../src/cover/what-i
 import { remember } from "../../../src/io/collections.ts";
 import { compilePins } from "../../../src/resolve/pins.ts";
 import { rankImages } from "../../../src/resolve/resolve-image.ts";
-import type { ResolveOptions } from "../../../src/resolve/resolve-options.ts";
+import type { ResolveImageOptions } from "../../../src/resolve/resolve-options.ts";
 import { whyNotImage } from "../../../src/resolve/why-not-image.ts";
 import { anyHost, anyLock } from "../../properties/support/machines.ts";
 import { runs, timeoutMs } from "../../properties/support/runs.ts";
@@ -36,7 +36,7 @@ function expectAnswers(
   data: PageData,
   { lock }: typeof demo,
   facts: readonly HostFacts[],
-  options: ResolveOptions,
+  options: ResolveImageOptions,
   step = 1,
 ): void {
   const { imagesFor, whyNot: ask, against } = answersOf(data.now, optionsOf(data.question));

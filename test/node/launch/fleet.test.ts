@@ -7,7 +7,7 @@ import { labelNames } from "../../../src/node/launch/labels/vocabulary.ts";
 import { nodeSelectorTerms } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
-import { type ResolveOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
@@ -114,7 +114,7 @@ describe("a fleet", () => {
 
   it("obeys pins, --cpu and what the lock prefers", () => {
     const lock = lockOf({ gpu: v3, old: gpuImage(cuda("12.4.1", ["sm_80"])), cpu: image() });
-    const cells = (options: ResolveOptions, of = lock) =>
+    const cells = (options: ResolveImageOptions, of = lock) =>
       splitNodes(of, options).members.map(({ cell }) => cell);
     expect(cells({})).toEqual(["cpu", "gpu", "old"]);
     expect(cells({ cpuOnly: true })).toEqual(["cpu"]);

@@ -6,7 +6,7 @@ import { unknownGpu, unknownHost } from "../../../host/unknown.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
-import { immutableReferenceOf, type ResolveOptions } from "../../../resolve/resolve-image.ts";
+import { immutableReferenceOf, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { resolvedLabel } from "../labels/vocabulary.ts";
 import type { FleetLaunch, FleetTarget, LaunchRequest } from "../target.ts";
@@ -14,7 +14,7 @@ import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
 import { splitNodes } from "./split-nodes.ts";
 
-export interface FleetLaunchOptions extends ResolveOptions {
+export interface FleetLaunchOptions extends ResolveImageOptions {
   readonly workload: Omit<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
   /** Default: the last part of the repository. */
   readonly name?: string | undefined;

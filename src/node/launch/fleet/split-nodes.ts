@@ -7,7 +7,7 @@ import { isEligible } from "../../../resolve/check-fit.ts";
 import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import { plainPins, requireKnownAxes } from "../../../resolve/pins.ts";
 import { orderBy } from "../../../resolve/rank.ts";
-import type { ResolveOptions } from "../../../resolve/resolve-image.ts";
+import type { ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
 import { type Cube, coverNode, type Node, never, pathsOf } from "./decision-diagrams.ts";
 import { fitModes } from "./fit-modes.ts";
@@ -53,7 +53,7 @@ const mostImages = 200;
  * @example
  * for (const { image, terms } of splitNodes(lock).members) console.log(image.tag, terms.length);
  */
-export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit {
+export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeSplit {
   const images = eligible(lock, options);
   if (images.length > mostImages) {
     throw new ImgmatchError({
@@ -98,7 +98,7 @@ export function splitNodes(lock: Lock, options: ResolveOptions = {}): NodeSplit 
   return { members, shadowed };
 }
 
-function eligible(lock: Lock, options: ResolveOptions): readonly (readonly [string, LockedImage])[] {
+function eligible(lock: Lock, options: ResolveImageOptions): readonly (readonly [string, LockedImage])[] {
   const pins = plainPins(options.pins ?? {});
   requireKnownAxes(pins, lock.images);
   return Object.entries(lock.images)

@@ -6,7 +6,7 @@ import type { HostFacts } from "../../../host/facts.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { sortedEntries } from "../../../io/collections.ts";
 import { type HostView, viewHost } from "../../../resolve/host-view.ts";
-import { type ResolveOptions, resolveImage } from "../../../resolve/resolve-image.ts";
+import { type ResolveImageOptions, resolveImage } from "../../../resolve/resolve-image.ts";
 import { checkGpuPresence } from "../../../resolve/rules/gpu-presence.ts";
 import type { Resolution } from "../../../resolve/verdict.ts";
 import {
@@ -56,7 +56,11 @@ export interface AdvertisedNode {
  * const { labels } = advertiseNode(lock, facts);
  * labels["image.vision"]; // "2.4.0-12.8.1_8.0_x86-64-v3-…"
  */
-export function advertiseNode(lock: Lock, host: HostFacts, options: ResolveOptions = {}): AdvertisedNode {
+export function advertiseNode(
+  lock: Lock,
+  host: HostFacts,
+  options: ResolveImageOptions = {},
+): AdvertisedNode {
   const resolution = resolveImage(lock, host, options);
   const image = resolution.match === null ? undefined : lock.images[resolution.match.cell];
   if (image === undefined) return { labels: nodeLabels(host), resolution };

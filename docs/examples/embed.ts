@@ -1,14 +1,7 @@
 // One image on one host, and what the tables say: nothing here reads a file or a device but the two arguments.
-
 import { readFile } from "node:fs/promises";
-import {
-  describeHardware,
-  explainResolution,
-  ImgmatchError,
-  checkFit,
-  parseHostFacts,
-  readLock,
-} from "imgmatch";
+import { ImgmatchError } from "imgmatch";
+import { checkFit, describeHardware, explainResolution, parseHostFacts, readLock } from "imgmatch/resolve";
 
 try {
   const lock = await readLock("images/imgmatch.lock.json");
