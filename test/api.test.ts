@@ -73,7 +73,7 @@ test("every type that an exported value is made of is exported too", () => {
     visit(statement, owner, new Set());
   }
   expect(named.size).toBeGreaterThan(50);
-  const missing = [...named].filter(([type]) => !api.has(type) && !known.has(type));
+  const missing = [...named].filter(([type]) => !all.has(type) && !known.has(type));
   expect(missing.map(([type, owner]) => `${type} of ${owner}`).sort()).toEqual([]);
 });
 
