@@ -7,11 +7,11 @@ import { rolldown } from "rolldown";
 import {
   commanderAsModules,
   fetchWithoutCache,
-  lettersEscaped,
   compressedLibraries,
   pageAsText,
   tablesAsText,
 } from "./bundle-plugins.mjs";
+import { lettersEscaped } from "./letters-escaped.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);

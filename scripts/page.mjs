@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { lettersEscaped } from "./bundle-plugins.mjs";
+import { lettersEscaped } from "./letters-escaped.mjs";
 
 const folder = new URL("../src/cover/page/browser/", import.meta.url);
 
