@@ -42,7 +42,8 @@ export function whyNoProgram(program: StoreProgram): string | null {
       if (ran.status === 0) return { works: true, said: ran.stdout };
       return { works: false, why: doesNotWork(program, ran.stderr || `status ${ran.status ?? ran.signal}`) };
     } finally {
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      // Podman may still write what its container has left.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }
   });
   return tried.works ? null : tried.why;
