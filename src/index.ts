@@ -135,7 +135,7 @@ export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
 export type { PromoteOptions } from "./fleet/promote.ts";
 export type { IndexEvent, Publication, PublicationEvent, SignaturesEvent } from "./fleet/publication.ts";
 export type { PublishOptions } from "./fleet/publish-with.ts";
-export type { NativeImage } from "./fleet/publish/native-images.ts";
+export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { PublishedIndex } from "./fleet/publish/publish-index.ts";
 export type { Sweep } from "./fleet/publish/sweep.ts";
 export type { IndexVerification } from "./fleet/publish/verify-index.ts";

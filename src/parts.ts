@@ -90,7 +90,7 @@ export type {
   PlannedCell,
   RetiredImage,
 } from "./fleet/plan/planned-cell.ts";
-export type { NativeImage } from "./fleet/publish/native-images.ts";
+export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { PublishedIndex, Vouching } from "./fleet/publish/publish-index.ts";
 export type { PlanIndex, PlanIndexOptions } from "./fleet/publish/publish-plan-index.ts";
 export type { ComputeCapability } from "./hardware/compute-capability.ts";

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { commandTable } from "../src/cli/table.ts";
+import { commandTable } from "../src/cli/command-table.ts";
 
 /** Of the commands that are not called as their function is. */
 const functions: Readonly<Record<string, readonly string[]>> = {

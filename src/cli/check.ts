@@ -8,7 +8,7 @@ import { withHost, withRegistries, withTrust } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
-import { reasonLines, verdictLine } from "./report/verdict.ts";
+import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf } from "./resolve.ts";
 
 export const check: Define = (command, run) =>

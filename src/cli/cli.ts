@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import type { Run } from "./define.ts";
 import { refuseRepeats } from "./flags/refuse-repeats.ts";
-import { commandTable, isCommand } from "./table.ts";
+import { commandTable, isCommand } from "./command-table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { styleFor } from "./report/style.ts";
 import { tellNotice } from "./print.ts";

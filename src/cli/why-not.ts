@@ -9,7 +9,7 @@ import type { Define } from "./define.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
-import { reasonLines, verdictLine } from "./report/verdict.ts";
+import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
 
 export const whyNot: Define = (command, run) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Manifest } from "../../src/oci/registry/client.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../src/oci/media-types.ts";
-import { formatFleetIndex } from "../../src/fleet/publish/format-fleet-index.ts";
+import { formatFleetIndex } from "../../src/lock/format-fleet-index.ts";
 import type { IndexedImage } from "../../src/lock/fleet-index.ts";
 import { parseFleetIndex } from "../../src/lock/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
@@ -11,6 +11,7 @@ import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { indexOf, readBack } from "../oci/registry/support/index-of-lock.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
+import { nativeImages } from "../../src/fleet/publish/native-images.ts";
 import { cuda, gpuImage, image, lockOf, requirement } from "../resolve/support/locks.ts";
 
 const reference = parseImageReference("registry.example.com/team/cv-tf:1.12.0");
@@ -62,7 +63,7 @@ describe("the bytes of an index", () => {
   const index = indexOf(lockOf(images));
 
   it("has first what runtimes are to see, and shows them nothing else", () => {
-    const { top, parts } = formatFleetIndex(index);
+    const { top, parts } = formatFleetIndex(index, nativeImages(index));
     expect(cellsOf(top)).toEqual(["cpu-v1", "cpu-v3", "arm-v1", "arm-v2", "gpu-small"]);
     expect(platformsOf(top)).toEqual([
       { os: "linux", architecture: "amd64" },
@@ -86,18 +87,18 @@ describe("the bytes of an index", () => {
   });
 
   it("does not depend on the order of the images and their keys", () => {
-    const { top } = formatFleetIndex(index);
+    const { top } = formatFleetIndex(index, nativeImages(index));
     const turned = new Map(
       [...index.entries].reverse().map(([cell, { image: one, descriptor }]) => {
         const reversed = Object.fromEntries(Object.entries(one).reverse()) as unknown as IndexedImage;
         return [cell, { descriptor, image: reversed }] as const;
       }),
     );
-    expect(formatFleetIndex({ ...index, entries: turned }).top.digest).toBe(top.digest);
+    expect(formatFleetIndex({ ...index, entries: turned }, nativeImages(index)).top.digest).toBe(top.digest);
   });
 
   it("is what other tools read: an OCI index with platforms", () => {
-    const { top } = formatFleetIndex(index);
+    const { top } = formatFleetIndex(index, nativeImages(index));
     const json = JSON.parse(Buffer.from(top.bytes).toString());
     expect(json).toMatchObject({
       schemaVersion: 2,
@@ -113,7 +114,7 @@ describe("the bytes of an index", () => {
   });
 
   it("keeps the baselines in the first manifest when the fleet is divided, and parts out of the engines' sight", () => {
-    const { top, parts } = formatFleetIndex(index, { maxBytes: 900 });
+    const { top, parts } = formatFleetIndex(index, nativeImages(index), { maxBytes: 900 });
     expect(parts.length).toBeGreaterThan(1);
     expect(cellsOf(top).slice(0, 1)).toEqual(["cpu-v1"]);
     const refs = JSON.parse(Buffer.from(top.bytes).toString()).manifests.slice(-parts.length);
@@ -130,7 +131,7 @@ describe("the bytes of an index", () => {
     const many = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, number) => [`cell-${number}`, gpuImage(cuda("12.4.1", ["sm_80"]))]),
     );
-    const { top, parts } = formatFleetIndex(indexOf(lockOf(many)));
+    const { top, parts } = formatFleetIndex(indexOf(lockOf(many)), nativeImages(indexOf(lockOf(many))));
     for (const { size } of [top, ...parts]) expect(size).toBeLessThan(4 * 1024 * 1024);
     expect(parts.length).toBeGreaterThan(0);
   });
@@ -143,7 +144,10 @@ describe("what is not the index of a fleet", () => {
     return { bytes, mediaType, digest: digestOf(bytes), size: bytes.byteLength };
   };
   const valid = () => {
-    const { top } = formatFleetIndex(indexOf(lockOf({ "cpu-v3": image() })));
+    const { top } = formatFleetIndex(
+      indexOf(lockOf({ "cpu-v3": image() })),
+      nativeImages(indexOf(lockOf({ "cpu-v3": image() }))),
+    );
     return JSON.parse(Buffer.from(top.bytes).toString());
   };
   const parse = (json: unknown) =>

@@ -1,7 +1,7 @@
 /** What `build`, `publish` and `promote` say of an index that they have written, and of signatures: lines of JSON, or for people. */
 
 import type { IndexEvent, PublicationEvent } from "../../fleet/publication.ts";
-import type { NativeImage } from "../../fleet/publish/native-images.ts";
+import type { NativeImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";
 import type { CommandContext } from "../command-context.ts";

@@ -8,20 +8,13 @@ import { findMarch, levelNeeded, marchesRunning } from "../../hardware/cpu-march
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { compareText, groupBy, remember } from "../../io/collections.ts";
+import type { NativeImage } from "../../lock/format-fleet-index.ts";
 import type { FleetIndex, IndexedImage } from "../../lock/fleet-index.ts";
 import { builtFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
 import type { Candidate, OrderStep } from "../../resolve/order-steps.ts";
 import { orderBy, sortCandidates } from "../../resolve/rank.ts";
 import { hardwareAxes } from "../../resolve/unasked.ts";
-
-/** What a plain pull of the version gets on one platform. */
-export interface NativeImage {
-  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
-  readonly platform: string;
-  /** null where every image of the platform needs a GPU: then runtimes see none. */
-  readonly cell: string | null;
-}
 
 /** Levels that runtimes ask for by `variant`, lowest first. Not v1: podman 4.3 takes no image of that variant. */
 const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as const;

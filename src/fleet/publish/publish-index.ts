@@ -8,9 +8,10 @@ import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { type Announcement, announce, silent, withdraw } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
-import { formatFleetIndex } from "./format-fleet-index.ts";
+import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
-import { type NativeImage, nativeImages } from "./native-images.ts";
+import type { NativeImage } from "../../lock/format-fleet-index.ts";
+import { nativeImages } from "./native-images.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 /** `reference` has the version's tag; `manifests` are known as far as the lock has noted them. */
@@ -68,7 +69,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = nativeImages(wanted);
-  if (before?.digest === formatFleetIndex(wanted, request).top.digest) {
+  if (before?.digest === formatFleetIndex(wanted, plain, request).top.digest) {
     await vouchFor(before, request);
     return {
       digest: before.digest,
@@ -141,7 +142,7 @@ async function settle(
   const { reference, replace = false, vouching } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
-    const { top, parts } = formatFleetIndex(target, request);
+    const { top, parts } = formatFleetIndex(target, nativeImages(target), request);
     // What says the same in other bytes may show runtimes something else.
     if (now?.digest === top.digest) return null;
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);

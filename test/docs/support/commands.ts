@@ -1,7 +1,7 @@
 /** The program's commands and flags as docs/commands.md and the README have them. */
 
 import { Command } from "commander";
-import { commandTable } from "../../../src/cli/table.ts";
+import { commandTable } from "../../../src/cli/command-table.ts";
 
 export interface Flag {
   /** As the help shows it: `--only <cells>`. */

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { formatFleetIndex } from "../../../src/fleet/publish/format-fleet-index.ts";
+import { formatFleetIndex } from "../../../src/lock/format-fleet-index.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
 import { indexOf } from "../../oci/registry/support/index-of-lock.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
+import { nativeImages } from "../../../src/fleet/publish/native-images.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 function setUp(): { registry: MemoryRegistry; lock: Lock } {
@@ -40,7 +41,7 @@ describe("verifyLock", () => {
         const digest = descriptors[cell] ?? entry.descriptor.digest;
         return [cell, { ...entry, descriptor: { ...entry.descriptor, digest } }] as const;
       });
-      const { top } = formatFleetIndex({ ...index, entries: new Map(entries) });
+      const { top } = formatFleetIndex({ ...index, entries: new Map(entries) }, nativeImages(index));
       await registry.writeManifest(reference, top);
       const { conflicts, drift } = await verifyLock(asLocked, { registry });
       expect(drift).toEqual([]);

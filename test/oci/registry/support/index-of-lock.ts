@@ -2,8 +2,9 @@
 
 import type { Lock } from "../../../../src/lock/lock.ts";
 import { type ImageReference, parseImageReference } from "../../../../src/oci/reference.ts";
-import { formatFleetIndex } from "../../../../src/fleet/publish/format-fleet-index.ts";
+import { formatFleetIndex } from "../../../../src/lock/format-fleet-index.ts";
 import { type FleetIndex, indexedImage } from "../../../../src/lock/fleet-index.ts";
+import { nativeImages } from "../../../../src/fleet/publish/native-images.ts";
 import { lockOfIndex, parseFleetIndex } from "../../../../src/lock/read-fleet-index.ts";
 
 /** What publishing a lock puts into the index: everything that has a digest. */
@@ -19,7 +20,7 @@ export function indexOf({ name, version, prefer = [], images }: Lock): FleetInde
 }
 
 export function readBack(index: FleetIndex, reference: ImageReference, maxBytes?: number): Lock {
-  const stored = formatFleetIndex(index, { maxBytes });
+  const stored = formatFleetIndex(index, nativeImages(index), { maxBytes });
   return lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);
 }
 

@@ -1,13 +1,20 @@
 /** A fleet's index as bytes: what runtimes see first, then everything else, which only imgmatch reads. */
 
-import { canonical } from "../../io/canonical-json.ts";
-import { digestOf } from "../../oci/digest-of.ts";
-import { indexTypes } from "../../oci/media-types.ts";
-import { compareFirst } from "../../io/collections.ts";
-import type { Manifest } from "../../oci/registry/client.ts";
-import { annotationsOf } from "../../lock/entry-annotations.ts";
-import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "../../lock/fleet-index.ts";
-import { nativeImages } from "./native-images.ts";
+import { canonical } from "../io/canonical-json.ts";
+import { digestOf } from "../oci/digest-of.ts";
+import { indexTypes } from "../oci/media-types.ts";
+import { compareFirst } from "../io/collections.ts";
+import type { Manifest } from "../oci/registry/client.ts";
+import { annotationsOf } from "./entry-annotations.ts";
+import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fleet-index.ts";
+
+/** What a plain pull of the version gets on one platform. */
+export interface NativeImage {
+  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
+  readonly platform: string;
+  /** null where every image of the platform needs a GPU: then runtimes see none. */
+  readonly cell: string | null;
+}
 
 export interface FormattedIndex {
   readonly top: Manifest;
@@ -21,13 +28,18 @@ const longestIndex = 4 * 1024 * 1024 - 64 * 1024;
 /** As BuildKit marks its attestations: no runtime takes such an entry for an image. */
 const hidden = "unknown/unknown";
 
-/** Equal fleets are equal bytes. A fleet that is too large for one manifest is divided into parts. */
+/**
+ * Equal fleets are equal bytes. A fleet that is too large for one manifest is divided into parts.
+ *
+ * @param natives what runtimes are to see, in this order; everything else is for imgmatch
+ */
 export function formatFleetIndex(
   index: FleetIndex,
+  natives: readonly NativeImage[],
   { maxBytes = longestIndex }: { readonly maxBytes?: number | undefined } = {},
 ): FormattedIndex {
   const { name, version, prefer } = index;
-  const texts = inOrder(index).map(([cell, entry, platform]) =>
+  const texts = inOrder(index, natives).map(([cell, entry, platform]) =>
     JSON.stringify(descriptorOf(entry.descriptor, platform, annotationsOf(cell, entry))),
   );
   const [first = [], ...rest] = chunks(texts, maxBytes);
@@ -45,9 +57,12 @@ export function formatFleetIndex(
 }
 
 /** With the platform that each entry shows. Runtimes take the first that matches: what they are to see goes first. */
-function inOrder(index: FleetIndex): readonly (readonly [cell: string, IndexEntry, platform: string])[] {
+function inOrder(
+  index: FleetIndex,
+  natives: readonly NativeImage[],
+): readonly (readonly [cell: string, IndexEntry, platform: string])[] {
   const rest = new Map([...index.entries].sort(compareFirst));
-  const shown = nativeImages(index).flatMap(({ cell, platform }) => {
+  const shown = natives.flatMap(({ cell, platform }) => {
     const entry = cell === null ? undefined : rest.get(cell);
     if (cell === null || entry === undefined) return [];
     rest.delete(cell);
