@@ -1,5 +1,7 @@
 /** x86 features that Linux prints under no name: only vendor, family and model of a CPU can tell. */
 
+import table from "./cpu-hidden-features.json" with { type: "json" };
+import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 /**
@@ -47,14 +49,7 @@ export interface HiddenFeatureRow {
  * Only features that an image can need. Model 0xc6 (Arrow Lake-S): tests/targets/linux-ubuntu26.04-arrowlake_s, where a newer
  * kernel prints them. AMD publishes no model for its one hidden feature, the hint prefetchi.
  */
-// biome-ignore format: one row per line
-export const hiddenFeatureRows: readonly HiddenFeatureRow[] = [
-  { vendor: "GenuineIntel", family: 6, models: [0xc5, 0xb5], march: "arrowlake", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX"] },
-  { vendor: "GenuineIntel", family: 6, models: [0xc6], march: "arrowlake-s", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int16", "avx_vnni_int8", "cmpccxadd", "sha512", "sm3", "sm4"], source: ["CLANG22", "LINUX", "ARCHSPEC"] },
-  { vendor: "GenuineIntel", family: 6, models: [0xad], march: "graniterapids", features: ["amx_fp16"], source: ["CLANG22", "LINUX"] },
-  { vendor: "GenuineIntel", family: 6, models: [0xae], march: "graniterapids-d", features: ["amx_complex", "amx_fp16"], source: ["CLANG22", "LINUX"] },
-  { vendor: "GenuineIntel", family: 6, models: [0xaf], march: "sierraforest", features: ["avx_ifma", "avx_ne_convert", "avx_vnni_int8", "cmpccxadd"], source: ["CLANG22", "LINUX"] },
-];
+export const hiddenFeatureRows = readRows<HiddenFeatureRow>(table.rows);
 
 /** The visible feature that a hidden one extends. */
 export function extendedFeature(feature: string): string {

@@ -114,7 +114,7 @@ async function prepareAwaited(
     secret,
     resources,
     published: publisher === null ? null : await findPublishedAs(login, cells, repository, publisher),
-    examiner: registry === null ? null : await examinerFor(plan, fleet, registry),
+    examiner: registry === null ? null : await examinerFor(plan, registry),
     given: { login: login.given, secrets },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
@@ -143,7 +143,7 @@ async function open(
 }
 
 /** null where the matrix wants its images shut. */
-async function examinerFor(plan: Plan, fleet: Fleet, registry: RegistryClient): Promise<Examiner | null> {
+async function examinerFor(plan: Plan, registry: RegistryClient): Promise<Examiner | null> {
   if (!plan.matrix.measure) return null;
   const [{ imageExaminer }, { engineArchive, engineLayers }, { cacheFolder, folderCache }] =
     await Promise.all([

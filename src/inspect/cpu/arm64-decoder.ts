@@ -4,7 +4,7 @@
  */
 
 import { type Arm64Row, arm64BaseRows, arm64FeatureRows, arm64SveRows } from "./arm64-rows.ts";
-import { arm64SystemRows } from "./arm64-system-table.ts";
+import { arm64SystemRows } from "./arm64-system-rows.ts";
 
 /** The first that fits counts. */
 export const arm64Rows: readonly Arm64Row[] = [
