@@ -2,7 +2,8 @@
 
 import { basename, dirname, join, relative } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
-import { openPlainFile, readTextFile } from "../io/files.ts";
+import { openPlainFile } from "../io/plain-file.ts";
+import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { lockPath } from "../lock/lock.ts";

@@ -1,17 +1,6 @@
 /** Reading files, and what the system says when that fails. */
 
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import { dirname } from "node:path";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { type InputLimit, inputTooLarge } from "./limits.ts";
 
@@ -123,38 +112,4 @@ export function isErrno(error: unknown, code: string): boolean {
 
 export function errnoMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-// Windows has neither. Without O_NONBLOCK, a pipe that has taken the file's place would be waited for.
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-
-/** For reading. Throws the system's error; `ELOOP` for a symbolic link, `EFTYPE` for what is no plain file. */
-export async function openPlainFile(path: string): Promise<FileHandle> {
-  const file = await open(path, flags);
-  const stats = await file.stat();
-  if (stats.isFile()) return file;
-  await file.close();
-  throw Object.assign(new Error("it is no plain file"), { code: "EFTYPE" });
-}
-
-/** The folder and what is missing above it. Throws the system's error. */
-export function makeFolders(path: string, mode = 0o777): void {
-  const missing: string[] = [];
-  for (let at = path; !isThere(at); at = dirname(at)) {
-    missing.unshift(at);
-    if (at === dirname(at)) break;
-  }
-  for (const folder of missing) {
-    try {
-      mkdirSync(folder, { mode });
-    } catch (error) {
-      // Another process has made it meanwhile.
-      if (!isThere(folder)) throw error;
-    }
-  }
-}
-
-/** A file in its place is left for `mkdir` or whoever writes below it to complain about. */
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -3,7 +3,8 @@
 import { lstatSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { isErrno, makeFolders } from "./files.ts";
+import { isErrno } from "./files.ts";
+import { makeFolders } from "./folders.ts";
 import { writeFailed } from "./system-error.ts";
 
 /** imgmatch's own folder in a project: git never sees it. */

@@ -3,7 +3,8 @@
 import { chmod, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { makeFolders, readTextFile } from "../io/files.ts";
+import { makeFolders } from "../io/folders.ts";
+import { readTextFile } from "../io/files.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { inputLimits } from "../io/limits.ts";
 import { isDigest } from "../oci/digest.ts";
