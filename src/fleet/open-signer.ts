@@ -39,7 +39,7 @@ export async function openSigner(flags: SignerChoice, { env }: World): Promise<S
       );
     const [{ openSigningKey }, { signWithKey }] = await Promise.all([
       import("../trust/sign/signing-key.ts"),
-      import("../trust/sign/signer.ts"),
+      import("../trust/sign/make-signer.ts"),
     ]);
     return signWithKey(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
   }

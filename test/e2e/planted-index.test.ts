@@ -8,7 +8,7 @@ import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
 import type { Manifest } from "../../src/oci/registry/client.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
-import { signWithKey } from "../../src/trust/sign/signer.ts";
+import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import { signImages } from "../../src/trust/sign/sign-images.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";

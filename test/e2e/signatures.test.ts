@@ -15,7 +15,7 @@ import { signatureTag } from "../../src/trust/evidence.ts";
 import type { Subject } from "../../src/trust/evidence-reader.ts";
 import { findEvidence, findReferrers } from "../../src/trust/find-evidence.ts";
 import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
-import { signWithKey } from "../../src/trust/sign/signer.ts";
+import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import { type SignatureFormat, signImages } from "../../src/trust/sign/sign-images.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
 import type { TrustedSigner } from "../../src/trust/trusted-signer.ts";

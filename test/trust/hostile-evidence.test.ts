@@ -18,7 +18,7 @@ import {
 } from "../../src/trust/evidence.ts";
 import type { EvidenceReader } from "../../src/trust/evidence-reader.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
-import { signWithKey } from "../../src/trust/sign/signer.ts";
+import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import type { TrustedIdentity, TrustedKey } from "../../src/trust/trusted-signer.ts";
 import { preAuthentication, readStatement, statementType } from "../../src/trust/statement.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";

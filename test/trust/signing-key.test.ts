@@ -9,7 +9,7 @@ import { ImgmatchError } from "../../src/errors.ts";
 import { parsePublicKey } from "../../src/trust/public-key.ts";
 import { needsCosign } from "../../src/trust/sign/cosign-key.ts";
 import { identityTokenSource } from "../../src/trust/sign/identity-token.ts";
-import { signWithKey } from "../../src/trust/sign/signer.ts";
+import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
 import { isNamed } from "../../src/trust/trusted-signer.ts";
 import encrypted from "../fixtures/signatures/encrypted-key.json" with { type: "json" };

@@ -4,7 +4,8 @@ import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "no
 import { usageError } from "../../errors.ts";
 import { publicRoot } from "../public-root.ts";
 import type { TrustedIdentity } from "../trusted-signer.ts";
-import { type Signer, type SignServices, signingFailure, makeSigner } from "./signer.ts";
+import type { Signer, SignServices } from "./signer.ts";
+import { signingFailure, makeSigner } from "./make-signer.ts";
 
 export interface IdentityOptions extends SignServices {
   /** A token of OpenID Connect for the audience `sigstore`, fresh each time. */

@@ -1,15 +1,7 @@
-/** Makes signatures, in both of cosign's forms, of whoever signs; a transparency log and a timestamp authority vouch for the time. */
+/** Who signs. Apart from what makes one, whose types a user of the library does not have. */
 
-import type { Bundle } from "@sigstore/bundle";
-import type { Signer as SigstoreSigner, Witness } from "@sigstore/sign";
-import { InternalError } from "../../errors.ts";
 import type { SimpleSigning } from "../evidence.ts";
-import { isSignedBy, parsePublicKey } from "../public-key.ts";
 import type { TrustedSigner } from "../trusted-signer.ts";
-import { statementType } from "../statement.ts";
-import type { SigningKey } from "./cosign-key.ts";
-import { signingFailed } from "./key-mistakes.ts";
-import { certificateText, logEntryText, timestampText } from "./simple-signing-notes.ts";
 
 export interface Signer {
   /** For messages. */
@@ -27,85 +19,4 @@ export interface SignServices {
   readonly rekorUrl?: string | undefined;
   /** Of a timestamp authority. Default: none. */
   readonly timestampUrl?: string | undefined;
-}
-
-/** Who signs with a key of its own. */
-export function signWithKey(key: SigningKey, services: SignServices = {}): Signer {
-  const { name, publicKey } = key;
-  const known = parsePublicKey({ name, pem: publicKey });
-  const sign: SigstoreSigner["sign"] = async (data) => {
-    const signature = await key.sign(data);
-    // Another one's program has made it, perhaps: what nobody can verify is not published.
-    if (!(await isSignedBy(known, data, signature)))
-      throw signingFailed(name, "made a signature that its public key does not verify", "use another key");
-    return { signature, key: { $case: "publicKey", publicKey } };
-  };
-  const own: TrustedSigner = { kind: "key", name, pem: publicKey };
-  return makeSigner({ name, sign, hint: known.hint, signer: async () => own }, services);
-}
-
-export interface SignerParts extends Pick<Signer, "name" | "signer">, SigstoreSigner {
-  /** Of a key, for who has many. null where a certificate says more. */
-  readonly hint: string | null;
-}
-
-export function makeSigner(party: SignerParts, services: SignServices): Signer {
-  const { name, signer, hint } = party;
-  const make = async (kind: "DSSEBundleBuilder" | "MessageSignatureBundleBuilder", data: Buffer) => {
-    const sigstore = await import("@sigstore/sign");
-    const witnesses: Witness[] = [];
-    const { rekorUrl, timestampUrl } = services;
-    if (rekorUrl !== undefined)
-      witnesses.push(new sigstore.RekorWitness({ rekorBaseURL: rekorUrl, entryType: "dsse" }));
-    if (timestampUrl !== undefined) witnesses.push(new sigstore.TSAWitness({ tsaBaseURL: timestampUrl }));
-    const builder = new sigstore[kind]({ signer: party, witnesses });
-    const bundle = await builder.create({ data, type: statementType }).catch((error) => {
-      throw signingFailure(name, error);
-    });
-    // Given to the builder it would stand in the signature too, as `keyid`, and cosign then takes the signature for another key's.
-    const { content } = bundle.verificationMaterial;
-    if (content.$case === "publicKey" && hint !== null) content.publicKey.hint = hint;
-    return bundle;
-  };
-  return {
-    name,
-    signer,
-    async signStatement(statement) {
-      const { bundleToJSON } = await import("@sigstore/bundle");
-      const bundle = await make("DSSEBundleBuilder", Buffer.from(JSON.stringify(statement)));
-      return JSON.stringify(bundleToJSON(bundle));
-    },
-    signPayload: async (payload) =>
-      simpleSigning(payload, await make("MessageSignatureBundleBuilder", Buffer.from(payload))),
-  };
-}
-
-function simpleSigning(payload: Uint8Array, { content, verificationMaterial }: Bundle): SimpleSigning {
-  if (content.$case !== "messageSignature") throw new InternalError(`a bundle of ${content.$case}`);
-  const [entry] = verificationMaterial.tlogEntries;
-  const [timestamp] = verificationMaterial.timestampVerificationData?.rfc3161Timestamps ?? [];
-  return {
-    format: "simple-signing",
-    payload: Buffer.from(payload).toString("base64"),
-    signature: content.messageSignature.signature.toString("base64"),
-    certificate: certificateText(verificationMaterial.content),
-    chain: null,
-    log: entry === undefined ? null : logEntryText(entry),
-    timestamp: timestamp === undefined ? null : timestampText(timestamp),
-  };
-}
-
-/** The libraries' errors have a code and say what happened in their cause. */
-export function signingFailure(name: string, error: unknown): unknown {
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  // Ours, from the key.
-  if (typeof code !== "string" || !/_ERROR$/.test(code)) return error;
-  const said = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
-  const what = error instanceof Error ? error.message : "";
-  return signingFailed(
-    name,
-    `${what}${said}`,
-    "check that Fulcio, Rekor and the timestamp authority can be reached, and that the token is fresh; then run it again",
-    error,
-  );
 }

@@ -6,7 +6,7 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
-import { signWithKey } from "../../../src/trust/sign/signer.ts";
+import { signWithKey } from "../../../src/trust/sign/make-signer.ts";
 import { type SignatureFormat, signImages } from "../../../src/trust/sign/sign-images.ts";
 import { image } from "../../resolve/support/locks.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../../../src/trust/provenance/write-provenance.ts";
 import { imagePurl, readImagePurl } from "../../../src/trust/provenance/attested-build.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
-import { signWithKey } from "../../../src/trust/sign/signer.ts";
+import { signWithKey } from "../../../src/trust/sign/make-signer.ts";
 import { openSigningKey } from "../../../src/trust/sign/signing-key.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 import { image as lockedImage, lockOf } from "../../resolve/support/locks.ts";
