@@ -182,6 +182,8 @@ async function imageOf(
 ): Promise<BuiltImage> {
   signal.throwIfAborted();
   if (failure !== null) {
+    // The docker command calls an engine that died a failed build: asked itself, it says ENGINE_UNREACHABLE.
+    await api.read("/version", versionAnswer, { signal });
     // Where the engine keeps its data.
     const info = isFull(failure) ? await api.read("/info", infoAnswer).catch(() => null) : null;
     throw buildFailure(cell, failure, advice, info?.DockerRootDir ?? undefined);
