@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import type { Environment } from "../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../io/world.ts";
 import { findProgram, isProgram } from "../io/run-program.ts";
 import { runProgram } from "../fleet/build/engines/program.ts";
 import { installPackages } from "./install-packages.ts";

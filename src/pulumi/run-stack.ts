@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { automation } from "@pulumi/pulumi";
-import type { Environment } from "../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../io/world.ts";
 import { ImgmatchError } from "../errors.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import type { Cell } from "../fleet/cells/cell.ts";

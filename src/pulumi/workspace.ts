@@ -7,7 +7,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as automation from "@pulumi/pulumi/automation/index.js";
-import type { Environment } from "../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../io/world.ts";
 import { ImgmatchError, usageError } from "../errors.ts";
 import { ignoring } from "../io/files.ts";
 import { isAlive } from "../io/owner.ts";

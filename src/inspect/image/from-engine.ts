@@ -2,7 +2,7 @@
 
 import { readLayers } from "../../oci/engine/read-layers.ts";
 import { connectDocker } from "../../oci/engine/api.ts";
-import type { Environment } from "../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../io/world.ts";
 import type { Layer } from "../../oci/image-layers.ts";
 
 /** Throws `ENGINE_…` while it is read. */

@@ -9,7 +9,8 @@ import { pipeline } from "node:stream/promises";
 import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
-import { type Endpoint, type Environment, findEndpoint } from "./engine-endpoint.ts";
+import { type Endpoint, findEndpoint } from "./engine-endpoint.ts";
+import type { Environment } from "../../io/world.ts";
 import { type Check, requireChecked } from "../../io/checks.ts";
 import { jsonLines } from "./json-lines.ts";
 

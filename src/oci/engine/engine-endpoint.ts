@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { errnoMessage, isErrno } from "../../io/files.ts";
+import type { Environment } from "../../io/world.ts";
 
 export type Endpoint =
   | { readonly kind: "socket"; readonly path: string; readonly shown: string; readonly source: string }
@@ -25,8 +26,6 @@ export interface TlsFiles {
   readonly folder: string;
   readonly verify: boolean;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What finding an endpoint reads. `readText` answers null for a missing file. */
 export interface EndpointIo {

@@ -1,11 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import {
-  type EndpointIo,
-  type Environment,
-  findEndpoint,
-  parseEndpoint,
-} from "../../../src/oci/engine/engine-endpoint.ts";
+import { type EndpointIo, findEndpoint, parseEndpoint } from "../../../src/oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../src/io/world.ts";
 
 function disk(files: Readonly<Record<string, string>>, system: NodeJS.Platform = "linux"): EndpointIo {
   const paths = Object.keys(files);

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Digest, isDigest } from "../../../oci/digest.ts";
 import { digestOf } from "../../../oci/digest-of.ts";
-import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../io/world.ts";
 import type { BuildRequest, BuildWatch } from "../engine.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./docker/build-output.ts";

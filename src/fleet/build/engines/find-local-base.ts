@@ -1,7 +1,7 @@
 /** Base images that no registry has, looked for in what builds. */
 
 import { connectDocker } from "../../../oci/engine/api.ts";
-import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../io/world.ts";
 import { findLocalBaseId } from "../../../oci/engine/tag-local-bases.ts";
 import type { LocalEngine, LockedLocal } from "../../../lock/lock.ts";
 import { isDigest } from "../../../oci/digest.ts";

@@ -1,7 +1,7 @@
 /** Which images an engine of this machine has. */
 
 import { connectDocker } from "../../../oci/engine/api.ts";
-import type { Environment } from "../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../io/world.ts";
 import { heldIds } from "../../../oci/engine/engine-answers.ts";
 import type { LocalEngine } from "../../../lock/lock.ts";
 import { podmanIds } from "./podman/podman-scratch.ts";

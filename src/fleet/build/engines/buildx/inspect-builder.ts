@@ -1,6 +1,6 @@
 /** What `docker buildx inspect` tells of a builder. */
 
-import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { runProgram } from "../program.ts";
 

@@ -2,7 +2,7 @@
 
 import { versionAnswer } from "../../../../oci/engine/engine-answers.ts";
 import type { DockerApi } from "../../../../oci/engine/api.ts";
-import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../../io/world.ts";
 import { ImgmatchError } from "../../../../errors.ts";
 import { type BuildClient, noAttestations } from "../docker-build.ts";
 import { runProgram } from "../program.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../../oci/engine/api.ts";
 import { contextTar, dockerfileName } from "../context-archive.ts";
-import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../../io/world.ts";
 import { createLocalBases } from "../../../../oci/engine/tag-local-bases.ts";
 import { createScratch } from "../../../../oci/engine/engine-scratch.ts";
 import { ImgmatchError, usageError } from "../../../../errors.ts";

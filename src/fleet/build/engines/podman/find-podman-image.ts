@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../../../../errors.ts";
 import { type Digest, isDigest } from "../../../../oci/digest.ts";
-import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../../io/world.ts";
 import { runProgram } from "../program.ts";
 
 /** `name` may be an id. null where there is none. Throws `ENGINE_FAILED` where the program says neither. */

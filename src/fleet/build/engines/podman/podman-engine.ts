@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../../errors.ts";
 import { isDigest } from "../../../../oci/digest.ts";
-import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../../io/world.ts";
 import { lostBase } from "../../../../oci/engine/tag-local-bases.ts";
 import { type Layer, layersOfConfig } from "../../../../oci/image-layers.ts";
 import { replaceLocalBases } from "../../../../oci/local-base.ts";

@@ -1,6 +1,6 @@
 /** Removing again what builds without cache have left in the store: an image for each step, and the last one. */
 
-import type { Environment } from "../../../../oci/engine/engine-endpoint.ts";
+import type { Environment } from "../../../../io/world.ts";
 import { runProgram } from "../program.ts";
 import { findProgram } from "./find-podman-image.ts";
 
