@@ -42,8 +42,11 @@ export function whyNoProgram(program: StoreProgram): string | null {
       if (ran.status === 0) return { works: true, said: ran.stdout };
       return { works: false, why: doesNotWork(program, ran.stderr || `status ${ran.status ?? ran.signal}`) };
     } finally {
-      // Podman may still write what its container has left.
-      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+      try {
+        rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+      } catch {
+        // Podman still writes what its container has left: the folder stays, and says nothing about the program.
+      }
     }
   });
   return tried.works ? null : tried.why;
