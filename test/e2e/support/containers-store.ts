@@ -14,7 +14,7 @@ export interface ContainersStore {
 
 /** A container of one program, without an image. */
 const tries = {
-  podman: "podman run --rm --rootfs root /bin/busybox true",
+  podman: 'podman run --rm --rootfs "$PWD/root" /bin/busybox true',
   buildah:
     'name=$(buildah from scratch) && buildah copy "$name" root / && buildah run "$name" /bin/busybox true && buildah rm "$name"',
   skopeo: "echo {} >manifest.json && skopeo manifest-digest manifest.json",
