@@ -69,7 +69,7 @@ export function keepProblems(
 
 /** One cell with its inputs, one by one. */
 function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] {
-  const { cell, action, reason, tag, inputs, contextFiles = null, moved, planned } = answer;
+  const { cell, action, reason, tag, inputs, context, contextFiles = null, moved, planned } = answer;
   const { locked } = planned;
   const rows = inputs.map((input) => [
     stateOf(input, locked !== null),
@@ -84,6 +84,7 @@ function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] 
     `tag ${tag ?? "not known yet"}`,
     `in the lock: ${locked === null ? "no" : `${locked.tag} ${locked.digest ?? "(not pushed)"}`}`,
     ...lines,
+    ...(context === undefined ? [] : describeTaken(context)),
     ...describeFiles(contextFiles),
     ...moved.map(({ ref, from, to }) => `moved  ${ref}  ${from} → ${to}`),
     ...(moved.length === 0
@@ -98,6 +99,17 @@ function stateOf({ changed }: InputComparison, isLocked: boolean): string {
 }
 
 const mostFiles = 20;
+
+/** `takes src/a.c src/b.c: COPY src/ /src/` */
+function describeTaken({ whole, taken }: NonNullable<ExplainedPlan["context"]>): string[] {
+  if (whole !== null) return [`takes the whole context: ${whole}`];
+  if (taken.length === 0) return ["takes nothing of the context"];
+  return taken.map(({ instruction, paths }) => {
+    const more = paths.length > mostFiles ? ` and ${paths.length - mostFiles} more, see --json` : "";
+    const shown = paths.length === 0 ? "nothing" : paths.slice(0, mostFiles).join(" ");
+    return `takes ${shown}${more}: ${instruction}`;
+  });
+}
 
 /** `context: changed src/a.c` */
 function describeFiles(files: ChangedFiles | null): string[] {

@@ -7,11 +7,11 @@ import type { Fleet } from "./open-fleet.ts";
 
 /** null where the context is the same, and where this machine did not build with the one of then. */
 export async function changedContext(
-  { root, context }: Pick<Fleet, "root" | "context">,
-  { locked }: Pick<PlannedCell, "locked">,
+  { root }: Pick<Fleet, "root">,
+  { locked, context }: Pick<PlannedCell, "locked" | "context">,
 ): Promise<ChangedFiles | null> {
   const then = locked?.inputs?.context;
-  if (then === undefined || then === context.digest) return null;
+  if (then === undefined || context === null || then === context.digest) return null;
   const recalled = await recallContext(root, then);
   return recalled === null ? null : changedFiles(recalled, context.entries);
 }

@@ -9,7 +9,11 @@ import { parseSecrets } from "./build/engines/build-secrets.ts";
 import { type EngineChoice, requireNetwork } from "./build/engines/engine-choice.ts";
 import { checkSsh } from "./build/engines/ssh.ts";
 import { isReady, jobOf, unreadyProblem } from "./build/jobs.ts";
-import { readContext } from "./dockerfile/context.ts";
+import type { CellContext } from "./dockerfile/cell-context.ts";
+import { oncePer } from "./cells/once-per.ts";
+import { listContext } from "./dockerfile/context.ts";
+import { takenFiles } from "./dockerfile/context-inputs.ts";
+import type { ContextUse } from "./dockerfile/context-use.ts";
 import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./export/bake.ts";
 import type { FleetChoice } from "./fleet-choice.ts";
 import type { Fleet } from "./open-fleet.ts";
@@ -46,7 +50,7 @@ export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<
     network,
     revision: await readRevision(fleet.root, world.env),
   });
-  for (const problem of await contextProblems(fleet)) world.onEvent({ type: "problem", problem });
+  for (const problem of await contextProblems(fleet, plan)) world.onEvent({ type: "problem", problem });
   return file;
 }
 
@@ -88,17 +92,31 @@ function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
 }
 
 /**
- * imgmatch keeps its own files out of images; bake sends everything that the context's `.dockerignore` does not hide, and asks no other
- * file, as the Dockerfiles stand in the bake file.
+ * What an instruction takes of the folder that bake is given, beside what it takes of what imgmatch sends: imgmatch keeps its own files out
+ * of images; bake sends everything that the context's `.dockerignore` does not hide, and asks no other file, as the Dockerfiles stand in
+ * the bake file.
  */
-async function contextProblems({ context, contextDir, matrix }: Fleet): Promise<readonly Problem[]> {
-  const sent = new Set(context.entries.map(({ path }) => path));
-  const { entries } = await readContext(contextDir, matrix.context.at);
-  const known = new Set(entries.map(({ path }) => path));
-  const filesOf = (all: typeof entries) =>
-    all.filter(({ kind }) => kind !== "folder").map(({ path }) => path);
-  const hidden = filesOf(context.entries).filter((path) => !known.has(path));
-  const more = filesOf(entries).filter((path) => !sent.has(path));
+async function contextProblems(
+  { contextDir, matrix, dockerfileOf }: Fleet,
+  { cells }: Plan,
+): Promise<readonly Problem[]> {
+  const { entries } = await listContext(contextDir, matrix.context.at);
+  const takenOf = oncePer((use: ContextUse) => takenFiles(use, entries));
+  const [sent, known] = [new Set<string>(), new Set<string>()];
+  const seen = new Set<CellContext>();
+  for (const { cell, context } of cells) {
+    if (context === null || seen.has(context)) continue;
+    seen.add(context);
+    for (const { path, kind } of context.entries) if (kind !== "folder") sent.add(path);
+    const { taken } =
+      context.inputs.whole === null
+        ? takenOf(dockerfileOf(cell).use)
+        : { taken: [{ paths: entries.map(({ path }) => path) }] };
+    for (const { paths } of taken) for (const path of paths) known.add(path);
+  }
+  const files = entries.filter(({ kind }) => kind !== "folder").map(({ path }) => path);
+  const hidden = [...sent].filter((path) => !known.has(path)).sort();
+  const more = files.filter((path) => known.has(path) && !sent.has(path));
   const ignoreFile = `${contextDir}/.dockerignore`;
   const problems: Problem[] = [];
   if (hidden.length > 0)

@@ -3,7 +3,7 @@
 import { dirname, join } from "node:path";
 import { type Problem, usageError } from "../errors.ts";
 import { type Fleet, openFleet } from "./open-fleet.ts";
-import type { FindBaseDigest } from "./plan-open-fleet.ts";
+import type { FindBaseDigest, ReadBase } from "./plan-open-fleet.ts";
 import { parseBuildArguments } from "./matrix/given-arguments.ts";
 import { lockPath } from "../lock/lock.ts";
 import { parseImageReference } from "../oci/reference.ts";
@@ -66,6 +66,16 @@ export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<st
       return [text.slice(0, at), replacement];
     }),
   );
+}
+
+/** Asks registries what a base does when it is built on; what cannot be had is null. */
+export async function baseReader(
+  { offline = false, ...flags }: FleetChoice,
+  { env, signal }: Pick<World, "env" | "signal">,
+): Promise<ReadBase> {
+  if (offline) return async () => null;
+  const { createBaseReader } = await import("../oci/registry/base-lookup.ts");
+  return createBaseReader(env, { ...(await trustOf(flags)), signal });
 }
 
 /** Asks registries for base digests; what cannot be had is null, and `onProblem` hears why. */

@@ -16,7 +16,8 @@ import { expandMatrix } from "./cells/expand.ts";
 import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
 import { type Base, findBasesIn } from "./dockerfile/bases.ts";
-import { readContext } from "./dockerfile/context.ts";
+import { listContext } from "./dockerfile/context.ts";
+import { type ContextUse, contextUses } from "./dockerfile/context-use.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
 import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 import type { Instruction } from "./dockerfile/instructions.ts";
@@ -42,6 +43,8 @@ export interface CellDockerfile extends RenderedFile {
   readonly bases: readonly NamedBase[];
   /** Digest of all that can make a difference to the image; labels, for one, cannot. */
   readonly effect: Digest;
+  /** What it takes of the context, where its bases do nothing that it does not say. */
+  readonly use: ContextUse;
 }
 
 /** A base, and the file in which `line` names it: the Dockerfile that is used as it stands, or the rendered one. */
@@ -91,22 +94,27 @@ export async function openFleetText(
   const contextDir = join(root, matrix.context.value);
   const own = ownFiles(matrixFile, files, contextDir);
   const ignoreFiles = ignoreFilesOf(root, matrix);
-  const context = await readContext(contextDir, matrix.context.at, own, ignoreFiles);
-  const paths = new Set(context.entries.map(({ path }) => path));
+  const listing = await listContext(contextDir, matrix.context.at, own, ignoreFiles);
+  const paths = new Set(listing.entries.map(({ path }) => path));
   const checks = [
     onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
     onceFaultless(telling, writtenSecrets),
   ];
+  const useOf = contextUses(matrix.target?.value ?? null);
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
   const dockerfileOf = oncePer((cell: Cell) =>
-    checkFile(renderCell(cell, matrix, template, argumentsOf(cell)), cell, matrix, { checks, isReference }),
+    checkFile(renderCell(cell, matrix, template, argumentsOf(cell)), cell, matrix, {
+      checks,
+      isReference,
+      useOf,
+    }),
   );
   return {
     root,
     matrix,
     cells: expandMatrix(matrix),
     contextDir,
-    context,
+    listing,
     passedArgs: passed,
     dockerfileOf,
   };
@@ -115,6 +123,7 @@ export async function openFleetText(
 interface FileChecks {
   readonly checks: readonly InstructionCheck[];
   readonly isReference: (ref: string) => boolean;
+  readonly useOf: ReturnType<typeof contextUses>;
 }
 
 /** What is wrong with one instruction of a file. */
@@ -125,7 +134,7 @@ function checkFile(
   { file, own, ownFile: path }: RenderedCell,
   cell: Cell,
   { target }: Matrix,
-  { checks, isReference }: FileChecks,
+  { checks, isReference, useOf }: FileChecks,
 ): CellDockerfile {
   const options = { args: file.args, platform: cell.platform };
   const bases = findBasesIn(own, path, options);
@@ -136,7 +145,8 @@ function checkFile(
     ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
   ]);
   const effect = digestOf(effectiveText(own, target?.value ?? null, options));
-  return { ...file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect };
+  const use = useOf(own, options);
+  return { ...file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
 }
 
 /** Thousands of cells have the same instructions of a kind: one without a fault is looked into once. */

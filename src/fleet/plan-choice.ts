@@ -16,7 +16,14 @@ import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";
 import { findPlanned, type Plan } from "./plan/planned-cell.ts";
 import type { Selection } from "./cells/select.ts";
 import { note, type World } from "../io/world.ts";
-import { baseLookup, type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
+import {
+  baseLookup,
+  baseReader,
+  type FleetChoice,
+  lockFileOf,
+  openFleetFor,
+  parseReplacements,
+} from "./fleet-choice.ts";
 
 /** Only of commands that can build on what an engine alone has. */
 export interface LocalBaseChoice {
@@ -70,6 +77,7 @@ export async function planFor(
     replaceBases: parseReplacements(flags.replaceBase),
     rebuild: rebuildAsked(flags.cache),
     findBaseDigest,
+    readBase: await baseReader(flags, world),
     ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
   });
   hear = onProblem;

@@ -1,10 +1,20 @@
 /** The plan of a fleet: its cells and their Dockerfiles, with the digests of all bases. */
 
 import { throwProblems, type Place, type Problem, usageError } from "../errors.ts";
-import { rebuildWord, type Lock, type LockPins, type LockedBase, type LockedLocal } from "../lock/lock.ts";
+import {
+  rebuildWord,
+  type Lock,
+  type LockPins,
+  type LockedBase,
+  type LockedBaseConfig,
+  type LockedLocal,
+} from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
+import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import { compareText } from "../io/collections.ts";
+import { compareText, remember } from "../io/collections.ts";
+import type { ImageConfig } from "../oci/registry/platform-image.ts";
+import { cellContexts, decidedUse } from "./dockerfile/cell-context.ts";
 import type { Cell } from "./cells/cell.ts";
 import { oncePerText } from "./cells/once-per.ts";
 import { planFleet, type CellSources } from "./plan/plan-fleet.ts";
@@ -16,6 +26,13 @@ import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
 
 /** Digest of a base image's manifest or index, or null where nobody can tell. */
 export type FindBaseDigest = (ref: string) => Promise<Digest | null>;
+
+/** The configuration of a base's image for a platform, or null where nobody can tell. */
+export type ReadBase = (
+  ref: string,
+  digest: Digest,
+  platform: string,
+) => Promise<Pick<ImageConfig, "env" | "onbuild"> | null>;
 
 /** The image that an engine has under this name, or null where it has none. */
 export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
@@ -35,6 +52,8 @@ export interface FleetPlanOptions {
   readonly findBaseDigest: FindBaseDigest;
   /** Asked then for those whose digest is not found; the lock's local bases count as not in it. Default: no engine is asked. */
   readonly findLocalBase?: FindLocalBase;
+  /** Asked once for every base that decides which files a new image takes, and of which the lock says nothing. Default: nothing is read. */
+  readonly readBase?: ReadBase;
 }
 
 /** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
@@ -64,16 +83,97 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     const { digest = null, local } = (isOpen(pin) ? found.get(used) : null) ?? pin ?? {};
     return { digest, ...(local && { local }) };
   };
-  const sourcesOf = (cell: Cell): CellSources => {
+  const withConfig = await readConfigs(
+    chosen.map((cell): [Cell, PlannedBase[]] => [
+      cell,
+      fleet.dockerfileOf(cell).bases.map(({ ref }) => {
+        const used = replace.get(ref) ?? ref;
+        return { ref, used, ...known(used, cell) };
+      }),
+    ]),
+    fleet,
+    { pins, readBase: options.readBase ?? (async () => null) },
+  );
+  const contextOf = cellContexts(fleet.listing);
+  const sources = new Map<string, CellSources>();
+  for (const [cell, bases] of withConfig) {
     const dockerfile = fleet.dockerfileOf(cell);
-    const bases = dockerfile.bases.map(({ ref }): PlannedBase => {
-      const used = replace.get(ref) ?? ref;
-      return { ref, used, ...known(used, cell) };
-    });
-    return { dockerfile, bases, context: fleet.context.digest, rebuild: rebuildOf(cell) };
-  };
-  const sources = new Map(chosen.map((cell) => [cell.id, sourcesOf(cell)]));
+    const configs = new Map(bases.map(({ ref, config }) => [ref, config ?? null]));
+    const context = await contextOf(decidedUse(dockerfile.use, configs));
+    sources.set(cell.id, { dockerfile, bases, context, rebuild: rebuildOf(cell) });
+  }
   return planFleet(fleet.matrix, fleet.cells, sources, options);
+}
+
+/**
+ * The bases with their configurations, as far as these decide what is taken. As long as an image's Dockerfile and base stay, so does what the
+ * lock says of them: one that was built while nobody could read its base is not built again because somebody can.
+ */
+async function readConfigs(
+  cells: readonly (readonly [Cell, readonly PlannedBase[]])[],
+  { dockerfileOf }: Pick<Fleet, "dockerfileOf">,
+  { pins, readBase }: { readonly pins: LockPins | null; readonly readBase: ReadBase },
+): Promise<readonly (readonly [Cell, readonly PlannedBase[]])[]> {
+  const knownOf = lockedConfigs(pins);
+  const asked = new Map<string, Promise<LockedBaseConfig | null>>();
+  const configOf = (
+    base: PlannedBase,
+    cell: Cell,
+  ): Promise<LockedBaseConfig | null> | LockedBaseConfig | null => {
+    const { ref, used, digest, local } = base;
+    const { use, text } = dockerfileOf(cell);
+    if (digest === null || local !== undefined || use.whole !== null) return null;
+    if (!use.bases.some((each) => each.ref === ref)) return null;
+    const known = knownOf(used, digest, { cell, text });
+    if (known !== undefined) return known;
+    return remember(asked, `${used} ${digest} ${cell.platform}`, async () => {
+      const read = await readBase(used, digest, cell.platform);
+      return read === null ? null : { onbuild: read.onbuild, env: namesIn(read.env) };
+    });
+  };
+  const found = cells.map(
+    ([cell, bases]) => [cell, bases.map((base) => [base, configOf(base, cell)] as const)] as const,
+  );
+  await Promise.all(asked.values());
+  return Promise.all(
+    found.map(async ([cell, bases]) => [
+      cell,
+      await Promise.all(
+        bases.map(async ([base, config]) => {
+          const read = config instanceof Promise ? await config : config;
+          return read === null ? base : { ...base, config: read };
+        }),
+      ),
+    ]),
+  );
+}
+
+/** Of `NAME=value`; nobody names files by `PATH`, which all have. */
+function namesIn(env: readonly string[]): readonly string[] {
+  const names = env.map((each) => each.replace(/=.*$/s, "")).filter((name) => name !== "" && name !== "PATH");
+  return [...new Set(names)].sort();
+}
+
+/** What the lock says of a base: null where an image was built on it and it was not read, undefined where it says nothing. */
+function lockedConfigs(
+  lock: LockPins | null,
+): (
+  ref: string,
+  digest: Digest,
+  dockerfile: { readonly cell: Cell; readonly text: string },
+) => LockedBaseConfig | null | undefined {
+  const known = new Map<string, LockedBaseConfig>();
+  for (const { platform, bases, nextBases = [] } of Object.values(lock?.images ?? {})) {
+    for (const { ref, digest, config } of [...nextBases, ...bases])
+      if (config !== undefined) known.set(`${ref} ${digest} ${platform}`, config);
+  }
+  return (ref, digest, { cell, text }) => {
+    const found = known.get(`${ref} ${digest} ${cell.platform}`);
+    if (found !== undefined) return found;
+    const own = lock?.images[cell.id];
+    const isBuilt = own?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
+    return isBuilt && own?.inputs?.dockerfile === digestOf(text) ? null : undefined;
+  };
 }
 
 async function findBase(

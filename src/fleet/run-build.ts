@@ -18,7 +18,7 @@ import type { BuildSummary, FleetBuilder } from "./build/fleet-builder.ts";
 import type { BuildEvent, CellResult } from "./build/schedule.ts";
 import { sourceDateEpoch } from "./build/source-date-epoch.ts";
 import { declaredImages } from "./declared-image.ts";
-import { recordContext } from "./dockerfile/context.ts";
+import { type BuildContext, recordContext } from "./dockerfile/context.ts";
 import { type FleetChoice, lockFileOf, matrixPath } from "./fleet-choice.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { publishedOnLocal } from "./plan/local-bases.ts";
@@ -108,7 +108,7 @@ async function buildCells(
   // Not ended by an interruption: what is pushed gets its name.
   const registry = await registryFor(options, { env });
   requireAttestable(plan.matrix, builder, fleet);
-  await recordContext(fleet.root, fleet.context);
+  for (const context of builtContexts(plan)) await recordContext(fleet.root, context);
   const epoch = sourceDateEpoch(env);
   const revision = await readRevision(fleet.root, env);
   const publisher = registryPublisher(registry);
@@ -133,6 +133,14 @@ async function buildCells(
     onEvent: world.onEvent,
     ...(world.signal && { drain: world.signal }),
   });
+}
+
+/** Each once, of the cells that are to be built. */
+function builtContexts({ cells }: Plan): readonly BuildContext[] {
+  const contexts = cells.flatMap(({ action, context }) =>
+    action === "build" && context !== null ? [[context.digest, context] as const] : [],
+  );
+  return [...new Map(contexts).values()];
 }
 
 async function attesterFor(

@@ -33,7 +33,10 @@ export interface LockPins {
   readonly images: Readonly<
     Record<
       string,
-      Pick<LockedImage, "bases" | "nextBases"> & { readonly inputs?: Pick<LockedInputs, "rebuild"> }
+      Pick<LockedImage, "bases" | "nextBases"> &
+        Partial<Pick<LockedImage, "platform">> & {
+          readonly inputs?: Partial<Pick<LockedInputs, "dockerfile" | "rebuild">>;
+        }
     >
   >;
 }
@@ -126,4 +129,14 @@ export interface LockedBase {
   readonly digest: Digest;
   /** Only of a base that no registry had: the engine of one machine that had it. */
   readonly local?: LocalEngine;
+  /** Absent where nobody has read it. */
+  readonly config?: LockedBaseConfig;
+}
+
+/** What an image does to a Dockerfile that starts from it: so far as it decides which files that takes. */
+export interface LockedBaseConfig {
+  /** Whether it has `ONBUILD` instructions. */
+  readonly onbuild: boolean;
+  /** Names of its environment, sorted. */
+  readonly env: readonly string[];
 }

@@ -15,6 +15,7 @@ import {
   shape,
   someText,
   text,
+  truth,
   wholeNumber,
 } from "../io/checks.ts";
 import { fieldsOf, placeOfLine, readJson } from "../io/json.ts";
@@ -27,6 +28,7 @@ import {
   type LockedAdoption,
   type LockedAttestation,
   type LockedBase,
+  type LockedBaseConfig,
   type LockedImage,
   type LockedInputs,
   type LockedLocal,
@@ -95,7 +97,14 @@ export const choosing = {
   adopted: ifPresent(shape<LockedAdoption>({ cpu: oneOf("estimated", "stated") })),
 };
 
-const bases = list(shape<LockedBase>({ ref: someText, digest, local: ifPresent(oneOf(...localEngines)) }));
+const bases = list(
+  shape<LockedBase>({
+    ref: someText,
+    digest,
+    local: ifPresent(oneOf(...localEngines)),
+    config: ifPresent(shape<LockedBaseConfig>({ onbuild: truth, env: list(someText) })),
+  }),
+);
 
 const image: Check<LockedImage> = shape({
   ...choosing,

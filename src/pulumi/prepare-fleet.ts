@@ -20,7 +20,7 @@ import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
 import { type LockedBase, lockPath, type LockPins, rebuildWord } from "../lock/lock.ts";
 import { isDigest } from "../oci/digest.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import { createBaseLookup } from "../oci/registry/base-lookup.ts";
+import { createBaseLookup, createBaseReader } from "../oci/registry/base-lookup.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { createRegistryClient } from "../oci/registry/create-client.ts";
 import type { CredentialStore } from "../oci/registry/credential.ts";
@@ -91,6 +91,7 @@ async function prepareAwaited(
     only,
     published: push,
     findBaseDigest: lookUp,
+    readBase: createBaseReader(env, { plainHttp, credentials: login.credentials }),
     ...(pins === null ? {} : { pins }),
     rebuild: args.rebuild,
     replaceBases: new Map(Object.entries(args.replaceBases)),
@@ -264,11 +265,15 @@ function aboutLogin(problem: Problem): Problem {
 /** null where there is no lock. A base without a digest is none that is pinned: it is asked for. */
 function pinsIn(lock: unknown): LockPins | null {
   const images = Object.entries(fieldsOf(fieldsOf(lock).images)).map(([cell, image]) => {
-    const { bases, inputs } = fieldsOf(image);
-    const { rebuild } = fieldsOf(inputs);
+    const { bases, inputs, platform } = fieldsOf(image);
+    const { rebuild, dockerfile } = fieldsOf(inputs);
     const pins = {
       bases: Array.isArray(bases) ? bases.flatMap(baseIn) : [],
-      ...(typeof rebuild === "string" && rebuildWord.test(rebuild) ? { inputs: { rebuild } } : {}),
+      ...(typeof platform === "string" ? { platform } : {}),
+      inputs: {
+        ...(isDigest(dockerfile) ? { dockerfile } : {}),
+        ...(typeof rebuild === "string" && rebuildWord.test(rebuild) ? { rebuild } : {}),
+      },
     };
     return [cell, pins] as const;
   });
@@ -276,6 +281,9 @@ function pinsIn(lock: unknown): LockPins | null {
 }
 
 function baseIn(value: unknown): readonly LockedBase[] {
-  const { ref, digest } = fieldsOf(value);
-  return typeof ref === "string" && typeof digest === "string" && isDigest(digest) ? [{ ref, digest }] : [];
+  const { ref, digest, config } = fieldsOf(value);
+  if (typeof ref !== "string" || !isDigest(digest)) return [];
+  const { onbuild, env } = fieldsOf(config);
+  const isKnown = typeof onbuild === "boolean" && Array.isArray(env);
+  return [{ ref, digest, ...(isKnown ? { config: { onbuild, env: env.map(String) } } : {}) }];
 }

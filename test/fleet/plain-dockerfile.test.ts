@@ -205,8 +205,8 @@ describe("what is refused", () => {
 
 describe("the build context", () => {
   const sent = async (root: string) => {
-    const { context } = await openFleet(join(root, "matrix.yaml"));
-    return context.entries.map(({ path }) => path);
+    const { listing } = await openFleet(join(root, "matrix.yaml"));
+    return listing.entries.map(({ path }) => path);
   };
 
   test("has the Dockerfile, as docker sends it", async () => {

@@ -22,7 +22,11 @@ export function cellSources(
       {
         dockerfile: { cell: id, path: `images/${id}.Dockerfile`, text: text(id), args },
         bases,
-        context: context ?? `sha256:${"a".repeat(64)}`,
+        context: {
+          entries: [],
+          digest: context ?? `sha256:${"a".repeat(64)}`,
+          inputs: { whole: null, taken: [] },
+        },
         rebuild: null,
       },
     ]),

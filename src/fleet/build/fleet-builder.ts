@@ -1,6 +1,6 @@
 /** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
 
-import type { BuildContext } from "../dockerfile/context.ts";
+import type { ContextListing } from "../dockerfile/context.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { Engine } from "./engine.ts";
@@ -12,7 +12,7 @@ export interface FleetSources {
   readonly root: string;
   readonly cells: readonly ExpandedCell[];
   readonly contextDir: string;
-  readonly context: BuildContext;
+  readonly listing: ContextListing;
   /** What every build is given for `ARG`s without being an input of its image: proxies. */
   readonly passedArgs?: Readonly<Record<string, string>>;
 }

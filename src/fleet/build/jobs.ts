@@ -10,13 +10,14 @@ import { pinBases, type PinOptions } from "../dockerfile/bases.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
+import type { CellContext } from "../dockerfile/cell-context.ts";
 import type { Attestations, Matrix } from "../matrix/matrix.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
 import type { AskedAttestations, BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
-export interface JobOptions extends Pick<FleetSources, "contextDir" | "context" | "passedArgs"> {
+export interface JobOptions extends Pick<FleetSources, "contextDir" | "passedArgs"> {
   readonly matrix: Matrix;
   /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
@@ -28,11 +29,17 @@ export type ReadyCell = PlannedCell & {
   readonly inputDigest: Digest;
   readonly tag: string;
   readonly dockerfile: RenderedFile;
+  readonly context: CellContext;
 };
 
 /** Whether everything that goes into the image is known; if not, the bases whose digests are missing. */
 export function isReady(planned: PlannedCell): planned is ReadyCell {
-  return planned.inputDigest !== null && planned.tag !== null && planned.dockerfile !== null;
+  return (
+    planned.inputDigest !== null &&
+    planned.tag !== null &&
+    planned.dockerfile !== null &&
+    planned.context !== null
+  );
 }
 
 export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
@@ -45,7 +52,7 @@ export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
 }
 
 export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
-  const { cell, tag, inputDigest, dockerfile: file, bases } = planned;
+  const { cell, tag, inputDigest, dockerfile: file, bases, context } = planned;
   const { matrix, push } = options;
   const isLocal = ({ local }: PlannedBase) => local !== undefined;
   const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
@@ -65,8 +72,8 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
       cell: cell.id,
       dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
       contextDir: options.contextDir,
-      contextFiles: options.context.entries,
-      contextDigest: options.context.digest,
+      contextFiles: context.entries,
+      contextDigest: context.digest,
       platform: cell.platform,
       target: matrix.target?.value ?? null,
       args: {
@@ -149,10 +156,11 @@ export function lockedImageOf(
     requires: cell.requires,
     ...(built.measured === null ? {} : { measured: built.measured }),
     ...(built.attested && { attested: built.attested }),
-    bases: bases.map(({ used, digest, local }) => ({
+    bases: bases.map(({ used, digest, local, config }) => ({
       ref: used,
       digest: required(digest),
       ...(local && { local }),
+      ...(config && { config }),
     })),
     ...(inputs === null ? {} : { inputs }),
     builder: described,

@@ -12,7 +12,7 @@ import { inputLimits } from "../../io/limits.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { compareText } from "../../io/collections.ts";
+import { compareText, remember } from "../../io/collections.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */
@@ -32,33 +32,71 @@ export interface BuildContext {
   readonly digest: Digest;
 }
 
+/** What a build context has, before any file of it is read. */
+export interface ContextListing {
+  /** Sorted by path. */
+  readonly entries: readonly ListedEntry[];
+  /** Hashes these of the entries, or all; each file once. Throws `FILE_UNREADABLE`. */
+  read(paths?: ReadonlySet<string>): Promise<BuildContext>;
+}
+
+export interface ListedEntry extends Pick<ContextEntry, "path" | "kind"> {
+  /** Of a link; empty for what is none. */
+  readonly target: string;
+}
+
 /**
- * Reads a build context less what `ignoreFiles` hide and less the paths of `isOwn`. A missing folder, and a file
+ * Lists a build context less what `ignoreFiles` hide and less the paths of `isOwn`. A missing folder, and a file
  * that vanishes or cannot be read while it is hashed, are errors and never skipped.
  *
  * @param ignoreFiles the first of them that is there counts, alone. Default: the context's `.dockerignore`
  * @param isOwn what imgmatch itself reads and writes: no image is made of it, so it must not change what an image is
  */
-export async function readContext(
+export async function listContext(
   folder: string,
   at: Place,
   isOwn: Filter["isOwn"] = () => false,
   ignoreFiles: readonly string[] = [join(folder, ".dockerignore")],
-): Promise<BuildContext> {
+): Promise<ContextListing> {
   await requireFolder(folder, at);
-  const keep = dockerignore
-    .default()
-    .add((await readIgnoreFile(ignoreFiles)).split("\n"))
-    .createFilter();
-  const entries: ContextEntry[] = [];
+  const keep = ignoring((await readIgnoreFile(ignoreFiles)).split("\n"));
+  const entries: ListedEntry[] = [];
+  await reading(folder, () => walk(folder, "", { isOwn, keep }, entries));
+  entries.sort((one, other) => compareText(one.path, other.path));
+  const known = new Map<string, Promise<ContextEntry>>();
+  const read = async (paths?: ReadonlySet<string>): Promise<BuildContext> => {
+    const chosen: ContextEntry[] = [];
+    await reading(folder, async () => {
+      for (const listed of entries)
+        if (paths?.has(listed.path) ?? true)
+          chosen.push(await remember(known, listed.path, () => readEntry(folder, listed)));
+    });
+    return { entries: chosen, digest: digestOf(describeContext(chosen)) };
+  };
+  return { entries, read };
+}
+
+async function reading(folder: string, read: () => Promise<unknown>): Promise<void> {
   try {
-    await walk(folder, "", { isOwn, keep }, entries);
+    await read();
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
     throw unreadable(folder, error, { what: "the build context", fix: hide });
   }
-  entries.sort((one, other) => compareText(one.path, other.path));
-  return { entries, digest: digestOf(describeContext(entries)) };
+}
+
+/** Lists a build context and reads all of it. */
+export async function readContext(...context: Parameters<typeof listContext>): Promise<BuildContext> {
+  return (await listContext(...context)).read();
+}
+
+/**
+ * Whether a path stays, by the lines of an ignore file. The names of files have a case, and what means something in an expression means
+ * nothing in a pattern (moby/patternmatcher, `escapeBytes`): the library needs to be told both.
+ */
+function ignoring(lines: readonly string[]): (path: string) => boolean {
+  const literal = (line: string) => line.replace(/\\?[+()|{}]/g, (found) => `\\${found.slice(-1)}`);
+  return dockerignore.default({ ignorecase: false }).add(lines.map(literal)).createFilter();
 }
 
 /** What the digest of a context is taken of: one line of JSON. */
@@ -102,29 +140,39 @@ async function walk(
   folder: string,
   prefix: string,
   filter: Filter,
-  entries: ContextEntry[],
+  entries: ListedEntry[],
 ): Promise<boolean> {
   const items = await readdir(join(folder, prefix), { withFileTypes: true });
   let others = 0;
   for (const item of items) {
     const path = prefix === "" ? item.name : `${prefix}/${item.name}`;
     if (await filter.isOwn(path)) continue;
-    const full = join(folder, path);
     if (item.isDirectory()) {
       // A hidden folder may still hold files that a later `!` line shows again, so it is walked all the same.
       const counts = await walk(folder, path, filter, entries);
       if (counts) others++;
-      if (counts && filter.keep(path)) entries.push(folderEntry(path));
+      if (counts && filter.keep(path)) entries.push({ path, kind: "folder", target: "" });
       continue;
     }
     others++;
     if (filter.keep(path)) {
       if (item.isSymbolicLink())
-        entries.push({ path, kind: "symlink", mode: 0o777, content: await readlink(full), size: 0 });
-      else if (item.isFile()) entries.push({ path, kind: "file", ...(await hashFile(full)) });
+        entries.push({ path, kind: "symlink", target: await readlink(join(folder, path)) });
+      else if (item.isFile()) entries.push({ path, kind: "file", target: "" });
     }
   }
   return items.length === 0 || others > 0;
+}
+
+async function readEntry(folder: string, { path, kind, target }: ListedEntry): Promise<ContextEntry> {
+  switch (kind) {
+    case "folder":
+      return folderEntry(path);
+    case "symlink":
+      return { path, kind, mode: 0o777, content: target, size: 0 };
+    case "file":
+      return { path, kind, ...(await hashFile(join(folder, path))) };
+  }
 }
 
 export function folderEntry(path: string): ContextEntry {

@@ -1,7 +1,7 @@
 /** What of a Dockerfile can make a difference to its image: nothing else may be all that two cells differ in. */
 
 import type { Instruction, Instructions } from "./instructions.ts";
-import { findStage, readStages, type Stage, type StageOptions } from "./stages.ts";
+import { readStages, stageOf, type StageOptions, usedStages } from "./stages.ts";
 
 /**
  * The instructions of the stages that the image is made of, as one text: without comments, labels, and arguments that no
@@ -28,40 +28,6 @@ export function effectiveText(
     (each) => `${each.text.trim()}\n${each.documents}${givenFor(each, options.args ?? {})}`,
   );
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
-}
-
-/** The index of the stage that an instruction stands in; -1 before the first. */
-function stageOf({ line }: Instruction, stages: readonly Stage[]): number {
-  return stages.findLastIndex(({ from }) => from.line <= line);
-}
-
-/** The target and what it starts from or copies from, and -1. */
-function usedStages(
-  dockerfile: Instructions,
-  stages: readonly Stage[],
-  target: string | null,
-): ReadonlySet<number> {
-  const found = target === null ? -1 : findStage(stages, target);
-  const used = new Set([-1, found >= 0 ? found : stages.length - 1]);
-  // A Set is iterated in insertion order and sees what is added on the way.
-  for (const index of used) {
-    const stage = stages[index];
-    if (stage === undefined) continue;
-    const own = dockerfile.instructions.filter((each) => stageOf(each, stages) === index);
-    for (const name of [stage.ref.ok ? stage.ref.value : "", ...own.flatMap(copiedFrom)]) {
-      const other = findStage(stages, name);
-      if (other >= 0) used.add(other);
-    }
-    // A reference that cannot be decided may be any stage.
-    if (!stage.ref.ok) for (const each of stages.keys()) used.add(each);
-  }
-  return used;
-}
-
-/** What `COPY --from=…` and `RUN --mount=…,from=…` name: a stage, its number, or an image. */
-function copiedFrom({ keyword, text }: Instruction): readonly string[] {
-  if (!/^(COPY|ADD|RUN|ONBUILD)$/.test(keyword)) return [];
-  return Array.from(text.matchAll(/(?:--|,|=)from=["']?([^\s,"']+)/g), ([, name = ""]) => name);
 }
 
 /** What the build is given for an `ARG`. */

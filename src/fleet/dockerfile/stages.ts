@@ -32,8 +32,27 @@ export interface StageOptions {
   readonly platform?: string;
 }
 
-export function readStages(dockerfile: Instructions, { args = {}, platform }: StageOptions = {}): Stage[] {
-  const variables = platformVariables(platform);
+export function readStages(dockerfile: Instructions, options: StageOptions = {}): Stage[] {
+  const variables = new Map<string, string>();
+  return readAll(dockerfile, options, variables);
+}
+
+/** What the arguments before the first `FROM` are, where it is known; those of the platform are among them. */
+export function globalArguments(
+  dockerfile: Instructions,
+  options: StageOptions,
+): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>();
+  readAll(dockerfile, options, variables);
+  return variables;
+}
+
+function readAll(
+  dockerfile: Instructions,
+  { args = {}, platform }: StageOptions,
+  variables: Map<string, string>,
+): Stage[] {
+  for (const [name, value] of platformVariables(platform)) variables.set(name, value);
   const stages: Stage[] = [];
   for (const instruction of dockerfile.instructions) {
     if (instruction.keyword === "FROM") stages.push(readFrom(instruction, variables, dockerfile.escapeBy));
@@ -41,6 +60,47 @@ export function readStages(dockerfile: Instructions, { args = {}, platform }: St
       readGlobalArg(instruction, variables, args, dockerfile.escapeBy);
   }
   return stages;
+}
+
+/** The index of the stage that an instruction stands in; -1 before the first. */
+export function stageOf({ line }: Instruction, stages: readonly Stage[]): number {
+  return stages.findLastIndex(({ from }) => from.line <= line);
+}
+
+/** The target and what it starts from or copies from, and -1. */
+export function usedStages(
+  dockerfile: Instructions,
+  stages: readonly Stage[],
+  target: string | null,
+): ReadonlySet<number> {
+  const found = target === null ? [] : stagesNamed(stages, target);
+  const used = new Set([-1, ...(found.length > 0 ? found : [stages.length - 1])]);
+  // A Set is iterated in insertion order and sees what is added on the way.
+  for (const index of used) {
+    const stage = stages[index];
+    if (stage === undefined) continue;
+    const own = dockerfile.instructions.filter((each) => stageOf(each, stages) === index);
+    for (const name of [stage.ref.ok ? stage.ref.value : "", ...own.flatMap(copiedFrom)])
+      for (const other of stagesNamed(stages, name)) used.add(other);
+    // A reference that cannot be decided may be any stage.
+    if (!stage.ref.ok) for (const each of stages.keys()) used.add(each);
+  }
+  return used;
+}
+
+/** A name may be given twice. */
+function stagesNamed(stages: readonly Stage[], name: string): readonly number[] {
+  const known = name.toLowerCase();
+  return [...stages.keys()].filter(
+    (index) => stages[index]?.name?.toLowerCase() === known || String(index) === name,
+  );
+}
+
+/** What `COPY --from=…` and `RUN --mount=…,from=…` name: a stage, its number, or an image. */
+function copiedFrom({ keyword, text }: Instruction): readonly string[] {
+  if (!/^(COPY|ADD|RUN|ONBUILD)$/.test(keyword)) return [];
+  const plain = text.replace(/["'\\]/g, "");
+  return Array.from(plain.matchAll(/(?:--|,|=)from=([^\s,]+)/gi), ([, name = ""]) => name);
 }
 
 /** The index of the stage with this name (in any case) or number; -1 where there is none. */

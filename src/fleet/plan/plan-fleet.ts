@@ -5,6 +5,7 @@ import type { Lock, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
+import type { CellContext } from "../dockerfile/cell-context.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
@@ -21,8 +22,7 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
-  /** Of the build context. */
-  readonly context: Digest;
+  readonly context: CellContext;
   /** The word of `--no-cache`, or null. */
   readonly rebuild: string | null;
 }
@@ -110,13 +110,14 @@ function planCell(
       inputDigest: null,
       tag: locked?.tag ?? null,
       dockerfile: null,
+      context: null,
       bases: [],
       inputs: null,
       comparison: [],
     };
   }
   if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
-  const { dockerfile, bases } = sources;
+  const { dockerfile, bases, context } = sources;
   const inputs = inputsOf(sources, matrix);
   const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   const digest =
@@ -130,13 +131,24 @@ function planCell(
   const action = reason === null ? "keep" : "build";
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
-  return { ...known, action, reason, inputDigest: digest, tag, dockerfile, bases, inputs, comparison };
+  return {
+    ...known,
+    action,
+    reason,
+    inputDigest: digest,
+    tag,
+    dockerfile,
+    context,
+    bases,
+    inputs,
+    comparison,
+  };
 }
 
 function inputsOf({ dockerfile, context, rebuild }: CellSources, { target }: Matrix): LockedInputs {
   return {
     dockerfile: digestOf(dockerfile.text),
-    context,
+    context: context.digest,
     args: dockerfile.args,
     target: target?.value ?? null,
     builder: builderName,

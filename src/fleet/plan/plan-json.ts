@@ -98,6 +98,8 @@ export function explainedToJson(
     inputDigest,
     lockedInputDigest,
     inputs,
+    // What of the context is sent, and whence; `whole` says why it is all of it.
+    ...(planned.context === null ? {} : { context: planned.context.inputs }),
     // Only where the context has changed, and this machine knows what it was.
     ...(contextFiles === null ? {} : { contextFiles }),
     moved,

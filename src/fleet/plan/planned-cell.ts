@@ -1,8 +1,9 @@
 /** A plan as data: every cell with what would happen to it. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { LocalEngine, LockedImage, LockedInputs } from "../../lock/lock.ts";
+import type { LocalEngine, LockedBaseConfig, LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
+import type { CellContext } from "../dockerfile/cell-context.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import type { Matrix } from "../matrix/matrix.ts";
@@ -35,6 +36,8 @@ export interface PlannedCell {
   readonly tag: string | null;
   /** null for cells that are not to be built. */
   readonly dockerfile: RenderedFile | null;
+  /** What is sent to the engine; null for cells that are not to be built. */
+  readonly context: CellContext | null;
   readonly bases: readonly PlannedBase[];
   /** The other inputs, as the lock records them; null for cells that are not to be built. */
   readonly inputs: LockedInputs | null;
@@ -70,6 +73,8 @@ export interface PlannedBase {
   readonly digest: Digest | null;
   /** Only of a base that no registry has: the engine that has it. */
   readonly local?: LocalEngine;
+  /** Absent where nobody has read it. */
+  readonly config?: LockedBaseConfig;
 }
 
 export interface Plan {

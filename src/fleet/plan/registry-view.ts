@@ -101,9 +101,12 @@ export function withUpdatedBases(
   for (const { cell, bases } of cells) {
     const image = images[cell.id];
     if (image === undefined) continue;
-    const next = bases.flatMap(({ used, digest, local }) => {
+    const next = bases.flatMap(({ used, digest, local, config }) => {
       const now = current.get(used) ?? digest;
-      return now === null ? [] : [{ ref: used, digest: now, ...(local && { local }) }];
+      const isSame = now === digest;
+      return now === null
+        ? []
+        : [{ ref: used, digest: now, ...(local && { local }), ...(isSame && config && { config }) }];
     });
     const { nextBases: _, ...rest } = image;
     const built = new Map(image.bases.map(({ ref, digest }) => [ref, digest]));

@@ -5,7 +5,10 @@ import { ImgmatchError, type Problem } from "../../errors.ts";
 import { createRegistryClient, type RegistryOptions } from "./create-client.ts";
 import { dockerCredentials } from "./credentials.ts";
 import { proxyFromEnv } from "./proxy.ts";
-import { parseImageReference } from "../reference.ts";
+import { parseImageReference, withDigest } from "../reference.ts";
+import { findImageConfig, type ImageConfig } from "./platform-image.ts";
+
+type LookupOptions = Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal">;
 
 /**
  * Digest of the manifest or index behind a base's reference; a reference without tag means `latest`, as in a
@@ -15,16 +18,9 @@ import { parseImageReference } from "../reference.ts";
 export function createBaseLookup(
   env: Readonly<Record<string, string | undefined>>,
   onProblem: (problem: Problem, ref: string) => void,
-  options: Pick<RegistryOptions, "ca" | "credentials" | "plainHttp" | "signal"> = {},
+  options: LookupOptions = {},
 ): (ref: string) => Promise<Digest | null> {
-  // A plan must not wait long for a registry that is not there: one second try is enough.
-  const client = createRegistryClient({
-    credentials: dockerCredentials(env),
-    proxy: proxyFromEnv(env),
-    retries: 1,
-    timeoutMs: 10_000,
-    ...options,
-  });
+  const client = impatientClient(env, options);
   return async (ref) => {
     const parsed = parseImageReference(ref);
     if (parsed.digest !== null) return parsed.digest;
@@ -41,6 +37,36 @@ export function createBaseLookup(
     }
     return null;
   };
+}
+
+/**
+ * The configuration of a base's image for one platform. What cannot be had is null: a build without it takes its whole context.
+ */
+export function createBaseReader(
+  env: Readonly<Record<string, string | undefined>>,
+  options: LookupOptions = {},
+): (ref: string, digest: Digest, platform: string) => Promise<ImageConfig | null> {
+  const client = impatientClient(env, options);
+  return async (ref, digest, platform) => {
+    try {
+      const found = await findImageConfig(client, withDigest(parseImageReference(ref), digest), platform);
+      return found === null || "isNot" in found ? null : found.config;
+    } catch (error) {
+      if (!(error instanceof ImgmatchError) || error.code === "INTERRUPTED") throw error;
+      return null;
+    }
+  };
+}
+
+/** A plan must not wait long for a registry that is not there: one second try is enough. */
+function impatientClient(env: Readonly<Record<string, string | undefined>>, options: LookupOptions) {
+  return createRegistryClient({
+    credentials: dockerCredentials(env),
+    proxy: proxyFromEnv(env),
+    retries: 1,
+    timeoutMs: 10_000,
+    ...options,
+  });
 }
 
 function unresolved(message: string, fix: string): Problem {

@@ -27,6 +27,8 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
   /** `NAME=value`, in the image's order. */
   readonly env: readonly string[];
+  /** Whether it has `ONBUILD` instructions. */
+  readonly onbuild: boolean;
 }
 
 /** What a reference holds that is no image for the platform: a chart, an index of others. */
@@ -85,13 +87,14 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
   if (!isRecord(json)) return null;
   const [os, architecture] = [text(json.os), text(json.architecture)];
   if (os === null || architecture === null) return null;
-  const { Labels: labels, Env: env } = fieldsOf(json.config);
+  const { Labels: labels, Env: env, OnBuild: triggers } = fieldsOf(json.config);
   return {
     os,
     architecture,
     variant: text(json.variant) || null,
     labels: textsOf(labels),
     env: (Array.isArray(env) ? env : []).filter((each) => typeof each === "string"),
+    onbuild: Array.isArray(triggers) && triggers.length > 0,
   };
 }
 

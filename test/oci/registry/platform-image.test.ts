@@ -15,7 +15,14 @@ test("a manifest's own configuration", async () => {
   expect(await readImageConfig(registry, fleet, "linux/amd64")).toEqual({
     digest: image.manifest.digest,
     configDigest: digestOf(image.config),
-    config: { os: "linux", architecture: "amd64", variant: null, labels: { a: "1" }, env: ["X=1"] },
+    config: {
+      os: "linux",
+      architecture: "amd64",
+      variant: null,
+      labels: { a: "1" },
+      env: ["X=1"],
+      onbuild: false,
+    },
     blobs: storedBlobs(JSON.parse(Buffer.from(image.manifest.bytes).toString())),
   });
 });

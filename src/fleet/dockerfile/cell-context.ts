@@ -1,0 +1,42 @@
+/** The build context of each cell: as much of the fleet's as its Dockerfile can take. */
+
+import type { LockedBaseConfig } from "../../lock/lock.ts";
+import { remember } from "../../io/collections.ts";
+import type { BuildContext, ContextListing } from "./context.ts";
+import { type ContextInputs, takenFiles } from "./context-inputs.ts";
+import type { ContextUse } from "./context-use.ts";
+
+/** What is sent for a cell, and why. */
+export interface CellContext extends BuildContext {
+  readonly inputs: ContextInputs;
+}
+
+/** Files are read when a cell takes them, each once. Throws `FILE_UNREADABLE`. */
+export function cellContexts(listing: ContextListing): (use: ContextUse) => Promise<CellContext> {
+  const contexts = new Map<string, Promise<CellContext>>();
+  const read = new Map<string, Promise<BuildContext>>();
+  return (use) =>
+    remember(contexts, JSON.stringify(use.whole ?? [use.takings]), async () => {
+      const inputs = takenFiles(use, listing.entries);
+      const paths = inputs.whole === null ? new Set(inputs.taken.flatMap(({ paths }) => paths)) : undefined;
+      const isAll = paths === undefined || paths.size === listing.entries.length;
+      const key = isAll ? "" : [...paths].sort().join("\0");
+      return { ...(await remember(read, key, () => listing.read(isAll ? undefined : paths))), inputs };
+    });
+}
+
+/** What is known of a base: `null` where nobody has read its configuration. */
+export type BaseConfigs = ReadonlyMap<string, LockedBaseConfig | null>;
+
+/** What a Dockerfile takes, once it is known what its bases do when they are built on. */
+export function decidedUse(use: ContextUse, configs: BaseConfigs): ContextUse {
+  if (use.whole !== null) return use;
+  for (const { ref, names } of use.bases) {
+    const config = configs.get(ref) ?? null;
+    if (config === null) return { whole: `its base ${ref} was not read: it may have ONBUILD` };
+    if (config.onbuild) return { whole: `its base ${ref} has ONBUILD` };
+    const set = names.find((name) => config.env.includes(name));
+    if (set !== undefined) return { whole: `its base ${ref} sets ${set}, which names files` };
+  }
+  return use;
+}

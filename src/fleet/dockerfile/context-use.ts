@@ -1,0 +1,260 @@
+/**
+ * Which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages that its target needs, as
+ * BuildKit reads them (moby/buildkit, frontend/dockerfile/dockerfile2llb, instructions/commands_runmount.go). Pure.
+ *
+ * Where that cannot be decided the answer is the whole context: a file too many costs a build, a file too few makes a wrong image.
+ */
+
+import { posix } from "node:path";
+import { builderFlags } from "./builder-flags.ts";
+import type { Instruction, Instructions } from "./instructions.ts";
+import { globalArguments, readStages, type Stage, stageOf, type StageOptions, usedStages } from "./stages.ts";
+import { StageVariables } from "./stage-variables.ts";
+
+export interface ContextSource {
+  /** From the context's root, where it is empty; a pattern unless `isPlain`. */
+  readonly path: string;
+  readonly isPlain: boolean;
+  /** Of `--parents`: a pattern below `path`, of what is taken. */
+  readonly include: string | null;
+  /** Of `--exclude`: patterns below what `path` matches. */
+  readonly excludes: readonly string[];
+}
+
+/** An instruction that takes something of the context. */
+export interface Taking {
+  /** As it is written, on one line. */
+  readonly instruction: string;
+  readonly sources: readonly ContextSource[];
+}
+
+/** What its image must not do, so that what is taken is what was read here. */
+export interface UsedBase {
+  readonly ref: string;
+  /** Arguments of the Dockerfile that name files: an `ENV` of the image would go before them. */
+  readonly names: readonly string[];
+}
+
+export type ContextUse =
+  | { readonly whole: string }
+  | { readonly whole: null; readonly takings: readonly Taking[]; readonly bases: readonly UsedBase[] };
+
+/** Reads as little of each Dockerfile as decides, as thousands of cells have the same instructions. */
+export function contextUses(
+  target: string | null,
+): (dockerfile: Instructions, options: StageOptions) => ContextUse {
+  const known = new Map<string, ContextUse>();
+  return (dockerfile, options) => {
+    const key = keyOf(dockerfile, options);
+    const found = known.get(key) ?? readContextUse(dockerfile, target, options);
+    known.set(key, found);
+    return found;
+  };
+}
+
+function keyOf(dockerfile: Instructions, options: StageOptions): string {
+  const texts = (pattern: RegExp) =>
+    dockerfile.instructions.flatMap(({ keyword, text }) => (pattern.test(keyword) ? [text] : []));
+  const stages = readStages(dockerfile, options).map(({ ref, from }) => [ref, from.text]);
+  const taking = texts(/^(FROM|COPY|ADD|ONBUILD|RUN)$/).filter(
+    (text) => !/^\s*RUN\s/i.test(text) || /mount/i.test(text),
+  );
+  const variable = taking.some((text) => !/^\s*FROM\s/i.test(text) && text.includes("$"));
+  return JSON.stringify([
+    ...[dockerfile.syntax?.value, options.platform, stages, taking, options.args?.[frontEndArgument]],
+    ...(variable ? [texts(/^(ARG|ENV|FROM)$/), options.args] : []),
+  ]);
+}
+
+/** Thrown for what cannot be decided; its message says why. */
+class Undecided extends Error {}
+
+export function readContextUse(
+  dockerfile: Instructions,
+  target: string | null,
+  options: StageOptions = {},
+): ContextUse {
+  try {
+    requireKnownFrontEnd(dockerfile.syntax?.value);
+    requireKnownFrontEnd(options.args?.[frontEndArgument]);
+    return { whole: null, ...readStagesUse(dockerfile, target, options) };
+  } catch (error) {
+    if (error instanceof Undecided) return { whole: error.message };
+    throw error;
+  }
+}
+
+const frontEndArgument = "BUILDKIT_SYNTAX";
+
+function requireKnownFrontEnd(named: string | undefined): void {
+  if (named === undefined || named.trim() === "") return;
+  if (/^(docker\.io\/)?docker\/dockerfile([:@]\S*)?$/.test(named.trim())) return;
+  throw new Undecided(`its front end is ${named.trim()}, which may read a Dockerfile in another way`);
+}
+
+interface StageUse {
+  readonly takings: Taking[];
+  readonly bases: UsedBase[];
+}
+
+function readStagesUse(dockerfile: Instructions, target: string | null, options: StageOptions): StageUse {
+  const stages = readStages(dockerfile, options);
+  const used = usedStages(dockerfile, stages, target);
+  const inside = stages.map((_, index) =>
+    dockerfile.instructions.filter((each) => stageOf(each, stages) === index),
+  );
+  const variables = new StageVariables(globalArguments(dockerfile, options), options, dockerfile.escapeBy);
+  const ends: StageVariables[] = [];
+  const use: StageUse = { takings: [], bases: [] };
+  for (const [index, stage] of stages.entries()) {
+    const parent = parentOf(stages, index);
+    const own = (parent === null ? undefined : ends[parent])?.forChild() ?? variables.forChild();
+    ends.push(own);
+    if (parent !== null && used.has(index) && inside[parent]?.some(({ keyword }) => keyword === "ONBUILD"))
+      throw new Undecided(`${oneLine(stage.from.text)}: that stage has ONBUILD`);
+    const found = readStage(inside[index] ?? [], own, used.has(index));
+    if (!used.has(index)) continue;
+    use.takings.push(...found.takings);
+    const base = baseOf(stages, index);
+    if (base === null) continue;
+    requirePlatform(base.from, options);
+    use.bases.push({ ref: base.ref.ok ? base.ref.value : "", names: found.names });
+  }
+  return use;
+}
+
+/** The stage that a stage starts from; null where that is an image. */
+function parentOf(stages: readonly Stage[], index: number): number | null {
+  const ref = stages[index]?.ref;
+  const name = ref?.ok ? ref.value.toLowerCase() : null;
+  const found = stages.findLastIndex(
+    (stage, other) => other < index && name !== null && stage.name?.toLowerCase() === name,
+  );
+  return found < 0 ? null : found;
+}
+
+/** The stage that starts from the image that is behind a stage; null where that is `scratch`. */
+function baseOf(stages: readonly Stage[], index: number): Stage | null {
+  const parent = parentOf(stages, index);
+  if (parent !== null) return baseOf(stages, parent);
+  const stage = stages[index];
+  return stage === undefined || (stage.ref.ok && stage.ref.value === "scratch") ? null : stage;
+}
+
+/** What an image does when it is built on is known of its image for the cell's platform. */
+function requirePlatform({ text }: Instruction, { platform }: StageOptions): void {
+  const asked = builderFlags(text).flags.filter((flag) => flag.startsWith("--platform="));
+  const same = ["--platform=$TARGETPLATFORM", "--platform=" + "${TARGETPLATFORM}", `--platform=${platform}`];
+  if (asked.every((flag) => same.includes(flag))) return;
+  throw new Undecided(`${oneLine(text)}: its image may be of another platform`);
+}
+
+function readStage(
+  instructions: readonly Instruction[],
+  variables: StageVariables,
+  isUsed: boolean,
+): { readonly takings: readonly Taking[]; readonly names: readonly string[] } {
+  const takings: Taking[] = [];
+  const names = new Set<string>();
+  for (const instruction of instructions) {
+    variables.read(instruction);
+    if (!isUsed) continue;
+    const expand = (word: string): string => {
+      const { value, args } = variables.expand(word);
+      if (value === null)
+        throw new Undecided(`${oneLine(instruction.text)}: it is not known what ${word} is`);
+      for (const name of args) names.add(name);
+      return value;
+    };
+    const sources = sourcesOf(instruction, expand);
+    if (sources.length > 0) takings.push({ instruction: oneLine(instruction.text), sources });
+  }
+  return { takings, names: [...names] };
+}
+
+export function oneLine(text: string): string {
+  return text.trim().replace(/\s+/g, " ");
+}
+
+type Expand = (word: string) => string;
+
+function sourcesOf(instruction: Instruction, expand: Expand): readonly ContextSource[] {
+  switch (instruction.keyword) {
+    case "COPY":
+    case "ADD":
+      return copied(instruction, expand);
+    case "RUN":
+      return mounted(instruction, expand);
+    default:
+      return [];
+  }
+}
+
+function copied({ text }: Instruction, expand: Expand): readonly ContextSource[] {
+  const { flags, rest } = builderFlags(text);
+  const values = (name: string) =>
+    flags.flatMap((flag) => (flag.startsWith(`${name}=`) ? [flag.slice(name.length + 1)] : []));
+  // A name that is empty is none: what is copied is of the context.
+  if (values("--from").some((name) => name !== "")) return [];
+  const keepsParents = flags.includes("--parents") || values("--parents").some((value) => value !== "false");
+  const excludes = values("--exclude");
+  return wordsOf(rest)
+    .slice(0, -1)
+    .map((word): ContextSource => {
+      const source = expand(word);
+      const pivot = source.indexOf("/./");
+      const [path, include] = !keepsParents
+        ? [source, null]
+        : pivot < 0
+          ? ["", cleaned(source)]
+          : [source.slice(0, pivot), cleaned(source.slice(pivot + 3))];
+      return {
+        path: cleaned(path),
+        isPlain: false,
+        include,
+        excludes: excludes.every(isSure) ? excludes : [],
+      };
+    });
+}
+
+/** An exclusion that every reader understands in the same way: with any other nothing is excluded. */
+function isSure(pattern: string): boolean {
+  return /^!?[\w.*?@~-][\w./*?@~-]*$/.test(pattern) && !/\.\.|\*{3}/.test(pattern);
+}
+
+/** A list in JSON, or words between blanks: quotes hold none together. */
+function wordsOf(rest: string): readonly string[] {
+  if (rest.startsWith("[")) {
+    try {
+      const list: unknown = JSON.parse(rest);
+      if (Array.isArray(list) && list.every((each) => typeof each === "string")) return list;
+    } catch {
+      // No list, then: words that begin with a bracket.
+    }
+  }
+  return rest.split(/\s+/);
+}
+
+/** Every path begins at the context's root, and `..` leads nowhere else. */
+function cleaned(path: string): string {
+  return posix.normalize(`/${path}`).replace(/^\/|\/$/g, "");
+}
+
+function mounted({ text }: Instruction, expand: Expand): readonly ContextSource[] {
+  return builderFlags(text).flags.flatMap((flag): ContextSource[] => {
+    if (!flag.startsWith("--mount=")) return [];
+    const all = flag.slice("--mount=".length);
+    // A field may be quoted, with commas in it.
+    if (all.includes('"')) throw new Undecided(`${flag}: it has quotes`);
+    let [type, from, source] = ["bind", "", ""];
+    for (const field of all.split(",")) {
+      const equals = field.indexOf("=");
+      const [key, value] = [field.slice(0, equals).toLowerCase(), field.slice(equals + 1)];
+      if (key === "type") type = value.includes("$") ? "bind" : value.toLowerCase();
+      if (key === "from") from = value;
+      if (key === "source" || key === "src") source = value;
+    }
+    if (type !== "bind" || from !== "") return [];
+    return [{ path: cleaned(expand(source)), isPlain: true, include: null, excludes: [] }];
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * What the variables of a stage are, as far as every BuildKit agrees: a name that `ARG` and `ENV` both set, or that two stages of one
+ * chain set by `ARG`, has been read in different ways.
+ */
+
+import { eachWord, type Instruction, splitWords } from "./instructions.ts";
+import { expandWord } from "./shell-word.ts";
+import type { StageOptions } from "./stages.ts";
+
+interface Variable {
+  readonly by: "ARG" | "ENV";
+  /** null where it is not known. */
+  readonly value: string | null;
+}
+
+export interface Expanded {
+  /** null where a variable of the word is not known. */
+  readonly value: string | null;
+  /** Arguments that decide it, as far as the stage has them. */
+  readonly args: readonly string[];
+}
+
+/** Arguments that an engine is given beside those of the matrix. */
+const isGivenLater = (name: string) =>
+  /^(PATH|IMGMATCH_\w+|BUILD\w+|\w+_PROXY|SOURCE_DATE_EPOCH)$/i.test(name);
+
+/** Of the platform's only what is written in one way. */
+const ofPlatform = ["TARGETOS", "TARGETARCH"];
+
+export class StageVariables {
+  readonly #known = new Map<string, Variable>();
+
+  constructor(
+    readonly globals: ReadonlyMap<string, string>,
+    readonly options: StageOptions,
+    readonly escapeBy: string,
+  ) {}
+
+  /** Those that a stage begins with that starts from this one. */
+  forChild(): StageVariables {
+    const child = new StageVariables(this.globals, this.options, this.escapeBy);
+    for (const [name, { by, value }] of this.#known)
+      child.#known.set(name, { by, value: by === "ENV" ? value : null });
+    return child;
+  }
+
+  read({ keyword, text }: Instruction): void {
+    if (keyword === "ARG")
+      for (const { text: word } of splitWords(text).slice(1)) {
+        const [name, given] = cut(word);
+        this.#set(name, "ARG", this.#argument(name, given));
+      }
+    if (keyword !== "ENV") return;
+    // All of one instruction see what was before it.
+    const set = assignments(text).map(([name, word]) => [name, this.expand(word).value] as const);
+    for (const [name, value] of set) this.#set(name, "ENV", value);
+  }
+
+  expand(word: string): Expanded {
+    const named = Array.from(word.matchAll(/\$\{?([A-Za-z_]\w*)/g), ([, name = ""]) => name);
+    const values = new Map(named.map((name) => [name, this.#known.get(name)?.value ?? null] as const));
+    const known = new Map([...values].filter((pair): pair is [string, string] => pair[1] !== null));
+    const isPlain = !/\$(?!\{?[A-Za-z_])/.test(word) && known.size === values.size;
+    const expanded = isPlain ? expandWord(word, known, this.escapeBy) : null;
+    const args = named.length === 0 ? [] : [...this.#known].filter(([, { by }]) => by === "ARG");
+    return { value: expanded?.ok ? expanded.value : null, args: args.map(([name]) => name) };
+  }
+
+  #set(name: string, by: Variable["by"], value: string | null): void {
+    const before = this.#known.get(name);
+    const isPlain = before === undefined || (before.by === "ENV" && by === "ENV");
+    this.#known.set(name, { by: before?.by === "ARG" ? "ARG" : by, value: isPlain ? value : null });
+  }
+
+  #argument(name: string, fallback: string | null): string | null {
+    const { args = {} } = this.options;
+    if (isGivenLater(name)) return null;
+    if (name.startsWith("TARGET")) return ofPlatform.includes(name) ? (this.globals.get(name) ?? null) : null;
+    if (Object.hasOwn(args, name)) return args[name] ?? null;
+    return fallback === null ? (this.globals.get(name) ?? null) : this.expand(fallback).value;
+  }
+}
+
+function cut(word: string): readonly [name: string, value: string | null] {
+  const equals = word.indexOf("=");
+  return equals < 0 ? [word, null] : [word.slice(0, equals), word.slice(equals + 1)];
+}
+
+/** `ENV NAME=value …`, and the old form `ENV NAME value`. */
+function assignments(text: string): readonly (readonly [string, string])[] {
+  const [, first, second] = eachWord(text);
+  if (first === undefined) return [];
+  if (!first.text.includes("=")) return [[first.text, text.slice(second?.start ?? text.length).trim()]];
+  return splitWords(text)
+    .slice(1)
+    .map(({ text: word }): readonly [string, string] => {
+      const [name, value] = cut(word);
+      return [name, value ?? ""];
+    });
+}
