@@ -2,6 +2,7 @@
 
 import type { EngineName } from "./build/engines/engine-traits.ts";
 import { type Problem, throwProblems } from "../errors.ts";
+import { linesToHide } from "./dockerfile/stray-files.ts";
 import type { Fleet } from "./open-fleet.ts";
 import {
   type FindBaseDigest,
@@ -82,6 +83,7 @@ export async function planFor(
   });
   hear = onProblem;
   for (const problem of unresolvedBases(plan, fleet, missing)) onProblem(problem);
+  if (!flags.json) note(world, strayNotes(plan, fleet));
   if (flags.localBases && !flags.json) note(world, localBases(plan).map(describeLocal));
   return { fleet, only, plan, findBaseDigest };
 }
@@ -127,6 +129,18 @@ function unresolvedBases(
     }
   }
   return [...told.values()];
+}
+
+/** Said of what is to be built: nobody waits for it of what is kept. */
+function strayNotes({ cells }: Plan, { contextDir }: Fleet): readonly string[] {
+  const building = cells.flatMap(({ action, context }) =>
+    action === "build" && context !== null ? [context] : [],
+  );
+  const lines = linesToHide(building);
+  if (lines.length === 0) return [];
+  return [
+    `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${contextDir}/.dockerignore: ${lines.join(" ")}`,
+  ];
 }
 
 async function localLookup(

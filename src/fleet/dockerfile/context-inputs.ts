@@ -3,7 +3,7 @@
 import { posix } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import type { ListedEntry } from "./context.ts";
-import type { ContextSource, ContextUse, Taking } from "./context-use.ts";
+import type { ContextSource, ContextUse } from "./context-use.ts";
 import { compilePathPattern } from "./path-pattern.ts";
 
 /** What one instruction takes. */
@@ -11,6 +11,8 @@ export interface TakenFiles {
   readonly instruction: string;
   /** Sorted; folders are among them. */
   readonly paths: readonly string[];
+  /** Whether it takes the context's root. */
+  readonly isAll: boolean;
 }
 
 export interface ContextInputs {
@@ -31,7 +33,7 @@ export function takenFiles(use: ContextUse, entries: readonly ListedEntry[]): Co
       whole: null,
       taken: use.takings.map(({ instruction, sources }) => {
         const paths = new Set(sources.flatMap((source) => [...tree.take(source)]));
-        return { instruction, paths: [...paths].sort() };
+        return { instruction, paths: [...paths].sort(), isAll: sources.some(isRoot) };
       }),
     };
   } catch (error) {
@@ -40,9 +42,8 @@ export function takenFiles(use: ContextUse, entries: readonly ListedEntry[]): Co
   }
 }
 
-/** Whether a source is all of the context. */
-export function takesRoot({ sources }: Taking): boolean {
-  return sources.some(({ path, include }) => path === "" && (include === null || include === ""));
+function isRoot({ path, include }: ContextSource): boolean {
+  return path === "" && (include === null || include === "");
 }
 
 class Tree {

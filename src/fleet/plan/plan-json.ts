@@ -4,6 +4,7 @@ import type { Problem } from "../../errors.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { dockerfilePath } from "../cells/cell.ts";
+import type { CellContext } from "../dockerfile/cell-context.ts";
 import type { ChangedFiles } from "./changes.ts";
 import {
   type Action,
@@ -99,11 +100,15 @@ export function explainedToJson(
     lockedInputDigest,
     inputs,
     // What of the context is sent, and whence; `whole` says why it is all of it.
-    ...(planned.context === null ? {} : { context: planned.context.inputs }),
+    ...(planned.context === null ? {} : { context: takenJson(planned.context) }),
     // Only where the context has changed, and this machine knows what it was.
     ...(contextFiles === null ? {} : { contextFiles }),
     moved,
   };
+}
+
+function takenJson({ inputs: { whole, taken } }: CellContext) {
+  return { whole, taken: taken.map(({ instruction, paths }) => ({ instruction, paths })) };
 }
 
 function retiredToJson({ cell, image }: RetiredImage): PlanCellJson {

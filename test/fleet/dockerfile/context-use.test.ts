@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { takenFiles } from "../../../src/fleet/dockerfile/context-inputs.ts";
 import { readContextUse } from "../../../src/fleet/dockerfile/context-use.ts";
+import { linesToHide } from "../../../src/fleet/dockerfile/stray-files.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 
 const links: Readonly<Record<string, string>> = { now: "src", "src/up": "../lib/x.h", "deep/way": "/lib" };
@@ -79,7 +80,7 @@ describe("what an instruction takes", () => {
     const found = takenFiles(readContextUse(parseDockerfile("FROM scratch\nCOPY empty /x/\n"), null), [
       { path: "empty", kind: "folder", target: "" },
     ]);
-    expect(found.taken).toEqual([{ instruction: "COPY empty /x/", paths: ["empty"] }]);
+    expect(found.taken).toEqual([{ instruction: "COPY empty /x/", paths: ["empty"], isAll: false }]);
   });
 });
 
@@ -144,6 +145,24 @@ describe("stages", () => {
     const { taken: all, whole } = inputs(`${text}${instruction}\n`);
     expect(whole !== null || all.some(({ paths }) => paths.includes("b.txt"))).toBe(true);
   });
+});
+
+test("what tools leave is named with the line that hides it, once, and not where an instruction names it", () => {
+  const of = (paths: readonly string[], taken: readonly string[]) => ({
+    entries: paths.map((path) => ({ path, kind: "file" as const, mode: 0o644, content: "", size: 0 })),
+    digest: `sha256:${"a".repeat(64)}` as const,
+    inputs: {
+      whole: null,
+      taken: taken.map((instruction) => ({ instruction, paths, isAll: / [.] /.test(instruction) })),
+    },
+  });
+  const paths = ["web/node_modules/x/index.js", "node_modules/y.js", "build.log", "catalog", ".gitignore"];
+  expect(linesToHide([of(paths, ["COPY . /"]), of(paths, ["COPY . /"])])).toEqual([
+    "**/*.log",
+    "**/node_modules",
+  ]);
+  expect(linesToHide([of(paths, ["COPY node_modules /x/", "COPY . /"])])).toEqual(["**/*.log"]);
+  expect(linesToHide([of(paths, ["COPY web /"])])).toEqual([]);
 });
 
 describe("all of the context, and why", () => {
