@@ -12,6 +12,7 @@ import { listContext } from "../../src/fleet/dockerfile/context.ts";
 import { readContextUse } from "../../src/fleet/dockerfile/context-use.ts";
 import { parseDockerfile } from "../../src/fleet/dockerfile/instructions.ts";
 import { needs } from "../support/needs.ts";
+import { createProject } from "./support/project.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 
 const stack = inject("stack");
@@ -135,6 +136,37 @@ describe("What BuildKit copies", needs(reason), () => {
     expect(told.built).toBeGreaterThan(cases / 5);
     expect(told.less).toBeGreaterThan(cases / 5);
     if (process.env.IMGMATCH_CONTEXT_CASES) console.log(told);
+  });
+});
+
+describe("A change in the context", needs(stack.available ? null : stack.reason), () => {
+  it("builds the cells again that take it, and no other", { timeout: 120_000 }, async () => {
+    if (!stack.available) return;
+    const registry = `${stack.registry}/inputs`;
+    const project = createProject({ registry, name: "inputs", env: { ...process.env, ...stack.engineEnv } });
+    try {
+      project.write(
+        "matrix.yaml",
+        `name: inputs\nversion: "1"\nregistry: ${registry}\ntemplate: Dockerfile\nargs: { F: "{{axes.flavor}}" }\naxes:\n  march: [${process.arch === "arm64" ? "armv8-a" : "x86-64"}]\n  flavor: [one, two]\n`,
+      );
+      project.write("Dockerfile", "FROM scratch\nARG F\nCOPY src/$F /src\n");
+      project.write("src/one", "1\n");
+      project.write("src/two", "2\n");
+      const built = async () => {
+        const { status, stdout, stderr } = await project.run("build", "--push", "--json");
+        // As `imgmatch build > build.log` does it.
+        project.write("build.log", stdout);
+        expect(status, stderr).toBe(0);
+        return stdout.split("\n").flatMap((line) => /"type":"summary".*"built":(\d+)/.exec(line)?.[1] ?? []);
+      };
+      expect(await built()).toEqual(["2"]);
+      project.write("README.md", "more\n");
+      expect(await built()).toEqual(["0"]);
+      project.write("src/two", "3\n");
+      expect(await built()).toEqual(["1"]);
+    } finally {
+      project.remove();
+    }
   });
 });
 

@@ -2,6 +2,7 @@
 
 import type { LockedBaseConfig } from "../../lock/lock.ts";
 import { remember } from "../../io/collections.ts";
+import { oncePer } from "../cells/once-per.ts";
 import type { BuildContext, ContextListing } from "./context.ts";
 import { type ContextInputs, takenFiles } from "./context-inputs.ts";
 import type { ContextUse } from "./context-use.ts";
@@ -15,14 +16,16 @@ export interface CellContext extends BuildContext {
 export function cellContexts(listing: ContextListing): (use: ContextUse) => Promise<CellContext> {
   const contexts = new Map<string, Promise<CellContext>>();
   const read = new Map<string, Promise<BuildContext>>();
-  return (use) =>
+  // Thousands of cells have one use.
+  return oncePer((use) =>
     remember(contexts, JSON.stringify(use.whole ?? [use.takings]), async () => {
       const inputs = takenFiles(use, listing.entries);
       const paths = inputs.whole === null ? new Set(inputs.taken.flatMap(({ paths }) => paths)) : undefined;
       const isAll = paths === undefined || paths.size === listing.entries.length;
       const key = isAll ? "" : [...paths].sort().join("\0");
       return { ...(await remember(read, key, () => listing.read(isAll ? undefined : paths))), inputs };
-    });
+    }),
+  );
 }
 
 /** What is known of a base: `null` where nobody has read its configuration. */
