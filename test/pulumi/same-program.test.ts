@@ -95,7 +95,7 @@ describe.each(["docker", "docker-build"] as const)("By %s", (provider) => {
         expect.stringContaining(`${registry.host}/nested/demo:1.0.0-x86-64-v3-`),
       ]);
       expect(Object.values(lock.images).map(({ bases }) => bases)).toEqual([
-        [{ ref: `${registry.host}/mirror:24.04`, digest: base }],
+        [{ ref: `${registry.host}/mirror:24.04`, digest: base, config: { onbuild: false, env: [] } }],
       ]);
     });
 
