@@ -40,6 +40,13 @@ const wild = ["*", "a*", "*.c", "?", "[ab]*", "[^a]", "**", "lnk*", "B*", "a?b",
 const parts = [...names, "..", ".", ...wild, ...wild];
 const ignored = ["a/b.c", "*.o", "**/ab", "!a/ab", "B.C", "a+b", "in", "*/in", "!in/a", "x[1]"];
 
+/** One that takes this name, among others. */
+function pattern(name: string, kind: number): string {
+  if (kind === 0) return `${name.slice(0, 1)}*`;
+  if (kind === 1) return `?${name.slice(1).replaceAll("[", "[[]")}`;
+  return kind === 2 ? `*${name.slice(-1)}` : "*";
+}
+
 function made(seed: number) {
   const below = numbers(seed);
   const one = (list: readonly string[]) => list[below(list.length)] ?? "";
@@ -53,12 +60,23 @@ function made(seed: number) {
         `${["", "/", "../", "./"][below(4)]}${path(names)}`,
       ] as const,
   );
-  // What is not there fails every build, but not where it is a pattern.
+  // What is not there fails the build, and shows nothing: most sources are what there is, in one of the ways to name it.
   const source = () => {
-    const kind = below(6);
-    if (kind === 0) return `${one(links.map(([link]) => link))}${below(2) === 0 ? "" : `/${one(wild)}`}`;
-    if (kind === 1) return one(files);
-    return below(5) === 0 ? path(parts) : [...path(names).split("/").slice(below(3)), one(wild)].join("/");
+    const there = one(files).split("/");
+    switch (below(8)) {
+      case 0:
+        return `${one(links.map(([link]) => link))}${below(2) === 0 ? "" : `/${one(wild)}`}`;
+      case 1:
+        return path(parts);
+      case 2:
+        return there.slice(0, 1 + below(there.length)).join("/");
+      case 3:
+        return there.join("/");
+      default: {
+        const varied = below(there.length);
+        return there.map((name, index) => (index === varied ? pattern(name, below(4)) : name)).join("/");
+      }
+    }
   };
   const instruction = (index: number) => {
     const keyword = below(4) === 0 ? "ADD" : "COPY";
@@ -70,13 +88,13 @@ function made(seed: number) {
           ...(below(3) === 0 ? [`--exclude=${path(parts)}`] : []),
           ...(below(8) === 0 ? [`--exclude=!${path(parts)}`] : []),
         ];
-    const sources = Array.from({ length: 1 + below(2) }, () =>
+    const sources = Array.from({ length: below(3) === 0 ? 2 : 1 }, () =>
       isParents && below(2) === 0 ? `${source()}/./${source()}` : source(),
     );
     return `${[keyword, ...flags, ...sources].join(" ")} /${index}/`;
   };
   const ignore = Array.from({ length: below(4) }, () => one(ignored)).join("\n");
-  const instructions = Array.from({ length: 1 + below(3) }, (_, index) => instruction(index));
+  const instructions = Array.from({ length: 1 + below(2) }, (_, index) => instruction(index));
   return { files, links, ignore, text: ["FROM scratch", ...instructions, ""].join("\n") };
 }
 
@@ -133,7 +151,7 @@ describe("What BuildKit copies", needs(reason), () => {
       expect(sent, `seed ${seed}\n${text}${files.join(" ")}\n${links.join(" ")}\n${ignore}`).toBe(whole);
     }
     // The cases are of both kinds, or this shows nothing.
-    expect(told.built).toBeGreaterThan(cases / 10);
+    expect(told.built).toBeGreaterThan(cases / 3);
     expect(told.less).toBeGreaterThan(cases / 10);
     if (process.env.IMGMATCH_CONTEXT_CASES) console.log(told);
   });
