@@ -150,6 +150,7 @@ export const problemCodes = {
   AUDIT_TOOLKIT_OTHER: failed,
   AUDIT_DRIVER_OTHER: failed,
   AUDIT_DRIVER_FLOOR: failed,
+  AUDIT_AXIS_UNUSED: failed,
   AUDIT_NOT_OPENED: failed,
   ADOPT_UNDECIDED: failed,
   // mirror

@@ -1,6 +1,6 @@
 /** `imgmatch audit`: whether the images of a fleet are what was declared. */
 
-import { type ExitCode, exitCodes, problemCodes } from "../errors.ts";
+import { type ExitCode, exitCodes, type Problem, problemCodes } from "../errors.ts";
 import type { AuditAnswer, AuditedCell, AuditOptions } from "../fleet/audit.ts";
 import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -52,8 +52,13 @@ function auditJson({ cells, ...answer }: AuditAnswer): object {
 function auditLines({ cells, unpublished }: AuditAnswer, style: Style): readonly string[] {
   const rows = formatTable(cells.map((cell) => [verdictOf(cell), cell.cell, summaryOf(cell)]));
   const table = rows.map((line, index) => paint(cells[index], style)(line));
+  // What is about several cells is told once, at the first of them.
+  const told = new Set<Problem>();
   const details = cells.flatMap((cell) => {
-    const found = [...cell.lies, ...cell.notes, ...(cell.failure === null ? [] : [cell.failure])];
+    const found = [...cell.lies, ...cell.notes, ...(cell.failure === null ? [] : [cell.failure])].filter(
+      (each) => !told.has(each),
+    );
+    for (const each of found) told.add(each);
     return found.length === 0
       ? []
       : [style.strong(`${cell.cell}:`), ...found.flatMap((each) => reportProblem(each, style).split("\n"))];

@@ -8,6 +8,7 @@ import { type ResolveImageOptions, wantsCpu } from "../resolve/resolve-options.t
 import { explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking } from "../resolve/resolve-image.ts";
 import { createResolver, type Resolver } from "../resolve/resolver.ts";
+import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { suggestCell } from "../resolve/find-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
@@ -177,8 +178,14 @@ function coverClass(
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
     nearest: lacking ? nearestMiss(lock, facts, ranking, unusedGpus, resolver) : null,
-    serve: lacking || match.native !== true ? cellFor(facts, lock) : null,
+    serve: lacking || match.native !== true ? serveBy(facts, lock, lacking ? undefined : winner) : null,
   };
+}
+
+/** Another cell of the same march would come out the same. */
+function serveBy(facts: HostFacts, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
+  if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(facts, lock);
+  return `compile ${winner.cell} for its march: its own files use nothing of it`;
 }
 
 /** A broken host wants a repair, and no other image. */

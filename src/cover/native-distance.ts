@@ -4,6 +4,7 @@ import { type March, marchesOn } from "../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../hardware/driver-version.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
+import { ignoresMarch, neededRequirement } from "../lock/needed-requirement.ts";
 import { featuresBuiltFor } from "../resolve/built-for.ts";
 import { normalizePlatform } from "../resolve/host-view.ts";
 import { compareCodeFits } from "../resolve/rules/gpu-code.ts";
@@ -34,7 +35,7 @@ export function cpuDistanceFrom(
   return (image) => {
     const sets = featuresBuiltFor(image);
     const own = sets.find((set) => set.features.every((feature) => present.has(feature))) ?? sets.at(-1);
-    const used = new Set(own?.features);
+    const used = new Set(ignoresMarch(image) ? neededRequirement(image).cpu.features : own?.features);
     const unused = wanted.filter((feature) => !used.has(feature));
     return { march: image.requires.cpu.march, nativeMarch: march.name, unused, open };
   };

@@ -4,10 +4,13 @@ import type { BuildWatch } from "./build/engine.ts";
 import { ImgmatchError, type Problem, usageError } from "../errors.ts";
 import { engineArchive, engineLayers } from "../inspect/image/from-engine.ts";
 import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
+import { groupBy } from "../io/collections.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { isAdopted, refuseAdoptedLock } from "../lock/adopted-lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { type DeclaredImage, imageAuditor } from "./audit/image-examiner.ts";
+import { unusedAxes } from "./audit/unused-axes.ts";
 import type { Lock, LockedImage, Measured } from "../lock/lock.ts";
 import { parseImageReference, withDigest } from "../oci/reference.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
@@ -77,12 +80,29 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
     published: false,
     findBaseDigest: async () => null,
   });
-  const subjects = plan.cells.filter(isBuilt).map((planned) => ({
+  const built = plan.cells.filter(isBuilt);
+  const subjects = built.map((planned) => ({
     cell: planned.cell.id,
     locked: planned.locked,
     declared: declaredOf(plan.matrix, planned),
   }));
-  return auditImages(subjects, lock, asked, world);
+  const effects = new Map<string, ImageEffect>();
+  const answer = await auditImages(subjects, lock, asked, world, effects);
+  const unused = unusedAxes(
+    built.flatMap(({ cell }) => {
+      const effect = effects.get(cell.id);
+      return effect === undefined ? [] : [{ cell, effect }];
+    }),
+  );
+  const of = groupBy(
+    unused.flatMap(({ problem, cells }) => cells.map((cell) => ({ cell, problem }))),
+    ({ cell }) => cell,
+  );
+  const cells = answer.cells.map((found) => {
+    const more = of.get(found.cell)?.map(({ problem }) => problem) ?? [];
+    return { ...found, lies: [...found.lies, ...more] };
+  });
+  return { ...answer, cells };
 }
 
 /**
@@ -127,6 +147,7 @@ async function auditImages(
   { repository }: Lock,
   asked: AuditOptions,
   world: World,
+  effects = new Map<string, ImageEffect>(),
 ): Promise<AuditAnswer> {
   const { remote = false, onEvent } = asked;
   const { env, signal = new AbortController().signal } = world;
@@ -147,7 +168,12 @@ async function auditImages(
   for (const { cell, locked } of wanted) {
     signal.throwIfAborted();
     onEvent?.({ type: "image", cell, done: cells.length, total: wanted.length });
-    cells.push(await auditCell(cell, repository, locked, examine, { signal, onLog: () => {} }));
+    const { effect, ...found } = await auditCell(cell, repository, locked, examine, {
+      signal,
+      onLog: () => {},
+    });
+    if (effect !== null) effects.set(cell, effect);
+    cells.push(found);
   }
   return {
     schemaVersion: 1,
@@ -180,7 +206,7 @@ async function auditCell(
   { digest, tag }: LockedImage,
   examine: ReturnType<typeof imageAuditor>,
   watch: BuildWatch,
-): Promise<AuditedCell> {
+): Promise<AuditedCell & { readonly effect: ImageEffect | null }> {
   const name = digest === null ? `${repository}:${tag}` : `${repository}@${digest}`;
   const where =
     digest === null ? { id: name, size: null } : withDigest(parseImageReference(repository), digest);
@@ -189,6 +215,14 @@ async function auditCell(
   } catch (error) {
     watch.signal.throwIfAborted();
     if (!(error instanceof ImgmatchError)) throw error;
-    return { cell, image: name, measured: null, lies: [], notes: [], failure: error.problems[0] };
+    return {
+      cell,
+      image: name,
+      measured: null,
+      lies: [],
+      notes: [],
+      effect: null,
+      failure: error.problems[0],
+    };
   }
 }

@@ -34,6 +34,8 @@ export interface BuildOptions extends BuildChoice, LocalBaseChoice {
   readonly dryRun?: boolean;
   /** With `push`: write the index of the version too. */
   readonly index?: boolean;
+  /** End with an error, and without an index, where an axis made no difference to the images. */
+  readonly strict?: boolean;
 }
 
 /** The plan, and what would change in the state of a builder that keeps one. */
@@ -47,7 +49,7 @@ export async function buildWith(
   options: BuildOptions,
   given?: Partial<World<FleetBuildEvent>>,
 ): Promise<BuildAnswer | BuildPreview> {
-  const { push = false, dryRun = false, engine = defaultEngine } = options;
+  const { push = false, dryRun = false, strict = false, engine = defaultEngine } = options;
   const world = worldOf(options, given);
   checkOptions(options);
   const signer = await openSigner(options, world);
@@ -81,7 +83,7 @@ export async function buildWith(
           options,
           world,
         );
-  const summary = await runBuild(plan, options, world, { fleet, push, builderFor, signer, signing });
+  const summary = await runBuild(plan, options, world, { fleet, push, builderFor, signer, signing, strict });
   return { schemaVersion: 1, ...summary, ...(await publishBuilt(summary, planned, signing, options, world)) };
 }
 

@@ -1,8 +1,11 @@
 /** A plan's images are built, get their names in a registry, and stand in the lock: for `build` and for `publish`. */
 
 import { dirname, join } from "node:path";
+import { type Problem, throwProblems } from "../errors.ts";
+import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { cacheFolder, folderCache } from "../inspect/image/layer-cache.ts";
 import { readRevision } from "../io/git.ts";
+import { ignoresMarch } from "../lock/needed-requirement.ts";
 import type { Watching, World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
@@ -10,6 +13,7 @@ import type { Signer } from "../trust/sign/signer.ts";
 import { version } from "../version.ts";
 import { attesterOf } from "./attest-build.ts";
 import { imageExaminer } from "./audit/image-examiner.ts";
+import { unusedAxes } from "./audit/unused-axes.ts";
 import { readOrigin } from "./build-origin.ts";
 import type { Attester } from "./build/publisher.ts";
 import { defaultEngine, type EngineChoice } from "./build/engines/engine-choice.ts";
@@ -74,9 +78,14 @@ interface Building {
   readonly signer: Signer | null;
   /** Of images; null where nobody signs. */
   readonly signing: FleetSigner | null;
+  /** An axis that made no difference is an error. */
+  readonly strict: boolean;
 }
 
-/** A cell that fails, or whose base is unknown, does not stop the others. Throws what the builder throws before the first cell. */
+/**
+ * A cell that fails, or whose base is unknown, does not stop the others. Throws what the builder throws before the first cell, and after the
+ * last `AUDIT_AXIS_UNUSED` where that is asked for.
+ */
 export async function runBuild(
   plan: Plan,
   options: BuildChoice,
@@ -85,14 +94,28 @@ export async function runBuild(
 ): Promise<BuildSummary> {
   const counts = countActions(plan);
   world.onEvent({ type: "plan", counts });
+  const effects = new Map<string, ImageEffect>();
   const summary =
     counts.build === 0
       ? { results: [], kept: counts.keep, interrupted: false }
-      : await buildCells(plan, options, world, building);
+      : await buildCells(plan, options, world, building, (cell, effect) => effects.set(cell, effect));
   world.onEvent(summaryEvent(summary));
   if (building.push)
     for (const problem of unattestedImages(plan, summary)) world.onEvent({ type: "problem", problem });
+  const unused = unusedIn(plan, effects);
+  if (building.strict && !summary.interrupted) throwProblems(unused);
+  for (const problem of unused) world.onEvent({ type: "problem", problem });
   return summary;
+}
+
+/** Of images that the lock kept, what it says. */
+function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): readonly Problem[] {
+  const made = cells.flatMap(({ cell, action, locked }) => {
+    const kept = action === "keep" && locked !== null && locked !== undefined && ignoresMarch(locked);
+    const effect = kept ? { code: null, ignoresMarch: true, uncompiled: [] } : effects.get(cell.id);
+    return effect === undefined ? [] : [{ cell, effect }];
+  });
+  return unusedAxes(made).map(({ problem }) => problem);
 }
 
 async function buildCells(
@@ -100,6 +123,7 @@ async function buildCells(
   options: BuildChoice,
   world: World<FleetBuildEvent>,
   { fleet, push, builderFor, signer, signing }: Building,
+  onEffect: (cell: string, effect: ImageEffect) => void,
 ): Promise<BuildSummary> {
   const { env } = world;
   const { matrix = matrixPath, concurrency = 4, engine = defaultEngine } = options;
@@ -119,6 +143,7 @@ async function buildCells(
     examiner: plan.matrix.measure
       ? imageExaminer({
           declared: declaredImages(plan),
+          onEffect,
           registry,
           holder: builder,
           cache: folderCache(cacheFolder(env)),

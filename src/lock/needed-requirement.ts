@@ -37,11 +37,16 @@ export function unusedFeatures({ requires, measured }: Declared): readonly strin
     .sort(compareText);
 }
 
+/** Whether its own programs are known to use nothing of its march; false where nobody knows. */
+export function ignoresMarch({ measured }: Pick<Declared, "measured">): boolean {
+  return measured?.rules === measuredRules && measured.cpu.own === "baseline";
+}
+
 /** The same for one who gets only the smaller requirement: what has to be added to it again to know what was declared. */
 export function measuredOf(image: Declared): Measured | undefined {
   const { measured } = image;
   return measured?.rules === measuredRules
-    ? { ...measured, cpu: { unused: unusedFeatures(image) } }
+    ? { ...measured, cpu: { ...measured.cpu, unused: unusedFeatures(image) } }
     : undefined;
 }
 

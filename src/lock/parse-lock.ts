@@ -69,6 +69,7 @@ const measuredNow = shape<Measured>({
   cpu: shape({
     // As Linux names them.
     unused: list(text(/^[a-z0-9_]{1,64}$/, "a feature"), mostMeasured),
+    own: ifPresent(oneOf("baseline")),
   }),
   cuda: orNull(
     shape({

@@ -3,7 +3,7 @@
 import { findMarch } from "../hardware/cpu-marches.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
-import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
+import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
 import { listSome } from "./misfit.ts";
 import type { CodeFit } from "./verdict.ts";
@@ -16,12 +16,15 @@ export function describeMeasured(
   image: Pick<LockedImage, "requires" | "measured" | "adopted">,
 ): string | null {
   const isEstimated = image.adopted?.cpu === "estimated";
-  if (!isEstimated && unusedFeatures(image).length === 0) return null;
+  const isIgnored = ignoresMarch(image);
+  if (!isEstimated && !isIgnored && unusedFeatures(image).length === 0) return null;
   const { march, features } = neededRequirement(image).cpu;
   const everywhere = new Set(["x86-64", "armv8-a"].flatMap((name) => findMarch(name)?.features ?? []));
   const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
   const named = used.length === 0 ? "nothing beyond the baseline" : listSome(used);
-  return isEstimated ? `estimated by its files: ${named}` : `declared ${march}, its binaries use ${named}`;
+  if (isEstimated) return `estimated by its files: ${named}`;
+  const own = isIgnored ? "its own files use nothing of it, " : "";
+  return `declared ${march}, ${own}its binaries use ${named}`;
 }
 
 /** Where some GPUs are hidden, the driver's number is not the place in the list. */

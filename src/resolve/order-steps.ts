@@ -4,7 +4,8 @@
  */
 
 import { parseVersion } from "../hardware/driver-version.ts";
-import type { CpuRequirement, LockedImage } from "../lock/lock.ts";
+import type { LockedImage } from "../lock/lock.ts";
+import { ignoresMarch } from "../lock/needed-requirement.ts";
 import { codeKinds } from "./rules/gpu-code.ts";
 import { type CodeFit, type CpuShare, type Fit, type Tier, tiers } from "./verdict.ts";
 
@@ -77,7 +78,7 @@ export const orderSteps = {
       -features,
       image.requires.cpu.features.length,
     ],
-    show: ({ image, fit }) => showCpu(image.requires.cpu, fit.builtFor.features),
+    show: ({ image, fit }) => showCpu(image, fit.builtFor.features),
   },
   targets: {
     name: "fewer unused GPU targets",
@@ -137,10 +138,12 @@ function codeKey(code: CodeFit | null): SortKey {
   return code === null ? [codeKinds.length] : [codeKinds.indexOf(code.kind), code.distance];
 }
 
-function showCpu({ march, features }: CpuRequirement, builtFor: number): string {
+function showCpu(image: LockedImage, builtFor: number): string {
+  const { march, features } = image.requires.cpu;
+  const name = ignoresMarch(image) ? `${march}, of which its own files use none` : march;
   return builtFor === features.length
-    ? `${builtFor} (${march})`
-    : `${builtFor} of ${features.length} (${march})`;
+    ? `${builtFor} (${name})`
+    : `${builtFor} of ${features.length} (${name})`;
 }
 
 function countUsed({ code }: Fit): number {

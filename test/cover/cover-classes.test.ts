@@ -11,7 +11,7 @@ import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
-import { a100, avx512, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
+import { a100, avx512, cpuHost, gpuHost, h100, levelV3, rtx4090 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
 import { expectRight } from "./support/expect-right.ts";
@@ -123,6 +123,18 @@ describe("the distance from native code", () => {
     expect(cpuDistanceFrom(host)(v3)).toMatchObject({ march: "x86-64-v3", nativeMarch: "x86-64-v4" });
     expect(cpuDistanceFrom(host)(v3)?.unused).toEqual(expect.arrayContaining([...avx512]));
     expect(cpuDistanceFrom(cpuHost({ cpu: { ...host.cpu, features: null } }))(v3)).toBeNull();
+  });
+
+  it("is all of the march of an image whose own files use nothing of it", () => {
+    const placebo = image({ measured: { rules: 1, cpu: { unused: levelV3, own: "baseline" }, cuda: null } });
+    const features = [...(findMarch("x86-64-v3")?.features ?? [])];
+    const host = cpuHost({ cpu: { ...cpuHost().cpu, features } });
+    expect(cpuDistanceFrom(host)(v3)?.unused).not.toContain("avx2");
+    expect(cpuDistanceFrom(host)(placebo)?.unused).toEqual(expect.arrayContaining(["avx2", "fma"]));
+    const cover = coverFleet({ from: "lock", lock: lockOf({ v3: placebo }) }, [named(host, 0)]);
+    expect(cover.classes).toMatchObject([
+      { match: { native: false }, serve: "compile v3 for its march: its own files use nothing of it" },
+    ]);
   });
 
   it("of GPU code is that of the worst GPU", () => {

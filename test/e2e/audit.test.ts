@@ -164,6 +164,47 @@ describe("A build opens what it has built", needs(reason), () => {
     expect(remote).toMatchObject({ status: 0, stdout: "0 images as declared, 1 never pushed\n" });
   });
 
+  it("says that an axis made no difference: a warning of a build, an error with --strict, a finding of audit", async () => {
+    compile("plain", "libapp.so");
+    project.matrix("base: scratch\naxes:\n  march: [x86-64-v2, x86-64-v3]\n  app: [plain]", {
+      version: "2.2.0",
+    });
+    const lock = ["--lock", "placebo.lock.json"];
+    const said =
+      "AUDIT_AXIS_UNUSED: march makes no difference: no own file of x86-64-v2_plain, x86-64-v3_plain has an instruction beyond the baseline";
+    const first = await project.run("build", ...lock);
+    expect(first).toMatchObject({ status: 0, stderr: expect.stringContaining(said) });
+    expect(first.stderr).toContain("a Makefile that assigns CC or CFLAGS itself");
+    expect(project.lock("placebo.lock.json").images["x86-64-v3_plain"]?.measured?.cpu.own).toBe("baseline");
+    // Nothing is built, and the lock knows.
+    expect(await project.run("build", ...lock)).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining(said),
+    });
+    const strict = await project.run("build", "--push", "--index", "--strict", ...lock);
+    expect(strict).toMatchObject({ status: 1, stderr: expect.stringContaining(said) });
+    expect(await tags()).not.toContain("2.2.0");
+    const found = await project.run("audit", ...lock);
+    expect(found.status).toBe(1);
+    expect(found.stdout.split(said)).toHaveLength(2);
+    expect(found.stdout).toMatch(/^0 images as declared, 2 not$/m);
+    const answer = await project.run("resolve", "--explain", ...lock);
+    expect(answer.stderr).toContain("its own files use nothing of it");
+  });
+
+  it("says nothing where the flag reached the compiler, and of the same file for two marches it does", async () => {
+    const lock = ["--lock", "flagged.lock.json"];
+    project.matrix("base: scratch\naxes:\n  march: [sapphirerapids, emeraldrapids]\n  app: [native]", {
+      version: "2.3.0",
+    });
+    const built = await project.run("build", ...lock);
+    expect(built.stderr).toContain(
+      "march makes no difference: sapphirerapids_native, emeraldrapids_native differ in it, and no program or library of theirs does",
+    );
+    const one = await project.run("build", "--only", "march=sapphirerapids", "--lock", "one.lock.json");
+    expect(one).toMatchObject({ status: 0, stderr: expect.not.stringContaining("AUDIT_AXIS_UNUSED") });
+  });
+
   it("measures what others have built of the same inputs", async () => {
     project.matrix("base: scratch\naxes:\n  march: [sapphirerapids]\n  app: [native]", { version: "3.0.0" });
     expect((await build()).status).toBe(0);

@@ -194,6 +194,11 @@ describe("a lock that is no lock", () => {
           { rules: 1, cpu: { unused: Array(513).fill("avx") }, cuda: null },
           ".measured.cpu.unused: expected at most 512 entries, found 513",
         ],
+        [
+          "measured",
+          { rules: 1, cpu: { unused: [], own: "native" }, cuda: null },
+          '.measured.cpu.own: expected baseline, found text "native"',
+        ],
         ["measured", { rules: 1, cpu: { unused: [] } }, ".measured.cuda: expected an object, found nothing"],
         [
           "measured",

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { explainImage, explainResolution } from "../../src/resolve/explain.ts";
-import { a100, cpuHost, gpu, gpuHost, h100, v100 } from "./support/hosts.ts";
+import { whyNotImage } from "../../src/resolve/why-not-image.ts";
+import { a100, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const cuda13 = (code: readonly string[]) =>
@@ -36,6 +37,23 @@ describe("explainResolution", () => {
           NO_GPU_CODE: has sm_80, none of which runs on GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
             fix: add compute=9.0 to the image's cell"
     `);
+  });
+
+  it("says of an image whose own files use nothing of its march that it is one of these", () => {
+    const unused = levelV3.filter((feature) => feature !== "pni");
+    const placebo = image({ measured: { rules: 1, cpu: { unused, own: "baseline" }, cuda: null } });
+    const plain = image({ requires: { cpu: { march: "x86-64", features: ["pni"] }, cuda: null } });
+    const lock = lockOf({ v1: plain, v3: placebo });
+    const lines = explainResolution(lock, cpuHost()).join("\n");
+    expect(lines).toContain("  declared x86-64-v3, its own files use nothing of it, its binaries use pni\n");
+    expect(lines).toMatch(
+      /beats v1 by more CPU features: \d+ \(x86-64-v3, of which its own files use none\) before/,
+    );
+    expect(whyNotImage(lock, "v3", cpuHost()).measured).toContain("its own files use nothing of it");
+    const other = { rules: 2, cpu: { unused: [], own: "baseline" }, cuda: null } as const;
+    expect(explainResolution(lockOf({ v3: image({ measured: other }) }), cpuHost()).join()).not.toContain(
+      "use",
+    );
   });
 
   it("names what is wrong with the host, and says of a foreign architecture only that", () => {

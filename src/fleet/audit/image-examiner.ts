@@ -8,7 +8,12 @@ import type { LockedLocal } from "../../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { OpenedImage } from "../../inspect/image/open-layers.ts";
-import { type AuditRequest, auditImage, type ImageAudit } from "../../inspect/audit/audit-image.ts";
+import {
+  type AuditRequest,
+  auditImage,
+  type ImageAudit,
+  type ImageEffect,
+} from "../../inspect/audit/audit-image.ts";
 import { createBaseReader, isLocal } from "./base-reader.ts";
 import { type BuiltOpenerOptions, builtImageOpener } from "./open-built.ts";
 
@@ -21,6 +26,8 @@ export interface DeclaredImage extends Omit<AuditRequest, "base"> {
 export interface ExaminerOptions extends BuiltOpenerOptions {
   /** By cell id; null where nobody knows what it was built on. */
   readonly declared: (cell: string) => DeclaredImage | null;
+  /** Told of each image that was opened and is no lie. */
+  readonly onEffect?: (cell: string, effect: ImageEffect) => void;
 }
 
 /** Opens one image after the other: of images on one base, the first opens it for all. */
@@ -37,6 +44,7 @@ export function imageExaminer(options: ExaminerOptions): Examiner {
         });
         if (!("lies" in found)) return found;
         throwProblems(found.lies);
+        options.onEffect?.(subject.cell, found.effect);
         for (const line of summaryOf(found)) watch.onLog(line);
         return { measured: found.measured, warnings: found.notes };
       }),

@@ -1,4 +1,4 @@
-/** Cells that differ in the hardware while their Dockerfiles say the same: one image under two names, one of which is wrong. */
+/** Cells that differ in an axis while their Dockerfiles say the same: one image under two names, one of which is wrong. */
 
 import type { Place, Problem } from "../../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
@@ -32,29 +32,67 @@ const merges: Readonly<Record<HardwareAxis, string>> = {
 
 /**
  * `TEMPLATE_IGNORES_AXIS` for each hardware axis with cells of one platform that differ in it and have one effect; the place is
- * the later cell's value. Cells that differ in free axes alone are no mistake: a user pins those by name.
+ * the later cell's value. Cells that differ in free axes alone are no mistake, as a user pins those by name, but where a `target` that is
+ * one for all leaves out the stage of each value.
  *
  * @param effectOf what of a cell's Dockerfile can make a difference to its image, or its digest
  */
 export function ignoredAxes(
   cells: readonly Cell[],
   effectOf: (cell: Cell) => string,
-  { template }: Pick<Matrix, "template">,
+  { template, target }: Pick<Matrix, "template" | "target">,
 ): readonly Problem[] {
-  const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
-  const pairs = [...groups.values()].flatMap(ignoredIn);
-  return hardwareAxes.flatMap((axis): Problem[] => {
+  const pairs = alikeCells(cells, effectOf);
+  const fixed = target === null ? [] : alikeFlavors(cells, effectOf);
+  const flavors = [...groupBy(fixed, ({ axis }) => axis)].map(([axis, [first, ...more]]): Problem => {
+    const stage = target?.value ?? "";
+    return {
+      code: "TEMPLATE_IGNORES_AXIS",
+      message: `cells ${first?.one.id} and ${first?.other.id} differ in ${axis}, but target: ${stage} is one for both, and nothing that it is made of names the axis${andMore(more)}`,
+      fix: `leave target out, and end ${template.value} with the stage of each value: ${lastStage(axis, template.value)}`,
+      at: target?.at ?? template.at,
+    };
+  });
+  const hardware = hardwareAxes.flatMap((axis): Problem[] => {
     const [first, ...more] = pairs.filter((pair) => pair.axis === axis);
     if (first === undefined) return [];
-    const others = more.length === 0 ? "" : `, and so on for ${more.length} more`;
     return [
       {
         code: "TEMPLATE_IGNORES_AXIS",
-        message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${others}`,
+        message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${andMore(more)}`,
         fix: `${howToUse(axis, template.value)}, or ${merges[axis]}`,
         at: placeOf(first.other, axis) ?? template.at,
       },
     ];
+  });
+  return [...hardware, ...flavors];
+}
+
+function andMore(more: readonly unknown[]): string {
+  return more.length === 0 ? "" : `, and so on for ${more.length} more`;
+}
+
+function lastStage(axis: string, template: string): string {
+  if (isTemplateName(template)) return `FROM {{axes.${axis}}}`;
+  const name = axis.toUpperCase().replace(/\W/g, "_");
+  return `FROM \${${name}}, with ARG ${name} before the first FROM and args: { ${name}: "{{axes.${axis}}}" } in the matrix`;
+}
+
+/** Cells of one platform that differ in a hardware axis and have one effect, each with an earlier one. */
+export function alikeCells(cells: readonly Cell[], effectOf: (cell: Cell) => string): readonly Pair[] {
+  const groups = groupBy(cells, (cell) => `${cell.platform} ${effectOf(cell)}`);
+  return [...groups.values()].flatMap(ignoredIn);
+}
+
+/** Cells that differ in one free axis alone and have one effect, each with the first of them. */
+function alikeFlavors(cells: readonly Cell[], effectOf: (cell: Cell) => string) {
+  const names = [...new Set(cells.flatMap(({ free }) => Object.keys(free)))];
+  return names.flatMap((axis) => {
+    const firsts = new Map<string, Cell>();
+    return cells.flatMap((other) => {
+      const one = remember(firsts, `${keyWithout(other, axis, true)} ${effectOf(other)}`, () => other);
+      return one.axes[axis] === other.axes[axis] ? [] : [{ axis, one, other }];
+    });
   });
 }
 
@@ -69,15 +107,16 @@ function howToUse(axis: HardwareAxis, template: string): string {
 }
 
 /**
- * For some cells, those that differ from one of them in one hardware axis alone: what has to be compared with them when the
+ * For some cells, those that differ from one of them in one axis alone: what has to be compared with them when the
  * rest of a large fleet is not looked at.
  */
 export function axisNeighbours(chosen: readonly Cell[], all: readonly Cell[]): readonly Cell[] {
-  const wanted = new Set(chosen.flatMap((cell) => hardwareAxes.map((axis) => keyWithout(cell, axis, true))));
-  return all.filter((cell) => hardwareAxes.some((axis) => wanted.has(keyWithout(cell, axis, true))));
+  const axesOf = ({ free }: Cell) => [...hardwareAxes, ...Object.keys(free)];
+  const wanted = new Set(chosen.flatMap((cell) => axesOf(cell).map((axis) => keyWithout(cell, axis, true))));
+  return all.filter((cell) => axesOf(cell).some((axis) => wanted.has(keyWithout(cell, axis, true))));
 }
 
-interface Pair {
+export interface Pair {
   readonly axis: HardwareAxis;
   readonly one: Cell;
   readonly other: Cell;
@@ -101,7 +140,7 @@ function ignoredIn(group: readonly Cell[]): readonly Pair[] {
 }
 
 /** What cells have in common that differ in one axis alone. A CPU-only row has no compute: it differs from others in cuda. */
-function keyWithout(cell: Cell, axis: HardwareAxis, withFree: boolean): string {
+function keyWithout(cell: Cell, axis: string, withFree: boolean): string {
   const left = new Set<string>(axis === "cuda" ? ["cuda", "compute"] : [axis]);
   const kept = (name: string) => !left.has(name) && (withFree || hardwareAxes.some((each) => each === name));
   const axes = Object.entries(cell.axes).filter(([name]) => kept(name));

@@ -10,13 +10,15 @@ import {
   measuredRules,
   type Requirement,
 } from "../../hardware/requirement.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
 import type { LibraryFile } from "../gpu/driver-files.ts";
 import { type MeasuredFloor, measureFloor } from "../gpu/driver-floor.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
-import { beyondDeclared, type BeyondDeclared, unusedFeatures } from "./cpu-use.ts";
-import { codeLies, mayHideCode } from "./gpu-lies.ts";
-import { type BaseOrigin, originOf } from "./origin.ts";
+import { beyondDeclared, type BeyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
+import { codeLies, mayHideCode, uncompiledTargets } from "./gpu-lies.ts";
+import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
 import { toolkitLies } from "./toolkit-lies.ts";
 
 export interface AuditRequest {
@@ -35,6 +37,17 @@ export interface ImageAudit {
   readonly lies: readonly Problem[];
   /** What may be right, and should be looked at by somebody. */
   readonly notes: readonly Problem[];
+  readonly effect: ImageEffect;
+}
+
+/** What shows whether an axis made a difference to an image: little enough to be kept for each cell of a large fleet. */
+export interface ImageEffect {
+  /** Digest of all programs and libraries; null where some could not be read, and for an image that brings none. */
+  readonly code: Digest | null;
+  /** Its own programs use nothing of its march. */
+  readonly ignoresMarch: boolean;
+  /** Declared GPU targets that no file has, although a compiler in the image could make them at run time. */
+  readonly uncompiled: readonly string[];
 }
 
 /**
@@ -50,6 +63,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   const beyond = (files: typeof origin.own) =>
     architecture === null ? [] : beyondDeclared(files, requires.cpu, floor, architecture);
   const unused = architecture === null ? [] : unusedFeatures(origin, requires.cpu, floor, architecture);
+  const isIgnored = architecture !== null && ignoresMarch(origin, requires.cpu, architecture);
   const { cuda } = requires;
   const driver = floorOf(inspection);
   const code = cuda === null ? { lies: [], notes: [] } : codeLies(cuda, inspection, origin);
@@ -58,7 +72,7 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
   return {
     measured: {
       rules: measuredRules,
-      cpu: { unused },
+      cpu: { unused, ...(isIgnored && { own: "baseline" }) },
       cuda:
         cuda === null
           ? null
@@ -75,7 +89,22 @@ export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAud
       ...(cuda === null ? [] : driverLies(cuda, inspection, driver)),
     ],
     notes: [...describeBeyond(beyond(origin.base), requires.cpu, "base"), ...code.notes, ...toolkit.notes],
+    effect: {
+      code: codeDigest(origin),
+      ignoresMarch: isIgnored,
+      uncompiled: cuda === null ? [] : uncompiledTargets(cuda, inspection, origin),
+    },
   };
+}
+
+/** Packages of the distribution are as the day's mirror has them, whatever the cell. */
+function codeDigest(origin: ImageOrigin): Digest | null {
+  const own = compiledOf(origin);
+  const read = new Set(origin.own.map(({ path }) => path));
+  if (own.length === 0 || origin.ownUnopened.some(({ path }) => !read.has(path))) return null;
+  return digestOf(
+    [...origin.base, ...own].map(({ path, checksums }) => `${path}\n${checksums.sha256}\n`).join(""),
+  );
 }
 
 const architectures: readonly CpuArchitecture[] = ["amd64", "arm64", "ppc64le"];

@@ -40,6 +40,38 @@ export function unusedFeatures(
     .sort();
 }
 
+/**
+ * Whether the image's own programs have no instruction beyond the baseline of their architecture, though its march has some. False where
+ * there is no such program, and where one could be that nobody has read.
+ */
+export function ignoresMarch(
+  origin: ImageOrigin,
+  { features }: CpuRequirement,
+  architecture: CpuArchitecture,
+): boolean {
+  const own = compiledOf(origin).filter((file) => runsOn(file, architecture));
+  if (own.length === 0 || couldHide(origin, architecture)) return false;
+  const decided = decidedFeatures(architecture);
+  const baseline = new Set([...x86Baseline, ...(findMarch("armv8-a")?.features ?? [])]);
+  const beyond = [...nameableFeatures(architecture)].filter(
+    (each) => decided.has(each) && !baseline.has(each),
+  );
+  const used = new Set(own.flatMap((file) => [...executed(file), ...needed(file)]));
+  return beyond.some((each) => features.includes(each)) && !beyond.some((each) => used.has(each));
+}
+
+/** Programs and libraries that the image brings, less those of the distribution's packages. */
+export function compiledOf({ own }: ImageOrigin): readonly InspectedFile[] {
+  return own.filter((file) => file.package === null && (file.cpu !== null || file.gpu !== null));
+}
+
+/** gcc writes TZCNT for every CPU, as older ones execute it as `rep bsf`: no flag is needed for it. */
+function executed({ cpu }: InspectedFile): readonly string[] {
+  return Object.entries(cpu?.features ?? {}).flatMap(([name, { instructions }]) =>
+    instructions === 0 && name === "bmi1" ? [] : [name],
+  );
+}
+
 /** Code that goes beyond the declared features in files that never ask the CPU, a file with its features. */
 export interface BeyondDeclared {
   readonly file: InspectedFile;

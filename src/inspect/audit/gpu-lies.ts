@@ -5,6 +5,7 @@ import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement } from "../../hardware/requirement.ts";
 import type { ImageInspection, InspectedFile } from "../inspection.ts";
+import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 export interface Findings {
@@ -24,7 +25,7 @@ export function codeLies(
 ): Findings {
   const inOwn = targetsOf(origin.own);
   const anywhere = [...inOwn, ...targetsOf(origin.base)];
-  const missing = (found: readonly string[]) => code.filter((target) => !isFound(target, found));
+  const missing = (found: readonly string[]) => missingIn(code, found);
   const nowhere = mayHideCode(inspection, origin) ? [] : missing(anywhere);
   const elsewhere = inOwn.length === 0 ? [] : missing(inOwn).filter((target) => isFound(target, anywhere));
   const [sass, ptx] = [nowhere.filter(isSass), nowhere.filter((target) => !isSass(target))];
@@ -37,9 +38,33 @@ export function codeLies(
   };
 }
 
+/**
+ * Declared targets that no file has, of an image with programs of its own and a compiler that may make them at run time: no lie, but nobody
+ * has compiled what was asked for.
+ */
+export function uncompiledTargets(
+  { code }: CudaRequirement,
+  inspection: ImageInspection,
+  origin: ImageOrigin,
+): readonly string[] {
+  if (compiledOf(origin).length === 0 || isUnread(inspection) || !mayCompile(inspection, origin)) return [];
+  return missingIn(code, targetsOf(origin.base));
+}
+
+function missingIn(code: readonly string[], found: readonly string[]): readonly string[] {
+  return code.filter((target) => !isFound(target, found));
+}
+
 /** Whether GPU code may be where nobody has looked. */
-export function mayHideCode(inspection: ImageInspection, { own }: ImageOrigin): boolean {
-  const { files, gpu, unopened } = inspection;
+export function mayHideCode(inspection: ImageInspection, origin: ImageOrigin): boolean {
+  return isUnread(inspection) || mayCompile(inspection, origin);
+}
+
+function mayCompile({ files }: ImageInspection, { own }: ImageOrigin): boolean {
+  return targetsOf(own).length === 0 && files.some(({ path }) => runtimeCompiler.test(path));
+}
+
+function isUnread({ files, gpu, unopened }: ImageInspection): boolean {
   if (gpu !== null && gpu.unknownKinds.length > 0) return true;
   const byPath = new Map(files.map((file) => [file.path, file]));
   // Unknown CPU instructions, and programs for other CPUs, were searched for GPU code all the same.
@@ -51,8 +76,7 @@ export function mayHideCode(inspection: ImageInspection, { own }: ImageOrigin): 
       !file.gpu?.damage.includes(reason)
     );
   };
-  if (unopened.some(({ path, reason }) => !isCpuMatter(path, reason))) return true;
-  return targetsOf(own).length === 0 && files.some(({ path }) => runtimeCompiler.test(path));
+  return unopened.some(({ path, reason }) => !isCpuMatter(path, reason));
 }
 
 const runtimeCompiler = /\/(?:lib(?:nvrtc|nvJitLink|nvvm|nvptxcompiler)[\w.-]*\.so[\d.]*|nvcc|ptxas|cicc)$/;

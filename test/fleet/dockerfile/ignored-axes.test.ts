@@ -155,6 +155,7 @@ test("of a part of a fleet, the neighbours along each axis are looked at", () =>
   const chosen = all.filter(({ id }) => id === "12.8_8.0_x86-64-v3_3.11");
   expect(axisNeighbours(chosen, all).map(({ id }) => id)).toEqual([
     "12.8_8.0_x86-64-v3_3.11",
+    "12.8_8.0_x86-64-v3_3.12",
     "12.8_8.0_x86-64-v4_3.11",
     "12.8_9.0_x86-64-v3_3.11",
     "13.0_8.0_x86-64-v3_3.11",
@@ -169,6 +170,40 @@ test("a target decides which stages count", () => {
     effectiveText(parseDockerfile(text), target).split("\n").filter(Boolean);
   expect(effect(null)).toEqual(["FROM debian:12 AS three", "RUN c"]);
   expect(effect("TWO")).toEqual(["FROM gcc:14 AS one", "RUN a", "FROM one AS two", "RUN b"]);
+});
+
+describe("a fixed target under an axis of flavors", () => {
+  const flavors = "flavor: [runtime, dev]";
+  const stages = "FROM debian:12 AS runtime\nRUN a\nFROM runtime AS dev\nRUN b\n";
+
+  test("is refused, at its own place and with the way out", () => {
+    expect(problemsOf(flavors, stages, "target: runtime")).toMatchObject([
+      {
+        code: "TEMPLATE_IGNORES_AXIS",
+        message:
+          "cells runtime and dev differ in flavor, but target: runtime is one for both, and nothing that it is made of names the axis",
+        fix: "leave target out, and end app.hbs with the stage of each value: FROM {{axes.flavor}}",
+        at: { line: 6, column: 9 },
+      },
+    ]);
+    const [problem] = problemsOf("flavor: [a, b, c]", stages, "target: dev");
+    expect(problem?.message).toContain("cells a and b differ in flavor");
+    expect(problem?.message).toMatch(/, and so on for 1 more$/);
+  });
+
+  test.each([
+    ["without a target", flavors, stages, ""],
+    ["where its stage names the axis", flavors, `${stages}FROM {{axes.flavor}} AS app\n`, "target: app"],
+    [
+      "where a build argument does",
+      flavors,
+      "FROM debian:12 AS app\nARG F\nRUN a\n",
+      'target: app\nargs: { F: "{{axes.flavor}}" }',
+    ],
+    ["under an axis of one value", "flavor: [runtime]", stages, "target: runtime"],
+  ])("is no mistake %s", (_, axes, template, more) => {
+    expect(problemsOf(axes, template, more)).toEqual([]);
+  });
 });
 
 function cellsOf(axes: string, more = "") {
@@ -186,7 +221,12 @@ function problemsOf(axes: string, template: string, more = ""): readonly Problem
   const options = (cell: Cell) => ({ args: argumentsOf(cell), platform: cell.platform });
   return ignoredAxes(
     cells,
-    (cell) => effectiveText(renderCell(cell, matrix, compiled, argumentsOf(cell)).own, null, options(cell)),
+    (cell) =>
+      effectiveText(
+        renderCell(cell, matrix, compiled, argumentsOf(cell)).own,
+        matrix.target?.value ?? null,
+        options(cell),
+      ),
     matrix,
   );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
+import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
 import {
   audit,
@@ -109,6 +110,64 @@ describe("files of the distribution's packages", () => {
   );
 });
 
+describe("own programs that use nothing of their march", () => {
+  const own = (...args: Parameters<typeof audit>) => audit(...args).measured.cpu.own;
+  const plain = madeFile({ path: "/app" });
+
+  it("are told, whatever base and packages use", () => {
+    expect(own(madeImage([plain]), sapphire)).toBe("baseline");
+    expect(audit(madeImage([plain]), sapphire).effect.ignoresMarch).toBe(true);
+    const base = madeFile({ path: "/lib/libm.so", uses: ["avx2"] });
+    expect(own(madeImage([base], [plain]), sapphire, onBase)).toBe("baseline");
+    expect(own(madeImage([plain]), declared("neoverse-v1"), { platform: "linux/arm64" })).toBeUndefined();
+    const arm = madeFile({ path: "/app", machine: "aarch64" });
+    expect(own(madeImage([arm]), declared("neoverse-v1"), { platform: "linux/arm64" })).toBe("baseline");
+  });
+
+  it.each([
+    ["one uses what is beyond it", [madeFile({ path: "/app", uses: ["avx2"] })], "x86-64-v2"],
+    ["one uses any of it", [madeFile({ path: "/app", uses: ["sse4_2"] })], "x86-64-v3"],
+    [
+      "one asks before it uses it",
+      [madeFile({ path: "/app", uses: ["avx2"], asks: ["cpuid"] })],
+      "x86-64-v3",
+    ],
+    ["the loader enforces it", [madeFile({ path: "/app", neededLevel: "x86-64-v3" })], "x86-64-v3"],
+    ["the march is the baseline", [plain], "x86-64"],
+    ["there is none", [], "x86-64-v3"],
+    ["one could not be opened", [plain, unopenedFile("opt/x.deb")], "x86-64-v3"],
+  ])("are not told where %s", (_, files, march) => {
+    expect(own(madeImage(files), declared(march))).toBeUndefined();
+  });
+
+  it("are told where only TZCNT is found, which is no sign of a flag", () => {
+    const file = madeFile({ path: "/app", doubtful: ["bmi1"] });
+    expect(own(madeImage([file]), declared("x86-64-v3"))).toBe("baseline");
+    const other = madeFile({ path: "/app", doubtful: ["avx2"] });
+    expect(own(madeImage([other]), declared("x86-64-v3"))).toBeUndefined();
+  });
+});
+
+describe("the digest of all code", () => {
+  const codeOf = (...layers: readonly (readonly LayerChange[])[]) =>
+    audit(madeImage(...layers), sapphire, onBase).effect.code;
+  const base = madeFile({ path: "/lib/libc.so.6" });
+  const app = madeFile({ path: "/app" });
+
+  it("is one for the same files, and another where one differs, of the base too", () => {
+    expect(codeOf([base], [app])).toBe(codeOf([base], [app]));
+    expect(codeOf([base], [app])).not.toBe(codeOf([base], [madeFile({ path: "/app", content: "v3" })]));
+    expect(codeOf([base], [app])).not.toBe(
+      codeOf([madeFile({ path: "/lib/libc.so.6", content: "2" })], [app]),
+    );
+  });
+
+  it("is none of an image without programs of its own, or with something that was not opened", () => {
+    expect(codeOf([base], [])).toBeNull();
+    expect(codeOf([base], [app, unopenedFile("opt/x.deb")])).toBeNull();
+  });
+});
+
 describe("code beyond the march", () => {
   const app = { path: "/app/fast", uses: ["avx2", "fma"] };
 
@@ -201,6 +260,26 @@ describe("a declared GPU target", () => {
     expect(found(image, ["sm_90"], onBase)).toEqual([]);
     expect(notes(image, gpu(["sm_90"]), onBase)).toEqual(["AUDIT_GPU_TARGET_MISSING"]);
     expect(notes(madeImage([blas], []), gpu(["sm_90"]), onBase)).toEqual([]);
+  });
+});
+
+describe("GPU code that only a compiler in the image could make", () => {
+  const nvrtc = madeFile({ path: "/usr/lib/libnvrtc.so.12" });
+  const app = madeFile({ path: "/app" });
+  const uncompiled = (...args: Parameters<typeof audit>) => audit(...args).effect.uncompiled;
+
+  it("is told of an image with programs of its own, and is no lie", () => {
+    const image = madeImage([nvrtc], [app]);
+    expect(uncompiled(image, gpu(["sm_80", "sm_90"]), onBase)).toEqual(["sm_80", "sm_90"]);
+    expect(lies(image, gpu(["sm_80"]), onBase)).toEqual([]);
+  });
+
+  it("is not told where a file has it, where one was not opened, and of what is no program's", () => {
+    const blas = madeFile({ path: "/usr/lib/libcublas.so.12", targets: ["sm_80"] });
+    expect(uncompiled(madeImage([nvrtc, blas], [app]), gpu(["sm_80"]), onBase)).toEqual([]);
+    expect(uncompiled(madeImage([nvrtc], [app, unopenedFile("x.deb")]), gpu(["sm_80"]), onBase)).toEqual([]);
+    expect(uncompiled(madeImage([nvrtc], []), gpu(["sm_80"]), onBase)).toEqual([]);
+    expect(uncompiled(madeImage([nvrtc], [app]), sapphire, onBase)).toEqual([]);
   });
 });
 

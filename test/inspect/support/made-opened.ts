@@ -15,6 +15,8 @@ export interface MadeProgram {
   readonly path: string;
   /** Linux names of the features that its instructions are of. */
   readonly uses?: readonly string[];
+  /** The same among bytes that may be data. */
+  readonly doubtful?: readonly string[];
   readonly asks?: readonly string[];
   readonly targets?: readonly string[];
   readonly toolkit?: string;
@@ -46,7 +48,14 @@ export function md5Of(content: string): string {
 }
 
 function inspectionOf(program: MadeProgram): FileInspection {
-  const { uses = [], asks = [], unopened = [], machine = "x86_64", content = program.path } = program;
+  const {
+    uses = [],
+    doubtful = [],
+    asks = [],
+    unopened = [],
+    machine = "x86_64",
+    content = program.path,
+  } = program;
   return {
     size: 1000,
     checksums: {
@@ -68,9 +77,10 @@ function inspectionOf(program: MadeProgram): FileInspection {
         : {
             architecture: machine,
             codeBytes: 1000,
-            features: Object.fromEntries(
-              [...uses].sort().map((name) => [name, { instructions: 3, doubtful: 0 }]),
-            ),
+            features: Object.fromEntries([
+              ...[...uses].sort().map((name) => [name, { instructions: 3, doubtful: 0 }]),
+              ...doubtful.map((name) => [name, { instructions: 0, doubtful: 3 }]),
+            ]),
             vexOnly: null,
             unknownInstructions: 0,
             asks,

@@ -1,0 +1,72 @@
+/** Axes that made no difference to the images that were built: one image under several names, of which some promise what it is not. Pure. */
+
+import type { Problem } from "../../errors.ts";
+import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
+import { compareTargets } from "../../inspect/gpu/gpu-inspection.ts";
+import { groupBy } from "../../io/collections.ts";
+import { listSome } from "../../resolve/misfit.ts";
+import type { Cell } from "../cells/cell.ts";
+import { alikeCells } from "../dockerfile/ignored-axes.ts";
+
+export interface UnusedAxis {
+  readonly problem: Problem;
+  /** Ids of all cells that it is about. */
+  readonly cells: readonly string[];
+}
+
+interface MadeCell {
+  readonly cell: Cell;
+  readonly effect: ImageEffect;
+}
+
+type Axis = "march" | "compute" | "cuda";
+
+const fixes: Readonly<Record<Axis, string>> = {
+  march:
+    "see how the build compiles: a Makefile that assigns CC or CFLAGS itself takes neither from the environment (make CC=… CFLAGS=… does), and an ARG that nothing reads changes nothing; code that gains nothing from a march needs one value",
+  compute:
+    "see how the build compiles: it may choose its GPUs itself, or compile for none; hand it gpu.gencode or gpu.cmake of the view",
+  cuda: "begin the Dockerfile with the base of the cuda value, or leave the axis one value",
+};
+
+/**
+ * `AUDIT_AXIS_UNUSED` for each hardware axis: cells whose own files have nothing of what it asks for, and cells that differ in it while
+ * their programs and libraries are the same, byte for byte. What nobody could read is in none of them.
+ */
+export function unusedAxes(made: readonly MadeCell[]): readonly UnusedAxis[] {
+  const plain = made.filter(({ effect }) => effect.ignoresMarch).map(({ cell }) => cell.id);
+  const uncompiled = made.filter(({ effect }) => effect.uncompiled.length > 0);
+  const targets = [...new Set(uncompiled.flatMap(({ effect }) => effect.uncompiled))].sort(compareTargets);
+  const without = uncompiled.map(({ cell }) => cell.id);
+  const told = { march: new Set(plain), compute: new Set(without), cuda: new Set<string>() };
+  const codes = new Map(
+    made.flatMap(({ cell, effect }) => (effect.code === null ? [] : [[cell, effect.code]])),
+  );
+  const alike = alikeCells([...codes.keys()], (cell) => codes.get(cell) ?? "").filter(
+    ({ axis, one, other }) => !told[axis].has(one.id) && !told[axis].has(other.id),
+  );
+  return [
+    ...unused(
+      "march",
+      plain,
+      `no own file of ${listSome(plain, shown)} has an instruction beyond the baseline`,
+    ),
+    ...unused("compute", without, `no file of ${listSome(without, shown)} has code for ${listSome(targets)}`),
+    ...[...groupBy(alike, ({ axis }) => axis)].flatMap(([axis, pairs]) => {
+      const cells = [...new Set(pairs.flatMap(({ one, other }) => [one.id, other.id]))];
+      return unused(
+        axis,
+        cells,
+        `${listSome(cells, shown)} differ in it, and no program or library of theirs does`,
+      );
+    }),
+  ];
+}
+
+const shown = 4;
+
+function unused(axis: Axis, cells: readonly string[], why: string): readonly UnusedAxis[] {
+  if (cells.length === 0) return [];
+  const message = `${axis} makes no difference: ${why}`;
+  return [{ cells, problem: { code: "AUDIT_AXIS_UNUSED", message, fix: fixes[axis] } }];
+}
