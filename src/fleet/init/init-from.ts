@@ -11,6 +11,7 @@ import { readExactText } from "../../io/files.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
 import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
 import { applyEdits, draftOf, type Edit, editsOf } from "./draft.ts";
+import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixText, type ProposedMatrix } from "./matrix-text.ts";
 import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
 import { assignmentsOf, type Reading, readDockerfile } from "./reading.ts";
@@ -54,9 +55,10 @@ export async function initFrom(folder: string, options: InitFromOptions): Promis
   const text = await readExactText(path, inputLimits.template, { shown: dockerfile });
   const reading = readDockerfile(text);
   const draft = draftOf(reading.lines);
-  const proposed = propose(reading, draft, hosts);
-  const edits = editsOf(draft);
   const template = relative(folder, path).replaceAll("\\", "/");
+  const makefiles = await readMakefiles(folder, contextsOf(template), reading);
+  const proposed = propose(reading, draft, hosts, makefiles);
+  const edits = editsOf(draft);
   const matrix = { ...proposed.matrix, name, registry, template };
   const edited = applyEdits(text, edits);
   const { yaml, cells } = await firstThatPlans(
@@ -73,13 +75,14 @@ function propose(
   reading: Reading,
   draft: ReturnType<typeof draftOf>,
   hosts: readonly HostFacts[],
+  makefiles: Assignments,
 ): {
   readonly matrix: Pick<ProposedMatrix, "args" | "compiler" | "marches" | "cuda" | "pythons">;
   readonly notes: readonly string[];
 } {
-  const notes: string[] = [];
   const compiler = findCompiler(reading);
-  const marchArgs = varyMarch(reading, draft);
+  const { args: marchArgs, notes: ofMakefiles } = varyMarch(reading, draft, makefiles);
+  const notes = [...ofMakefiles];
   const toolkit = findCuda(reading);
   const gpu = toolkit === null ? { args: {}, named: [] } : varyGpu(reading, draft);
   const marches = proposeMarches(hosts, compiler);

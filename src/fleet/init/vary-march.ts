@@ -3,6 +3,7 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { offsetIn } from "../dockerfile/instructions.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
+import type { Assignments } from "./makefiles.ts";
 import {
   assignmentsOf,
   compilingStages,
@@ -19,12 +20,93 @@ const flags = "{{march.flags}}";
 /** `-march=…` and its like, with a `-mtune` beside it, which would say something else. */
 const marchOption = / ?-m(?:arch|cpu|tune)=[\w.+-]+/g;
 
+export interface MarchVariation {
+  readonly args: ArgumentTemplates;
+  /** What the Makefiles do that nobody can change from outside. */
+  readonly notes: readonly string[];
+}
+
 /** Changes the draft where it must. Nothing for a Dockerfile without a step that compiles. */
-export function varyMarch(reading: Reading, draft: Draft): ArgumentTemplates {
-  const all = compilingStages(reading).map((stage) =>
-    varyStage(instructionsOf(reading, stage), draft, reading.starts),
+export function varyMarch(reading: Reading, draft: Draft, makefiles: Assignments): MarchVariation {
+  const all = compilingStages(reading).map((index) => {
+    const stage = instructionsOf(reading, index);
+    return handOver(stage, draft, reading.starts, varyStage(stage, draft, reading.starts), makefiles);
+  });
+  return {
+    args: Object.assign({}, ...all.map(({ args }) => args)) as ArgumentTemplates,
+    notes: [...new Set(all.flatMap(({ notes }) => notes))],
+  };
+}
+
+/** make where a command begins, with the rest of that command. */
+const makeCall =
+  /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*g?make(?=[\s;&|)]|$)(?=([^;&|]*))/gi;
+
+/** On the command line of make, what its Makefile would not take from the environment, or says with a `-march` of its own. */
+function handOver(
+  stage: readonly Placed[],
+  draft: Draft,
+  starts: readonly number[],
+  args: ArgumentTemplates,
+  makefiles: Assignments,
+): MarchVariation {
+  const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
+  const calls = steps.flatMap((placed) =>
+    [...placed.instruction.text.matchAll(makeCall)].map((match) => ({ placed, match })),
   );
-  return Object.assign({}, ...all) as ArgumentTemplates;
+  const [first] = calls;
+  if (first === undefined || Object.keys(args).length === 0) return { args, notes: [] };
+  const handed: Record<string, string> = {};
+  const notes: string[] = [];
+  for (const [name, { value, namesMarch, at }] of makefiles) {
+    const isCompiler = /^(CC|CXX)$/.test(name);
+    const own = args[name];
+    if (own === undefined && !namesMarch) continue;
+    if (calls.every(({ match }) => names(match, name))) continue;
+    if (value === null && !isCompiler)
+      notes.push(
+        namesMarch
+          ? `${at} has a -march of its own in ${name}, which counts before any other: take it out`
+          : `${at} assigns ${name}, so that none that a build is given counts: append $(MARCH_FLAGS) there, for ARG MARCH_FLAGS and args: { MARCH_FLAGS: "${flags}" }`,
+      );
+    else if (own !== undefined && (isCompiler || isDeclared(stage, name))) handed[name] = own;
+    else handed[name] = [(value ?? "").replace(marchOption, "").trim(), flags].filter(Boolean).join(" ");
+  }
+  for (const name of Object.keys(handed))
+    if (args[name] === undefined) addBefore(draft, first.placed, `ARG ${name}`);
+  // From the end, so that the places before stay true.
+  for (const { placed, match } of calls.toReversed()) {
+    const given = Object.keys(handed).filter((name) => !names(match, name));
+    insertBehind(draft, starts, placed, match, given.map((name) => ` ${name}="\${${name}}"`).join(""));
+  }
+  return { args: { ...args, ...handed }, notes };
+}
+
+/** Whether a call of make says it already. */
+function names([, rest = ""]: RegExpExecArray, name: string): boolean {
+  return new RegExp(`(?:^|\\s)["']?${name}\\s*=`).test(rest);
+}
+
+function isDeclared(stage: readonly Placed[], name: string): boolean {
+  return stage.some(
+    ({ instruction }) =>
+      instruction.keyword === "ARG" && assignmentsOf(instruction).some((each) => each.name === name),
+  );
+}
+
+/** In the line where a match of the instruction's text ends. */
+function insertBehind(
+  draft: Draft,
+  starts: readonly number[],
+  { instruction }: Placed,
+  match: RegExpExecArray,
+  text: string,
+): void {
+  const offset = offsetIn(instruction, match.index + match[0].length - 1) + 1;
+  const index = starts.findLastIndex((start) => start < offset);
+  const column = offset - (starts[index] ?? 0);
+  const line = draft.lines[index] ?? "";
+  draft.lines[index] = line.slice(0, column) + text + line.slice(column);
 }
 
 function varyStage(stage: readonly Placed[], draft: Draft, starts: readonly number[]): ArgumentTemplates {
@@ -106,12 +188,8 @@ function varyCalls(stage: readonly Placed[], draft: Draft, starts: readonly numb
     // From the end, so that the places before stay true.
     for (const match of calls.reverse()) {
       first ??= placed;
-      const offset = offsetIn(placed.instruction, match.index + match[0].length - 1) + 1;
-      const index = starts.findLastIndex((start) => start < offset);
-      const column = offset - (starts[index] ?? 0);
-      const line = draft.lines[index] ?? "";
       const option = match[1]?.toLowerCase() === "nvcc" ? ` -Xcompiler "\${${name}}"` : ` \${${name}}`;
-      draft.lines[index] = line.slice(0, column) + option + line.slice(column);
+      insertBehind(draft, starts, placed, match, option);
     }
   }
   if (first === undefined) return {};

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are variables of Dockerfiles
 /** `init --from`: existing Dockerfiles of many kinds become matrices that plan, with the lines changed that it names. */
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -95,6 +96,66 @@ describe("the CPU's march comes", () => {
       "ARG MARCH_FLAGS",
       `ENV CFLAGS="\${CFLAGS} \${MARCH_FLAGS}" CXXFLAGS="\${CXXFLAGS} \${MARCH_FLAGS}"`,
     ]);
+  });
+
+  describe("on the command line of make, where the Makefile", () => {
+    const stepOf = (dockerfile: string) =>
+      dockerfile
+        .split("\n")
+        .filter((line) => /make/.test(line))
+        .at(-1);
+    const dockerfile = "FROM gcc:14\nCOPY . /src\nRUN cd /src && make -j4 all; make install\n";
+
+    test.each([
+      ["assigns CC", "CC=\tgcc\nall:\n\t$(CC) a.c\n", 'make CC="${CC}" -j4 all; make CC="${CC}" install'],
+      [
+        "assigns both",
+        "CC := gcc\nexport CXX=g++\n",
+        'make CC="${CC}" CXX="${CXX}" -j4 all; make CC="${CC}" CXX="${CXX}" install',
+      ],
+      ["assigns flags without a march", "CFLAGS = -O3 -g\n", "make -j4 all; make install"],
+      ["assigns it where nothing is", "CC ?= gcc\nall:\n\tCC=gcc ./x\n", "make -j4 all; make install"],
+    ])("%s", async (_, makefile, expected) => {
+      const { dockerfile: changed, args } = await adopted(dockerfile, both, "Dockerfile", {
+        Makefile: makefile,
+      });
+      expect(stepOf(changed)).toBe(`RUN cd /src && ${expected}`);
+      expect(args).toEqual({ CC: "gcc -march=x86-64-v4", CXX: "g++ -march=x86-64-v4" });
+    });
+
+    test("has a -march of its own, which would count", async () => {
+      const {
+        dockerfile: changed,
+        args,
+        notes,
+      } = await adopted(dockerfile, both, "Dockerfile", {
+        Makefile: "CFLAGS = -O3 -march=native -g\nCXXFLAGS += -march=native\n",
+      });
+      expect(changed).toContain("ARG CFLAGS\n");
+      expect(stepOf(changed)).toBe(
+        'RUN cd /src && make CFLAGS="${CFLAGS}" -j4 all; make CFLAGS="${CFLAGS}" install',
+      );
+      expect(args).toMatchObject({ CC: "gcc -march=x86-64-v4", CFLAGS: "-O3 -g -march=x86-64-v4" });
+      expect(notes).toEqual([expect.stringContaining("Makefile:2 has a -march of its own in CXXFLAGS")]);
+    });
+
+    test("does not take the Dockerfile's own argument", async () => {
+      const own = "FROM gcc:14\nARG CFLAGS=-O2\nCOPY src /src\nRUN make -C /src CC=clang\n";
+      const { dockerfile: changed, args } = await adopted(own, both, "Dockerfile", {
+        "src/Makefile": "CC = gcc\nCFLAGS = -g\n",
+      });
+      expect(stepOf(changed)).toBe('RUN make CFLAGS="${CFLAGS}" -C /src CC=clang');
+      expect(args).toEqual({ CFLAGS: "-O2 -march=x86-64-v4" });
+    });
+
+    test("assigns flags that nobody can say again: it is told", async () => {
+      const own = "FROM gcc:14\nENV CC=clang\nCOPY . .\nRUN make\n";
+      const { dockerfile: changed, notes } = await adopted(own, both, "Dockerfile", {
+        Makefile: "CFLAGS = -O2 $(INCLUDES)\n",
+      });
+      expect(stepOf(changed)).toBe("RUN make");
+      expect(notes).toEqual([expect.stringContaining("Makefile:1 assigns CFLAGS")]);
+    });
   });
 
   test("in the stage that compiles, and not where its wheels are installed", async () => {
