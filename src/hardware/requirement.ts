@@ -49,7 +49,7 @@ export interface Measured {
   readonly cpu: {
     /** Declared features that no file that counts uses, sorted. */
     readonly unused: readonly string[];
-    /** Only where its own programs have no instruction beyond its architecture's baseline, though its march has some. */
+    /** Only where its own programs have no instruction beyond its architecture's baseline, though its march has AVX or SVE. */
     readonly own?: "baseline";
   };
   /** null for an image without GPU code. */

@@ -41,8 +41,9 @@ export function unusedFeatures(
 }
 
 /**
- * Whether the image's own programs have no instruction beyond the baseline of their architecture, though its march has some. False where
- * there is no such program, and where one could be that nobody has read.
+ * Whether the image's own programs have no instruction beyond the baseline of their architecture, although their march has vectors that
+ * compilers write wherever they compute: AVX, with which every floating-point operation is encoded, or SVE. Of lesser marches that proves
+ * nothing: gcc writes hardly any SSE4 by itself. False where there is no such program, and where one could be that nobody has read.
  */
 export function ignoresMarch(
   origin: ImageOrigin,
@@ -57,7 +58,8 @@ export function ignoresMarch(
     (each) => decided.has(each) && !baseline.has(each),
   );
   const used = new Set(own.flatMap((file) => [...executed(file), ...needed(file)]));
-  return beyond.some((each) => features.includes(each)) && !beyond.some((each) => used.has(each));
+  const hasVectors = features.includes("avx") || features.includes("sve");
+  return hasVectors && !beyond.some((each) => used.has(each));
 }
 
 /** Programs and libraries that the image brings, less those of the distribution's packages. */

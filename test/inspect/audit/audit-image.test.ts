@@ -125,7 +125,7 @@ describe("own programs that use nothing of their march", () => {
   });
 
   it.each([
-    ["one uses what is beyond it", [madeFile({ path: "/app", uses: ["avx2"] })], "x86-64-v2"],
+    ["one uses what is beyond it", [madeFile({ path: "/app", uses: ["vaes"] })], "x86-64-v3"],
     ["one uses any of it", [madeFile({ path: "/app", uses: ["sse4_2"] })], "x86-64-v3"],
     [
       "one asks before it uses it",
@@ -134,6 +134,7 @@ describe("own programs that use nothing of their march", () => {
     ],
     ["the loader enforces it", [madeFile({ path: "/app", neededLevel: "x86-64-v3" })], "x86-64-v3"],
     ["the march is the baseline", [plain], "x86-64"],
+    ["a compiler writes little of the march by itself", [plain], "x86-64-v2"],
     ["there is none", [], "x86-64-v3"],
     ["one could not be opened", [plain, unopenedFile("opt/x.deb")], "x86-64-v3"],
   ])("are not told where %s", (_, files, march) => {
