@@ -1,9 +1,10 @@
 /** Whether somebody who may has signed one image, or the index that names it. */
 
-import { ImgmatchError } from "../errors.ts";
+import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { Digest } from "../oci/digest.ts";
-import type { ImageReference } from "../oci/reference.ts";
+import { type ImageReference, withDigest } from "../oci/reference.ts";
+import { fetchFleet } from "./fetch-lock.ts";
 import type { FindTrust, IndexReader, SignedBy } from "./index-trust.ts";
 
 /**
@@ -27,6 +28,30 @@ export async function vouchForImage(
     return vouch(index);
   }
 }
+
+/**
+ * The tag with the digest that it may be taken for: of an index as `fetchFleet` judges it, of anything else where its own digest is signed.
+ * As it is where nothing is asked, or the registry has no such tag. Throws as {@link vouchForImage}.
+ */
+export async function vouchForTag(
+  reference: ImageReference,
+  { registry, trust: find }: { readonly registry: IndexReader; readonly trust: FindTrust },
+): Promise<ImageReference> {
+  const trust = await find(reference);
+  const found = trust === null ? null : await registry.findManifest(reference);
+  if (trust === null || found === null) return reference;
+  const asked = { connect: async () => registry, trust: async () => trust, cache: null };
+  try {
+    const { lock } = await fetchFleet(reference, { ...asked, now: () => new Date(), tell: () => {} });
+    return withDigest(reference, lock.matrixDigest);
+  } catch (error) {
+    if (!(error instanceof ImgmatchError && noFleet.includes(error.code))) throw error;
+  }
+  await trust.vouch(found.digest, await trust.collect(registry, found.digest));
+  return withDigest(reference, found.digest);
+}
+
+const noFleet: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
 
 /** The digest of the index under the reference, where it names this image. */
 async function indexOf(

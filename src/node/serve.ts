@@ -10,7 +10,12 @@ import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
-import { refuseTrustWithoutRegistry, type TrustDemands, trustFor } from "../trust/trust-demands.ts";
+import {
+  policyTrustFor,
+  refuseTrustWithoutRegistry,
+  type TrustDemands,
+  trustFor,
+} from "../trust/trust-demands.ts";
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
 import { parseListenAddress } from "./mirror/listen-address.ts";
@@ -106,6 +111,7 @@ export async function serve(
     lock: options.lock ?? null,
     cache: options.cache ?? null,
     trust: await findTrust(options, log, world),
+    policy: await policyTrustFor(options, world),
     prober,
     failClosed: options.failClosed ?? false,
     blobs: options.blobs ?? "off",

@@ -14,6 +14,7 @@ import { writeFileAtomic } from "../io/write-file.ts";
 import type { Lock } from "../lock/lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import { plainRegistry } from "../oci/registry/registry-endpoint.ts";
 
 interface Seen {
   readonly schemaVersion: 1;
@@ -67,16 +68,21 @@ export async function takeForward(folder: string, reference: ImageReference, ind
 
 /** `seen/registry.example.com_team_app_1.12.0-<hash>` below the folder. */
 function placeOf(folder: string, reference: ImageReference): string {
-  const name = formatImageReference(reference);
+  const name = nameOf(reference);
   const readable = name.replace(/[^A-Za-z0-9._-]+/g, "_").slice(-100);
   return join(folder, "seen", `${readable}-${digestOf(Buffer.from(name)).slice("sha256:".length, 23)}`);
+}
+
+/** Whatever spelling the registry has: another one must not lead to another memory. */
+function nameOf(reference: ImageReference): string {
+  return formatImageReference({ ...reference, registry: plainRegistry(reference.registry) });
 }
 
 function seenOf(reference: ImageReference, { version, matrixDigest: digest, images }: Lock): Seen {
   const cells = Object.entries(images).map(([cell, image]) => [cell, image.digest ?? ""] as const);
   return {
     schemaVersion: 1,
-    reference: formatImageReference(reference),
+    reference: nameOf(reference),
     version,
     digest,
     cells: Object.fromEntries(cells),

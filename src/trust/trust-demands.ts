@@ -39,6 +39,13 @@ export async function trustFor(flags: TrustDemands, world: World): Promise<FindT
   return options === null ? null : (await import("./find-trust.ts")).trustBy(options);
 }
 
+/** What policies alone ask: flags say who has signed the fleets that they are given for. */
+export async function policyTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
+  const options = await trustOptions(flags, world);
+  if (options === null || options.policies.length === 0) return null;
+  return (await import("./find-trust.ts")).trustBy({ ...options, signers: [], refuseDowngrade: null });
+}
+
 /** The same for who starts nothing: what was seen before is no matter of theirs. */
 export async function signatureTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);

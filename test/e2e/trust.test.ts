@@ -390,6 +390,59 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     });
   });
 
+  it("has a mirror that asks the policy of all that it passes on, failing closed", async () => {
+    await signed("1.0.0");
+    const path = new URL(`http://${proxy.host}/`).host;
+    const [name, port] = [repository.slice(path.length + 1), new URL(`http://${path}/`).port];
+    const others = ["tools", "open", "strange"].map((each) => `${path}/${each}${count}/app`);
+    const [tools = "", open = "", strange = ""] = others;
+    for (const each of others) await signed("1.0.0", ["a"], each);
+    await publishFleet(tools, "2.0.0", ["b"]);
+    const pathOf = (each: string) => each.slice(path.length + 1);
+    const text = [
+      "repositories:",
+      `  "127.0.0.1:0${port}/${name}": {signers: [{key: cosign.pub}]}`,
+      `  "${tools}": {signers: [{key: cosign.pub}]}`,
+      `  "${open}": {unsigned: allowed}`,
+    ];
+    writeFileSync(file("policy.yaml"), `${text.join("\n")}\n`);
+    const serve = async (...flags: string[]) => {
+      const args = ["--host", file("host.json"), "--fail-closed", ...flags];
+      const mirror = await startServe(args, { cwd: folder, env: process.env });
+      onTestFinished(async () => void (await mirror.stop()));
+      return async (repo: string, tag: string, ns = path) => {
+        const asked = await fetch(`http://${mirror.address}/v2/${repo}/manifests/${tag}?ns=${ns}`);
+        return `${asked.status} ${/[A-Z]+_[A-Z_]+(?=:)/.exec(await asked.text())?.[0] ?? ""}`.trim();
+      };
+    };
+    for (const flags of [[repository], [`${repository}:1.0.0`]]) {
+      const ask = await serve("--trust", file("policy.yaml"), ...flags);
+      expect(await ask(name, "1.0.0")).toBe("200");
+      expect(await ask(name, "1.0.0", `127.0.0.1:0${port}`)).toBe("200");
+      expect(await ask(pathOf(tools), "1.0.0")).toBe("200");
+      expect(await ask(pathOf(tools), "1.0.0-a")).toBe("403 SIGNATURE_MISSING");
+      expect(await ask(pathOf(tools), "2.0.0")).toBe("403 SIGNATURE_MISSING");
+      expect(await ask(pathOf(tools), "3.0.0")).toBe("404");
+      expect(await ask(pathOf(open), "1.0.0-a")).toBe("200");
+      expect(await ask(pathOf(strange), "1.0.0")).toBe("403 TRUST_NO_RULE");
+      expect(await ask(name, "1.0.0-a")).toBe("403 SIGNATURE_MISSING");
+    }
+    // An image that is signed itself, and an index under the tag of another version.
+    const [image, index] = await Promise.all(
+      ["1.0.0-a", "1.0.0"].map((tag) => registry.findManifest(parseImageReference(`${tools}:${tag}`))),
+    );
+    if (!image || !index) throw new Error(`nothing was published to ${tools}`);
+    await key.sign(tools, image.digest);
+    await moveTag(`${tools}:1.1.0`, `${tools}:1.0.0`);
+    const ask = await serve("--trust", file("policy.yaml"), repository);
+    expect(await ask(pathOf(tools), "1.0.0-a")).toBe("200");
+    expect(await ask(pathOf(tools), "1.1.0")).toBe("403 INDEX_FOREIGN");
+    // Flags are about the fleets that they stand beside.
+    const byKey = await serve("--key", file("cosign.pub"), repository);
+    expect(await byKey(pathOf(strange), "1.0.0")).toBe("200");
+    expect(await byKey(name, "1.0.0-a")).toBe("403 SIGNATURE_MISSING");
+  });
+
   it("has a mirror that refuses, and says why", async () => {
     await signed("1.0.0");
     const serve = (...flags: string[]) =>

@@ -412,6 +412,8 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
     expect(await ended).toBe(0);
     expect(seenFiles()).toContain(newest);
     await expect(takeForward(cache, app("stable"), two)).rejects.toMatchObject({ code: "INDEX_DOWNGRADE" });
+    const spelled = { ...app("stable"), registry: "Registry.Example.com:0443" };
+    await expect(takeForward(cache, spelled, two)).rejects.toMatchObject({ code: "INDEX_DOWNGRADE" });
     await takeForward(cache, app("stable"), three);
     expect(seenFiles()).toEqual([newest]);
   });

@@ -171,10 +171,21 @@ describe("the rule of a repository", () => {
   });
 
   it("is found however the registry is spelled", () => {
-    for (const name of ["Registry.Example.com/x", "registry.example.com:443/x"])
+    for (const name of ["", ":443", ":0443", ":80"].map((port) => `Registry.Example.com${port}/x`))
       expect(ruleOf(name, "registry.example.com/*", "*/*")).toBe("registry.example.com/*");
+    for (const name of ["127.0.0.1:05199/x", "127.0.0.1:5199/x", "127.0.0.1:0000005199/x"])
+      for (const pattern of ["127.0.0.1:5199/*", "127.0.0.1:05199/*"])
+        expect(ruleOf(name, pattern, "*/*")).toBe(pattern);
+    for (const name of ["[::1]:5000/x", "[0:0:0:0:0:0:0:1]:5000/x", "[0::1]:05000/x"])
+      expect(ruleOf(name, "[::1]:5000/*", "*/*")).toBe("[::1]:5000/*");
+    for (const host of ["registry-1.docker.io", "Index.Docker.io", "registry.hub.docker.com:443"])
+      expect(ruleOf(`${host}/team/app`, "docker.io/team/*", "*/*")).toBe("docker.io/team/*");
     expect(ruleOf("debian:12", "docker.io/library/*")).toBe("docker.io/library/*");
     expect(ruleOf("index.docker.io/team/app", "docker.io/team/*")).toBe("docker.io/team/*");
+  });
+
+  it("is asked of no registry with a dot behind its name, which is no reference", () => {
+    expect(() => parseImageReference("registry.example.com./x")).toThrow("is not a registry host");
   });
 
   it("is never that of another registry", () => {
@@ -183,6 +194,8 @@ describe("the rule of a repository", () => {
       "registry.example.com.evil.com/team/app",
       "evil.com/x.example.com/team/app",
       "registry.example.com:5000/team/app",
+      "registry.example.com:4430/team/app",
+      "registry.example.com:08/team/app",
     ];
     for (const name of foreign)
       expect(() => ruleOf(name, "registry.example.com/*", "*.example.com/team/*")).toThrow(

@@ -2,13 +2,16 @@
 
 import { exitCodes, ImgmatchError } from "../../errors.ts";
 import type { HostFacts } from "../../host/facts.ts";
+import type { FindTrust } from "../../lock/index-trust.ts";
 import type { Lock, LockedManifest } from "../../lock/lock.ts";
+import { vouchForTag } from "../../lock/vouch-for-image.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/registry/client.ts";
 import { Challenged, type ForwardingClient } from "../../oci/registry/forwarding-client.ts";
 import { partsOf } from "../../oci/registry/platform-image.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
+import { plainRegistry } from "../../oci/registry/registry-endpoint.ts";
 import { remember } from "../../io/collections.ts";
 import { noMatch } from "../../resolve/nearest.ts";
 import { resolveImage, type ResolveImageOptions } from "../../resolve/resolve-image.ts";
@@ -28,6 +31,9 @@ export interface MirrorOptions {
   readonly answerBlob: AnswerBlob;
   /** A host that no image fits, or that is broken, gets no image, and other tags are passed on: the mirror is the only one asked. */
   readonly failClosed: boolean;
+  /** Who has to vouch for other tags of the fleets' repositories, and for those of other repositories, where they are passed on. */
+  readonly trust: FindTrust | null;
+  readonly policy: FindTrust | null;
   /** Callers log in here as they would there: the registry's own challenge greets them. */
   readonly passesLogins: boolean;
 }
@@ -92,14 +98,16 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     };
   }
 
+  /** Another tag than a fleet's: who is refused here asks nobody else. */
+  async function passOn(tagged: ImageReference, trust: FindTrust | null, asked: Caller): Promise<Answer> {
+    const registry = options.readerFor(asked.authorization);
+    const vouched = trust === null ? tagged : await vouchForTag(tagged, { registry, trust });
+    return manifest(vouched, asked, "passed-on");
+  }
+
   async function ownImage(fleet: FleetSource, lock: Lock, probed: Probed, asked: Caller): Promise<Answer> {
     const choice = probed.ok ? options.choose(lock, probed.facts) : { ...probed, broken: true };
-    if (!choice.ok) {
-      const outcome = choice.broken ? "host-broken" : "no-match";
-      return options.failClosed
-        ? ociError(403, "DENIED", outcome, choice.reason)
-        : ociError(404, "MANIFEST_UNKNOWN", outcome, choice.reason);
-    }
+    if (!choice.ok) return noImage(choice, options.failClosed);
     const { digest } = choice;
     const known = choice.manifest === null ? null : { ...choice.manifest, digest };
     return manifest(withDigest(referenceTo(fleet), digest), asked, "image", known);
@@ -113,13 +121,9 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     if (registries.size > 1)
       return notServed(`${request.repository} is in ${[...registries].join(" and ")}: ns= must say which`);
     if (fleet === undefined) {
-      const registry = options.fleets.find((each) => each.registry === registryOf(request))?.registry;
+      const registry = options.fleets.find((each) => isNamespace(request, each))?.registry;
       if (options.failClosed && request.kind === "tag" && registry !== undefined)
-        return manifest(
-          { registry, repository: request.repository, tag: request.tag, digest: null },
-          asked,
-          "passed-on",
-        );
+        return passOn({ ...request, registry, digest: null }, options.policy, asked);
       return notServed("this mirror has no fleet of this name");
     }
     if (request.kind === "blob") return options.answerBlob(referenceTo(fleet), request.digest, asked);
@@ -134,7 +138,8 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
       const lock = await each.lockOf(request.tag, asked.authorization);
       if (lock !== null) return ownImage(each, lock, await probing, asked);
     }
-    if (options.failClosed) return manifest(withTag(referenceTo(fleet), request.tag), asked, "passed-on");
+    if (options.failClosed)
+      return passOn(withTag(referenceTo(fleet), request.tag), options.trust ?? options.policy, asked);
     return notServed("this tag is no version of a fleet");
   }
 
@@ -168,13 +173,21 @@ function referenceTo({ registry, repository }: FleetSource): ImageReference {
 }
 
 function isAskedFor(fleet: FleetSource, request: NamedRequest): boolean {
-  const namespace = registryOf(request);
-  return fleet.repository === request.repository && (namespace === null || namespace === fleet.registry);
+  return (
+    fleet.repository === request.repository && (request.namespace === null || isNamespace(request, fleet))
+  );
 }
 
-/** The registry in the list of fleets, by what the runtime calls it: Docker Hub has two names. */
-function registryOf({ namespace }: NamedRequest): string | null {
-  return namespace === "registry-1.docker.io" ? "docker.io" : namespace;
+/** Whether the runtime means this registry, however it spells it. */
+function isNamespace({ namespace }: NamedRequest, { registry }: FleetSource): boolean {
+  return namespace !== null && plainRegistry(namespace) === plainRegistry(registry);
+}
+
+function noImage({ broken, reason }: Extract<Choice, { ok: false }>, failClosed: boolean): Answer {
+  const outcome = broken ? "host-broken" : "no-match";
+  return failClosed
+    ? ociError(403, "DENIED", outcome, reason)
+    : ociError(404, "MANIFEST_UNKNOWN", outcome, reason);
 }
 
 function notServed(reason: string): Answer {

@@ -23,6 +23,8 @@ export interface NodeMirrorOptions extends Pick<MirrorOptions, "failClosed"> {
   readonly cache: string | null;
   /** Who has to vouch for an index of a registry; null where whatever it says is believed. */
   readonly trust: FindTrust | null;
+  /** What policies ask of the registry's other repositories; null for nothing. */
+  readonly policy: FindTrust | null;
   readonly blobs: BlobMode;
   readonly prober: Pick<HostProber, "ask" | "stuck">;
   /** What `resolve` is asked with. */
@@ -64,6 +66,8 @@ export async function nodeMirror(options: NodeMirrorOptions): Promise<ServerOpti
       choose: createChooser(options.choice),
       answerBlob: createBlobAnswers({ mode: options.blobs, open: createBlobOpener(upstream), plainHttp }),
       failClosed: options.failClosed,
+      trust: options.trust,
+      policy: options.policy,
       passesLogins: options.blobs === "proxy",
     }),
     gauges: { residentBytes: () => process.memoryUsage.rss(), stuckProbes: options.prober.stuck },

@@ -23,6 +23,22 @@ export function apiHost(registry: string): string {
   return registry === "docker.io" ? "registry-1.docker.io" : registry;
 }
 
+/** Hosts by which Docker Hub's registry answers, beside the name that its images have. */
+const dockerHubHosts = ["index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"];
+
+/**
+ * One registry has several spellings: letters in upper case, a dot behind the host, zeros before the port, the port that http or https
+ * has anyway, an IPv6 address in full. For comparing: what is connected to is what was written.
+ */
+export function plainRegistry(registry: string): string {
+  const [, written = "", port = ""] = /^(.*?)\.?(?::0*(\d+))?$/.exec(registry.toLowerCase()) ?? [];
+  const isAddress = written.startsWith("[") && URL.canParse(`http://${written}/`);
+  const host = isAddress ? new URL(`http://${written}/`).hostname : written;
+  if (port === "" || port === "443" || port === "80")
+    return dockerHubHosts.includes(host) ? "docker.io" : host;
+  return `${host}:${port}`;
+}
+
 /** Whether a host, with or without port, is this machine: the only one that plain http is safe for. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").toLowerCase();

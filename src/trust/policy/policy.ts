@@ -3,6 +3,7 @@
 import type { Place } from "../../errors.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import type { ImageReference } from "../../oci/reference.ts";
+import { plainRegistry } from "../../oci/registry/registry-endpoint.ts";
 
 export interface TrustPolicy {
   /** For messages; what the policy names lies beside it. */
@@ -69,19 +70,14 @@ export function parseRepositoryPattern(text: string): RepositoryPattern | { read
     return { wrong: "its registry may be a host, * for all, or begin with *. for all below a host" };
   if (!pathGrammar.test(path))
     return { wrong: `${JSON.stringify(path)} is no repository, and no pattern of one` };
-  return { text, host: plainHost(host), path };
-}
-
-/** One registry has several spellings: the case of letters, the port that https has anyway. */
-function plainHost(host: string): string {
-  return host.toLowerCase().replace(/:443$/, "");
+  return { text, host: plainRegistry(host), path };
 }
 
 export function matchesRepository(
   { host, path }: RepositoryPattern,
   { registry, repository }: Pick<ImageReference, "registry" | "repository">,
 ): boolean {
-  return matchesGlob(host, plainHost(registry)) && matchesGlob(path, repository);
+  return matchesGlob(host, plainRegistry(registry)) && matchesGlob(path, repository);
 }
 
 /** Above 0 where the first says more: a whole host, then more of one, a whole path, then more of one. */

@@ -29,6 +29,7 @@ async function serving(answer: Answer, blobs: BlobMode = "proxy") {
     lock: `${makeFolder({ "lock.json": lock })}/lock.json`,
     cache: null,
     trust: null,
+    policy: null,
     prober: { ask: async () => ({ ok: true, facts: cpuHost() }), stuck: () => 0 },
     failClosed: false,
     blobs,

@@ -114,6 +114,7 @@ async function start(
     lock: null,
     cache: null,
     trust: null,
+    policy: null,
     prober: { ask: probe, stuck: () => 0 },
     failClosed: false,
     blobs: "off",
