@@ -1,11 +1,11 @@
 /** The images of one version under another: what was tried as 1.1.0-rc1 is what 1.1.0 is. */
 
-import { usageError } from "../errors.ts";
+import { ImgmatchError, usageError } from "../errors.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
-import { fetchLock } from "../lock/fetch-lock.ts";
+import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { lockPath } from "../lock/lock.ts";
-import { type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
+import { formatImageReference, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
@@ -47,7 +47,8 @@ export async function promote(
   const signer = await openSigner(options, world);
   // Not ended by an interruption: what is announced must be taken back.
   const registry = await registryFor(options, { env: world.env });
-  const fleet = await fetchLock(await referenceOf(options), {
+  const from = await referenceOf(options);
+  const { lock: fleet, repository } = await fetchFleet(from, {
     connect: async () => registry,
     cache: null,
     trust: await signatureTrustFor(options, world),
@@ -56,7 +57,8 @@ export async function promote(
   });
   world.onEvent({ type: "publish" });
   const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
-  // Whoever may write the version that it comes from chooses what is signed.
+  // Whoever may write the version that it comes from chooses what is signed: our own of another repository is not meant for here.
+  if (signing !== null && repository !== from.repository) throw foreign(from, repository);
   await signing?.requireVouched(fleet.matrixDigest);
   const { signal } = world;
   const written = await promoteIndex(fleet, to, {
@@ -66,6 +68,14 @@ export async function promote(
     signal,
   });
   return tellPublication(written, signing, world);
+}
+
+function foreign(from: ImageReference, repository: string | null): ImgmatchError {
+  return new ImgmatchError({
+    code: "INDEX_FOREIGN",
+    message: `${formatImageReference(from)} was published in ${repository ?? "a repository that it does not name"}`,
+    fix: "find out who wrote this tag, and publish the version here",
+  });
 }
 
 async function referenceOf({ from, lock = lockPath }: PromoteOptions): Promise<ImageReference> {

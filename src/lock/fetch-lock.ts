@@ -133,8 +133,11 @@ async function judge(
   { stored, evidence }: Pick<CachedIndex, "stored" | "evidence">,
   { reference, trust }: Fetching,
 ): Promise<FetchedFleet> {
-  const lock = lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);
-  return { lock, signed: trust === null ? null : await trust.judge(lock, evidence ?? []) };
+  const index = parseFleetIndex(stored, reference);
+  const { repository } = index;
+  const lock = lockOfIndex(index, reference, stored.top.digest);
+  const signed = trust === null ? null : await trust.judge(lock, evidence ?? [], repository);
+  return { lock, repository, signed };
 }
 
 /** The answer is there; that it could not be kept is worth a line, not a failure. */

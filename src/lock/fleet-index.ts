@@ -21,6 +21,8 @@ export const annotations = {
   format: "dev.imgmatch.index",
   title: "org.opencontainers.image.title",
   version: "org.opencontainers.image.version",
+  /** Where it was published, without the registry: a mirror has another one. What is signed is meant for there. */
+  repository: "dev.imgmatch.repository",
   /** Where the matrix says so: what resolve looks at first, as JSON. */
   prefer: "dev.imgmatch.prefer",
   /** On the entry of a further index with more images, where one manifest would be too long. */
@@ -52,6 +54,8 @@ export interface IndexEntry {
 export interface FleetIndex {
   readonly name: string;
   readonly version: string;
+  /** Where it was published, without the registry; null for what does not say it. */
+  readonly repository: string | null;
   /** What resolve looks at first among images that fit; empty for the default order. */
   readonly prefer: readonly string[];
   /** By cell. */

@@ -38,7 +38,7 @@ export function formatFleetIndex(
   natives: readonly NativeImage[],
   { maxBytes = longestIndex }: { readonly maxBytes?: number | undefined } = {},
 ): FormattedIndex {
-  const { name, version, prefer } = index;
+  const { name, version, repository, prefer } = index;
   const texts = inOrder(index, natives).map(([cell, entry, platform]) =>
     JSON.stringify(descriptorOf(entry.descriptor, platform, annotationsOf(cell, entry))),
   );
@@ -47,6 +47,7 @@ export function formatFleetIndex(
     [annotations.format]: indexFormat,
     [annotations.title]: name,
     [annotations.version]: version,
+    ...(repository === null ? {} : { [annotations.repository]: repository }),
     ...(prefer.length === 0 ? {} : { [annotations.prefer]: JSON.stringify(prefer) }),
   };
   const parts = rest.map((chunk, number) =>

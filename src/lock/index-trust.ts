@@ -27,8 +27,13 @@ export interface IndexTrust {
    *
    * @param index what the index stands for; `matrixDigest` is its own digest
    * @param evidence of `collect`, or as it was kept
+   * @param repository where the index says that it was published
    */
-  readonly judge: (index: Lock, evidence: readonly unknown[]) => Promise<SignedBy | null>;
+  readonly judge: (
+    index: Lock,
+    evidence: readonly unknown[],
+    repository: string | null,
+  ) => Promise<SignedBy | null>;
 }
 
 /** Who vouches for an answer. */
@@ -43,6 +48,8 @@ export interface SignedBy {
 
 export interface FetchedFleet {
   readonly lock: Lock;
+  /** Where its index says that it was published, without the registry; null where it does not say it. */
+  readonly repository: string | null;
   /** Who vouches for it; null where no signature was asked for. */
   readonly signed: SignedBy | null;
 }

@@ -121,7 +121,7 @@ export function lockOfIndex(
 }
 
 interface Read {
-  readonly head: Pick<FleetIndex, "name" | "version" | "prefer">;
+  readonly head: Omit<FleetIndex, "entries">;
   readonly entries: readonly (readonly [string, IndexEntry])[];
   readonly parts: readonly ManifestDescriptor[];
   /** Of entries that are neither: somebody may have added attestations or the like. */
@@ -161,9 +161,10 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
     throw tooMany(reference, `it has ${parts.length} parts, the limit is ${registryLimits.indexParts}`);
   const name = text(notes[annotations.title]) ?? "";
   const version = text(notes[annotations.version]) ?? "";
+  const repository = text(notes[annotations.repository]);
   // Not checked yet.
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
-  return { head: { name, version, prefer }, entries, parts, strange };
+  return { head: { name, version, repository, prefer }, entries, parts, strange };
 }
 
 function descriptorOf(item: unknown): ManifestDescriptor | null {

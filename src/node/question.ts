@@ -95,7 +95,10 @@ async function heldHere(lock: Lock, { env }: World): Promise<ReadonlySet<string>
   return new Set(held.flatMap((ids) => [...ids]));
 }
 
-async function readFleet(flags: QuestionOptions, world: World): Promise<FetchedFleet> {
+async function readFleet(
+  flags: QuestionOptions,
+  world: World,
+): Promise<Pick<FetchedFleet, "lock" | "signed">> {
   const { reference, from = reference, lock } = flags;
   if (from === undefined) {
     refuseTrustWithoutRegistry(flags);

@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { ImgmatchError, usageError } from "../errors.ts";
 import { checked, list } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
-import type { FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
+import type { FetchedFleet, FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
 import type { Lock } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { matchesGlob } from "../io/glob.ts";
@@ -88,7 +88,7 @@ async function demandsOn(reference: ImageReference, options: TrustOptions): Prom
   );
   // A policy has said what the fleet is called; without one, its name and version are those of the reference.
   const isSaid = rules.some(({ rule }) => rule.signers !== "unsigned");
-  const asked = isSaid ? null : { name: null, moving: [] };
+  const asked = isSaid ? null : { name: null, repository: null, moving: [] };
   return [...(await Promise.all(said)), { signers, asked, memory: () => refuseDowngrade }];
 }
 
@@ -115,9 +115,10 @@ function trustOf(
     collect: async (registry, digest) =>
       signed.length > 0 ? findEvidence(registry, { reference, digest }) : [],
     vouch,
-    judge: async (index, evidence) => {
+    judge: async (index, evidence, repository) => {
       const by = await vouch(index.matrixDigest, evidence);
-      for (const { asked } of signed) if (asked !== null) requireAskedFor(reference, index, asked);
+      for (const { asked } of signed)
+        if (asked !== null) requireAskedFor(reference, { ...index, repository }, asked);
       for (const folder of memories) await takeForward(folder, reference, index);
       return by;
     },
@@ -146,17 +147,19 @@ function noMemory({ file }: TrustPolicy, { pattern }: TrustRule): never {
 interface Asked {
   /** What the index has to call its fleet; null: the last part of the repository. */
   readonly name: string | null;
+  /** With `*`; null: the repository under which it is found. */
+  readonly repository: string | null;
   /** Tags, with `*`, that may hold any version. */
   readonly moving: readonly string[];
 }
 
 /**
- * Throws `INDEX_FOREIGN` for the signed index of another fleet or of another version under this tag. A tag without a digit, as `stable`,
+ * Throws `INDEX_FOREIGN` for the signed index of another fleet, repository or version under this tag. A tag without a digit, as `stable`,
  * may hold any version, `1.2` those that begin so. Who asks by digest has said which one.
  */
 function requireAskedFor(
   reference: ImageReference,
-  { name, version }: Pick<Lock, "name" | "version">,
+  { name, version, repository: published }: Pick<Lock, "name" | "version"> & Pick<FetchedFleet, "repository">,
   asked: Asked,
 ): void {
   const { tag, digest, repository } = reference;
@@ -167,6 +170,15 @@ function requireAskedFor(
       "find out who wrote this tag; where the fleet has that name, say so in the policy:",
       `name: ${JSON.stringify(name)}`,
     ]);
+  if (published === null || !matchesGlob(asked.repository ?? repository, published))
+    throw foreign(
+      reference,
+      `is signed as what was published in ${published ?? "a repository that it does not name"}`,
+      [
+        "publish it here; where this is a mirror or a copy, say so in the policy:",
+        `repository: ${JSON.stringify(published ?? "team/app")}`,
+      ],
+    );
   if (isVersionOf(tag, version) || asked.moving.some((pattern) => matchesGlob(pattern, tag))) return;
   throw foreign(reference, `is signed as version ${JSON.stringify(version)}`, [
     "find out who wrote this tag; where it may hold any version, say so in the policy:",

@@ -213,6 +213,36 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     expect(await resolve(`${repository}:2.0.0`)).toBe("6 INDEX_FOREIGN");
   });
 
+  it("takes nothing that was signed in another repository, unless the policy names that one", async () => {
+    const parent = repository.slice(0, -"/app".length);
+    const staging = `${parent}/staging/app`;
+    await signed("1.0.0", ["a"], staging);
+    await copyManifest(staging, repository, "1.0.0");
+    const there = await registry.findManifest(parseImageReference(`${staging}:1.0.0`));
+    await key.sign(repository, there?.digest as Digest);
+    expect(await resolve(`${staging}:1.0.0`)).toEqual(answered("1.0.0", staging));
+    expect(await resolve(`${repository}:1.0.0`)).toBe("6 INDEX_FOREIGN");
+    const path = (name: string): string => name.slice(name.indexOf("/") + 1);
+    for (const [from, answer] of [
+      [path(staging), answered("1.0.0")],
+      [path(staging).replace("staging", "*"), answered("1.0.0")],
+      [path(repository), "6 INDEX_FOREIGN"],
+    ]) {
+      const rule = `{signers: [{key: cosign.pub}], repository: "${from}"}`;
+      writeFileSync(file("mirror.yaml"), `repositories: {"${repository}": ${rule}}\n`);
+      expect(await resolve(`${repository}:1.0.0`, "--trust", file("mirror.yaml"))).toEqual(answer);
+    }
+    // Nor is it signed as ours: by who promotes it, and by who adds to it.
+    writeFileSync(file("private.pem"), key.privatePem);
+    const sign = ["--sign", "--sign-key", file("private.pem"), "--sign-format", "tag"];
+    const promoted = await run(["promote", `${repository}:1.0.0`, "1.1.0", ...sign]);
+    expect([promoted.status, promoted.stderr]).toEqual([6, expect.stringContaining("INDEX_FOREIGN")]);
+    expect(await registry.findManifest(parseImageReference(`${repository}:1.1.0`))).toBeNull();
+    // A promoted version is as good as the one that it comes from.
+    expect((await run(["promote", `${staging}:1.0.0`, "1.1.0", ...sign])).status).toBe(0);
+    expect(await resolve(`${staging}:1.1.0`)).toEqual(expect.stringMatching(`^${staging}:1.0.0-a@sha256:`));
+  });
+
   it("with --no-downgrade does not go back to what was signed before", async () => {
     const forward = ["--cache", file("cache"), "--no-downgrade"];
     await signed("1.0.0");

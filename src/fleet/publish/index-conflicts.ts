@@ -69,7 +69,7 @@ export async function readCurrentIndex({
   } catch (error) {
     // An index of imgmatch that is damaged: only who replaces it may go on.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
-    const index = { name: "", version: "", prefer: [], entries: new Map() };
+    const index = { name: "", version: "", repository: null, prefer: [], entries: new Map() };
     return { digest: stored.top.digest, index };
   }
 }

@@ -65,7 +65,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const before = await look();
   const { entries: described, assumed } = await describeImages(request);
   const { name, version, prefer = [] } = request;
-  const mine: FleetIndex = { name, version, prefer, entries: described };
+  const mine: FleetIndex = { name, version, repository: reference.repository, prefer, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = nativeImages(wanted);
@@ -171,10 +171,13 @@ async function requireVouched({ digest, index }: CurrentIndex, request: IndexReq
   const { images, reference, name, version, vouching } = request;
   if ([...index.entries.keys()].every((cell) => images.has(cell))) return;
   // A good signature of something else, which was moved here, vouches for nothing.
-  if (index.name !== name || index.version !== version)
+  const [theirs, mine] = [index, { name, version, repository: reference.repository }].map(
+    (each) => `${each.name} ${each.version} of ${each.repository}`,
+  );
+  if (theirs !== mine)
     throw new ImgmatchError({
       code: "INDEX_CONFLICT",
-      message: `${formatImageReference(reference)} holds images of ${index.name} ${index.version}, and ${name} ${version} is to be signed there`,
+      message: `${formatImageReference(reference)} holds images of ${theirs}, and ${mine} is to be signed there`,
       fix: "find out who wrote this tag, or replace the index on purpose with --replace-index",
     });
   await vouching?.requireVouched(digest);

@@ -70,12 +70,21 @@ function readRule(
 ): readonly TrustRule[] {
   const pattern = parseRepositoryPattern(text);
   const at = reader.placeOfKey(path);
-  const body = reader.mapping(value, path, ["signers", "unsigned", "name", "moving", "downgrade"]);
-  const { name, moving = [], downgrade = "allow" } = body;
+  const body = reader.mapping(value, path, [
+    "signers",
+    "unsigned",
+    "name",
+    "repository",
+    "moving",
+    "downgrade",
+  ]);
+  const { name, repository, moving = [], downgrade = "allow" } = body;
+  const from = "write where it was published, without the registry: team/app";
   const read = {
     at,
     signers: isRecord(value) ? readSigners(body, path, reader) : [],
     name: name === undefined ? null : reader.someText(name, [...path, "name"], "write the matrix's name"),
+    repository: repository === undefined ? null : reader.someText(repository, [...path, "repository"], from),
     moving: readTags(moving, [...path, "moving"], reader),
     downgrade: reader.choice(downgrade, [...path, "downgrade"], ["allow", "refuse"]),
   };

@@ -22,6 +22,8 @@ export interface TrustRule {
   readonly signers: readonly PolicySigner[] | "unsigned";
   /** What the index calls its fleet; null: the last part of the repository. */
   readonly name: string | null;
+  /** Where the index says that it was published, without the registry, with `*`; null: where it is found. */
+  readonly repository: string | null;
   /** Tags, with `*`, that may hold any version. */
   readonly moving: readonly string[];
   readonly downgrade: "allow" | "refuse";

@@ -14,6 +14,8 @@ export const registry = createRegistryClient();
 
 export interface SigningTestKey {
   readonly pem: string;
+  /** PKCS#8. */
+  readonly privatePem: string;
   /** Signs a digest of the reference's repository. */
   sign(reference: string, digest: Digest, format?: SignatureFormat): Promise<void>;
 }
@@ -28,6 +30,7 @@ export function createSigningKey(): SigningTestKey {
   });
   return {
     pem,
+    privatePem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
     sign: async (reference, digest, format = "both") => {
       await signImages(parseImageReference(reference), [digest], { registry, signer, format, settleMs: 0 });
     },

@@ -40,7 +40,7 @@ function indexOf({ name, version, prefer = [], images }: Lock): FleetIndex {
     const descriptor = { mediaType: "", digest: locked.digest, size: 1 };
     return [[cell, { image: { ...locked, digest: locked.digest }, descriptor }] as const];
   });
-  return { name, version, prefer, entries: new Map(entries) };
+  return { name, version, repository: "team/app", prefer, entries: new Map(entries) };
 }
 
 function plainOf(images: Readonly<Record<string, LockedImage>>, prefer: readonly string[] = []) {

@@ -88,6 +88,11 @@ describe("vouching for an index", () => {
     // Nor is the index of another version, however good its signature.
     const elsewhere = { ...request(registry, "b", async () => {}), version: "1.1" };
     await expect(publishIndex(elsewhere)).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
+    // Nor is one that was published in another repository: the memory registry has every repository's tags.
+    const prod = { ...reference, repository: "prod/app" };
+    await expect(
+      publishIndex({ ...request(registry, "b", async () => {}), reference: prod }),
+    ).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
     // What counts is taken along, as the cells of another job of the same signer.
     vouched.push(both);
     expect(await publish("b")).toMatchObject({ how: "written", cells: 3 });
