@@ -39,7 +39,7 @@ interface Node {
 /** Linux gives up after as many links (path_resolution(7)). */
 const maxLinks = 40;
 /** Files and folders of all layers: so many fit into memory. */
-const maxNodes = 4_000_000;
+const maxNodes = 1_500_000;
 /** PATH_MAX, in parts of one letter. */
 const maxParts = 2048;
 

@@ -19,8 +19,8 @@ export interface LayerInspection {
 /** One layer of a hostile image unpacks to no more than this. */
 const maxLayer = 2 ** 40;
 
-/** A million files with names of 128 letters. */
-const maxNames = 128 * 2 ** 20;
+/** Half a million files with names of 128 letters. */
+const maxNames = 64 * 2 ** 20;
 
 const whiteout = ".wh.";
 
@@ -56,6 +56,7 @@ export async function inspectLayer(
     else if (entry.type === "hardlink")
       changes.add({ kind: "hardlink", path, target: normalPath(entry.target) });
     else if (entry.type === "symlink") changes.add({ kind: "symlink", path, target: entry.target });
+    else if (entry.type === "file" && entry.size === 0 && !entry.isSparse) changes.addFile(path, null);
     else if (entry.type !== "directory") {
       const { sink, opened } = collect(path, inspector);
       const database = entry.type === "file" ? databaseReader(path, entry.size) : null;

@@ -1,6 +1,7 @@
 /** The layers of an image that names them in order: each from the cache, or opened and kept. */
 
 import type { Digest } from "../../oci/digest.ts";
+import { invalidImage } from "./invalid-image.ts";
 import type { LayerCache } from "./layer-cache.ts";
 import type { LayerInspection } from "./layer.ts";
 
@@ -11,7 +12,7 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
   open: (layer: Layer, name: string, onBytes: (count: number) => void) => Promise<LayerInspection>,
 ): Promise<OpenedImage["layers"]> {
   const opened: OpenedImage["layers"][number][] = [];
-  let bytes = 0;
+  let [bytes, changes, names] = [0, 0, 0];
   const tell = () => onProgress({ layer: opened.length, layers: layers.length, bytes });
   for (const [index, layer] of layers.entries()) {
     tell();
@@ -23,11 +24,21 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
       });
       await cache.keep(layer.digest, found);
     }
+    changes += found.changes.length;
+    for (const change of found.changes) names += change.path.length;
+    if (changes > mostChanges || names > mostNames)
+      throw invalidImage(
+        `${name}: its layers have more than ${mostChanges} files and links, or ${mostNames} letters in their names`,
+      );
     opened.push({ ...found, digest: layer.digest });
   }
   tell();
   return opened;
 }
+
+/** Of all layers: three times what the largest real images have. */
+const mostChanges = 1_000_000;
+const mostNames = 128 * 2 ** 20;
 
 /** What every source of an image answers: its platform and its opened layers. */
 export type ImageSourceKind = "registry" | "engine" | "archive" | "layout" | "folder";

@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import { filesOfLayers } from "../../../src/inspect/image/file-tree.ts";
 import { archiveBudget, inspectContent } from "../../../src/inspect/image/inspect-content.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
+import { noCache } from "../../../src/inspect/image/layer-cache.ts";
+import { openLayers } from "../../../src/inspect/image/open-layers.ts";
 import { collect } from "../../../src/inspect/image/opened-file.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readTar } from "../../../src/inspect/image/read-tar.ts";
@@ -117,7 +119,7 @@ describe("a layer", () => {
       for (let count = 0; count < 40_000; count++) yield files;
     };
     await expect(inspectLayer(many(), "layer 1")).rejects.toThrow(
-      "layer 1: its names have more than 134217728 bytes",
+      "layer 1: its names have more than 67108864 bytes",
     );
   });
   it("with more folders than memory is refused", { timeout: 120_000 }, () => {
@@ -125,7 +127,7 @@ describe("a layer", () => {
       kind: "file" as const,
       path: `${index}/${long(4000)}`,
     }));
-    expect(() => filesOfLayers([{ changes, size: 0 }])).toThrow("more than 4000000 files and folders");
+    expect(() => filesOfLayers([{ changes, size: 0 }])).toThrow("more than 1500000 files and folders");
   });
   it.each([".wh.", ".wh..", ".wh..."])(
     "with %s, which removes nothing that has a name, is refused",
@@ -205,12 +207,39 @@ describe("a layer without an end is refused", () => {
       Array.from({ length: 2000 }, () => makeTar([{ path: "a", type: "L" }]).subarray(0, 512)),
     );
     const many = async function* () {
-      for (let count = 0; count < 1001; count++) yield names;
+      for (let count = 0; count < 251; count++) yield names;
     };
     const all = async () => {
       for await (const _ of readTar(many(), "layer 1"));
     };
-    await expect(all()).rejects.toThrow("layer 1: more than 2000000 entries");
+    await expect(all()).rejects.toThrow("layer 1: more than 500000 entries");
+  });
+  it("by its files without content", { timeout: 240_000 }, async () => {
+    const names = Array.from({ length: 2000 }, (_, index) =>
+      makeTar([{ path: `d/${index}` }]).subarray(0, 512),
+    );
+    const many = async function* () {
+      for (let count = 0; count < 950; count++) yield Buffer.concat(names);
+    };
+    await expect(inspectLayer(many(), "layer 1")).rejects.toThrow("layer 1: more than 500000 entries");
+  });
+  it("by the files of all layers together", async () => {
+    const layers = Array.from({ length: 127 }, (_, index) => ({ digest: `sha256:${index}` as const }));
+    const open = (path: string) => {
+      const changes = Array.from({ length: 50_000 }, () => ({ kind: "file" as const, path }));
+      let opened = 0;
+      const read = openLayers(layers, "app", { platform: "", cache: noCache }, async () => {
+        opened++;
+        return { changes, size: 0 };
+      });
+      return read.then(
+        () => "",
+        (error: unknown) => `${opened} ${error instanceof Error ? error.message.split("\n")[0] : error}`,
+      );
+    };
+    const refusal = "IMAGE_INVALID: app: its layers have more than 1000000 files and links, or 134217728";
+    expect(await open("a")).toContain(`21 ${refusal}`);
+    expect(await open("n".repeat(1000))).toContain(`3 ${refusal}`);
   });
   it("by its bytes", { timeout: 120_000 }, async () => {
     const size = 2 ** 41;
