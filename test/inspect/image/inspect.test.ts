@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { inspect } from "../../../src/inspect/inspect-image.ts";
 import type { ImageInspection } from "../../../src/inspect/inspection.ts";
@@ -9,18 +10,18 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
+import { whyNoPython, whyNoZstd } from "../../support/programs.ts";
 import {
   gpuFile,
   gzipped,
   layoutFiles,
   type MadeFile,
+  type MadeImage,
   makeImage,
   makeTar,
-  type MadeImage,
   savedFiles,
 } from "../support/make-image.ts";
 import { makeLayout } from "../support/make-layout.ts";
-import { whyNoPython, whyNoZstd } from "../../support/programs.ts";
 
 const env = { DOCKER_HOST: "unix:///nowhere" };
 
@@ -216,8 +217,56 @@ describe("layers", () => {
     await found(makeLayout(two), home);
     const cache = join(home, "imgmatch");
     const [folder = ""] = readdirSync(cache);
-    for (const file of readdirSync(join(cache, folder))) writeFileSync(join(cache, folder, file), "{");
-    expect(await found(makeLayout(two), home)).toEqual(ofTwo);
+    const files = readdirSync(join(cache, folder)).map((file) => join(cache, folder, file));
+    const checksums = { md5: null, sha1: null, sha256: "" };
+    const cpu = { architecture: "x86_64", codeBytes: 1, features: [], vexOnly: null, asks: [] };
+    const inspection = { size: 1, checksums, program: null, cpu, gpu: null, unopened: [] };
+    for (const content of [
+      "{",
+      gzipSync("{}"),
+      ...[
+        [null],
+        [{ kind: "file" }],
+        [{ kind: "hardlink", path: "x" }],
+        [{ kind: "file", path: "x", opened: { files: { "": inspection }, unopened: {} } }],
+      ].map((changes) => gzipSync(JSON.stringify({ size: 1, changes }))),
+    ]) {
+      for (const file of files) writeFileSync(file, content);
+      expect(await found(makeLayout(two), home)).toEqual(ofTwo);
+    }
+  });
+
+  it("are opened again where others may have written what is known of them", async () => {
+    const home = makeFolder({});
+    await found(makeLayout(two), home);
+    const cache = join(home, "imgmatch");
+    const [name = ""] = readdirSync(cache);
+    const folder = join(cache, name);
+    const files = readdirSync(folder).map((file) => join(folder, file));
+    const planted = gzipSync(JSON.stringify({ size: 1, changes: [] }));
+    const plant = () => {
+      for (const file of files) writeFileSync(file, planted);
+    };
+    plant();
+    expect(await found(makeLayout(two), home)).toEqual({});
+    for (const open of [files, [folder], [cache]]) {
+      plant();
+      for (const path of open) chmodSync(path, 0o777);
+      expect(await found(makeLayout(two), home)).toEqual(ofTwo);
+      for (const path of open) chmodSync(path, 0o755);
+    }
+  });
+
+  it("are known again whatever the umask", async () => {
+    const home = makeFolder({});
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
+    await found(makeLayout(two), home);
+    const cache = join(home, "imgmatch");
+    const [name = ""] = readdirSync(cache);
+    for (const file of readdirSync(join(cache, name)))
+      writeFileSync(join(cache, name, file), gzipSync(JSON.stringify({ size: 1, changes: [] })));
+    expect(await found(makeLayout(two), home)).toEqual({});
   });
 });
 
