@@ -40,6 +40,10 @@ export const serve: Define = (command, run) =>
       "--install <folder>",
       "with --print-config: write the files below this folder, / or where the node's is mounted",
     )
+    .option(
+      "--uninstall <folder>",
+      "with --print-config, without fleets: remove what was installed below this folder",
+    )
     .action(run(serveCommand));
 
 async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
@@ -62,13 +66,14 @@ async function serveCommand(flags: ServeFlags, context: CommandContext): Promise
 
 /** The files, each under its path as a comment, which all of them may have; or the paths of those that were written. */
 function tellConfig(config: ServeConfig, flags: ServeFlags, context: CommandContext): void {
-  const { files, notes } = config;
-  const { install } = flags;
-  print(context, flags, config, () =>
-    install === undefined
+  const { files, notes, removed } = config;
+  const { install, uninstall } = flags;
+  print(context, flags, config, () => {
+    if (removed !== undefined) return removed.map((path) => `${join(uninstall ?? "", path)}\n`).join("");
+    return install === undefined
       ? files.map(({ path, content }) => `# ${path}\n${content}`).join("\n")
-      : files.map(({ path }) => `${join(install, path)}\n`).join(""),
-  );
+      : files.map(({ path }) => `${join(install, path)}\n`).join("");
+  });
   if (!flags.json) tell(notes, context);
 }
 

@@ -44,6 +44,8 @@ export const inputLimits = {
   },
   /** 300,000 files with 200 bytes each. */
   contextRecord: { what: "the record of a context", bytes: 64 * MiB, fix: "remove it" },
+  /** A registry with its mirrors has some hundred bytes. */
+  runtimeConfig: { what: "the container runtime's file", bytes: MiB, fix: "move it away" },
   ignoreFile: { what: "the .dockerignore", bytes: MiB, fix: "write patterns instead of single files" },
   /** Ten thousand repositories with 100 bytes each; most name some. */
   trustPolicy: { what: "the policy", bytes: MiB, fix: "name repositories by patterns with *" },

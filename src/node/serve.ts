@@ -1,10 +1,8 @@
 /** A node's own mirror: a fleet's plain name, answered on loopback with this node's image. */
 
-import { join } from "node:path";
 import { usageError } from "../errors.ts";
 import { type HostChoice, probe } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { writeFileAtomic } from "../io/write-file.ts";
 import type { FindTrust } from "../lock/index-trust.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
@@ -18,6 +16,7 @@ import {
 } from "../trust/trust-demands.ts";
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
+import { installConfig, removeConfig } from "./mirror/install-config.ts";
 import { parseListenAddress } from "./mirror/listen-address.ts";
 import { nodeMirror, noFleet } from "./mirror/node-mirror.ts";
 import { type Runtime, type RuntimeConfig, runtimeConfig } from "./mirror/runtime-config.ts";
@@ -42,8 +41,10 @@ export interface ServeOptions
   readonly self?: readonly [string, ...string[]];
   /** Answer what a container runtime is to be given, and serve nothing. */
   readonly printConfig?: Runtime;
-  /** With `printConfig`: write the files below this folder. */
+  /** With `printConfig`: write the files below this folder. What imgmatch did not write stays: `FILE_EXISTS`. */
   readonly install?: string;
+  /** With `printConfig`, without fleets: remove what was installed below this folder. */
+  readonly uninstall?: string;
 }
 
 /** A line of the log. */
@@ -64,6 +65,8 @@ export interface ServedMirror {
 export interface ServeConfig extends RuntimeConfig {
   readonly schemaVersion: 1;
   readonly runtime: Runtime;
+  /** Of `uninstall`: the paths of the files that are gone. */
+  readonly removed?: readonly string[];
 }
 
 /**
@@ -79,7 +82,7 @@ export async function serve(
   world?: Partial<World>,
 ): Promise<ServeConfig>;
 export async function serve(
-  options: Omit<ServeOptions, "printConfig" | "install">,
+  options: Omit<ServeOptions, "printConfig" | "install" | "uninstall">,
   world?: Partial<World>,
 ): Promise<ServedMirror>;
 export async function serve(
@@ -90,9 +93,9 @@ export async function serve(
   const { listen = "127.0.0.1:5047", printConfig } = options;
   const address = parseListenAddress(listen);
   if (printConfig !== undefined) return configOf(printConfig, listen, options);
-  if (options.install !== undefined)
+  if (options.install !== undefined || options.uninstall !== undefined)
     throw usageError(
-      "--install says where the files of --print-config go",
+      "--install and --uninstall say where the files of --print-config go",
       "name the runtime with --print-config",
     );
   if (options.host === "-")
@@ -162,7 +165,16 @@ function hostWords({ host, gpus }: HostChoice): string[] {
 }
 
 async function configOf(runtime: Runtime, listen: string, options: ServeOptions): Promise<ServeConfig> {
+  const { install, uninstall } = options;
   const names = [...(options.references ?? [])];
+  if (uninstall !== undefined) {
+    if (install !== undefined || options.lock !== undefined || names.length > 0)
+      throw usageError(
+        "--uninstall removes what was installed for all fleets",
+        "leave the fleets and --install out",
+      );
+    return { schemaVersion: 1, runtime, files: [], notes: [], removed: removeConfig(uninstall, runtime) };
+  }
   if (options.lock !== undefined) names.push((await readLock(options.lock)).repository);
   if (names.length === 0) throw noFleet();
   const { plainHttp = () => false } = await trustOf(options);
@@ -172,9 +184,7 @@ async function configOf(runtime: Runtime, listen: string, options: ServeOptions)
     failClosed: options.failClosed ?? false,
     plainHttp,
   });
-  const { install } = options;
-  if (install !== undefined)
-    for (const { path, content } of config.files) await writeFileAtomic(join(install, path), content);
+  if (install !== undefined) await installConfig(install, config);
   return { schemaVersion: 1, runtime, ...config };
 }
 

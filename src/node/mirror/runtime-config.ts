@@ -1,5 +1,6 @@
 /** What a container runtime is to be given, so that it asks the mirror first: the files, and where they go. */
 
+import { digestOf } from "../../oci/digest-of.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 import { apiHost } from "../../oci/registry/registry-endpoint.ts";
 
@@ -31,24 +32,43 @@ export function runtimeConfig(runtime: Runtime, options: RuntimeConfigOptions): 
   return writers[runtime](options);
 }
 
+/** Where they are; `name`: of the file in a registry's own folder, null where all lie side by side. */
+export const runtimeFiles = {
+  containerd: { folder: "/etc/containerd/certs.d", name: "hosts.toml" },
+  docker: { folder: "/etc/docker/certs.d", name: "hosts.toml" },
+  podman: { folder: "/etc/containers/registries.conf.d", name: null },
+  crio: { folder: "/etc/containers/registries.conf.d", name: null },
+} as const satisfies Record<Runtime, { readonly folder: string; readonly name: string | null }>;
+
+const mark = "# written by imgmatch, ";
+
+/** Whether imgmatch has written this text, and nobody has changed it since. */
+export function isOwnText(text: string): boolean {
+  return text.startsWith(mark) && text === marked(text.slice(text.indexOf("\n") + 1));
+}
+
+function marked(text: string): string {
+  return `${mark}${digestOf(Buffer.from(text)).slice("sha256:".length, 23)}\n${text}`;
+}
+
 const writers = {
   containerd: (options) => ({
-    files: hostsToml("/etc/containerd/certs.d", options),
+    files: hostsToml(runtimeFiles.containerd.folder, options),
     notes: [
       'config.toml needs config_path = "/etc/containerd/certs.d" in [plugins."io.containerd.grpc.v1.cri".registry] (containerd 1.x) or [plugins."io.containerd.cri.v1.images".registry] (2.x)',
       "ctr reads it with --hosts-dir /etc/containerd/certs.d; hosts.toml itself needs no restart",
     ],
   }),
   docker: (options) => ({
-    files: hostsToml("/etc/docker/certs.d", options),
+    files: hostsToml(runtimeFiles.docker.folder, options),
     notes: [
       "Docker 28 and newer with the containerd image store reads it, without a restart",
       `older ones, and graph drivers, do not: there the name is ${options.address}/NAME:TAG, and imgmatch serve needs --blobs redirect or proxy`,
     ],
   }),
-  podman: (options) => ({ files: [registriesConf(options)], notes: [wholeImage] }),
+  podman: (options) => ({ files: registriesConf(options), notes: [wholeImage] }),
   crio: (options) => ({
-    files: [registriesConf(options)],
+    files: registriesConf(options),
     notes: [
       wholeImage,
       "systemctl reload crio",
@@ -73,7 +93,7 @@ function hostsToml(
     const lines = failClosed
       ? [server(mirror), ...hostTable(mirror, true), ...hostTable(upstream, false)]
       : [server(upstream), ...hostTable(mirror, true)];
-    return { path: `${folder}/${registry}/hosts.toml`, content: `${lines.join("\n")}\n` };
+    return { path: `${folder}/${registry}/hosts.toml`, content: marked(`${lines.join("\n")}\n`) };
   });
 }
 
@@ -84,21 +104,21 @@ function hostTable(address: string, resolves: boolean): string[] {
   return ["", `[host."${address}"]`, `  capabilities = ["pull"${resolves ? ', "resolve"' : ""}]`];
 }
 
-/** A file of its own, whose tables are added to those of registries.conf (containers-registries.conf.d(5)). */
+/** A file for each fleet, whose table is added to those of registries.conf (containers-registries.conf.d(5)). */
 function registriesConf({
   fleets,
   address,
   failClosed,
   plainHttp,
-}: RuntimeConfigOptions): RuntimeConfig["files"][number] {
+}: RuntimeConfigOptions): RuntimeConfig["files"] {
   const names = new Map(fleets.map((fleet) => [`${fleet.registry}/${fleet.repository}`, fleet]));
-  const tables = [...names].sort().map(([name, { registry, repository }]) => {
+  return [...names].sort().map(([name, { registry, repository }]) => {
     const mirror = [`location = "${address}/${repository}"`, "insecure = true"];
     const upstream = [`location = "${name}"`, ...(plainHttp(apiHost(registry)) ? ["insecure = true"] : [])];
     const [first, second, kind] = failClosed
       ? [mirror, upstream, "digest-only"]
       : [upstream, mirror, "tag-only"];
-    return [
+    const lines = [
       "[[registry]]",
       `prefix = "${name}"`,
       ...first,
@@ -107,7 +127,9 @@ function registriesConf({
       ...second,
       `pull-from-mirror = "${kind}"`,
       "",
-    ].join("\n");
+    ];
+    // No reference has a +.
+    const path = `${runtimeFiles.podman.folder}/50-imgmatch-${name.replaceAll("/", "+")}.conf`;
+    return { path, content: marked(lines.join("\n")) };
   });
-  return { path: "/etc/containers/registries.conf.d/50-imgmatch.conf", content: tables.join("\n") };
 }
