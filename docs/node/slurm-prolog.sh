@@ -5,5 +5,5 @@ mkdir -p /run/imgmatch && sh /etc/imgmatch/fleet.sh >/run/imgmatch/.image
 case $? in
 0) mv /run/imgmatch/.image /run/imgmatch/image ;;
 3) rm -f /run/imgmatch/.image /run/imgmatch/image ;; # no image fits: that is for the jobs that want one
-*) exit 1 ;;
+*) rm -f /run/imgmatch/.image /run/imgmatch/image; exit 1 ;;
 esac

@@ -62,9 +62,25 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
   if (cache !== null) requireSafeCache(cache, [cachePath(cache, reference)]);
   const cached = cache === null ? null : await readCachedIndex(cache, reference);
   const fetching = { ...options, reference, trust };
-  if (cached?.stored.top.digest !== reference.digest) return findFleet(cached, fetching);
-  const [fleet] = await judgeKept(cached, fetching);
-  return fleet ?? findFleet(cached, fetching);
+  try {
+    if (cached?.stored.top.digest !== reference.digest) return await findFleet(cached, fetching);
+    const [fleet] = await judgeKept(cached, fetching);
+    return fleet ?? (await findFleet(cached, fetching));
+  } catch (error) {
+    throw trust?.asksSignature ? unsigned(error, reference) : error;
+  }
+}
+
+const noIndex: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
+
+/** What is no index, or none that can be read, cannot vouch for an image, also where it is signed itself. */
+function unsigned(error: unknown, reference: ImageReference): unknown {
+  if (!(error instanceof ImgmatchError && noIndex.includes(error.code))) return error;
+  return new ImgmatchError({
+    code: "SIGNATURE_MISSING",
+    message: `${formatImageReference(reference)} is no index that vouches for an image: ${error.problems[0].message}`,
+    fix: "name a version of the fleet, or an image by its digest",
+  });
 }
 
 interface Fetching extends Omit<FetchOptions, "trust"> {

@@ -1,11 +1,13 @@
 /** Whether somebody who may has signed one image, or the index that names it. */
 
-import { ImgmatchError, type ProblemCode } from "../errors.ts";
+import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { Digest } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
 import { fetchFleet } from "./fetch-lock.ts";
+import { indexFormat } from "./fleet-index.ts";
 import type { FindTrust, IndexReader, SignedBy } from "./index-trust.ts";
+import { formatOf } from "./read-fleet-index.ts";
 
 /**
  * `digest`: of the image's manifest, which the reference means itself or by an index. null where no signature is asked for. Throws with
@@ -38,20 +40,16 @@ export async function vouchForTag(
   { registry, trust: find }: { readonly registry: IndexReader; readonly trust: FindTrust },
 ): Promise<ImageReference> {
   const trust = await find(reference);
-  const found = trust === null ? null : await registry.findManifest(reference);
+  const found = trust === null ? null : await registry.readManifest(reference);
   if (trust === null || found === null) return reference;
-  const asked = { connect: async () => registry, trust: async () => trust, cache: null };
-  try {
-    const { lock } = await fetchFleet(reference, { ...asked, now: () => new Date(), tell: () => {} });
-    return withDigest(reference, lock.matrixDigest);
-  } catch (error) {
-    if (!(error instanceof ImgmatchError && noFleet.includes(error.code))) throw error;
+  if (formatOf(found) !== indexFormat) {
+    await trust.vouch(found.digest, await trust.collect(registry, found.digest));
+    return withDigest(reference, found.digest);
   }
-  await trust.vouch(found.digest, await trust.collect(registry, found.digest));
-  return withDigest(reference, found.digest);
+  const asked = { connect: async () => registry, trust: async () => trust, cache: null };
+  const { lock } = await fetchFleet(reference, { ...asked, now: () => new Date(), tell: () => {} });
+  return withDigest(reference, lock.matrixDigest);
 }
-
-const noFleet: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
 
 /** The digest of the index under the reference, where it names this image. */
 async function indexOf(

@@ -8,6 +8,7 @@ import { type Check, checked, object, record, schemaVersion, someText } from "..
 import { isErrno, readBounded, unreadable } from "../io/files.ts";
 import { makeFolders } from "../io/folders.ts";
 import { readJson } from "../io/json.ts";
+import { writeFailed } from "../io/system-error.ts";
 import { inputLimits } from "../io/limits.ts";
 import { findWritableByOthers } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
@@ -58,10 +59,14 @@ export async function takeForward(folder: string, reference: ImageReference, ind
   }
   const own = join(place, `${index.matrixDigest.slice("sha256:".length, 39)}.json`);
   if (!before.some(({ file }) => file === own)) {
-    makeFolders(place, 0o755);
-    await writeFileAtomic(own, `${JSON.stringify(mine)}\n`, null);
-    // Whatever the umask: what others may write is refused.
-    chmodSync(own, 0o644);
+    try {
+      makeFolders(place, 0o755);
+      await writeFileAtomic(own, `${JSON.stringify(mine)}\n`, null);
+      // Whatever the umask: what others may write is refused.
+      chmodSync(own, 0o644);
+    } catch (error) {
+      throw error instanceof ImgmatchError ? error : writeFailed(own, error);
+    }
   }
   for (const { file } of before) if (file !== own) attempt(() => rmSync(file, { force: true }), undefined);
 }

@@ -262,6 +262,35 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     expect(await resolve(`${repository}:1.0.0`, ...forward)).toBe("6 INDEX_DOWNGRADE");
   });
 
+  it("says that it cannot remember, where it is to, and the mirror that it cannot answer", async () => {
+    await signed("1.0.0");
+    // Where root may write nothing either.
+    const flags = ["--cache", "/proc/imgmatch", "--no-downgrade"];
+    expect(await resolve(`${repository}:1.0.0`, ...flags)).toBe("1 WRITE_FAILED");
+    const args = ["resolve", `${repository}:1.0.0`, "--host", file("host.json"), "--key", file("cosign.pub")];
+    const { stdout } = await run([...args, ...flags, "--json"]);
+    expect(JSON.parse(stdout).errors[0].code).toBe("WRITE_FAILED");
+    writeFileSync(
+      file("memory.yaml"),
+      `memory: /proc/imgmatch\nrepositories: {"*/*": {signers: [{key: cosign.pub}], downgrade: refuse}}\n`,
+    );
+    const words = ["--host", file("host.json"), "--trust", file("memory.yaml"), repository];
+    const mirror = await startServe(words, { cwd: folder, env: process.env });
+    onTestFinished(async () => void (await mirror.stop()));
+    const [host, name] = [proxy.host, repository.slice(proxy.host.length + 1)];
+    const asked = await fetch(`http://${mirror.address}/v2/${name}/manifests/1.0.0?ns=${host}`);
+    expect([asked.status, await asked.text()]).toEqual([503, expect.stringContaining("WRITE_FAILED")]);
+  });
+
+  it("takes no image, signed or not, for the index of a version", async () => {
+    await signed("1.0.0");
+    await moveTag(`${repository}:2.0.0`, `${repository}:1.0.0-a`);
+    expect(await resolve(`${repository}:2.0.0`)).toBe("6 SIGNATURE_MISSING");
+    const image = await registry.findManifest(parseImageReference(`${repository}:2.0.0`));
+    await key.sign(repository, image?.digest as Digest);
+    expect(await resolve(`${repository}:2.0.0`)).toBe("6 SIGNATURE_MISSING");
+  });
+
   it("answers from the cache without the registry, and judges it anew; without either there is no answer", async () => {
     await signed("1.0.0");
     const name = `${repository}:1.0.0`;

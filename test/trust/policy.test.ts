@@ -98,9 +98,21 @@ repositories:
       "8:38 repositories.registry.example.com/d.unsigned must be allowed",
       "9:27 repositories.registry.example.com/e must be a mapping",
       "10:57 repositories.registry.example.com/f.moving must be a list of tags",
-      "2:10 default must be refuse or unsigned",
+      "2:10 default must be unsigned or refuse",
       "3:9 memory must be an absolute path",
     ]);
+  });
+
+  it("suggests the word that asks for more", () => {
+    const rules = "repositories: {registry.example.com/a: {signers: [{key: k}], downgrade: maybe}}";
+    expect(() => parse(`default: maybe\n${rules}`)).toThrow(
+      expect.objectContaining({
+        problems: [
+          expect.objectContaining({ fix: "write refuse" }),
+          expect.objectContaining({ fix: "write refuse" }),
+        ],
+      }),
+    );
   });
 
   it.each([

@@ -6,12 +6,7 @@ import { fetchLock } from "../../lock/fetch-lock.ts";
 import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
 import { readLock } from "../../lock/lock-file.ts";
 import type { Lock } from "../../lock/lock.ts";
-import {
-  formatImageReference,
-  type ImageReference,
-  parseImageReference,
-  withTag,
-} from "../../oci/reference.ts";
+import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
 
 export interface FleetSource {
@@ -91,16 +86,6 @@ const mostKnown = 256;
 /** The tag is none of a fleet: whoever asks gets it from the registry. */
 const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "INDEX_FORMAT"];
 
-/** What is no index, or none that can be read, cannot vouch for an image. That it is not there, everybody may know. */
-function unsigned(error: ImgmatchError, reference: ImageReference): ImgmatchError {
-  if (error.code === "INDEX_NOT_FOUND") return error;
-  return new ImgmatchError({
-    code: "SIGNATURE_MISSING",
-    message: `${formatImageReference(reference)} is no index that vouches for an image: ${error.problems[0].message}`,
-    fix: "name a version of the fleet, or an image by its digest",
-  });
-}
-
 /** The fleets under a reference, each as the registry shows it to who asks. Nothing is read before somebody asks. */
 export function registryFleet(reference: ImageReference, options: RegistryFleetOptions): FleetSource {
   const { registry, repository, tag: only } = reference;
@@ -132,7 +117,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
       }
       if (error.code === "INDEX_FORMAT") options.tell(error.message);
       // The registry would give who is sent there what nobody has signed.
-      if (notAFleet.includes(error.code) && trust?.asksSignature) throw unsigned(error, version);
+      if (notAFleet.includes(error.code) && trust?.asksSignature) throw error;
       if (notAFleet.includes(error.code)) lock = null;
       else if (before === null) throw error;
       else {

@@ -24,7 +24,7 @@ export function parseTrustPolicy(text: string, file: string): TrustPolicy {
   const policy: TrustPolicy = {
     file,
     rules: readRules(repositories, reader),
-    otherwise: reader.choice(otherwise, ["default"], ["refuse", "unsigned"]),
+    otherwise: reader.choice(otherwise, ["default"], ["unsigned", "refuse"]),
     memory: memory === undefined ? null : readFolder(memory, ["memory"], reader),
   };
   throwProblems(reader.problems);
@@ -161,7 +161,7 @@ interface PolicyReader {
     known: readonly string[],
   ) => Readonly<Record<string, unknown>>;
   readonly someText: (value: unknown, path: PolicyPath, fix: string) => string;
-  /** The first word where none of them stands. */
+  /** The first word where none of them stands; what is suggested is the last, which asks for most. */
   readonly choice: <const T extends string>(
     value: unknown,
     path: PolicyPath,
@@ -201,7 +201,7 @@ function createPolicyReader(source: YamlSource): PolicyReader {
     choice: (value, path, words) => {
       const found = words.find((word) => word === value);
       if (found === undefined)
-        report(path, `${nameOf(path)} must be ${words.join(" or ")}`, `write ${words[0]}`);
+        report(path, `${nameOf(path)} must be ${words.join(" or ")}`, `write ${words.at(-1)}`);
       return found ?? words[0];
     },
   };

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
@@ -79,9 +79,8 @@ describe("the initContainer of docs/node/daemonset.yaml", () => {
     expect(start()).toMatchObject({ status: 0, stderr: "" });
     const image = () => readFileSync(join(folder, "host/run/imgmatch/image"), "utf8");
     expect(image()).toMatch(process.arch === "x64" ? /:none_x86-64@sha256:[0-9a-f]{64}\n$/ : /@sha256:/);
-    const before = image();
     writeFileSync(join(folder, "fleet/fleet.sh"), "echo half; exit 4\n");
     expect(start().status).toBe(4);
-    expect(image()).toBe(before);
+    expect(existsSync(join(folder, "host/run/imgmatch/image"))).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -19,15 +19,21 @@ describe(file, () => {
   });
 
   test("writes the image whole or not at all", () => {
-    const command = /^ExecStart=\/bin\/sh -ec '(.*)'$/m.exec(readFileSync(file, "utf8"))?.[1] ?? "";
+    const commands = [...readFileSync(file, "utf8").matchAll(/^ExecStart(?:Pre)?=(.*)$/gm)].map(
+      ([, words]) => words,
+    );
     mkdirSync(join(folder, "run"));
-    const here = command.replaceAll("/run/imgmatch", join(folder, "run")).replace("/etc/imgmatch", folder);
+    const here = commands
+      .join("\n")
+      .replaceAll("/run/imgmatch", join(folder, "run"))
+      .replace("/etc/imgmatch", folder);
     const start = (script: string) => {
       writeFileSync(join(folder, "fleet.sh"), script);
       return spawnSync("sh", ["-ec", here]).status;
     };
     expect(start("echo repo:tag@sha256:1")).toBe(0);
-    expect(start("echo half; exit 4")).not.toBe(0);
     expect(readFileSync(join(folder, "run/image"), "utf8")).toBe("repo:tag@sha256:1\n");
+    expect(start("echo half; exit 4")).not.toBe(0);
+    expect(existsSync(join(folder, "run/image"))).toBe(false);
   });
 });
