@@ -80,6 +80,8 @@ describe(
         expect((await systemd.inside(["sh", "-c", "ls -A /root"], name)).stdout).toBe("");
         const pid = await systemd.show(name, "MainPID");
         const { stdout } = await systemd.inside(["cat", `/proc/${pid}/status`]);
+        expect(stdout).not.toMatch(/^Uid:.*\b0\b/m);
+        expect(stdout).toMatch(/^CapBnd:\t0+$/m);
         expect(stdout).toMatch(/^NoNewPrivs:\t1$/m);
         expect(stdout).toMatch(/^Seccomp:\t2$/m);
         const group = await systemd.show(name, "ControlGroup");
