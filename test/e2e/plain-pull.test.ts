@@ -119,6 +119,18 @@ describe(
           expect(await fetchedBy(() => containerd.pull(nameOf(tags.fleet)))).toEqual(one("x86-64"));
         });
 
+        it("by ctr is the layers of one image", async () => {
+          const words = ["images", "pull", "--plain-http", "--snapshotter", "native", nameOf(tags.fleet)];
+          const fetched = await fetchedBy(() => succeed(containerd.ctr(...words)));
+          // From 2 on also manifest and configuration of every other cell.
+          const cells = levels.length * 2;
+          const all = { cells, blobs: cells + 2 };
+          const { length } = fetched.cells;
+          expect({ cells: length, blobs: fetched.blobs }).toEqual(
+            version?.startsWith("1.") ? { cells: 1, blobs: 3 } : all,
+          );
+        });
+
         it("says that there is none where each needs a GPU, and downloads nothing", async () => {
           const fetched = await fetchedBy(() =>
             expect(containerd.pull(nameOf(tags.gpuOnly))).rejects.toThrow(/no match for platform|not found/),
