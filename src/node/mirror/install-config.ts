@@ -2,7 +2,7 @@
 
 import { lstatSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { type Problem, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { isErrno, readBounded, unreadable } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
