@@ -45,7 +45,8 @@ export interface PulledImage {
  * Resolves, pulls the image by digest, then gives it its name, whatever had it before: at any moment the name means an image that was
  * whole. Notes are what the runtime says.
  *
- * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `ENGINE_NOT_FOUND` without the runtime's program, `ENGINE_FAILED` with its own words.
+ * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `ENGINE_NOT_FOUND` without the runtime's program, `ENGINE_FAILED` with its own words,
+ * and where the registry is why, `REGISTRY_UNREACHABLE` or `IMAGE_NOT_FOUND`.
  *
  * @example
  * const { name, present } = await pull({ engine: "containerd" });
@@ -63,9 +64,14 @@ export async function pull(options: PullOptions = {}, given?: Partial<World>): P
     namespace,
   });
   const tell = (line: string): void => note(world, [line]);
-  const found = find === null ? null : await runCommand(find, world, tell);
+  // Of an image that is not here yet the runtime speaks as of a mistake.
+  const found = find === null ? null : await runCommand(find, world, () => {});
   const present = found?.status === 0 && found.stdout.trim() !== "";
-  if (!present) await succeed(pull, world, tell);
+  if (!present)
+    await succeed(pull, world, tell).catch(async (error: unknown) => {
+      const isEngine = error instanceof ImgmatchError && error.code === "ENGINE_FAILED";
+      throw isEngine ? ((await whyNotServed(reference, error, options, world)) ?? error) : error;
+    });
   await succeed(tag, world, tell);
   if (pin !== null) await succeed(pin, world, tell);
   const name = formatImageReference(plain);
@@ -92,21 +98,48 @@ function nameOf(
 
 type Tell = (line: string) => void;
 
+/** Each line is told once: the last of a command that failed stands in the error. */
 async function succeed(argv: Argv, world: World, tell: Tell): Promise<void> {
-  const said: string[] = [];
+  let last: string | null = null;
   const hear = (line: string): void => {
-    said.push(line);
-    if (said.length > 20) said.shift();
-    tell(line);
+    if (last !== null) tell(last);
+    last = line;
   };
   const { status } = await runCommand(argv, world, hear);
-  if (status === 0) return;
+  if (status === 0) {
+    if (last !== null) tell(last);
+    return;
+  }
   throw new ImgmatchError({
     code: "ENGINE_FAILED",
-    message: `${argv.join(" ")} ended with ${status ?? "a signal"}: ${said.at(-1) ?? "it said nothing"}`,
-    details: said,
-    fix: "run that command by hand; imgmatch doctor examines this machine",
+    message: `${argv.join(" ")} ended with ${status ?? "a signal"}: ${last ?? "it said nothing"}`,
+    fix: "run that command by hand",
   });
+}
+
+/** Each runtime says in words of its own that the registry is away, or lacks the image: the registry is asked instead. Null where it is not why. */
+async function whyNotServed(
+  reference: ImmutableReference,
+  failed: ImgmatchError,
+  options: PullOptions,
+  world: World,
+): Promise<ImgmatchError | null> {
+  const { registryFor } = await import("../oci/registry/registry-access.ts");
+  const details = [failed.problems[0].message];
+  try {
+    const registry = await registryFor(options, world, { timeoutMs: 5_000, retries: 1 });
+    if ((await registry.findManifest(parseImageReference(reference))) !== null) return null;
+  } catch (error) {
+    if (!(error instanceof ImgmatchError) || error.code !== "REGISTRY_UNREACHABLE") return null;
+    return new ImgmatchError({ ...error.problems[0], details }, { cause: failed });
+  }
+  const from = options.from ?? options.reference;
+  const [fleet, fix] =
+    from === undefined
+      ? ["this lock is stale", "take a newer lock, or ask the registry for its fleet: --from <reference>"]
+      : [`the fleet of ${from} is stale`, "have it published again, or name a newer version"];
+  const message = `the registry no longer has ${byDigest(reference)}: ${fleet}`;
+  return new ImgmatchError({ code: "IMAGE_NOT_FOUND", message, details, fix }, { cause: failed });
 }
 
 async function runCommand(

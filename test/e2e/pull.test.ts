@@ -50,6 +50,8 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
   async function pull(env: NodeJS.ProcessEnv, ...more: string[]) {
     const ran = await imgmatch(["pull", name, "--cache", "cache", "--json", ...more], { cwd: folder, env });
     expect(ran, ran.stderr).toMatchObject({ status: 0 });
+    // Not that it was not here before.
+    expect(ran.stderr).not.toMatch(/no such|not known|not found/i);
     return JSON.parse(ran.stdout);
   }
   const digestOf = (march: string) => project.lock().images[march]?.digest ?? "";
@@ -90,7 +92,7 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
       expect(await digests(name)).toContain(digestOf(least));
     });
 
-    it("ends with the engine's own words, and leaves the name to what has it", async () => {
+    it("says that the registry is away, and leaves the name to what has it", async () => {
       const ran = await offline(() =>
         imgmatch(["pull", name, "--cache", "cache", "--engine", "podman"], {
           cwd: folder,
@@ -103,9 +105,33 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
         env,
       });
       const refused = await offline(() => imgmatch(["pull", name, "--cache", "cache"], { cwd: folder, env }));
-      expect(refused.stderr).toContain("ENGINE_FAILED: docker pull ");
+      expect(refused.stderr).toContain("REGISTRY_UNREACHABLE: ");
+      expect(refused.stderr.match(/docker pull .* ended with 1: .*/g)).toHaveLength(1);
+      expect(refused.stderr.match(/fix: /g)).toHaveLength(1);
       expect(refused.status).toBe(5);
       expect(await digests(name)).toContain(digestOf(least));
+    });
+
+    it("says where the lock names an image that the registry has no more", async () => {
+      const lock = JSON.stringify(project.lock());
+      writeFileSync(join(folder, "stale.json"), lock.replaceAll(digestOf(best), `sha256:${"0".repeat(64)}`));
+      const stale = await imgmatch(["pull", "--lock", "stale.json"], { cwd: folder, env });
+      expect(stale.stderr).toContain(
+        `IMAGE_NOT_FOUND: the registry no longer has ${stack.available && stack.registry}`,
+      );
+      expect(stale.stderr).toContain("this lock is stale");
+      expect(stale.stderr.match(/fix: /g)).toHaveLength(1);
+      expect(stale.status).toBe(5);
+    });
+
+    it("ends with the engine's own words where the registry has the image", async () => {
+      const refused = await imgmatch(["pull", name, "--option=--platfrom", "--pin", `march=${best}`], {
+        cwd: folder,
+        env,
+      });
+      expect(refused.stderr).toContain("ENGINE_FAILED: docker pull ");
+      expect(refused.stderr).not.toContain("doctor");
+      expect(refused.status).toBe(5);
     });
   });
 
