@@ -22,22 +22,12 @@ const packages = Object.keys({
   ...manifest.optionalDependencies,
   ...manifest.peerDependencies,
 });
-// What imgmatch.cjs can do; the other commands have their flags and say where the rest is.
-const ofNode = ["resolve", "pull", "probe", "why-not", "serve", "export-sh"];
-const nodeFunctions = ofNode.flatMap((name) => [
-  resolve(`src/node/${name}.ts`),
-  resolve(`src/host/${name}.ts`),
-]);
-const notOfNode = ["inspect", "fleet", "node", "cover", "pulumi"].map((hall) => resolve(`src/${hall}`) + sep);
-const withoutOtherCommands = {
-  name: "without-other-commands",
-  async resolveId(source, importer = "", { kind }) {
+const forNodes = {
+  name: "for-nodes",
+  resolveId(source) {
+    if (source === "./command-table.ts") return resolve("src/cli/node-command-table.ts");
     // Nor the way to the public sigstore, which is as long as all the rest: a node gets its trusted root as a file.
-    if (source === "./public-root.ts") return resolve("src/trust/no-public-root.ts");
-    if (kind !== "dynamic-import" || !importer.startsWith(resolve("src/cli") + sep)) return null;
-    const found = await this.resolve(source, importer);
-    const isOther = notOfNode.some((hall) => found.id.startsWith(hall)) && !nodeFunctions.includes(found.id);
-    return isOther ? resolve("src/cli/not-included.ts") : found;
+    return source === "./public-root.ts" ? resolve("src/trust/no-public-root.ts") : null;
   },
 };
 // Threads that open files load a bundle of their own, which lies beside the programs; a chunk lies in a folder.
@@ -72,7 +62,7 @@ await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
   format: "cjs",
   ending: "cjs",
   codeSplitting: false,
-  plugins: [...options.plugins, compressedLibraries, withoutOtherCommands],
+  plugins: [...options.plugins, compressedLibraries, forNodes],
 });
 // The library's entries share their chunks, so that all throw the same class of error.
 const entries = ["index", "inspect", "parts", "resolve"].map((name) => [name, `src/${name}.ts`]);

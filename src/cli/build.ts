@@ -28,7 +28,11 @@ export const build: Define = (command, run) =>
   )
     .description("build what the lock does not have, and write the lock")
     .option("--push", "push every image, never over another one")
-    .option("--concurrency <n>", "builds at one time", positive("--concurrency 4"), 4)
+    .option(
+      "--concurrency <n>",
+      "builds at one time (default: as many as there are processors, up to 16)",
+      positive("--concurrency 4"),
+    )
     .option("--strict", "an axis that made no difference to the images is an error")
     .option("--dry-run", "say what would be built, and stop")
     .option("--index", "with --push: write the index of the version too, as publish does")

@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import type { Run } from "./define.ts";
 import { refuseRepeats } from "./flags/refuse-repeats.ts";
-import { commandTable, isCommand } from "./command-table.ts";
+import { commandTable, elsewhere, isCommand } from "./command-table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { styleFor } from "./report/style.ts";
 import { tellNotice } from "./print.ts";
@@ -22,6 +22,7 @@ export async function runCli(
   world: Omit<CommandContext, "onEvent">,
 ): Promise<number> {
   const context = printingSafely(world);
+  const program = new Command("imgmatch");
   let exitCode: number = exitCodes.ok;
   const run: Run =
     (action) =>
@@ -29,11 +30,11 @@ export async function runCli(
       exitCode = await action(flagsOf(given, args), context);
     };
   try {
-    const program = await createProgram(args, run, context);
+    await defineProgram(program, args, run, context);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    return reportError(error, args, context);
+    return reportError(error, { program, args }, context);
   }
 }
 
@@ -62,12 +63,21 @@ function printingSafely(world: Omit<CommandContext, "onEvent">): CommandContext 
     out: (text) => world.out(terminalText(text)),
     err,
     log: (line) => world.log(terminalText(line)),
-    onEvent: (event) => tellNotice(event, { err, terminal: world.terminal }),
+    onEvent: (event) =>
+      tellNotice(event.type === "problem" ? { ...event, problem: withinReach(event.problem) } : event, {
+        err,
+        terminal: world.terminal,
+      }),
   };
 }
 
-async function createProgram(args: readonly string[], run: Run, context: CommandContext): Promise<Command> {
-  const program = new Command("imgmatch")
+async function defineProgram(
+  program: Command,
+  args: readonly string[],
+  run: Run,
+  context: CommandContext,
+): Promise<void> {
+  program
     .description(
       "Builds a fleet of container images from a matrix, and finds the one that was built for a host.",
     )
@@ -84,20 +94,21 @@ async function createProgram(args: readonly string[], run: Run, context: Command
   );
   for (const [name, define] of definitions) define(program.command(name), run);
   for (const command of program.commands) refuseRepeats(command);
-  return program;
 }
 
-async function reportError(
-  error: unknown,
-  args: readonly string[],
-  context: CommandContext,
-): Promise<ExitCode> {
+interface Call {
+  readonly program: Command;
+  readonly args: readonly string[];
+}
+
+async function reportError(error: unknown, call: Call, context: CommandContext): Promise<ExitCode> {
+  const { args } = call;
   if (error instanceof CommanderError) {
     // Help and version end here too, with exit code 0; commander has printed what there is to say.
     if (error.exitCode === 0) return exitCodes.ok;
     // A call without a command: the help is the answer, and was printed.
     if (error.code === "commander.help") return exitCodes.usage;
-    return reportProblems([usageProblem(error)], args, context);
+    return reportProblems([usageProblem(error, call)], args, context);
   }
   if (context.signal.aborted && !(error instanceof ImgmatchError)) return exitCodes.interrupted;
   const { systemProblem } = await import("../io/system-error.ts");
@@ -112,28 +123,48 @@ async function reportError(
 }
 
 async function reportProblems(
-  problems: readonly [Problem, ...Problem[]],
+  found: readonly [Problem, ...Problem[]],
   args: readonly string[],
   context: CommandContext,
 ): Promise<ExitCode> {
+  const problems = found.map(withinReach);
   const { problemsToJson, reportProblem } = await import("./report/problems.ts");
   if (beforeDashes(args).includes("--json")) context.out(problemsToJson(problems));
   else {
     for (const problem of problems)
       context.err(`${reportProblem(problem, styleFor(context.terminal.color.err))}\n`);
   }
-  return problemCodes[problems[0].code];
+  return problemCodes[found[0].code];
 }
 
 /** `error: unknown option '--jsn'\n(Did you mean --json?)` of commander. */
-function usageProblem({ message }: CommanderError): Problem {
+function usageProblem({ message, code }: CommanderError, call: Call): Problem {
   const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
   const meant = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
-  return {
-    code: "USAGE",
-    message: what,
-    fix: meant === undefined ? "see imgmatch --help" : `write ${meant}; see imgmatch --help`,
-  };
+  const help = `see ${helpOf(call)}`;
+  const missing = code === "commander.unknownCommand" && elsewhere !== null ? `${elsewhere}; ` : "";
+  const fix = `${meant === undefined ? "" : `write ${meant}; `}${missing}${help}`;
+  return { code: "USAGE", message: what, fix };
+}
+
+/** Of the command that the words name, as far as they name one. */
+function helpOf({ program, args }: Call): string {
+  const words = ["imgmatch"];
+  let command = program;
+  for (const word of args) {
+    const below = command.commands.find((each) => each.name() === word);
+    if (below === undefined) break;
+    words.push(word);
+    command = below;
+  }
+  return [...words, "--help"].join(" ");
+}
+
+/** Of a fix that names a command which this program lacks: how to have it. */
+function withinReach(problem: Problem): Problem {
+  if (elsewhere === null || problem.fix === undefined) return problem;
+  const named = [...problem.fix.matchAll(/\bimgmatch ([a-z][a-z-]*)/g)].map(([, name]) => name);
+  return named.every(isCommand) ? problem : { ...problem, fix: `${problem.fix} (${elsewhere})` };
 }
 
 const helpFooter = `

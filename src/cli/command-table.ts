@@ -34,6 +34,9 @@ export const commandTable = {
   hardware: async () => (await import("./hardware.ts")).hardware,
 } as const satisfies Record<string, () => Promise<Define>>;
 
+/** How to have the commands that this program lacks; null where it has all. */
+export const elsewhere: string | null = null;
+
 export function isCommand(name: string | undefined): name is keyof typeof commandTable {
   return name !== undefined && Object.hasOwn(commandTable, name);
 }

@@ -4,11 +4,11 @@ import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
 import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
-import type { ExportShOptions } from "../node/export-sh.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive, withBases, withFleet, withRebuild } from "./flags/fleet-options.ts";
-import { collect, withQuestion } from "./flags/options.ts";
+import { withScript } from "./export-sh.ts";
+import { collect } from "./flags/options.ts";
 import { print } from "./print.ts";
 
 export const exportFleet: Define = (command, run) => {
@@ -33,12 +33,7 @@ export const exportFleet: Define = (command, run) => {
     )
     .option("--network <name>", "bake: network of the steps: default, none, host")
     .action(run(exportCommand));
-  withQuestion(command.command("sh"))
-    .description("write a script of sh and awk that answers as resolve does")
-    .argument("[reference]", "registry/repository:version, in place of a lock")
-    .option("--json", "answer as JSON, errors included")
-    .action(run(shCommand));
-  return command;
+  return withScript(command, run);
 };
 
 type ExportFlags = ExportBakeOptions & GithubMatrixOptions & NfdCompatOptions & { readonly kind: string };
@@ -81,14 +76,4 @@ async function nfdCompatCommand(flags: ExportFlags, context: CommandContext): Pr
     answer.images.map(async ({ reference, spec }) => `# ${reference}\n${await yamlText(spec)}`),
   );
   print(context, flags, answer, () => texts.join("---\n"));
-}
-
-async function shCommand(
-  flags: ExportShOptions & { readonly json?: boolean },
-  context: CommandContext,
-): Promise<ExitCode> {
-  const { exportSh } = await import("../node/export-sh.ts");
-  const answer = await exportSh(flags, context);
-  print(context, flags, answer, () => answer.script);
-  return exitCodes.ok;
 }

@@ -20,7 +20,11 @@ export const publish: Define = (command, run) =>
   withSigning(withWorkspace(withProgress(withEngine(withBases(withFleet(command))))))
     .description("push what was built and not pushed, and write one image index for the version")
     .option("--replace-index", "replace an index that says otherwise, instead of refusing")
-    .option("--concurrency <n>", "pushes at one time", positive("--concurrency 4"), 4)
+    .option(
+      "--concurrency <n>",
+      "pushes at one time (default: as many as there are processors, up to 16)",
+      positive("--concurrency 4"),
+    )
     .action(run(overFleets(publishCommand, () => "lines")));
 
 async function publishCommand(

@@ -21,6 +21,7 @@ import {
   type BuildAnswer,
   type BuildChoice,
   type BuilderFor,
+  buildsAtOnce,
   type FleetBuildEvent,
   runBuild,
 } from "./run-build.ts";
@@ -121,7 +122,7 @@ async function previewStacks(
   options: BuildOptions,
   { env }: Pick<World, "env">,
 ): Promise<readonly StackPreview[] | null> {
-  const { engine = defaultEngine, push = false, concurrency = 4 } = options;
+  const { engine = defaultEngine, push = false, concurrency = buildsAtOnce() } = options;
   if (!engineTraits[engine].stacks) return null;
   const builder = await builderFor(options, { env });
   const publisher = push ? registryPublisher(await registryFor(options, { env })) : null;

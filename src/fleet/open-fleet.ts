@@ -72,6 +72,7 @@ export async function openFleet(matrixFile: string, options: OpenOptions = {}): 
   const text = await readTextFile(matrixFile, inputLimits.matrix, {
     missingCode: "MATRIX_NOT_FOUND",
     fix: "run imgmatch init to write one, or name another with --matrix",
+    flag: "--matrix",
   });
   return openFleetText(text, matrixFile, options);
 }

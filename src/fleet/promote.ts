@@ -67,6 +67,9 @@ export async function promote(
     vouching: signing ?? undefined,
     signal,
   });
+  const [named] = Object.values(fleet.images).filter(({ tag }) => tag.includes(fleet.version));
+  if (named !== undefined)
+    note(world, [`the images keep the tags that they have, as ${named.tag}: the digest is what ${to} names`]);
   return tellPublication(written, signing, world);
 }
 

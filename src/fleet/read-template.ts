@@ -1,9 +1,11 @@
 /** The template of a fleet with its partials, or the Dockerfile that is used as it stands. */
 
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { basename, dirname, join, posix } from "node:path";
 import { ImgmatchError, type Place, throwProblems } from "../errors.ts";
+import { attempt } from "../io/attempt.ts";
 import { inputLimits } from "../io/limits.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 import { liesIn } from "../io/project-folder.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
 import type { GivenArguments } from "./matrix/given-arguments.ts";
@@ -38,7 +40,7 @@ export async function readTemplate(
   const file = join(root, path);
   const read = (reader: typeof readExactText) =>
     other === undefined
-      ? readReferenced(path, at, (options) => reader(file, inputLimits.template, options))
+      ? readReferenced(root, path, at, (options) => reader(file, inputLimits.template, options))
       : Promise.resolve(other);
   if (!isTemplateName(path)) {
     const text = await read(readExactText);
@@ -70,6 +72,7 @@ async function readPartial(root: string, path: string, at: Place): Promise<Parti
 }
 
 async function readReferenced(
+  root: string,
   path: string,
   at: Place,
   read: (options: ReadOptions) => Promise<string>,
@@ -78,8 +81,15 @@ async function readReferenced(
     return await read({ missingCode: "TEMPLATE_NOT_FOUND" });
   } catch (error) {
     if (error instanceof ImgmatchError && error.code !== "TEMPLATE_NOT_FOUND") throw error;
-    const fix = "create it, or correct template: in the matrix";
+    const fix = `${didYouMean(nearestFile(root, path))}create it, or correct template: in the matrix`;
     throwProblems([{ code: "TEMPLATE_NOT_FOUND", message: `the template ${path} cannot be read`, fix, at }]);
     throw error;
   }
+}
+
+/** The file of its folder that the name may mean, as the matrix would name it. */
+function nearestFile(root: string, path: string): string | null {
+  const files = attempt(() => readdirSync(join(root, dirname(path))), []);
+  const near = suggest(basename(path), files);
+  return near === null ? null : posix.join(dirname(path), near);
 }

@@ -1,5 +1,6 @@
 /** A plan's images are built, get their names in a registry, and stand in the lock: for `build` and for `publish`. */
 
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
@@ -38,7 +39,7 @@ import { unattestedImages } from "./unattested.ts";
 
 /** What `build` and `publish` can both be asked. */
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
-  /** Cells at one time. Default: 4. */
+  /** Cells at one time. Default: as many as this machine has processors, up to 16. */
   readonly concurrency?: number;
   /** Let the version's index say something else than it does now. */
   readonly replaceIndex?: boolean;
@@ -126,7 +127,7 @@ async function buildCells(
   onEffect: (cell: string, effect: ImageEffect) => void,
 ): Promise<BuildSummary> {
   const { env } = world;
-  const { matrix = matrixPath, concurrency = 4, engine = defaultEngine } = options;
+  const { matrix = matrixPath, concurrency = buildsAtOnce(), engine = defaultEngine } = options;
   const builder = await builderFor(options, world);
   if (push) for (const problem of publishedOnLocal(plan)) world.onEvent({ type: "problem", problem });
   // Not ended by an interruption: what is pushed gets its name.
@@ -166,6 +167,11 @@ function builtContexts({ cells }: Plan): readonly BuildContext[] {
     action === "build" && context !== null ? [[context.digest, context] as const] : [],
   );
   return [...new Map(contexts).values()];
+}
+
+/** A build is a compiler's work: more at one time than there are processors take no less time, and more memory. */
+export function buildsAtOnce(): number {
+  return Math.min(availableParallelism(), 16);
 }
 
 async function attesterFor(

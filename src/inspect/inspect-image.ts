@@ -1,8 +1,8 @@
 /** Finds an image by what somebody calls it, and opens it: a path, an image of the engine, a reference in a registry. */
 
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { connectDocker } from "../oci/engine/api.ts";
 import { ImgmatchError } from "../errors.ts";
 import { parseImageReference } from "../oci/reference.ts";
@@ -44,20 +44,29 @@ interface InspectRequest extends OpenOptions, Pick<InspectOptions, "from"> {
 export async function inspect(asked: InspectOptions, given?: Partial<World>): Promise<ImageInspection> {
   const world = worldOf(asked, given);
   const { image, from, cache = true } = asked;
-  const name = /^\.{1,2}(\/|$)/.test(image) ? join(world.cwd, image) : image;
-  const opened = await openImage(name, {
+  const path = await pathOf(asked, world);
+  const request = {
     ...openOptions(asked, world),
     ...(cache ? {} : { cache: noCache }),
     env: world.env,
     registry: await registryFor(asked, world),
     ...(from && { from }),
-  });
+  };
+  const opened = path === null ? await openImage(image, request) : await openPath(path, request);
   return { ...inspectionOf(opened), image };
 }
 
+/** Null for a name: `from` says where to look for one. */
+async function pathOf(
+  { image, from }: Pick<InspectOptions, "image" | "from">,
+  { cwd }: Pick<World, "cwd">,
+): Promise<string | null> {
+  const path = resolve(cwd, image);
+  if (/^(\.{0,2}\/|\.{1,2}$)/.test(image) || /\.(tar|tgz|tar\.\w+)$/.test(image)) return path;
+  return from === undefined && image.includes("/") && existsSync(path) ? path : null;
+}
+
 async function openImage(name: string, request: InspectRequest): Promise<OpenedImage> {
-  const isPath = /^(\.{0,2}\/|\.{1,2}$)/.test(name) || /\.(tar|tgz|tar\.\w+)$/.test(name);
-  if (isPath) return openPath(name, request);
   const isId = /^(sha256:)?[0-9a-f]{12,64}$/.test(name);
   const found =
     (request.from === "registry" ? null : await openFromEngine(name, request)) ??

@@ -1,6 +1,7 @@
 /** Reading files, and what the system says when that fails. */
 
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { ImgmatchError, type ProblemCode } from "../errors.ts";
 import { type InputLimit, inputTooLarge } from "./limits.ts";
 
@@ -21,6 +22,8 @@ export interface ReadOptions {
   readonly missingCode?: ProblemCode;
   readonly shown?: string;
   readonly fix?: string;
+  /** The flag that names such a file: the fix of a missing one is the same file of a folder above, where it is there. */
+  readonly flag?: string;
 }
 
 /** The same text byte for byte: with the line ends that it has, and its byte order mark. Throws `FILE_UNREADABLE` too where it is not UTF-8. */
@@ -42,7 +45,7 @@ export async function readExactText(
 function readFileBytes(
   path: string,
   limit: InputLimit | null,
-  { missingCode = "FILE_NOT_FOUND", shown = path, fix }: ReadOptions,
+  { missingCode = "FILE_NOT_FOUND", shown = path, fix: usual, flag }: ReadOptions,
 ): Buffer {
   try {
     return limit === null ? readFileSync(path) : readBounded(path, limit, shown);
@@ -50,10 +53,22 @@ function readFileBytes(
     if (error instanceof ImgmatchError) throw error;
     if (!isErrno(error, "ENOENT") && !isErrno(error, "ENOTDIR")) throw unreadable(shown, error);
     const at = { file: shown };
+    const above = flag === undefined ? null : fileAbove(path);
+    const fix = above === null ? usual : `it is in a folder above: ${flag} ${above}`;
     throw new ImgmatchError(
       { code: missingCode, message: "no such file", at, ...(fix === undefined ? {} : { fix }) },
       { cause: error },
     );
+  }
+}
+
+/** A command that was given in a subfolder means the project's file. */
+function fileAbove(path: string): string | null {
+  if (isAbsolute(path)) return null;
+  for (let folder = ".."; ; folder = join("..", folder)) {
+    const above = join(folder, path);
+    if (existsSync(above)) return above;
+    if (dirname(resolve(folder)) === resolve(folder)) return null;
   }
 }
 

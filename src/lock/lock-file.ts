@@ -12,6 +12,7 @@ export async function readLock(path: string, shown = path): Promise<Lock> {
     missingCode: "LOCK_NOT_FOUND",
     shown,
     fix: "run imgmatch build --push to make one, or name another with --lock",
+    flag: "--lock",
   });
   return parseLock(text, shown);
 }

@@ -215,11 +215,11 @@ function checkBuilt({ digest, local }: ImageToFit, { local: held }: FitOptions):
       { text: "run imgmatch build", remedy },
     ]);
   return held === undefined
-    ? misfit("NOT_BUILT", `was built and not pushed: only ${local.engine} has it, where it was built`, [
+    ? misfit("NOT_PUSHED", `was built and not pushed: only ${local.engine} has it, where it was built`, [
         { text: "push it (imgmatch build --push)", remedy },
         { text: "on that machine, ask with --local", remedy: null },
       ])
-    : misfit("NOT_BUILT", `was built and not pushed, and ${local.engine} on this machine does not have it`, [
+    : misfit("NOT_PUSHED", `was built and not pushed, and ${local.engine} on this machine does not have it`, [
         { text: "build it here (imgmatch build)", remedy },
       ]);
 }

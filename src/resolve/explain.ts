@@ -13,7 +13,7 @@ import { listSome } from "./misfit.ts";
 import { orderSteps } from "./order-steps.ts";
 import { decisiveStep, explainOrder } from "./rank.ts";
 import { immutableReferenceOf, type Ranking, type ResolveImageOptions, rankImages } from "./resolve-image.ts";
-import type { Misfit } from "./verdict.ts";
+import type { Misfit, ReasonCode } from "./verdict.ts";
 
 /**
  * Lines for `resolve --explain`, without colour. Images that fail for the same reasons share an entry, so that a lock of
@@ -187,12 +187,16 @@ function explainGap(
   // What a wish of the user or a missing build keeps out is no gap of the fleet.
   const kept = rejected.some(
     ({ cell, misfits }) =>
-      misfits.every(({ code }) => code === "PIN_MISMATCH" || code === "NOT_BUILT") &&
+      misfits.every(({ code }) => isChoice(code)) &&
       (winner === undefined || lock.images[cell]?.requires.cuda !== null),
   );
   if (kept) return [];
   const suggestion = view.broken.length > 0 ? null : suggestCell(view, lock);
   return suggestion === null ? [] : [`to serve this host: ${suggestion}`];
+}
+
+function isChoice(code: ReasonCode): boolean {
+  return code === "PIN_MISMATCH" || code === "NOT_BUILT" || code === "NOT_PUSHED";
 }
 
 function countCells(cells: readonly string[]): string {

@@ -84,6 +84,7 @@ function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: Fit
 export const efforts = {
   PIN_MISMATCH: 1,
   NOT_BUILT: 1,
+  NOT_PUSHED: 1,
   NVIDIA_REQUIRE_UNSATISFIED: 2,
   DRIVER_TOO_OLD: 2,
   PTX_TOO_NEW: 2,

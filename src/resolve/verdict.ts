@@ -18,6 +18,7 @@ export const reasonCodes = [
   "KERNEL_TOO_OLD",
   "PIN_MISMATCH",
   "NOT_BUILT",
+  "NOT_PUSHED",
   "HOST_BROKEN",
 ] as const;
 

@@ -112,6 +112,9 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
   it("promotes a version without building, by its reference or by the lock", async () => {
     const promoted = await node("promote", `${project.repository}:1.0.0`, "2.5.0");
     expect(promoted, promoted.stderr).toMatchObject({ status: 0 });
+    expect(promoted.stderr).toMatch(
+      /the images keep the tags that they have, as 1\.0\.0-\S+: the digest is what 2\.5\.0 names/,
+    );
     expect((await index("2.5.0")).manifests).toEqual((await index("1.0.0")).manifests);
     const pin = ["--pin", "flavour=plain"];
     const [tried, now] = await Promise.all(

@@ -32,6 +32,21 @@ test("a secret in a template is refused before anything is built", async () => {
   });
 });
 
+test("a template's name that nothing has is answered with the nearest that is there", async () => {
+  const root = makeFolder({
+    ...files,
+    "matrix.yaml": matrixText("template: templates/ap.Dockerfile.hbs\naxes:\n  march: [x86-64-v2]"),
+  });
+  await expect(inputs(root)).rejects.toMatchObject({
+    problems: [
+      {
+        code: "TEMPLATE_NOT_FOUND",
+        fix: "did you mean templates/app.Dockerfile.hbs? create it, or correct template: in the matrix",
+      },
+    ],
+  });
+});
+
 test.each([
   ["behind a here-document", "COPY <<EOF /etc/motd\nhello\nEOF\nCOPY gone /x\n", "CONTEXT_NOT_FOUND", 6],
   ["on a continued line", "COPY app.c \\\n  gone /x/\n", "CONTEXT_NOT_FOUND", 3],

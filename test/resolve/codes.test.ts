@@ -36,6 +36,8 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
   KERNEL_TOO_OLD: () => checkFit(image({ requires: { ...image().requires, kernel: "7.0" } }), healthy),
   PIN_MISMATCH: () => checkFit(image(), healthy, { pins: plainPins({ march: "broadwell" }) }),
   NOT_BUILT: () => checkFit(image({ digest: null }), healthy),
+  NOT_PUSHED: () =>
+    checkFit(image({ digest: null, local: { engine: "docker", id: `sha256:${"1".repeat(64)}` } }), healthy),
   HOST_BROKEN: () =>
     checkFit(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
 };

@@ -46,12 +46,12 @@ describe("resolveImage", () => {
       { cell: "old", code: "NOT_BUILT", message: "has no digest in the lock: it was never built" },
     ]);
     expect(ask().rejected[0]).toMatchObject({
-      code: "NOT_BUILT",
+      code: "NOT_PUSHED",
       message: "was built and not pushed: only podman has it, where it was built",
       fix: "push it (imgmatch build --push), or on that machine, ask with --local",
     });
     expect(ask([]).rejected[0]).toMatchObject({
-      code: "NOT_BUILT",
+      code: "NOT_PUSHED",
       message: "was built and not pushed, and podman on this machine does not have it",
       fix: "build it here (imgmatch build)",
     });

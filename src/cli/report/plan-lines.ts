@@ -26,6 +26,7 @@ export function reportPlan({ name, version, repository, cells, counts }: PlanJso
   return [
     style.strong(printable(`${name} ${version} → ${repository}`)),
     ...lines,
+    ...(cells.some(isUntagged) ? ["tags follow from the digests of the base images"] : []),
     summarise(counts),
     "",
   ].join("\n");
@@ -40,13 +41,18 @@ export function summarise(counts: PlanJson["counts"]): string {
   return `${count(all, "cell")}: ${parts.join(", ")}`;
 }
 
+/** Offline there is no digest to make it of. */
+function isUntagged({ action, tag }: PlanCellJson): boolean {
+  return action === "build" && tag === null;
+}
+
 function detail({ action, tag, reason }: PlanCellJson): string {
   switch (action) {
     case "build":
     case "adopt":
     case "conflict":
     case "stale":
-      return `${tag ?? "(tag follows from the base image's digest)"}  ${reason ?? ""}`.trimEnd();
+      return [tag, reason].filter((part) => part !== null).join("  ");
     case "keep":
       return tag ?? "";
     default:

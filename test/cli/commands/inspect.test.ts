@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { gzipped, makeImage, makeTar } from "../../inspect/support/make-image.ts";
 import { makeLayout } from "../../inspect/support/make-layout.ts";
@@ -45,6 +45,15 @@ async function run(args: readonly string[], animated = false) {
 }
 
 describe("imgmatch inspect", () => {
+  it("reads a folder that is there, and asks nobody for an image of its name", async () => {
+    const { exit, out, err } = await runInProcess(
+      ["inspect", `${basename(folder)}/.`, "--no-cache", "--platform", "linux/amd64", "--json"],
+      { cwd: dirname(folder) },
+    );
+    expect({ exit, err }).toEqual({ exit: 0, err: "" });
+    expect(JSON.parse(out)).toMatchObject({ source: "layout" });
+  });
+
   it("says for people what is in an image and what it needs", async () => {
     const { exit, out, err } = await run([]);
     expect({ exit, err }).toEqual({ exit: 0, err: "" });
