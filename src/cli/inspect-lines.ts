@@ -1,6 +1,7 @@
 /** An inspection for people: the few files that decide, what could not be opened, and what the image needs of a host. */
 
 import type { ImageInspection, InspectedFile } from "../inspect/inspection.ts";
+import type { TargetCount } from "../inspect/gpu/gpu-inspection.ts";
 import type { Style } from "./report/style.ts";
 import { count, formatTable } from "../io/table.ts";
 
@@ -81,12 +82,12 @@ function cpuText(file: InspectedFile): string {
 
 function gpuText({ gpu }: InspectedFile): string {
   if (gpu === null) return "";
-  const targets = gpu.targets.map(({ target, modules }) =>
-    gpu.modules === 1 ? target : `${target}×${modules}`,
-  );
+  const counted = ({ target, modules }: TargetCount): string =>
+    gpu.modules === 1 ? target : `${target}×${modules}`;
+  const targets = gpu.targets.map(counted);
   const relocatable = gpu.relocatable
     .filter(({ target }) => target.startsWith("compute_"))
-    .map(({ target }) => target);
+    .map((each) => `rdc:${counted(each)}`);
   const unknown = gpu.unknown.map(({ kind }) => `unknown kind ${kind}`);
   const zstd = (gpu.compression.zstd ?? 0) > 0 ? "zstd" : "";
   return [...targets, ...relocatable, ...gpu.lto.map(({ target }) => `lto:${target}`), ...unknown, zstd]

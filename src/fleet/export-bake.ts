@@ -8,7 +8,7 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import { parseSecrets } from "./build/engines/build-secrets.ts";
 import { type EngineChoice, requireNetwork } from "./build/engines/engine-choice.ts";
 import { checkSsh } from "./build/engines/ssh.ts";
-import { isReady, jobOf, unreadyProblem } from "./build/jobs.ts";
+import { jobOf, requireReady } from "./build/jobs.ts";
 import type { CellContext } from "./dockerfile/cell-context.ts";
 import { oncePer } from "./cells/once-per.ts";
 import { listContext } from "./dockerfile/context.ts";
@@ -68,11 +68,9 @@ export function bakePlan(
   { folder, revision, ...steps }: BakeOptions,
 ): BakeFile {
   const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
-  throwProblems(built.filter((planned) => !isReady(planned)).map(unreadyProblem));
+  const ready = requireReady(built);
   throwProblems(built.flatMap(heldBases));
-  const jobs = built
-    .filter(isReady)
-    .map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
+  const jobs = ready.map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
   return bakeFile(
     jobs.map(({ request }) => request),
     folder,

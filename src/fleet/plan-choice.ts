@@ -82,7 +82,8 @@ export async function planFor(
     ...(flags.localBases ? { findLocalBase: await localLookup(flags, world) } : {}),
   });
   hear = onProblem;
-  for (const problem of unresolvedBases(plan, fleet, missing)) onProblem(problem);
+  for (const problem of unresolvedBases(plan, fleet, missing))
+    onProblem(flags.localBases ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
   if (!flags.json) note(world, strayNotes(plan, fleet));
   if (flags.localBases && !flags.json) note(world, localBases(plan).map(describeLocal));
   return { fleet, only, plan, findBaseDigest };
@@ -112,6 +113,8 @@ function rebuildAsked(cache: FleetChoice["cache"]): string | undefined {
   if (typeof cache === "string") return cache;
   return cache === false ? new Date().toISOString().replace(/\.\d+Z$/, "Z") : undefined;
 }
+
+const toHaveLocal = "what the engine here has of it, build --local-bases takes";
 
 /** What is missing of the bases that are needed, each where a Dockerfile names it first. */
 function unresolvedBases(

@@ -11,7 +11,7 @@ import {
 } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
-import { parseImageReference } from "../oci/reference.ts";
+import { isRepository, parseImageReference } from "../oci/reference.ts";
 import { compareText, remember } from "../io/collections.ts";
 import type { ImageConfig } from "../oci/registry/platform-image.ts";
 import { cellContexts, decidedUse } from "./dockerfile/cell-context.ts";
@@ -211,10 +211,35 @@ function replacementsOf(
     ),
   );
   const names = [...refs].sort();
+  const matches = [...all].map(([old, { used, at }]) => ({
+    ...{ old, used, at },
+    found: names.flatMap((ref) => matchIn(old, ref) ?? []),
+  }));
   throwProblems(
-    [...all].flatMap(([ref, { at }]) => (refs.has(ref) ? [] : [unknownReplacement(ref, at, names)])),
+    matches.flatMap(({ old, at, found }) => (found.length > 0 ? [] : [unknownReplacement(old, at, names)])),
   );
-  return new Map([...all].map(([ref, { used }]) => [ref, used]));
+  // The last one counts: of the matrix before the caller's, and of each what names less first, as `docker.io` before `nvidia/cuda`.
+  const uses = matches.flatMap(({ used, at, found }) =>
+    found.map(({ ref, rest, length }) => ({
+      ref,
+      used: used + rest,
+      by: [at === null ? 1 : 0, length] as const,
+    })),
+  );
+  const ordered = uses.sort(({ by: a }, { by: b }) => a[0] - b[0] || a[1] - b[1]);
+  return new Map(ordered.map(({ ref, used }) => [ref, used]));
+}
+
+/** How much of a base's name this is: all of it, its repository, or a registry with or without a path. Null where it is none of these. */
+function matchIn(old: string, ref: string): { ref: string; rest: string; length: number } | null {
+  if (old === ref) return { ref, rest: "", length: Number.POSITIVE_INFINITY };
+  const { registry, repository, tag, digest } = parseImageReference(ref);
+  const whole = `${registry}/${repository}`;
+  const place = isRepository(old) ? parseImageReference(old) : null;
+  const given = place !== null && `${place.registry}/${place.repository}` === whole ? whole : old;
+  if (given !== whole && !whole.startsWith(`${given}/`)) return null;
+  const suffix = `${tag === null ? "" : `:${tag}`}${digest === null ? "" : `@${digest}`}`;
+  return { ref, rest: whole.slice(given.length) + suffix, length: given.length };
 }
 
 function unknownReplacement(ref: string, at: Place | null, names: readonly string[]): Problem {

@@ -67,6 +67,6 @@ function buildable(planned: PlannedCell): ReadyCell {
   if (planned.inputs === null) {
     throw usageError(`${planned.cell.id} is not built: ${planned.reason}`, "imgmatch plan lists the cells");
   }
-  if (!isReady(planned)) throw new ImgmatchError(unreadyProblem(planned));
+  if (!isReady(planned)) throw new ImgmatchError(unreadyProblem([planned]));
   return planned;
 }

@@ -7,7 +7,7 @@ import { type CpuNeed, findCpuNeed } from "./cpu/cpu-need.ts";
 import { variantsAmong } from "./cpu/dispatch.ts";
 import { type DriverFiles, driverFiles } from "./gpu/driver-files.ts";
 import { type FloorAnswer, measureFloor } from "./gpu/driver-floor.ts";
-import { compareTargets } from "./gpu/gpu-inspection.ts";
+import { compareTargets, type TargetCount } from "./gpu/gpu-inspection.ts";
 import { filesOfLayers } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import type { FileInspection } from "./file-inspection.ts";
@@ -56,9 +56,17 @@ export interface ImageCpu {
   readonly kernel: string | null;
 }
 
+interface ModuleCounts {
+  readonly modules: number;
+  readonly relocatable: number;
+}
+
 export interface ImageGpu {
-  /** `files`: in how many files; `modules`: in how many modules of them together. */
-  readonly targets: readonly { readonly target: string; readonly files: number; readonly modules: number }[];
+  /**
+   * `files`: in how many files; `modules`: in how many modules of them together, as a file's own `targets` count; `relocatable`: in how
+   * many more that the device linker left, of whose PTX the driver takes what it can.
+   */
+  readonly targets: readonly ({ readonly target: string; readonly files: number } & ModuleCounts)[];
   readonly lto: readonly string[];
   /** Kinds of code that this version does not know: any target may be in them. */
   readonly unknownKinds: readonly number[];
@@ -172,20 +180,25 @@ function architectureOf(files: readonly InspectedFile[], platform: string | null
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 
+function modulesWith(target: string, counts: readonly TargetCount[]): number {
+  return counts.find((each) => each.target === target)?.modules ?? 0;
+}
+
 /** null for files without GPU code. */
 export function gpuOf(files: readonly InspectedFile[]): ImageGpu | null {
   const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
   if (codes.length === 0) return null;
-  const targets = new Map<string, { files: number; modules: number }>();
+  const targets = new Map<string, { files: number } & ModuleCounts>();
   for (const { targets: own, relocatable } of codes) {
     // Of what the device linker left, the driver takes the PTX.
-    const loadable = [...own, ...relocatable.filter(({ target }) => target.startsWith("compute_"))];
-    for (const name of new Set(loadable.map(({ target }) => target))) {
-      const modules = loadable
-        .filter(({ target }) => target === name)
-        .reduce((sum, each) => sum + each.modules, 0);
-      const { files: before, modules: sum } = targets.get(name) ?? { files: 0, modules: 0 };
-      targets.set(name, { files: before + 1, modules: sum + modules });
+    const left = relocatable.filter(({ target }) => target.startsWith("compute_"));
+    for (const name of new Set([...own, ...left].map(({ target }) => target))) {
+      const before = targets.get(name) ?? { files: 0, modules: 0, relocatable: 0 };
+      targets.set(name, {
+        files: before.files + 1,
+        modules: before.modules + modulesWith(name, own),
+        relocatable: before.relocatable + modulesWith(name, left),
+      });
     }
   }
   return {

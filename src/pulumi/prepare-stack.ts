@@ -9,7 +9,7 @@ import type { Digest } from "../oci/digest.ts";
 import { parseImageReference, withTag } from "../oci/reference.ts";
 import type { Plan } from "../fleet/plan/planned-cell.ts";
 import type { FleetSources } from "../fleet/build/fleet-builder.ts";
-import { isReady, type ReadyCell, unreadyProblem } from "../fleet/build/jobs.ts";
+import { type ReadyCell, requireReady } from "../fleet/build/jobs.ts";
 import type { Examiner, Publisher } from "../fleet/build/publisher.ts";
 import type { GivenNow } from "./providers/provider.ts";
 import type { StackImage } from "./stack-images.ts";
@@ -61,8 +61,7 @@ export interface CellsAlone extends Pick<PreparedFleet, "push" | "secret" | "res
 /** Cells that are to be in the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */
 export function readyCells({ cells }: Plan): readonly ReadyCell[] {
   const wanted = cells.filter(({ action }) => action === "build" || action === "keep");
-  throwProblems(wanted.filter((planned) => !isReady(planned)).map(unreadyProblem));
-  return wanted.filter(isReady);
+  return requireReady(wanted);
 }
 
 /**

@@ -204,6 +204,18 @@ describe("where base digests come from", () => {
     const line = "replaceBases: { debian:12: mirror.example.com/debian:12 }";
     expect(await used(line)).toEqual(["mirror.example.com/debian:12"]);
     expect(await used(line, [["debian:12", "localhost:5000/d:1"]])).toEqual(["localhost:5000/d:1"]);
+    expect(await used("", [["docker.io", "mirror.example.com/hub"]])).toEqual([
+      "mirror.example.com/hub/library/debian:12",
+    ]);
+    expect(await used(line, [["docker.io/library", "mirror.example.com:5000/os"]])).toEqual([
+      "mirror.example.com:5000/os/debian:12",
+    ]);
+    expect(await used("replaceBases: { debian: team/debian, docker.io: example.com }")).toEqual([
+      "team/debian:12",
+    ]);
+    await expect(used("", [["docker.io/lib", "mirror.example.com"]])).rejects.toMatchObject({
+      problems: [{ code: "USAGE" }],
+    });
     await expect(used("replaceBases: { debian:11: debian:10 }")).rejects.toMatchObject({
       problems: [
         {

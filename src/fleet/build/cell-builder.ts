@@ -60,7 +60,7 @@ async function buildCells(plan: Plan, fleet: FleetSources, options: Options): Pr
 }
 
 export function unready(planned: PlannedCell): CellResult {
-  const problems = [unreadyProblem(planned)] as const;
+  const problems = [unreadyProblem([planned])] as const;
   return { status: "failed", cell: planned.cell.id, problems, log: null, durationMs: 0 };
 }
 

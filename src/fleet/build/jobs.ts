@@ -42,13 +42,25 @@ export function isReady(planned: PlannedCell): planned is ReadyCell {
   );
 }
 
-export function unreadyProblem({ cell, bases }: PlannedCell): Problem {
-  const missing = bases.filter(({ digest }) => digest === null).map(({ used }) => used);
+/** One for all that cannot be built: mostly they share their bases. */
+export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]): Problem {
+  const [{ cell }, ...others] = cells;
+  const missing = cells.flatMap(({ bases }) =>
+    bases.filter(({ digest }) => digest === null).map(({ used }) => used),
+  );
+  const who = others.length === 0 ? cell.id : `${cell.id} and ${others.length} more`;
   return {
     code: "BASE_UNRESOLVED",
-    message: `${cell.id} cannot be built: the digest of ${missing.join(", ")} is not known`,
-    fix: "see the messages about base images above",
+    message: `${who} cannot be built: the digest of ${[...new Set(missing)].join(", ")} is not known`,
+    fix: "ask their registry: leave --offline out; imgmatch plan says what it answers",
   };
+}
+
+/** Throws for those that cannot be built. */
+export function requireReady(cells: readonly PlannedCell[]): readonly ReadyCell[] {
+  const [first, ...rest] = cells.filter((planned) => !isReady(planned));
+  if (first !== undefined) throw new ImgmatchError(unreadyProblem([first, ...rest]));
+  return cells.filter(isReady);
 }
 
 export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {

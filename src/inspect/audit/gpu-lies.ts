@@ -127,7 +127,7 @@ function missingCode(missing: readonly string[], found: readonly string[], origi
     code: "AUDIT_GPU_TARGET_MISSING",
     message: `${missing.join(", ")} is declared, and no file has machine code for it: ${foundText(found)}`,
     details: holders(origin),
-    fix: "compile with compute.gencode of the template's view, or declare the compute capabilities that are there",
+    fix: "compile with {{gpu.gencode}} of the template's view, or declare the compute capabilities that are there",
   };
 }
 
@@ -136,7 +136,7 @@ function missingPtx(missing: readonly string[], found: readonly string[], origin
     code: "AUDIT_PTX_MISSING",
     message: `PTX for ${missing.join(", ")} is promised, and no file has it: ${foundText(found)}`,
     details: holders(origin),
-    fix: "compile with compute.gencode of the template's view, or take +ptx away from the compute value",
+    fix: "compile with {{gpu.gencode}} of the template's view, or take +ptx away from the compute value",
   };
 }
 
@@ -145,7 +145,7 @@ function onlyInBase(missing: readonly string[], own: readonly string[], origin: 
     code: "AUDIT_GPU_TARGET_MISSING",
     message: `only files of the base image have ${missing.join(", ")}; the image's own have ${own.join(", ")}`,
     details: holders(origin),
-    fix: "check that the image's own files are compiled with compute.gencode of the template's view",
+    fix: "check that the image's own files are compiled with {{gpu.gencode}} of the template's view",
   };
 }
 

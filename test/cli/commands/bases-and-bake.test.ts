@@ -35,7 +35,7 @@ describe("a base image that does not exist", () => {
     expect(exit).toBe(5);
     expect(err).toContain(`BASE_UNRESOLVED: the base image ${host}/no/such:1 does not exist in its registry`);
     expect(JSON.parse(out)).toMatchObject({
-      problems: [{ code: "BASE_UNRESOLVED", fix: expect.stringContaining("--replace-base") }],
+      problems: [{ code: "BASE_UNRESOLVED", fix: expect.stringMatching(/--replace-base .*--local-bases/) }],
     });
   });
 
@@ -63,6 +63,15 @@ describe("plan --explain", () => {
 });
 
 describe("export bake", () => {
+  it("says once offline that no base is known, for all cells", async () => {
+    const { err, exit } = await run(project("registry.example.com/base:1"), "export", "bake", "--offline");
+    expect(exit).toBe(5);
+    expect(err).toBe(
+      "BASE_UNRESOLVED: x86-64-v2 and 1 more cannot be built: the digest of registry.example.com/base:1 is not known\n" +
+        "  fix: ask their registry: leave --offline out; imgmatch plan says what it answers\n",
+    );
+  });
+
   it("leaves out cells that are kept, and hands on where secrets and agents are found, and the network", async () => {
     const folder = project(`registry.example.com/base@${digest}`);
     const { out } = await run(folder, "plan", "--push", "--json");

@@ -5,6 +5,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { gzipped, makeImage, makeTar } from "../../inspect/support/make-image.ts";
 import { makeLayout } from "../../inspect/support/make-layout.ts";
 import { makeContainer, makeEntry } from "../../inspect/support/make-fatbin.ts";
+import { inspectLines } from "../../../src/cli/inspect-lines.ts";
+import { styleFor } from "../../../src/cli/report/style.ts";
+import { inspectionOf } from "../../../src/inspect/inspection.ts";
+import { madeFile, madeImage } from "../../inspect/support/made-opened.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { runInProcess } from "../../support/run-cli.ts";
@@ -78,6 +82,22 @@ describe("imgmatch inspect", () => {
         not decided  GPU code of unknown kind (77): more targets may be there
       "
     `);
+  });
+
+  it("counts the modules of a file and of the image in one way, what the device linker left apart", async () => {
+    const path = "/usr/lib/libnccl.so.2";
+    const relocatable = [
+      { target: "sm_120", modules: 75 },
+      { target: "compute_120", modules: 129 },
+    ];
+    const library = madeFile({ path, targets: ["sm_90", "compute_120"], relocatable });
+    const inspection = inspectionOf(madeImage([library]));
+    expect(inspection.gpu?.targets).toEqual([
+      { target: "sm_90", files: 1, modules: 1, relocatable: 0 },
+      { target: "compute_120", files: 1, modules: 1, relocatable: 129 },
+    ]);
+    const lines = inspectLines({ ...inspection, image: "x" }, { allFiles: false, style: styleFor(false) });
+    expect(lines.join("\n")).toContain("sm_90×1 compute_120×1 rdc:compute_120×129");
   });
 
   it("shows names that a terminal would act on as every other report does", async () => {

@@ -222,6 +222,7 @@ describe("a declared GPU target", () => {
       code: "AUDIT_GPU_TARGET_MISSING",
       message: "sm_90 is declared, and no file has machine code for it: found were sm_80",
       details: ["    /app/gemm: sm_80×1"],
+      fix: expect.stringContaining("compile with {{gpu.gencode}} of the template's view"),
     });
   });
 

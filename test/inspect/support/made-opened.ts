@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
-import type { GpuCode, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
+import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
 import type { FileInspection } from "../../../src/inspect/file-inspection.ts";
@@ -19,6 +19,7 @@ export interface MadeProgram {
   readonly doubtful?: readonly string[];
   readonly asks?: readonly string[];
   readonly targets?: readonly string[];
+  readonly relocatable?: readonly TargetCount[];
   readonly toolkit?: string;
   readonly isZstd?: boolean;
   readonly unknownKind?: number;
@@ -90,13 +91,19 @@ function inspectionOf(program: MadeProgram): FileInspection {
   };
 }
 
-function gpuCode({ targets = [], toolkit, isZstd = false, unknownKind }: MadeProgram): GpuCode {
+function gpuCode({
+  targets = [],
+  relocatable = [],
+  toolkit,
+  isZstd = false,
+  unknownKind,
+}: MadeProgram): GpuCode {
   const made: ToolkitCount[] =
     toolkit === undefined ? [] : [{ code: "sass", minimum: toolkit, maximum: toolkit, isZstd, entries: 1 }];
   return {
-    modules: 1,
+    modules: 1 + relocatable.reduce((sum, { modules }) => sum + modules, 0),
     targets: targets.map((target) => ({ target, modules: 1 })),
-    relocatable: [],
+    relocatable,
     lto: [],
     unknown: unknownKind === undefined ? [] : [{ kind: unknownKind, entries: 1 }],
     compression: {},
