@@ -8,6 +8,14 @@ import { arm64SystemRows } from "./arm64-system-rows.ts";
 
 /** The first that fits counts. */
 export const arm64Rows: readonly Arm64Row[] = [
+  // To keep or drop what another function has in ZA: of LLVM's libunwind, compiler-rt and libgcc, in every program that they are linked
+  // with. They ask before, and who uses SME also starts it (SMSTART) or computes (AAPCS64, "SME support routines").
+  [0xffdfffe0, 0xd51bd0a0, "sme", "unproven"], // MRS, MSR TPIDR2_EL0
+  [0xffffffe0, 0xd53b4240, "sme", "unproven"], // MRS SVCR
+  [0xfffff1ff, 0xd503407f, "sme", "unproven"], // SMSTOP
+  [0xffdf9c10, 0xe1000000, "sme", "unproven"], // LDR, STR of ZA
+  [0xffe0f800, 0x04205800, "sme", "unproven"], // ADDSVL
+  [0xfffff800, 0x04bf5800, "sme", "unproven"], // RDSVL
   ...arm64SystemRows,
   // Before the longer one that it looks like: RETAASPPC with the number of no register.
   [0xfffffbff, 0xd65f0bff, "paca"], // RETAA, RETAB

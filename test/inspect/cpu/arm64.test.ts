@@ -1,7 +1,14 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readArm64Code } from "../../../src/inspect/cpu/arm64-code.ts";
 import { arm64Decoder, arm64Rows, unknownWord } from "../../../src/inspect/cpu/arm64-decoder.ts";
+import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
+import { inspectFile } from "../../../src/inspect/inspect-file.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { whyNoCompiler } from "../../support/programs.ts";
 import { randomFrom } from "../../hostile/mutate.ts";
 import { needs } from "../../support/needs.ts";
 import { knownWords, whyNoLlvm } from "../support/arm64-oracle.ts";
@@ -87,6 +94,62 @@ describe("AArch64 code", () => {
     expect((await code([0xf8200041], false)).features.atomics).toEqual({ instructions: 1, doubtful: 0 });
   });
 });
+
+const compiler = "aarch64-linux-gnu-gcc";
+
+describe(
+  "programs with a static runtime of LLVM",
+  needs(whyNoCompiler(compiler, "apt-get install gcc-aarch64-linux-gnu")),
+  () => {
+    /** A shared library of these functions, without its symbols where they are stripped. */
+    async function needOf(text: string, ...flags: readonly string[]) {
+      const cwd = makeFolder({ "x.S": `.arch armv9-a+sme\n.text\n${text}` });
+      execFileSync(compiler, ["-nostdlib", "-shared", ...flags, "x.S", "-o", "x.so"], { cwd });
+      const found = await inspectFile(memorySource(readFileSync(join(cwd, "x.so"))), false);
+      if (found?.cpu == null) throw new Error("no code");
+      return findCpuNeed(found.cpu, false, null).features.sme;
+    }
+    // As in libunwind 22, UnwindRegistersSave.S.
+    const zaDisable = `.globl __libunwind_Registers_arm64_za_disable
+.type __libunwind_Registers_arm64_za_disable, %function
+__libunwind_Registers_arm64_za_disable:
+  mrs x16, tpidr2_el0
+  cbz x16, 1f
+  ldrh w0, [x16, #10]
+  cbnz w0, 2f
+  ldrh w0, [x16, #8]
+  cbz x0, 1f
+  ldr x16, [x16]
+  mov x15, xzr
+0:
+  str za[w15, 0], [x16]
+  addsvl x16, x16, #1
+  add x15, x15, #1
+  cmp x0, x15
+  b.ne 0b
+1:
+  msr tpidr2_el0, xzr
+  smstop za
+  mov x0, xzr
+2:
+  ret
+.size __libunwind_Registers_arm64_za_disable, . - __libunwind_Registers_arm64_za_disable
+`;
+    const computes = (name: string, ...words: readonly string[]) =>
+      `.globl ${name}\n.type ${name}, %function\n${name}:\n${words.map((word) => `  ${word}\n`).join("")}  ret\n.size ${name}, . - ${name}\n`;
+
+    it.each([["with symbols"], ["stripped", "-s"]])("need no SME for it, %s", async (_, ...flags) => {
+      expect(await needOf(zaDisable, ...flags)).toBe("mayBeUsed");
+    });
+
+    it.each([
+      ["starts it", "smstart za"],
+      ["computes with it", "fmopa za0.s, p0/m, p0/m, z0.s, z1.s"],
+    ])("need it where their own code %s", async (_, word) => {
+      expect(await needOf(zaDisable + computes("gemm", word))).toBe("needed");
+    });
+  },
+);
 
 /** LLVM knows every system register, by its number; and calls of other exception levels are nobody's feature. */
 const isSystem = (word: number) => (word & 0xffc00000) >>> 0 === 0xd5000000 || word >>> 24 === 0xd4;
