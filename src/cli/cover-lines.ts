@@ -5,6 +5,7 @@ import type { CoverChange } from "../cover/compare-covers.ts";
 import type { Suggestion } from "../cover/suggestion.ts";
 import type { Violation } from "../cover/policies.ts";
 import * as words from "../cover/cover-rows.ts";
+import { isUnused } from "../cover/image-use.ts";
 import type { Style } from "./report/style.ts";
 import { count, formatTable } from "../io/table.ts";
 
@@ -41,13 +42,24 @@ function sourceLines(report: CoverReport, style: Style): readonly string[] {
   ];
 }
 
-function idleLines({ images }: CoverReport, style: Style): readonly string[] {
-  const idle = images.filter(({ hosts }) => hosts === 0);
-  if (idle.length === 0) return [];
+/** Those that nobody gets, and apart from them those that wait for a pin. */
+function idleLines(report: CoverReport, style: Style): readonly string[] {
+  const idle = report.images.filter(({ hosts }) => hosts === 0);
+  const listed = (title: string, images: CoverReport["images"]): readonly string[] =>
+    images.length === 0
+      ? []
+      : [
+          "",
+          title,
+          ...formatTable(images.map((image) => [`  ${image.cell}`, words.idleWords(image, report)])),
+        ];
+  const [unused, pinned] = [idle.filter(isUnused), idle.filter((image) => !isUnused(image))];
   return [
-    "",
-    style.warn(`${count(idle.length, "image")} that no host gets`),
-    ...formatTable(idle.map((image) => [`  ${image.cell}`, words.idleWords(image)])),
+    ...listed(
+      style.warn(`${count(unused.length, "image")} that no ${report.hostsAre ?? "host"} gets`),
+      unused,
+    ),
+    ...listed(`${count(pinned.length, "image")} for those who pin`, pinned),
   ];
 }
 

@@ -36,10 +36,10 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
     ...(idle.length === 0
       ? []
       : details(
-          `Images that no host gets: ${idle.length}`,
+          `Images that no ${report.hostsAre ?? "host"} gets: ${idle.length}`,
           table(
             ["image", "why"],
-            idle.map((image) => [image.cell, words.idleWords(image)]),
+            idle.map((image) => [image.cell, words.idleWords(image, report)]),
           ),
         )),
   ];

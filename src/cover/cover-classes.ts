@@ -13,7 +13,7 @@ import { suggestCell } from "../resolve/find-cell.ts";
 import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
 import { costOf, type Figures, type FleetCost } from "./fleet-cost.ts";
 import { classifyHosts, type HostClass } from "./host-classes.ts";
-import { type CoveredImage, useOfImages } from "./image-use.ts";
+import { type CoveredImage, isUnused, named, useOfImages } from "./image-use.ts";
 import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
 import { isPlanned } from "./planned-image.ts";
 
@@ -57,8 +57,10 @@ export interface CoverCounts {
   readonly unserved: number;
   /** With GPUs under a driver, and an image without GPU code. */
   readonly unusedGpus: number;
-  /** Images that no host gets. */
+  /** Images that no host gets, whatever is pinned. */
   readonly unusedImages: number;
+  /** Images that hosts get only where their free axes are pinned. */
+  readonly pinnedImages: number;
 }
 
 export interface CoveredClass {
@@ -177,7 +179,7 @@ function coverClass(
     match,
     others: ranking.ranked.slice(1).map(({ cell }) => cell),
     unusedGpus,
-    nearest: lacking ? nearestMiss(lock, facts, ranking, unusedGpus, resolver) : null,
+    nearest: lacking ? nearestMiss(lock, each, ranking, unusedGpus, resolver) : null,
     serve: lacking || match.native !== true ? serveBy(facts, lock, lacking ? undefined : winner) : null,
   };
 }
@@ -217,7 +219,7 @@ function matchOf(
 
 function nearestMiss(
   lock: Lock,
-  facts: HostFacts,
+  { facts, names: [name = "a host"] }: HostClass,
   { rejected }: Ranking,
   gpuCode: boolean,
   resolver: Resolver,
@@ -225,8 +227,13 @@ function nearestMiss(
   const asked = gpuCode ? rejected.filter(({ cell }) => lock.images[cell]?.requires.cuda !== null) : rejected;
   const nearest = resolver.nearest(facts, asked);
   if (nearest === null) return null;
-  const reasons = nearest.misfits.map(({ code, message, fix }) => ({ code, message, fix }));
-  return { cell: nearest.cell, reasons };
+  const { cell, misfits } = nearest;
+  const reasons = misfits.map(({ code, message, fix }) => ({
+    code,
+    message: named(message, name, cell),
+    fix: named(fix, name, cell),
+  }));
+  return { cell, reasons };
 }
 
 function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): ClassDescription {
@@ -260,6 +267,7 @@ function count(classes: readonly CoveredClass[], images: readonly CoveredImage[]
     native: hostsOf(({ match }) => match?.native === true),
     unserved: hostsOf(({ match }) => match === null),
     unusedGpus: hostsOf(({ unusedGpus }) => unusedGpus),
-    unusedImages: images.filter(({ hosts }) => hosts === 0).length,
+    unusedImages: images.filter(isUnused).length,
+    pinnedImages: images.filter((image) => image.hosts === 0 && !isUnused(image)).length,
   };
 }

@@ -4,6 +4,7 @@ import type { NamedHost } from "../host/read-hosts.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, type CoverFleet, coverClasses } from "./cover-classes.ts";
+import type { Counted } from "./cover-rows.ts";
 import { openCover } from "./open-cover.ts";
 import { checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
@@ -18,7 +19,7 @@ export interface CoverQuestion extends ResolveImageOptions {
 }
 
 /** `imgmatch cover --json`: a contract. */
-export interface CoverReport extends Cover {
+export interface CoverReport extends Cover, Counted {
   /** Only where changes were asked for: the same classes with them. */
   readonly whatIf?: {
     readonly changes: readonly string[];

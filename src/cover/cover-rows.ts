@@ -69,24 +69,30 @@ function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): 
   return distance === 0 ? target : `${target}, ${count(distance, "minor")} behind`;
 }
 
-export function headline({ fleet, counts }: Cover): string {
+export function headline({ fleet, counts, hostsAre }: Cover & Counted): string {
   const { name, version, from } = fleet;
-  const hosts = `${count(counts.hosts, "host")} in ${classCount(counts.classes)}`;
+  const hosts = `${count(counts.hosts, hostsAre ?? "host")} in ${classCount(counts.classes)}`;
   return `${name} ${version} (${from}): ${hosts}, ${count(counts.images, "image")}`;
+}
+
+/** What is counted: hosts that somebody has, or machine types of the catalogue. */
+export interface Counted {
+  readonly hostsAre?: "machine type";
 }
 
 export function classCount(number: number): string {
   return `${number} class${number === 1 ? "" : "es"}`;
 }
 
-export function summary({ counts }: Pick<Cover, "counts">): string {
-  const { native, served, unserved, unusedGpus, unusedImages } = counts;
+export function summary({ counts, hostsAre }: Pick<Cover, "counts"> & Counted): string {
+  const { native, served, unserved, unusedGpus, unusedImages, pinnedImages } = counts;
   return [
     `${native} of ${counts.hosts} get native code`,
     `${served - native} get something else`,
     `${unserved} get nothing`,
-    ...(unusedGpus === 0 ? [] : [`${count(unusedGpus, "host")} with unused GPUs`]),
+    ...(unusedGpus === 0 ? [] : [`${count(unusedGpus, hostsAre ?? "host")} with unused GPUs`]),
     ...(unusedImages === 0 ? [] : [`${count(unusedImages, "image")} nobody gets`]),
+    ...(pinnedImages === 0 ? [] : [`${count(pinnedImages, "image")} only with a pin`]),
   ].join(", ");
 }
 
@@ -177,14 +183,19 @@ export function suggestionRow({
 }
 
 /** Why nobody gets an image. */
-export function idleWords({ fits, alwaysBeatenBy, beatenBy, misfit }: CoveredImage): string {
+export function idleWords(
+  { fits, pinned, alwaysBeatenBy, beatenBy, misfit }: CoveredImage,
+  { hostsAre }: Counted = {},
+): string {
+  const one = hostsAre ?? "host";
+  if (pinned > 0) return `the answer for ${count(pinned, one)} where what it has is pinned`;
   if (fits > 0) {
     const [better] = alwaysBeatenBy;
     return better === undefined
-      ? `runs on ${count(fits, "host")}, which get ${listSome(beatenBy, 3)}`
-      : `runs on ${count(fits, "host")}, where ${better} always comes first`;
+      ? `runs on ${count(fits, one)}, which get ${listSome(beatenBy, 3)}`
+      : `runs on ${count(fits, one)}, where ${better} always comes first`;
   }
-  return misfit === null ? "runs on no host" : `runs on no host: ${misfit.code}: ${misfit.message}`;
+  return misfit === null ? `runs on no ${one}` : `runs on no ${one}: ${misfit.code}: ${misfit.message}`;
 }
 
 export function changeWords({ before, after }: CoverChange): string {

@@ -58,7 +58,8 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
   const asked = await readCoverFleet(options, world);
   const suggest = suggestOf(options, asked.planned);
   const hosts = await readCoverHosts(options, world);
-  const report = coverReport(asked.fleet, hosts, { ...asked.options, whatIf, check, ...suggest });
+  const answer = coverReport(asked.fleet, hosts, { ...asked.options, whatIf, check, ...suggest });
+  const report = (options.hosts ?? []).length > 0 ? answer : { ...answer, hostsAre: "machine type" as const };
   await writeSuggested(options.suggest, asked.planned, report.suggestion);
   if (html !== undefined) {
     const { coverPage } = await import("./page/cover-page.ts");

@@ -14,6 +14,8 @@ export interface CoveredImage {
   readonly hosts: number;
   /** On how many it would run. */
   readonly fits: number;
+  /** On how many it is the answer where each of its free axes is pinned. */
+  readonly pinned: number;
   /** For one that fits and nobody gets: the images that come before it on every one of these hosts; empty where it takes several. */
   readonly alwaysBeatenBy: readonly string[];
   /** For one that fits and nobody gets: the images that hosts get in its place. */
@@ -32,9 +34,13 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
   const uses = new Map(Object.keys(lock.images).map((cell) => [cell, newUse()]));
   for (const { names, ranking } of classes) {
     const before: string[] = [];
+    const answered = new Set<string>();
     for (const { cell } of ranking.ranked) {
       const use = uses.get(cell);
       if (use === undefined) continue;
+      const pins = pinsOf(lock.images[cell]?.axes ?? {});
+      if (!answered.has(pins)) use.pinned += names.length;
+      answered.add(pins);
       const [winner = cell] = before;
       if (winner === cell) use.hosts += names.length;
       else use.winners.add(winner);
@@ -48,7 +54,7 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
     classes,
   );
   return sortedEntries(lock.images).map(([cell, { axes, platform }]) => {
-    const { hosts, fits, better, winners } = uses.get(cell) ?? newUse();
+    const { hosts, fits, pinned, better, winners } = uses.get(cell) ?? newUse();
     const beaten = hosts === 0;
     return {
       cell,
@@ -56,6 +62,7 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
       platform,
       hosts,
       fits,
+      pinned,
       alwaysBeatenBy: beaten ? [...(better ?? [])].sort() : [],
       beatenBy: beaten ? [...winners].sort() : [],
       misfit: misfits.get(cell) ?? null,
@@ -63,16 +70,35 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
   });
 }
 
+/** Words of `resolve`, which speaks to one host of one image, where there are many of both. */
+export function named(text: string, host: string, cell?: string): string {
+  const ofHost = text.replaceAll("this host", host);
+  return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", `cell ${cell}`);
+}
+
 interface Use {
   hosts: number;
   fits: number;
+  pinned: number;
   /** Images that came before it wherever it fitted so far; null before the first. */
   better: ReadonlySet<string> | null;
   readonly winners: Set<string>;
 }
 
+/** What a user would pin: the axes that no host decides. */
+function pinsOf(axes: Readonly<Record<string, string>>): string {
+  return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
+}
+
+const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+
+/** Nobody gets it, and nobody would who pins what it has. */
+export function isUnused({ hosts, pinned }: CoveredImage): boolean {
+  return hosts + pinned === 0;
+}
+
 function newUse(): Use {
-  return { hosts: 0, fits: 0, better: null, winners: new Set() };
+  return { hosts: 0, fits: 0, pinned: 0, better: null, winners: new Set() };
 }
 
 function kept(better: ReadonlySet<string>, before: readonly string[]): ReadonlySet<string> {
@@ -92,7 +118,8 @@ function misfitsOf(
     for (const { cell, code, message } of ranking.rejected) {
       const counts = wanted.get(cell);
       if (counts === undefined) continue;
-      remember(counts, code, () => ({ hosts: 0, message })).hosts += names.length;
+      const [name = "a host"] = names;
+      remember(counts, code, () => ({ hosts: 0, message: named(message, name) })).hosts += names.length;
     }
   }
   return new Map(

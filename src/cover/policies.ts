@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import type { Cover, CoveredClass, NearMiss } from "./cover-classes.ts";
-import type { CoveredImage } from "./image-use.ts";
+import { type CoveredImage, isUnused } from "./image-use.ts";
 
 export interface Violation {
   readonly policy: string;
@@ -38,8 +38,9 @@ const policies: Readonly<Record<string, Policy>> = {
   },
   "no unused image": {
     about: "images",
-    wrong: ({ hosts, fits, alwaysBeatenBy, beatenBy, misfit }) => {
-      if (hosts > 0) return null;
+    wrong: (image) => {
+      const { fits, alwaysBeatenBy, beatenBy, misfit } = image;
+      if (!isUnused(image)) return null;
       if (fits === 0) return `runs on no host${misfit === null ? "" : `: ${misfit.code}: ${misfit.message}`}`;
       const [better = beatenBy.join(", ")] = alwaysBeatenBy;
       return `no host gets it: ${better} ${alwaysBeatenBy.length > 0 ? "always comes first" : "come first"}`;

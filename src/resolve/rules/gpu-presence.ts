@@ -126,8 +126,9 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
       "install the proprietary kernel modules of branch 580 or older",
     );
   }
-  const last = architecture?.lastDriverBranch ?? null;
-  if (last === null || !isNewerThanBranch(nvidia, last)) return null;
+  const last = branchLeft(gpu, nvidia);
+  if (last === null) return null;
+  const others = nvidia.gpus.some((each) => branchLeft(each, nvidia) === null);
   return misfit(
     "NO_GPU",
     `driver ${driver.text} no longer drives ${name}: ${last} is the last branch that does`,
@@ -136,9 +137,15 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
         text: `install the driver's branch ${last}: ${driver.text} → ${last}.x`,
         remedy: { kind: "driver", version: String(last), atLeast: false },
       },
-      ...(nvidia.gpus.length > 1 ? [{ text: "hide this GPU", remedy: null }] : []),
+      ...(others ? [{ text: "hide this GPU", remedy: null }] : []),
     ],
   );
+}
+
+/** The last branch that drove a GPU which this driver no longer does; null for one that it drives, as far as the tables know. */
+function branchLeft({ compute }: GpuView, nvidia: NvidiaView): number | null {
+  const last = compute === null ? null : (findArchitecture(compute)?.lastDriverBranch ?? null);
+  return last !== null && isNewerThanBranch(nvidia, last) ? last : null;
 }
 
 /** Where it can change with the driver whether a GPU of this compute capability is driven. */

@@ -40,6 +40,27 @@ describe("imgmatch cover", () => {
     rmSync(folder, { recursive: true });
   });
 
+  it("counts apart what loses by a pin that nobody gave, and names host and cell", async () => {
+    const { out } = await cover([hosts, ...lock]);
+    expect(out).toMatch(/, \d+ images? only with a pin\n/);
+    expect(out).toMatch(
+      /images? for those who pin\n(.*\n)* {2}none_x86-64-v3_3\.12 +the answer for \d hosts/,
+    );
+    expect(out).not.toMatch(/this host|the image's cell/);
+    expect(out).toContain("DRIVER_TOO_OLD: needs NVIDIA driver >= 580.65.06, h100 has 570.172.08");
+    const policy = await cover([hosts, ...lock, "--check", "no unused image"]);
+    expect(policy.out).not.toContain("no unused image: none_x86-64-v3_3.12");
+  });
+
+  it("says of machine types that they are that", async () => {
+    const { out } = await cover(["--host-type", "p2.xlarge,p2.8xlarge", "--driver", "570.172.08", ...lock]);
+    expect(out).toContain(": 2 machine types in ");
+    expect(out).toContain("images that no machine type gets");
+    expect(out).not.toMatch(/\bhosts? with|no host/);
+    // A K80 beside others of its kind: hidden, none would be left.
+    expect(out).not.toContain("hide");
+  });
+
   it("ends with 1 where a policy does not hold, and says what breaks it", async () => {
     const policy = ["--check", "every host served"];
     const broken = await cover([hosts, ...lock, ...policy]);

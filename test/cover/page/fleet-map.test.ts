@@ -4,7 +4,17 @@ import { axesAcross, compareValues, mapFleet, noValue } from "../../../src/cover
 
 function image(axes: Readonly<Record<string, string>>, platform = "linux/amd64"): CoveredImage {
   const cell = Object.values(axes).join("_");
-  return { cell, axes, platform, hosts: 1, fits: 1, alwaysBeatenBy: [], beatenBy: [], misfit: null };
+  return {
+    cell,
+    axes,
+    platform,
+    hosts: 1,
+    pinned: 0,
+    fits: 1,
+    alwaysBeatenBy: [],
+    beatenBy: [],
+    misfit: null,
+  };
 }
 
 describe("the map of a fleet", () => {

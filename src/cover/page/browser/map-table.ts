@@ -14,6 +14,9 @@ export function mapSection(app: App): HTMLElement {
     tabindex: 0,
     "aria-label": "The map, which can be scrolled",
   });
+  const tellMore = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  box.addEventListener("scroll", tellMore);
+  new ResizeObserver(tellMore).observe(box);
   let across: string | null = null;
   const picker = h("span", {});
   const cost = h("p", { class: "count" });
@@ -21,6 +24,7 @@ export function mapSection(app: App): HTMLElement {
     const { images } = app.view();
     const map = mapFleet(images, across);
     box.replaceChildren(tableOf(app, map));
+    tellMore();
     cost.replaceChildren(costWords(app.view().cost));
     picker.replaceChildren(...pickerOf(axesAcross(images), map, choose));
   };

@@ -106,6 +106,40 @@ describe("the page for everybody", needs(whyNoChromium), () => {
     expect(await page.getByRole("radio", { name: /With/ }).isChecked()).toBe(true);
   });
 
+  it("has room for its map on a screen, says where there is more of it, and has heads on one line, and ids with their underscores", async () => {
+    const page = await opened();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const [table, box] = await page.locator("#map .scroll").evaluate((each) => {
+      const inner = each.querySelector("table");
+      return [inner?.getBoundingClientRect().width ?? 0, each.clientWidth] as const;
+    });
+    expect(table).toBeGreaterThan(box - 10);
+    const heads = page.locator(".data thead button");
+    const heights = await heads.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().height));
+    expect(Math.max(...heights)).toBeLessThan(40);
+    const over = await heads.evaluateAll(
+      (all) => all.filter((each) => each.scrollWidth > each.clientWidth).length,
+    );
+    expect(over).toBe(0);
+    const underline = await page
+      .locator("a.cell")
+      .first()
+      .evaluate((each) => {
+        const { textUnderlineOffset, fontSize } = getComputedStyle(each);
+        return Number.parseFloat(textUnderlineOffset) / Number.parseFloat(fontSize);
+      });
+    expect(underline).toBeGreaterThan(0.25);
+    const more = page.locator("#map .scroll.more");
+    expect(await more.count()).toBe(0);
+    await page.setViewportSize({ width: 400, height: 800 });
+    await more.waitFor();
+    expect(await more.evaluate((each) => getComputedStyle(each).maskImage)).toContain("gradient");
+    await page
+      .locator("#map .scroll")
+      .evaluate((each) => each.scrollTo({ left: each.scrollWidth, behavior: "instant" }));
+    await more.waitFor({ state: "detached" });
+  });
+
   it("shows where the focus is, on everything that can have it", async () => {
     const page = await opened();
     const without = await page.evaluate(() =>
