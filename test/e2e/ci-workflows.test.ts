@@ -46,9 +46,10 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
     const bin = makeFolder({
       npx: `#!/bin/sh\nshift\nexec node ${cli} "$@"\n`,
       npm: "#!/bin/sh\n",
+      imgmatch: `#!/bin/sh\nexec node ${cli} "$@"\n`,
       docker: "#!/bin/sh\ncat > /dev/null\n",
     });
-    for (const name of ["npx", "npm", "docker"]) chmodSync(join(bin, name), 0o755);
+    for (const name of ["npx", "npm", "imgmatch", "docker"]) chmodSync(join(bin, name), 0o755);
     const git = {
       GIT_AUTHOR_NAME: "a",
       GIT_AUTHOR_EMAIL: "a@b",
@@ -146,6 +147,31 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
     expect(second.jobs).toBe(0);
     expect(second.summary).toContain("3 cells: 3 to keep");
     expect(second.said).toContain("index unchanged");
+  });
+
+  it.concurrent("GitHub's of a repository without package.json builds, changes nothing but the lock, and then has nothing to build", async () => {
+    const { jobs } = read<{ jobs: Record<"check" | "build", { steps: readonly Step[] }> }>(
+      "github-global.yml",
+    );
+    const { project, checkout, locked } = await fleetNamed("global");
+    const pipeline = async () => {
+      const folder = await checkout();
+      let said = "";
+      for (const step of [...jobs.check.steps, ...jobs.build.steps])
+        if (step.run !== undefined)
+          said += await bash(step.run, folder, {
+            RUNNER_TEMP: makeFolder({}),
+            GITHUB_ACTOR: "a",
+            PASSWORD: "p",
+          });
+      expect(await bash("git status --porcelain", folder)).toBe("");
+      return said;
+    };
+    const first = await pipeline();
+    expect(first).toContain("3 cells: 3 to build");
+    expect(first).toContain(`${project.repository}:1.0.0@sha256:`);
+    expect(await locked()).toEqual([...marches].sort());
+    expect(await pipeline()).toContain("3 cells: 3 to keep");
   });
 
   it.concurrent("GitLab's does, with a job more than there are shards", async () => {
