@@ -2,7 +2,7 @@
 // itself; the rest of the program lies in chunks that a command loads when it needs them. imgmatch.cjs is one file with all
 // that a node asks, to be copied alone. The programs are CommonJS because Node starts that sooner than a module: about 5 of 65 ms.
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { rolldown } from "rolldown";
 import {
   commanderAsModules,
