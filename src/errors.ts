@@ -96,6 +96,7 @@ export const problemCodes = {
   // resolve
   NO_MATCH: noMatch,
   HOST_BROKEN: host,
+  FACT_UNKNOWN: host,
   PIN_UNKNOWN: usage,
   CELL_NOT_FOUND: usage,
   // export

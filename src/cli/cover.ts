@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive } from "./flags/fleet-options.ts";
-import { collect, withJson, withQuestion } from "./flags/options.ts";
+import { collect, noGpu, withJson, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 interface CoverFlags extends CoverOptions, JsonFlag {
@@ -19,6 +19,7 @@ export const cover: Define = (command, run) =>
       "[hosts...]",
       "facts of hosts: files, folders, JSON lines, lists of Kubernetes nodes, - for standard input",
     )
+    .option("--no-gpu", noGpu)
     .option(
       "--catalog <names>",
       "machine types as hosts, all of aws, azure, gcp or nvidia; repeatable, or a list",

@@ -5,6 +5,7 @@ import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
 import type { HostResolution } from "../resolve/resolve-image.ts";
+import { isOfHost } from "../resolve/verdict.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
@@ -45,7 +46,7 @@ async function resolveCommand(flags: ResolveOptions & JsonFlag, context: Command
 
 /** A broken host is no matter of a cell. */
 function describeMiss({ cell, code, message }: NonNullable<HostResolution["nearest"]>): string {
-  return `${code === "HOST_BROKEN" ? "" : `${cell}: `}${code}: ${message}`;
+  return `${isOfHost(code) ? "" : `${cell}: `}${code}: ${message}`;
 }
 
 /** One line for each, or one JSON object. */
@@ -68,10 +69,10 @@ export function worstOf(
 ): ExitCode {
   const unserved = all.filter(({ fits }) => !fits);
   if (unserved.length === 0) return exitCodes.ok;
-  return unserved.every(({ codes }) => codes.includes("HOST_BROKEN")) ? exitCodes.host : exitCodes.noMatch;
+  return unserved.every(({ codes }) => codes.some(isOfHost)) ? exitCodes.host : exitCodes.noMatch;
 }
 
 /** A host that is broken is not a host that is too small: its exit code says so. */
 export function missOf(codes: readonly string[]): ExitCode {
-  return codes.includes("HOST_BROKEN") ? exitCodes.host : exitCodes.noMatch;
+  return codes.some(isOfHost) ? exitCodes.host : exitCodes.noMatch;
 }

@@ -3,6 +3,7 @@
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { shellWord } from "../node/launch/shell.ts";
 import type { WhyNotOptions } from "../node/why-not.ts";
+import { isOfHost } from "../resolve/verdict.ts";
 import type { WhyNot } from "../resolve/why-not-image.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
@@ -43,7 +44,7 @@ function whyNotLines(
   style: Style,
 ): readonly string[] {
   if (rank === null) {
-    const broken = reasons.some(({ code }) => code === "HOST_BROKEN");
+    const broken = reasons.some(({ code }) => isOfHost(code));
     return [verdictLine(style, broken ? null : false, cell), ...reasonLines(reasons, style)];
   }
   const head = [

@@ -71,7 +71,7 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
 
 /** Of files, and of the catalogue. */
 async function readCoverHosts(
-  { hosts = [], driver, catalog = [], hostType = [] }: CoverOptions,
+  { hosts = [], driver, catalog = [], hostType = [], ...choice }: CoverOptions,
   { readStdin }: World,
 ): Promise<readonly NamedHost[]> {
   const catalogs = catalog.flatMap((list) => list.split(","));
@@ -82,7 +82,7 @@ async function readCoverHosts(
       "no hosts are named",
       "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
     );
-  const found = await readHostFiles(hosts, readStdin);
+  const found = await readHostFiles(hosts, readStdin, choice);
   if (!asksCatalog) {
     if (driver === undefined) return found;
     throw usageError(

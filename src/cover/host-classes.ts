@@ -82,6 +82,7 @@ function keyOf({ nvidia, ...view }: HostView, maker: string | null, asked: Asked
     asked.kernel ? view.kernel : null,
     asked.runtime ? view.runtime : null,
     [...view.broken, ...view.others].map(({ code }) => code).sort(),
+    view.untold,
     nvidia === null
       ? null
       : [

@@ -46,7 +46,7 @@ function parseChange(text: string): Change {
 export function changeHost(facts: HostFacts, changes: readonly Change[]): HostFacts {
   const { nvidia } = facts;
   const change = changes.find(({ kind }) => kind === "driver");
-  if (change?.kind !== "driver" || nvidia === null || nvidia.driver === null) return facts;
+  if (change?.kind !== "driver" || nvidia == null || nvidia.driver === null) return facts;
   if (viewHost(facts).nvidia?.scale !== "linux") return facts;
   const { version } = change;
   const library = nvidia.library === null ? null : version;

@@ -5,7 +5,7 @@
 
 import { findMarch } from "../hardware/cpu-marches.ts";
 import { isPrintable, printable } from "../printable.ts";
-import type { CpuFacts, GpuFacts, HostFacts } from "./facts.ts";
+import type { CpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "./facts.ts";
 
 export const factGrammar = {
   /** GOOS/GOARCH, with the variant of an OCI platform. */
@@ -47,16 +47,7 @@ export function withinGrammar(facts: HostFacts): HostFacts {
     ...facts,
     kernel: fitting(kernel, factGrammar.kernel),
     cpu: cpuWithin(cpu),
-    nvidia:
-      nvidia === null
-        ? null
-        : {
-            ...nvidia,
-            driver: fitting(nvidia.driver, factGrammar.driver),
-            library: fitting(nvidia.library, factGrammar.driver),
-            cuda: fitting(nvidia.cuda, factGrammar.cuda),
-            gpus: nvidia.gpus.map(gpuWithin),
-          },
+    nvidia: nvidia == null ? nvidia : nvidiaWithin(nvidia),
     problems: problems.map(({ code, message, fix }) => ({
       code,
       message: plainText(message),
@@ -67,6 +58,16 @@ export function withinGrammar(facts: HostFacts): HostFacts {
         .filter(([fact]) => factGrammar.source.test(fact))
         .map(([fact, from]) => [fact, plainText(from)]),
     ),
+  };
+}
+
+function nvidiaWithin(nvidia: NvidiaFacts): NvidiaFacts {
+  return {
+    ...nvidia,
+    driver: fitting(nvidia.driver, factGrammar.driver),
+    library: fitting(nvidia.library, factGrammar.driver),
+    cuda: fitting(nvidia.cuda, factGrammar.cuda),
+    gpus: nvidia.gpus.map(gpuWithin),
   };
 }
 

@@ -14,8 +14,8 @@ export interface HostFacts {
   /** Kernel release reduced to its number, for example `6.8.0`. */
   readonly kernel: string | null;
   readonly cpu: CpuFacts;
-  /** null when there is neither an NVIDIA device nor a driver. */
-  readonly nvidia: NvidiaFacts | null;
+  /** null when there is neither an NVIDIA device nor a driver; absent where nobody has said. */
+  readonly nvidia?: NvidiaFacts | null | undefined;
   readonly runtime: { readonly nvidia: "cdi" | "legacy" | "none" | null };
   readonly problems: readonly HostProblem[];
   /** Dotted path of a fact → where it was read, for example `cpu.features` → `/proc/cpuinfo`. */
@@ -51,7 +51,12 @@ export interface NvidiaFacts {
   /** Highest CUDA version that the driver offers, for example `12.4`. */
   readonly cuda: string | null;
   readonly gpus: readonly GpuFacts[];
+  /** Of these nobody has said anything: their values stand for nothing. */
+  readonly unknown?: readonly OpenNvidiaFact[];
 }
+
+export const openNvidiaFacts = ["driver", "gpus"] as const;
+export type OpenNvidiaFact = (typeof openNvidiaFacts)[number];
 
 export const driverScales = ["linux", "wsl", "l4t"] as const;
 

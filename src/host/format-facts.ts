@@ -47,11 +47,16 @@ export function describeHostFacts(facts: HostFacts): string[] {
       "level",
       `${cpu.level ?? unknown}, ${cpu.features === null ? "features unknown" : `${cpu.features.length} features`}`,
     ),
-    ...(nvidia === null
-      ? [row("nvidia", labelled ? "none labelled" : "no device and no driver")]
+    ...(nvidia == null
+      ? [
+          row(
+            "nvidia",
+            nvidia === undefined ? unknown : labelled ? "none labelled" : "no device and no driver",
+          ),
+        ]
       : describeNvidia(nvidia, {
           driver: driverless(problems) ? "none" : unknown,
-          gpus: labelled ? unknown : "none visible",
+          gpus: labelled || nvidia.unknown?.includes("gpus") ? unknown : "none visible",
         })),
     row("containers", labelled && runtime.nvidia === null ? unknown : runtimes[runtime.nvidia ?? "null"]),
     ...problems.flatMap(({ code, message, fix }) => [

@@ -5,14 +5,14 @@
 
 import { classifyGpu } from "../hardware/gpu-class.ts";
 import { findGpuByName } from "../hardware/gpu-products.ts";
-import type { GpuFacts, NvidiaFacts } from "./facts.ts";
+import { type GpuFacts, type NvidiaFacts, openNvidiaFacts } from "./facts.ts";
 import { isNumber } from "./kubernetes-cpu.ts";
 import type { KubernetesNode, Labels } from "./kubernetes-object.ts";
 import { unknownGpu } from "./unknown.ts";
 
 export interface LabelledNvidia {
-  /** null when nothing on the node names an NVIDIA device. */
-  readonly facts: NvidiaFacts | null;
+  /** null where labels name the PCI devices, and none of NVIDIA's; undefined where none does. */
+  readonly facts: NvidiaFacts | null | undefined;
   /** What a reader must not take for known, in whole sentences. */
   readonly open: readonly string[];
 }
@@ -26,7 +26,10 @@ export async function nvidiaFromLabels({ labels, gpuCapacity }: KubernetesNode):
   const count = mig ? 1 : gpuCount(labels, gpuCapacity);
   const gpus = Array.from({ length: count }, (_, index) => ({ ...gpu, index }));
   return {
-    facts: { driver, module: null, library: null, cuda: cudaVersion(labels), gpus },
+    facts: {
+      ...{ driver, module: null, library: null, cuda: cudaVersion(labels), gpus },
+      ...(driver === null ? { unknown: ["driver"] } : {}),
+    },
     open: [
       ...(count > 1 ? [`one product is labelled for ${count} GPUs: that all are alike is not proved`] : []),
       ...(mig ? ["the GPUs are partitioned: how many there are is not labelled"] : []),
@@ -43,15 +46,15 @@ function withoutDiscovery(labels: Labels, gpuCapacity: number | null): LabelledN
   );
   const announced = labels["nvidia.com/gpu.present"] === "true" || (gpuCapacity ?? 0) > 0;
   if (onBus || announced) {
-    const facts = { driver: null, module: null, library: null, cuda: null, gpus: [] };
+    const nothing = { driver: null, module: null, library: null, cuda: null, gpus: [] };
     return {
-      facts,
+      facts: { ...nothing, unknown: openNvidiaFacts },
       open: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
     };
   }
   const looked = Object.keys(labels).some((key) => key.startsWith("feature.node.kubernetes.io/pci-"));
   return {
-    facts: null,
+    facts: looked ? null : undefined,
     open: looked ? [] : ["no label names PCI devices: that there is no GPU is not proved"],
   };
 }

@@ -34,11 +34,11 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
       ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
       ...cpuProblems(cpu.facts, architecture),
       ...nvidia.open.map((what) => labelsOpen(what, nvidia.facts?.driver == null ? gpuFix : probeFix)),
-      ...(nvidia.facts === null ? [] : [labelsOpen(neverLabelled, probeFix)]),
+      ...(nvidia.facts == null ? [] : [labelsOpen(neverLabelled, probeFix)]),
     ],
     sources: {
       ...(cpu.source === null ? {} : { "cpu.features": cpu.source }),
-      ...(nvidia.facts === null ? {} : { "nvidia.driver": "node labels", "nvidia.gpus": "node labels" }),
+      ...(nvidia.facts == null ? {} : { "nvidia.driver": "node labels", "nvidia.gpus": "node labels" }),
     },
   });
 }

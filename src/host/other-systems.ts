@@ -15,7 +15,7 @@ const source = "systeminformation";
 export async function probeOtherSystem(io: HostIo, architecture: string): Promise<HostFacts> {
   const inventory = await io.readInventory();
   const features = inventory === null ? null : linuxFlags(inventory.flags, architecture);
-  const nvidia = inventory === null ? null : nvidiaOf(inventory);
+  const nvidia = inventory === null ? undefined : nvidiaOf(inventory);
   return {
     schemaVersion: factsSchemaVersion,
     platform: `${systems[io.platform] ?? io.platform}/${architecture}`,
@@ -32,12 +32,12 @@ export async function probeOtherSystem(io: HostIo, architecture: string): Promis
       ...(inventory === null
         ? [unreadable("the system", "gives no inventory: systeminformation failed")]
         : []),
-      ...(nvidia === null ? [] : [foreignDriver(io.platform === "win32" ? "Windows" : io.platform)]),
+      ...(nvidia == null ? [] : [foreignDriver(io.platform === "win32" ? "Windows" : io.platform)]),
     ],
     sources: {
       ...(inventory === null ? {} : { "cpu.model": source }),
       ...(features === null ? {} : { "cpu.features": source }),
-      ...(nvidia === null ? {} : { "nvidia.gpus": source }),
+      ...(nvidia == null ? {} : { "nvidia.gpus": source }),
     },
   };
 }

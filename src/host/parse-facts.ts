@@ -5,9 +5,10 @@ import {
   anyObject,
   anyText,
   type Check,
+  exactly,
+  ifPresent,
   list,
   map,
-  object,
   oneOf,
   optional,
   requireChecked,
@@ -17,7 +18,7 @@ import {
   truth,
   wholeNumber,
 } from "../io/checks.ts";
-import { readJson } from "../io/json.ts";
+import { isRecord, readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { compareFirst } from "../io/collections.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
@@ -30,11 +31,12 @@ import {
   type HostProblem,
   type MigInstance,
   type NvidiaFacts,
+  openNvidiaFacts,
 } from "./facts.ts";
 import { unknownUse } from "./unknown.ts";
 
 /**
- * Reads facts as `imgmatch probe --json` writes them. Unknown keys are ignored, a missing optional fact is null (unknown).
+ * Reads facts as `imgmatch probe --json` writes them. A key that is missing is unknown, a key that nobody knows is a mistake.
  *
  * Throws `INPUT_TOO_LARGE`; else every mistake at once: `FACTS_SYNTAX` with its line and column when the text is no JSON, `FACTS_SCHEMA` with the
  * path of each value that is no fact. `file` is the name to show, `-` for standard input.
@@ -62,7 +64,7 @@ function withScale(facts: HostFacts): HostFacts {
   const wsl = Object.entries(sources).some(
     ([fact, source]) => fact.startsWith("nvidia") && /\b(wsl2?|dxg)\b/i.test(source),
   );
-  if (nvidia === null || nvidia.driverScale !== undefined || !wsl) return facts;
+  if (nvidia == null || nvidia.driverScale !== undefined || !wsl) return facts;
   return { ...facts, nvidia: { ...nvidia, driverScale: "wsl" } };
 }
 
@@ -76,7 +78,7 @@ const number = optional(wholeNumber);
 /** For people: what a terminal would act on is written as its escape, as the probe does. */
 const forPeople = map(anyText, plainText);
 
-const cpu: Check<CpuFacts> = object({
+const cpu: Check<CpuFacts> = exactly({
   vendor: optional(text(factGrammar.vendor, 'a vendor such as "GenuineIntel"')),
   model: optional(forPeople),
   features: optional(featureNames),
@@ -84,7 +86,7 @@ const cpu: Check<CpuFacts> = object({
   level: map(optional(text(factGrammar.level, 'a level such as "x86-64-v3"')), knownLevel),
 });
 
-const gpu: Check<GpuFacts> = object({
+const gpu: Check<GpuFacts> = exactly({
   index: wholeNumber,
   uuid: optional(uuid),
   name: optional(forPeople),
@@ -95,10 +97,10 @@ const gpu: Check<GpuFacts> = object({
   class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
   integrated: optional(truth),
   mig: optional(
-    list(object<MigInstance>({ uuid, profile: text(factGrammar.profile, 'a profile such as "3g.40gb"') })),
+    list(exactly<MigInstance>({ uuid, profile: text(factGrammar.profile, 'a profile such as "3g.40gb"') })),
     [],
   ),
-  use: optional(object<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
+  use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 
 const gpus: Check<readonly GpuFacts[]> = (value, report) => {
@@ -108,14 +110,25 @@ const gpus: Check<readonly GpuFacts[]> = (value, report) => {
   return sorted;
 };
 
-const nvidia: Check<NvidiaFacts> = object({
+const knownNvidia: Check<NvidiaFacts> = exactly({
   driver: version,
   driverScale: map(optional(oneOf(...driverScales)), (scale) => scale ?? undefined),
   module: optional(oneOf("open", "proprietary")),
   library: version,
   cuda: optional(text(factGrammar.cuda, 'a CUDA version such as "12.4"')),
   gpus,
+  unknown: map(optional(list(oneOf(...openNvidiaFacts)), []), (open) =>
+    open.length === 0 ? undefined : open,
+  ),
 });
+
+/** What is left out is named: the values that stand in its place would mean that it is not there. */
+const nvidia: Check<NvidiaFacts> = (value, report) => {
+  const read = knownNvidia(value, report);
+  if (read === undefined || !isRecord(value)) return read;
+  const unknown = openNvidiaFacts.filter((fact) => value[fact] === undefined || read.unknown?.includes(fact));
+  return unknown.length === 0 ? read : { ...read, unknown };
+};
 
 const code: Check<ProblemCode> = (value, report) => {
   const read = text(/^HOST_[A-Z_]+$/, "a HOST_… code")(value, report);
@@ -136,18 +149,18 @@ const sources: Check<HostFacts["sources"]> = (value, report) => {
   return Object.fromEntries(entries.sort(compareFirst));
 };
 
-const hostFacts: Check<HostFacts> = object({
+const hostFacts: Check<HostFacts> = exactly({
   schemaVersion: schemaVersion(factsSchemaVersion),
   platform: text(factGrammar.platform, 'a platform such as "linux/amd64"'),
   kernel: optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"')),
-  cpu,
-  nvidia: optional(nvidia),
-  runtime: optional(object<HostFacts["runtime"]>({ nvidia: optional(oneOf("cdi", "legacy", "none")) }), {
+  cpu: (value, report) => cpu(value ?? {}, report),
+  nvidia: ifPresent(optional(nvidia)),
+  runtime: optional(exactly<HostFacts["runtime"]>({ nvidia: optional(oneOf("cdi", "legacy", "none")) }), {
     nvidia: null,
   }),
   problems: optional(
     list(
-      object<HostProblem>({
+      exactly<HostProblem>({
         code,
         message: forPeople,
         fix: map(optional(forPeople), (fix) => fix ?? undefined),

@@ -7,6 +7,7 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { HostFacts } from "./facts.ts";
 import { nodeHostIo } from "./node-io.ts";
 import { probeHost } from "./probe-host.ts";
+import { withoutGpu } from "./unknown.ts";
 
 /** Which host is meant: of every command about one. */
 export interface HostChoice {
@@ -14,6 +15,8 @@ export interface HostChoice {
   readonly host?: string;
   /** Visible GPUs: `0,2`, UUIDs, `all`, `none`. */
   readonly gpus?: string;
+  /** false: where the facts of a host do not tell whether it has an NVIDIA GPU, it has none. */
+  readonly gpu?: boolean;
 }
 
 /**
@@ -35,9 +38,12 @@ export async function probe(options: HostChoice & Watching = {}, given?: Partial
     );
   }
   const { readHost } = await import("./read-host.ts");
-  if (host === "-") return readHost(await readStdin(), "standard input");
-  return readHost(
-    await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" }),
-    host,
-  );
+  const facts =
+    host === "-"
+      ? await readHost(await readStdin(), "standard input")
+      : await readHost(
+          await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" }),
+          host,
+        );
+  return options.gpu === false ? withoutGpu(facts) : facts;
 }

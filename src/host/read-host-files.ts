@@ -6,7 +6,9 @@ import { ImgmatchError, type Problem } from "../errors.ts";
 import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { compareText } from "../io/collections.ts";
+import type { HostChoice } from "./probe.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";
+import { withoutGpu } from "./unknown.ts";
 
 /**
  * The hosts of files, and of all files of folders but those whose names begin with a dot, in the order of their names; `-` is
@@ -20,6 +22,7 @@ import { type NamedHost, readHosts } from "./read-hosts.ts";
 export async function readHostFiles(
   paths: readonly string[],
   readStdin: () => Promise<string> | string,
+  { gpu = true }: Pick<HostChoice, "gpu"> = {},
 ): Promise<readonly NamedHost[]> {
   const problems: Problem[] = [];
   const found: (NamedHost & { readonly file: string })[] = [];
@@ -39,7 +42,7 @@ export async function readHostFiles(
   for (const { name } of found) counts.set(name, (counts.get(name) ?? 0) + 1);
   return found.map(({ name, facts, file }) => ({
     name: (counts.get(name) ?? 0) > 1 ? `${file}: ${name}` : name,
-    facts,
+    facts: gpu ? facts : withoutGpu(facts),
   }));
 }
 

@@ -27,9 +27,13 @@ export function unknownHost(platform: string): HostFacts {
     platform,
     kernel: null,
     cpu: { vendor: null, model: null, features: null, level: null },
-    nvidia: null,
     runtime: { nvidia: null },
     problems: [],
     sources: {},
   };
+}
+
+/** The same host, said to have no NVIDIA GPU where its facts leave that open. */
+export function withoutGpu(facts: HostFacts): HostFacts {
+  return facts.nvidia === undefined ? { ...facts, nvidia: null } : facts;
 }

@@ -5,6 +5,7 @@
 
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { isRecord } from "./json.ts";
+import { didYouMean, suggest } from "./suggest.ts";
 
 /** `path` is that of a value inside the one that is checked: `images["a"].tag`, empty for this one itself. */
 export type Report = (path: string, message: string) => void;
@@ -164,6 +165,20 @@ export type Members<T> = { readonly [Key in keyof T]-?: Check<Exclude<T[Key], un
 /** A new object of what the checks answer. Members that nobody asks for are left out. */
 export function object<T extends object>(members: Members<T>): Check<T> {
   return checkMembers(members, () => ({}));
+}
+
+/** The same for what people write by hand: a member that nobody asks for is a mistake. */
+export function exactly<T extends object>(members: Members<T>): Check<T> {
+  const names = Object.keys(members);
+  const known = object(members);
+  return (value, report) => {
+    const strangers = isRecord(value) ? Object.keys(value).filter((name) => !names.includes(name)) : [];
+    for (const name of strangers.slice(0, mostMistakes)) {
+      const near = didYouMean(suggest(name, names));
+      report(name.slice(0, 60), `nobody knows this key; ${near}the keys are ${names.join(", ")}`);
+    }
+    return known(value, report);
+  };
 }
 
 /** The same without a type of its own. */

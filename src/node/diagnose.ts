@@ -84,6 +84,8 @@ function examineCpu({ platform, kernel, cpu }: HostFacts): readonly Finding[] {
 }
 
 function examineNvidia({ nvidia, problems }: HostFacts): readonly Finding[] {
+  if (nvidia === undefined)
+    return [unknown("nvidia", "the facts do not tell whether there is an NVIDIA GPU")];
   if (nvidia === null) return [ok("nvidia", "neither device nor driver: images without GPU code fit")];
   const gpus = nvidia.gpus.map(({ index, name, compute, mig }) => {
     const instances = mig.length === 0 ? "" : `, ${mig.length} MIG instances`;
@@ -125,7 +127,7 @@ function examineEngine({ answer, configured, command }: EngineState, host: HostF
 }
 
 function examineRuntime({ nvidia, runtime }: HostFacts, { answer }: EngineState): readonly Finding[] {
-  if (nvidia === null || nvidia.gpus.length === 0) return [];
+  if (nvidia == null || nvidia.gpus.length === 0) return [];
   if (runtime.nvidia === "cdi" || runtime.nvidia === "legacy") {
     const how = runtime.nvidia === "cdi" ? "CDI" : "the NVIDIA runtime";
     return [ok("runtime", `containers get the GPUs through ${how}`)];

@@ -1,11 +1,12 @@
 /** The resolver of one fleet as a script of sh and awk, for nodes without Node.js. */
 
+import type { HostChoice } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { version } from "../version.ts";
 import { type QuestionOptions, readFleetQuestion } from "./question.ts";
 import { fleetScript } from "./sh/fleet-script.ts";
 
-export type ExportShOptions = Omit<QuestionOptions, "host" | "gpus" | "local" | "explain"> & Watching;
+export type ExportShOptions = Omit<QuestionOptions, keyof HostChoice | "local" | "explain"> & Watching;
 
 export interface ExportShAnswer {
   readonly schemaVersion: 1;

@@ -28,10 +28,10 @@ export async function resolveEach(asked: ManyHosts, world: World): Promise<reado
 
 /** Of `hosts`, with a note for each problem that they have. */
 export async function readNamedHosts(
-  { hosts = [] }: Pick<ManyHosts, "hosts">,
+  { hosts = [], ...choice }: Pick<ManyHosts, "hosts" | "gpu">,
   world: World,
 ): Promise<readonly NamedHost[]> {
-  const named = await readHostFiles(hosts, world.readStdin);
+  const named = await readHostFiles(hosts, world.readStdin, choice);
   for (const { name, facts } of named) {
     note(
       world,

@@ -1,6 +1,7 @@
 /** One image of a fleet into this node's container runtime, under the plain name of its version. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
+import type { HostChoice } from "../host/probe.ts";
 import { type EndedProgram, runProgram } from "../io/run-program.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
@@ -16,7 +17,9 @@ import {
 import { type Argv, type RuntimeName, runtimes } from "./pull-runtimes.ts";
 import { matchFor, type QuestionOptions, readQuestion } from "./question.ts";
 
-export interface PullOptions extends Omit<QuestionOptions, "host" | "explain" | "local">, Watching {
+export interface PullOptions
+  extends Omit<QuestionOptions, Exclude<keyof HostChoice, "gpus"> | "explain" | "local">,
+    Watching {
   /** The name that the image gets here, `registry/repository:tag`. Default: the version's. */
   readonly as?: string;
   /** Default: `docker`. */

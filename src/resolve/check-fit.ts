@@ -17,6 +17,7 @@ import { checkGpuCode } from "./rules/gpu-code.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkKernel, checkPlatform } from "./rules/kernel-version.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
+import { checkTold } from "./rules/untold-facts.ts";
 import type { CodeFit, Fit, Misfit, Verdict } from "./verdict.ts";
 import { type Trial, workingCures } from "./working-fix.ts";
 
@@ -32,6 +33,8 @@ export interface FitOptions {
   readonly cpuOnly?: boolean;
   /** The user asks for an image with GPU code, and for none where none fits. */
   readonly requireGpu?: boolean;
+  /** The fleet has images with GPU code that could be the answer on some host. Default: it is not known, and does not count. */
+  readonly gpuImages?: boolean;
   /** As {@link ResolveImageOptions}. */
   readonly local?: ReadonlySet<string>;
   /** What the lock has besides, so that no fix proposes to add it. */
@@ -170,6 +173,12 @@ const misfitRules: readonly MisfitRule[] = [
     answer: (gpuCode, host, options) => checkBrokenHost(gpuCode, wantsCpu(options), host),
   }),
   misfitRule({
+    image: ({ requires }) => requires.cuda !== null,
+    asks: ["untold", "others"],
+    answer: (gpuCode, host, options) =>
+      checkTold(gpuCode, gpuCode || (options.gpuImages === true && !wantsCpu(options)), host),
+  }),
+  misfitRule({
     image: (image): CpuImage => image,
     imageKey: ({ platform, requires, measured, adopted }) => [platform, requires.cpu, measured, adopted],
     asks: ["platform", "cpu", "features", "unknown"],
@@ -199,8 +208,8 @@ const buildRule = ruleOf({
 
 const gpuRule = ruleOf({
   image: ({ requires }) => requires.cuda,
-  asks: ["nvidia", "broken", "others", "runtime"],
-  answer: (cuda, host) => (cuda === null ? null : serveGpus(cuda, host)),
+  asks: ["nvidia", "untold", "broken", "others", "runtime"],
+  answer: (cuda, host) => (cuda === null || host.untold.length > 0 ? null : serveGpus(cuda, host)),
 });
 
 function sameArchitecture(platform: string, host: Pick<HostView, "platform">): boolean {

@@ -15,6 +15,7 @@ import { checkDriver } from "./rules/driver.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 import { checkNvidiaRequire } from "./rules/nvidia-require.ts";
 import { checkPlatform } from "./rules/kernel-version.ts";
+import { checkTold } from "./rules/untold-facts.ts";
 import type { CodeFit, Misfit, Tier } from "./verdict.ts";
 
 /** What an image's configuration tells. */
@@ -133,7 +134,7 @@ function judgeCuda(
   const unknown = ["for which GPUs its CUDA code was compiled"];
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
-  const usable = checkBrokenHost(true, false, view) ?? checkGpuPresence(view);
+  const usable = checkBrokenHost(true, false, view) ?? checkTold(true, true, view) ?? checkGpuPresence(view);
   if (!usable.ok) return { reasons: [usable], unknown };
   if (toolkit === null || minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;

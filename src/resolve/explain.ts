@@ -48,10 +48,11 @@ export function explainImage(
   return findMisfits(findCell(lock, name).image, viewHost(host), fitOptions(lock, options));
 }
 
-function describeHost({ platform, cpu, nvidia, broken, others }: HostView): string[] {
+function describeHost({ platform, cpu, nvidia, untold, broken, others }: HostView): string[] {
   const lines = [
     `host: ${platform}, CPU ${cpu.level ?? "level unknown"}${cpu.model === null ? "" : ` (${cpu.model})`}`,
   ];
+  if (untold.length > 0) lines.push(`      unknown: ${untold.join(", ")}`);
   if (nvidia !== null) {
     lines.push(
       nvidia.driverText === null

@@ -10,7 +10,7 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy, remember, sortedEntries } from "../io/collections.ts";
 import type { HostView, NvidiaView } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
-import { plainPins } from "./pins.ts";
+import { checkPins, plainPins } from "./pins.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
 import { checkGpuPresence } from "./rules/gpu-presence.ts";
 
@@ -46,7 +46,12 @@ export type ExistingCell = readonly [cell: string, image: LockedImage];
 
 /** The options as the rules read them. Throws `USAGE` for a range among the pins. */
 export function fitOptions(lock: Lock, options: ResolveImageOptions) {
-  return { ...options, pins: plainPins(options.pins ?? {}), existing: existingCells(lock) };
+  const pins = plainPins(options.pins ?? {});
+  const gpuImages = Object.values(lock.images).some(
+    ({ requires, axes, digest, local }) =>
+      requires.cuda !== null && (digest !== null || local !== undefined) && checkPins(axes, pins) === null,
+  );
+  return { ...options, pins, gpuImages, existing: existingCells(lock) };
 }
 
 /** The cells that agree with these axes in all but those named; the lock is read when it is first asked. */
@@ -74,7 +79,7 @@ function keyOf(axes: Axes, but: readonly string[]): string {
 export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
   const adopts = isAdopted(lock);
   const march = host.cpu.level;
-  if (march === null || !marchPlatforms.includes(host.platform)) return null;
+  if (march === null || host.untold.length > 0 || !marchPlatforms.includes(host.platform)) return null;
   const { nvidia } = host;
   if (nvidia === null || nvidia.driver === null || nvidia.gpus.length === 0)
     return adopts

@@ -24,6 +24,8 @@ export interface HostView {
   /** Features that the facts leave open. */
   readonly unknown: ReadonlySet<string>;
   readonly nvidia: NvidiaView | null;
+  /** Paths of facts that nobody has told and on which it depends whether an image with GPU code runs. */
+  readonly untold: readonly string[];
   readonly runtime: HostFacts["runtime"]["nvidia"];
   /** Problems that make every answer about this host's GPUs worthless. */
   readonly broken: readonly HostProblem[];
@@ -66,6 +68,7 @@ export function viewHost(facts: HostFacts): HostView {
     features: features === null || features.length === 0 ? null : new Set(features),
     unknown: new Set(facts.cpu.unknown ?? []),
     nvidia: viewNvidia(facts),
+    untold: findUntold(facts),
     runtime: facts.runtime.nvidia,
     broken: facts.problems.filter(isBroken),
     others: facts.problems.filter((problem) => !isBroken(problem)),
@@ -98,7 +101,7 @@ export function normalizePlatform(platform: string): string {
 
 function viewNvidia(facts: HostFacts): NvidiaView | null {
   const { nvidia } = facts;
-  if (nvidia === null) return null;
+  if (nvidia == null) return null;
   const scale = scaleOf(nvidia);
   const driver = nvidia.driver === null ? null : parseDriverVersion(nvidia.driver);
   const reported = nvidia.cuda === null ? null : parseCudaVersion(nvidia.cuda);
@@ -117,6 +120,11 @@ function viewNvidia(facts: HostFacts): NvidiaView | null {
       brandUnder: (other) => brandOf(gpu, scale === "linux" ? other : null),
     })),
   };
+}
+
+function findUntold({ nvidia }: HostFacts): readonly string[] {
+  if (nvidia === undefined) return ["nvidia"];
+  return (nvidia?.unknown ?? []).map((fact) => `nvidia.${fact}`);
 }
 
 function scaleOf({ driverScale, gpus }: NvidiaFacts): DriverScale {

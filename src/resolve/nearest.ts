@@ -9,7 +9,7 @@ import { type HostView, viewHost } from "./host-view.ts";
 import { askNow, type AskRule, findMisfitsBy, type FitOptions, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
-import type { Misfit, ReasonCode, Rejection } from "./verdict.ts";
+import { isOfHost, type Misfit, type ReasonCode, type Rejection } from "./verdict.ts";
 
 export interface Miss {
   readonly cell: string;
@@ -96,11 +96,13 @@ export const efforts = {
   NO_GPU_CODE: 4,
   NO_GPU: 8,
   HOST_BROKEN: 8,
+  FACT_UNKNOWN: 8,
   ARCH_MISMATCH: 64,
 } as const satisfies Record<ReasonCode, number>;
 
 /**
- * `NO_MATCH` with one line for each reason, what misses the host by the least first; or `HOST_BROKEN` where that is one.
+ * `NO_MATCH` with one line for each reason, what misses the host by the least first; or `HOST_BROKEN`, or `FACT_UNKNOWN`, where that
+ * is one.
  *
  * @param explain whether the fix of each image has been told already
  */
@@ -112,11 +114,9 @@ export function noMatch(
   { explain = false }: { readonly explain?: boolean } = {},
 ): ImgmatchError {
   const misses = nearestFirst(lock, rejected, host, options);
-  const broken = misses
-    .flatMap(({ misfits }) => misfits.slice(0, 1))
-    .find(({ code }) => code === "HOST_BROKEN");
-  if (broken !== undefined) {
-    return new ImgmatchError({ code: "HOST_BROKEN", message: broken.message, fix: broken.fix });
+  const broken = misses.flatMap(({ misfits }) => misfits.slice(0, 1)).find(({ code }) => isOfHost(code));
+  if (broken !== undefined && isOfHost(broken.code)) {
+    return new ImgmatchError({ code: broken.code, message: broken.message, fix: broken.fix });
   }
   const counts = new Map<string, { count: number; readonly miss: Miss; readonly message: string }>();
   for (const miss of misses) {

@@ -20,9 +20,15 @@ export const reasonCodes = [
   "NOT_BUILT",
   "NOT_PUSHED",
   "HOST_BROKEN",
+  "FACT_UNKNOWN",
 ] as const;
 
 export type ReasonCode = (typeof reasonCodes)[number];
+
+/** Reasons that lie in what is known of the host and not in an image: nobody can say that none fits. */
+export function isOfHost(code: string): code is "HOST_BROKEN" | "FACT_UNKNOWN" {
+  return code === "HOST_BROKEN" || code === "FACT_UNKNOWN";
+}
 
 /** How the driver serves the image, best first. CPU images are `native`. */
 export const tiers = ["native", "minor", "forward"] as const;

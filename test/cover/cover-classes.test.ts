@@ -87,7 +87,7 @@ describe("a host class", () => {
     ["open kernel modules", { module: "open" }],
   ] as const)("parts at %s", (_, change) => {
     const one = gpuHost([h100], "570.86.15", "12.8");
-    if (one.nvidia === null) throw new Error("no GPU");
+    if (one.nvidia == null) throw new Error("no GPU");
     expect(countOf([one, { ...one, nvidia: { ...one.nvidia, ...change } as HostFacts["nvidia"] }])).toBe(2);
   });
 

@@ -80,7 +80,7 @@ it("has a row for every machine, and a machine for every row", () => {
 function summary({ cpu, nvidia, problems, runtime }: HostFacts): string {
   const codes = problems.map(({ code }) => code).join(" ") || "-";
   const tail = [codes, runtime.nvidia ?? "-"];
-  if (nvidia === null) return [cpu.level ?? "unknown", "no nvidia", ...tail].join(" | ");
+  if (nvidia == null) return [cpu.level ?? "unknown", "no nvidia", ...tail].join(" | ");
   const driver = nvidia.driver === null ? "no driver" : `${nvidia.driver} ${nvidia.module ?? "unknown"}`;
   const gpus = nvidia.gpus.map((gpu) =>
     [gpu.compute ?? "unknown", gpu.class, ...gpu.mig.map(({ profile }) => profile)].join(" "),

@@ -5,6 +5,7 @@ import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { probe } from "../../src/host/probe.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
@@ -222,9 +223,9 @@ describe("GPUs", () => {
       expect.arrayContaining(["driver     unknown", "gpus       unknown", "containers unknown"]),
     );
     expect(checkFit(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
-      code: "NO_NVIDIA_DRIVER",
-      message: "needs an NVIDIA driver, no label of this node names one",
-      fix: expect.stringContaining("GPU Feature Discovery"),
+      code: "FACT_UNKNOWN",
+      message: "needs to know nvidia.driver of this host: no label of this node tells it",
+      fix: expect.stringContaining("run GPU Feature Discovery on the node, or"),
     });
     const lines = explainResolution(lockOf({ one: gpuImage(cuda("12.8.1", ["sm_90"])) }), host);
     expect(lines).toContain("      an NVIDIA device and no label that names its driver");
@@ -232,17 +233,24 @@ describe("GPUs", () => {
 
   it("that no label names are not said to be absent", async () => {
     const host = await read(amd64);
-    expect(host.nvidia).toBeNull();
-    expect(describeHostFacts(host)).toContain("nvidia     none labelled");
+    expect(host.nvidia).toBeUndefined();
+    expect(describeHostFacts(host)).toContain("nvidia     unknown");
     expect(checkFit(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host))).toMatchObject({
-      code: "NO_GPU",
-      message: "needs an NVIDIA GPU, no label of this node names one",
+      code: "FACT_UNKNOWN",
+      message: "needs to know whether this host has an NVIDIA GPU: no label of this node tells it",
+      fix: expect.stringContaining("run Node Feature Discovery on the node"),
     });
+    const labels = JSON.stringify(amd64);
+    const said = await probe({ host: "-", gpu: false }, { readStdin: () => Promise.resolve(labels) });
+    expect(said.nvidia).toBeNull();
   });
 
   it("are none where Node Feature Discovery looked at the bus", async () => {
     const host = await read({ ...amd64, ...pci });
     expect(host.nvidia).toBeNull();
+    expect(describeHostFacts(host)).toContain("nvidia     none labelled");
+    expect(checkFit(gpuImage(cuda("12.8.1", ["sm_90"])), allFeatures(host)).ok).toBe(false);
+    expect(checkFit(image(), allFeatures(host), { gpuImages: true }).ok).toBe(true);
     expect(host.problems.filter(({ message }) => message.includes("GPU"))).toEqual([]);
   });
 });

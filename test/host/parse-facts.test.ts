@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError, type Problem } from "../../src/errors.ts";
+import { formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 
 const root = fileURLToPath(new URL("../fixtures/hosts", import.meta.url));
@@ -26,9 +27,7 @@ describe("parseHostFacts", () => {
   });
 
   it("makes what is missing unknown, never no", () => {
-    expect(
-      parseHostFacts(JSON.stringify({ ...minimal, nvidia: { gpus: [{ index: 0 }] }, more: { x: 1 } }), "f"),
-    ).toEqual({
+    expect(parseHostFacts(JSON.stringify({ ...minimal, nvidia: { gpus: [{ index: 0 }] } }), "f")).toEqual({
       schemaVersion: 1,
       platform: "linux/amd64",
       kernel: null,
@@ -53,11 +52,34 @@ describe("parseHostFacts", () => {
             use: { processes: null, memoryMiB: null },
           },
         ],
+        unknown: ["driver"],
       },
       runtime: { nvidia: null },
       problems: [],
       sources: {},
     });
+  });
+
+  it("does not take what is left out for what is not there", () => {
+    const read = (more: object) => parseHostFacts(JSON.stringify({ ...minimal, ...more }), "f").nvidia;
+    expect(read({})).toBeUndefined();
+    expect(read({ nvidia: null })).toBeNull();
+    expect(read({ nvidia: {} })?.unknown).toEqual(["driver", "gpus"]);
+    expect(read({ nvidia: { driver: null, gpus: [] } })?.unknown).toBeUndefined();
+    const again = parseHostFacts(
+      formatHostFacts(parseHostFacts(JSON.stringify({ ...minimal, nvidia: {} }), "f")),
+      "f",
+    );
+    expect(again.nvidia?.unknown).toEqual(["driver", "gpus"]);
+  });
+
+  it("refuses a key that nobody knows, and names the one that was meant", () => {
+    const facts = { ...minimal, nvidea: {}, nvidia: { gpus: [{ index: 0, conpute: "9.0" }] } };
+    const messages = problemsOf(JSON.stringify(facts)).map(({ message }) => message);
+    expect(messages).toEqual([
+      expect.stringMatching(/^nvidea: nobody knows this key; did you mean nvidia\?/),
+      expect.stringMatching(/^nvidia\.gpus\[0\]\.conpute: nobody knows this key; did you mean compute\?/),
+    ]);
   });
 
   it("knows WSL2 by its words where facts are older than their scale, and by the scale alone where they have one", () => {
@@ -130,7 +152,6 @@ describe("parseHostFacts", () => {
     expect(problemsOf("{}").map(({ message }) => message.split(":")[0])).toEqual([
       "schemaVersion",
       "platform",
-      "cpu",
     ]);
     const twice = { ...minimal, nvidia: { gpus: [{ index: 0 }, { index: 0 }] } };
     expect(problemsOf(JSON.stringify(twice))[0]?.message).toContain("two GPUs have the index 0");

@@ -54,7 +54,7 @@ function applyToHost(host: HostFacts, remedy: Remedy): HostFacts | null {
   const { nvidia } = host;
   switch (remedy.kind) {
     case "driver":
-      if (nvidia === null) return null;
+      if (nvidia == null) return null;
       return { ...host, nvidia: { ...nvidia, driver: remedy.version, library: remedy.version, cuda: null } };
     case "features": {
       const features = [...(host.cpu.features ?? []), ...remedy.features];

@@ -65,7 +65,10 @@ describe("the oracle", () => {
 
 /** Without a driver or a GPU, what the rules after that would say is a matter of taste. */
 function isComparable({ requires }: LockedImage, { nvidia }: HostFacts): boolean {
-  return requires.cuda === null || (nvidia !== null && nvidia.driver !== null && nvidia.gpus.length > 0);
+  return (
+    requires.cuda === null ||
+    (nvidia != null && nvidia.unknown === undefined && nvidia.driver !== null && nvidia.gpus.length > 0)
+  );
 }
 
 function allCodes(image: LockedImage, host: HostFacts): readonly string[] {

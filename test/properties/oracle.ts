@@ -125,7 +125,8 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
 
   if (cuda === null) return { reasons, tier: "native", runs: [] };
   const nvidia = host.nvidia;
-  if (nvidia === null) return { reasons: reasons.add("NO_GPU"), tier: "native", runs: [] };
+  if (isUntold(host)) return { reasons: reasons.add("FACT_UNKNOWN"), tier: "native", runs: [] };
+  if (nvidia == null) return { reasons: reasons.add("NO_GPU"), tier: "native", runs: [] };
   if (nvidia.driver === null) return { reasons: reasons.add("NO_NVIDIA_DRIVER"), tier: "native", runs: [] };
   if (nvidia.gpus.length === 0) reasons.add("NO_GPU");
 
@@ -215,8 +216,18 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   return { reasons, tier, runs };
 }
 
+/** Nobody has said whether there is an NVIDIA GPU, which driver or which GPUs. */
+function isUntold({ nvidia }: HostFacts): boolean {
+  return (
+    nvidia === undefined || (nvidia !== null && nvidia.unknown !== undefined && nvidia.unknown.length > 0)
+  );
+}
+
 /** The cell that should win, or null: keep the best by one criterion after the other until one is left. */
 export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
+  // Where it is not known what a host has, an image without GPU code may be the wrong one, unless there are no others.
+  const built = Object.values(lock.images).filter(({ digest }) => digest !== null);
+  if (isUntold(host) && built.some(({ requires }) => requires.cuda !== null)) return null;
   let left = Object.entries(lock.images)
     .map(([cell, image]) => ({ cell, image, answer: askOracle(image, host) }))
     .filter(({ answer }) => answer.reasons.size === 0);

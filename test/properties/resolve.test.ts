@@ -69,7 +69,7 @@ describe("a better host", () => {
   it("has a newer driver of the same branch", { timeout: timeoutMs }, () => {
     neverHurts(fc.integer({ min: 0, max: 300 }), (host, step) => {
       const { nvidia } = host;
-      if (nvidia === null || nvidia.driver === null) return null;
+      if (nvidia == null || nvidia.driver === null) return null;
       const [branch, minor = "0", patch = "0"] = nvidia.driver.split(".");
       const driver =
         step === 0 ? `${branch}.${minor}.${Number(patch) + 1}` : `${branch}.${Number(minor) + step}.01`;
@@ -80,7 +80,7 @@ describe("a better host", () => {
   it("has one GPU less, as long as one is left", { timeout: timeoutMs }, () => {
     neverHurts(fc.nat(), (host, pick) => {
       const { nvidia } = host;
-      if (nvidia === null || nvidia.gpus.length < 2) return null;
+      if (nvidia == null || nvidia.gpus.length < 2) return null;
       const gpus = nvidia.gpus.filter((_, index) => index !== pick % nvidia.gpus.length);
       return { ...host, nvidia: { ...nvidia, gpus } };
     });

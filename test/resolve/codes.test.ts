@@ -40,6 +40,7 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
     checkFit(image({ digest: null, local: { engine: "docker", id: `sha256:${"1".repeat(64)}` } }), healthy),
   HOST_BROKEN: () =>
     checkFit(gpu, { ...healthy, problems: [{ code: "HOST_GPU_LOST", message: "GPU 0 fell off the bus" }] }),
+  FACT_UNKNOWN: () => checkFit(gpu, cpuHost({ nvidia: undefined })),
 };
 
 it.each(reasonCodes)("%s is reachable, with a message and a fix", (code) => {

@@ -31,11 +31,15 @@ export function withVisibleGpus(command: Command): Command {
 
 /** `--gpus` of launch is a wish, not what is to be seen. */
 export function withLaunchHost(command: Command): Command {
-  return withJson(command).option(
-    "--host <file>",
-    "facts of a host, or a Kubernetes node as JSON, from a file, - for standard input (default: this machine)",
-  );
+  return withJson(command)
+    .option(
+      "--host <file>",
+      "facts of a host, or a Kubernetes node as JSON, from a file, - for standard input (default: this machine)",
+    )
+    .option("--no-gpu", noGpu);
 }
+
+export const noGpu = "take a host whose facts do not tell whether it has an NVIDIA GPU for one without";
 
 /** What concerns the choice of an image. */
 export function withQuestion(command: Command): Command {

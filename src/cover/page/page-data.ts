@@ -105,7 +105,7 @@ function askedOf({ axes, platform, tag, inputDigest, digest, requires, ...more }
 function plain(facts: HostFacts): HostFacts {
   const { nvidia } = facts;
   const asked = { ...facts, sources: {} };
-  return nvidia === null ? asked : { ...asked, nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } };
+  return nvidia == null ? asked : { ...asked, nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } };
 }
 
 function plainGpu({ index, name, compute, class: kind }: GpuFacts): GpuFacts {

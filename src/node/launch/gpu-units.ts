@@ -25,7 +25,7 @@ export function unitsOf(host: HostFacts): readonly GpuUnit[] {
 
 /** The host as a container sees it that is given these units. */
 export function narrowTo(host: HostFacts, units: readonly GpuUnit[]): HostFacts {
-  if (host.nvidia === null) return host;
+  if (host.nvidia == null) return host;
   const gpus = host.nvidia.gpus.flatMap((gpu) => {
     const mine = units.filter((unit) => unit.gpu.index === gpu.index);
     if (mine.length === 0) return [];

@@ -15,6 +15,7 @@ import { plainRegistry } from "../../oci/registry/registry-endpoint.ts";
 import { remember } from "../../io/collections.ts";
 import { noMatch } from "../../resolve/nearest.ts";
 import { resolveImage, type ResolveImageOptions } from "../../resolve/resolve-image.ts";
+import { isOfHost } from "../../resolve/verdict.ts";
 import type { AnswerBlob } from "./answer-blob.ts";
 import { createRecent, type FleetSource } from "./fleet-source.ts";
 import type { Probed } from "./host-prober.ts";
@@ -249,6 +250,6 @@ function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): Choi
     const [{ code, message, details = [], fix }] = error.problems;
     const parts = [`${code}: ${message}`, ...details.map((line) => line.trim())];
     const reason = `${parts.join("; ")}${fix === undefined ? "" : `; fix: ${fix}`}`;
-    return { ok: false, broken: code === "HOST_BROKEN", reason };
+    return { ok: false, broken: isOfHost(code), reason };
   }
 }

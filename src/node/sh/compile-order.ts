@@ -130,6 +130,7 @@ export function hostView(nvidia: NvidiaView | null, change: Partial<HostView> = 
     unknown: new Set(),
     nvidia,
     runtime: null,
+    untold: [],
     broken: [],
     others: [],
     ...change,

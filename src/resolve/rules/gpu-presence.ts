@@ -38,13 +38,6 @@ export function checkGpuPresence({
       [{ text: "run it on a host with an NVIDIA GPU", remedy: null }, cpuCell],
     );
   }
-  if (nvidia.driver === null && nvidia.driverText === null && labelled) {
-    return misfit(
-      "NO_NVIDIA_DRIVER",
-      "needs an NVIDIA driver, no label of this node names one",
-      "run GPU Feature Discovery on the node, or imgmatch probe --json, and pass what that prints",
-    );
-  }
   if (nvidia.driver === null) return because(withoutDriver(nvidia), [...broken, ...others]);
   if (nvidia.gpus.length === 0) {
     const found = misfit(

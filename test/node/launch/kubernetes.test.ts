@@ -40,7 +40,7 @@ describe("a launch on Kubernetes", () => {
       ...gpu,
       mig: [{ uuid: `MIG-${gpu.index}`, profile: "1g.10gb+me" }],
     }));
-    const nvidia = host.nvidia === null ? null : { ...host.nvidia, gpus };
+    const nvidia = host.nvidia == null ? null : { ...host.nvidia, gpus };
     const [main] = specOf({ ...gpuModes.MIG, host: { ...host, nvidia } }).containers;
     expect(main.resources.limits).toEqual({ "nvidia.com/mig-1g.10gb.me": String(gpus.length) });
   });

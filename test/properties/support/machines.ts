@@ -128,7 +128,7 @@ const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): 
       platform,
       kernel,
       cpu: { vendor: null, model: null, features: present, level: present === null ? null : "x86-64-v3" },
-      nvidia: facts === null || scale === undefined ? facts : { ...facts, driverScale: scale },
+      nvidia: facts == null || scale === undefined ? facts : { ...facts, driverScale: scale },
       runtime: { nvidia: runtime },
       problems: broken,
       sources: {},
@@ -139,6 +139,13 @@ export const anyHost: fc.Arbitrary<HostFacts> = fc.oneof(
   { weight: 1, arbitrary: hosts(nvidiaOf(jetsonGpus)) },
   { weight: 1, arbitrary: hosts(nvidiaOf(desktopGpus), "wsl") },
   { weight: 1, arbitrary: hosts(fc.constant(null)) },
+  { weight: 1, arbitrary: hosts(fc.constant(undefined)) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(hosts(nvidiaOf(desktopGpus)), fc.subarray(["driver", "gpus"] as const))
+      .map(([host, unknown]) => ({ ...host, nvidia: host.nvidia && { ...host.nvidia, unknown } })),
+  },
 );
 
 const targets = [

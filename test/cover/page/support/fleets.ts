@@ -229,7 +229,7 @@ export function hostileFleet(): Fleet {
       kernel: text,
       cpu: { ...base.cpu, model: text, level: text },
       nvidia:
-        index % 2 === 0 || base.nvidia === null
+        index % 2 === 0 || base.nvidia == null
           ? null
           : {
               ...base.nvidia,
