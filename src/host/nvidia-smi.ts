@@ -182,7 +182,10 @@ export function parseSmiComplaint(text: string): SmiComplaint | null {
     };
   }
   if (/couldn't communicate with the NVIDIA driver/i.test(text)) return { kind: "no-driver" };
-  const handle = /device handle for GPU\s*((?:[\da-f]+:){1,2}[\da-f]+\.\d)?\s*:\s*([^\n.]{1,80})/i.exec(text);
+  // The second run of blanks begins behind the address only: else blanks alone are tried in every division.
+  const handle = /device handle for GPU\s*(?:((?:[\da-f]+:){1,2}[\da-f]+\.\d)\s*)?:\s*([^\n.]{1,80})/i.exec(
+    text,
+  );
   if (handle !== null) return handleComplaint(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
   if (/GPU is lost|fallen off the bus/i.test(text)) return { kind: "gpu-lost", bus: null };
   if (/No devices were found/i.test(text)) return { kind: "no-devices" };

@@ -3,8 +3,10 @@
  * A text that is refused counts too; what is thrown must be a problem with a code.
  */
 
+import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
+import { foundReaders, hardTexts } from "./support/found-readers.ts";
 import { isLinear, measureGrowth } from "./support/growth.ts";
 
 // Loaded when the counting has begun.
@@ -16,6 +18,56 @@ describe.each(Object.entries(readers))("%s", (_, { read, texts }) => {
     expect(growth, JSON.stringify(growth)).toSatisfy(isLinear);
   });
 });
+
+describe("every reader in the source", () => {
+  test.each(foundReaders)(
+    "$name: what its expressions repeat takes no time",
+    { timeout: 120_000 },
+    async (found) => {
+      const read = await found.load();
+      for (const text of hardTexts(found.words, 64 * 1024))
+        expect(isQuick(read, text), JSON.stringify(text.slice(0, 80))).toBe(true);
+    },
+  );
+
+  test("those that read what nvidia-smi prints are among them", () => {
+    const names = foundReaders.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(
+        ["Complaint", "Csv", "Header", "List"].map((what) => `host/nvidia-smi.ts parseSmi${what}`),
+      ),
+    );
+  });
+
+  test("an expression that begins anew at each blank is found", () => {
+    const read = (text: string) => /for GPU\s*(0:)?\s*:/.exec(text);
+    expect(hardTexts(["for GPU"], 64 * 1024).every((text) => isQuick(read, text))).toBe(false);
+  });
+});
+
+/** What grows with its text takes milliseconds of a processor for this much; what is squared takes seconds, and is ended. */
+function isQuick(read: (text: string) => unknown, text: string): boolean {
+  const run = Object.assign(globalThis, { imgmatchRead: () => void quiet(read, text) });
+  const before = process.cpuUsage();
+  try {
+    runInThisContext("imgmatchRead()", { timeout: 10_000 });
+    return process.cpuUsage(before).user < 1_500_000;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return false;
+    throw error;
+  } finally {
+    Reflect.deleteProperty(run, "imgmatchRead");
+  }
+}
+
+/** What is refused, and how, other tests ask. */
+function quiet(read: (text: string) => unknown, text: string): void {
+  try {
+    Promise.resolve(read(text)).catch(() => undefined);
+  } catch {
+    return;
+  }
+}
 
 test("what compares each with each is found", async () => {
   const count = (text: string) => {

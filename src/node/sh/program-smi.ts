@@ -34,6 +34,8 @@ export const smiFunctions = (seconds: number): string => String.raw`
   # The state that nvidia-smi reports in words instead of an answer.
   function complaint(t) {
     t = tolower(t)
+    # Many blanks are tried in every division below.
+    gsub(/[ \t]+/, " ", t)
     if (index(t, "driver/library version mismatch")) return "DRIVER_LIBRARY_MISMATCH: kernel module and driver library differ"
     if (t ~ /couldn.t communicate with the nvidia driver/) return "NVML_FAILED: nvidia-smi cannot communicate with the driver"
     if (match(t, /device handle for gpu[ \t]*[0-9a-f:.]*[ \t]*:[ \t]*[^.\n]+/))
