@@ -1,4 +1,4 @@
-/** The NVIDIA part of the facts: best source first, each state named, nothing spawned while the kernel has the answer. */
+/** The NVIDIA part of the facts: best source first, each state named, nothing spawned while NVML has the answer. */
 
 import { completeGpus } from "./complete-gpus.ts";
 import type { HostIo } from "./io.ts";

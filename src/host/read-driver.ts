@@ -14,7 +14,7 @@ import type { Surroundings } from "./surroundings.ts";
 import type { Tegra } from "./tegra.ts";
 import { unknownGpu } from "./unknown.ts";
 
-/** NVML, else the kernel's files, else nvidia-smi. */
+/** NVML, else nvidia-smi, with what the kernel's files say where that gives no answer. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
   const driver = around.module?.version ?? null;
   if (around.container && !around.control && !around.wsl && around.tegra === null) {
@@ -32,7 +32,9 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
   }
   // The old Jetson stack has no nvidia-smi, and no other source would know its driver better.
   if (around.module !== null && around.module.l4t !== null) return proc;
-  if (await isEnough(io, proc, around)) return { ...proc, problems: [...proc.problems, ...mismatch(around)] };
+  // Files tell no lost GPU and no driver that hangs: where NVML did not answer because nothing can call it, nvidia-smi is asked once.
+  if (nvml !== null && (await isEnough(io, proc, around)))
+    return { ...proc, problems: [...proc.problems, ...mismatch(around)] };
   // Most machines answer before.
   const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
   const smi = await readNvidiaSmi(io, {

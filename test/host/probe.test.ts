@@ -102,7 +102,7 @@ it("asks nothing more of nvidia-smi once it hangs", async () => {
   expect(io.spawned).toHaveLength(1);
 });
 
-it("goes on to /proc when NVML cannot be loaded, without a process", async () => {
+it("goes on to /proc when NVML cannot be loaded and nvidia-smi is not there", async () => {
   const io = machine("ubuntu2404-sapphirerapids-h100");
   const facts = await probeHost({ ...io, readNvml: async () => null });
   expect(io.spawned).toEqual([]);

@@ -66,8 +66,9 @@ export function fixtureHostIo(folder: string): FixtureHostIo {
     mayOpen: (path) => nodes.has(path) && !isDenied(path),
     readLink: (path) => host.links?.[path] ?? null,
     run: async (command, args) => {
+      if (smi === null) return null;
       spawned.push([command, ...args].join(" "));
-      return smi === null ? null : answer(smi, args);
+      return answer(smi, args);
     },
     readNvml: async () => readJson<NvmlReading>(join(folder, "nvml.json")),
     readInventory: async () => readJson<Inventory>(join(folder, "inventory.json")),
