@@ -210,6 +210,7 @@ function architectureTable(architectures: readonly GpuArchitecture[]): readonly 
       platform: row.platform,
       chips: row.chips,
       toolkits: `${row.firstToolkit} …${row.lastToolkit === null ? "" : ` ${row.lastToolkit}`}`,
+      firstDriverBranch: row.firstDriverBranch,
       lastDriverBranch: row.lastDriverBranch,
       openModule: row.openModule,
       specific: Object.entries(row.specific).map(([target, toolkit]) => `${target} (${toolkit})`),

@@ -14,6 +14,8 @@ interface ArchitectureRow {
   readonly firstToolkit: string;
   /** null: still a target of the newest toolkit that was read, 13.4. */
   readonly lastToolkit: string | null;
+  /** Oldest driver branch that drives it; null where no source says. */
+  readonly firstDriverBranch: number | null;
   /** Newest driver branch that drives it; null: still driven by the newest branch that was read, R615, or no branch (Tegra). */
   readonly lastDriverBranch: number | null;
   /** NVIDIA's open kernel module; null where no document says. */
@@ -45,9 +47,10 @@ export function findArchitecture(compute: ComputeCapability): GpuArchitecture | 
 
 /**
  * Whether a driver branch still drives GPUs of the architecture; null when that is unknown, and for Tegra, whose kernel
- * driver comes with the system and not from a branch. Only the newest branch is known, not the first.
+ * driver comes with the system and not from a branch.
  */
 export function branchDrives(architecture: GpuArchitecture, branch: number): boolean | null {
   if (architecture.platform === "tegra") return null;
-  return architecture.lastDriverBranch === null || branch <= architecture.lastDriverBranch;
+  const { firstDriverBranch: first, lastDriverBranch: last } = architecture;
+  return (first === null || branch >= first) && (last === null || branch <= last);
 }

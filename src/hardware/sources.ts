@@ -46,8 +46,6 @@ export const hardwareSources = {
     "mlcommons/inference_results_v4.1: closed/NVIDIA/systems/DGX-H100_H100-SXM-80GBx8_TRT.json and H200-SXM-141GBx8_TRT.json",
   MLPERFT07: "mlcommons/training_results_v0.7: NVIDIA/systems/ (dgx1, dgx2 and dgxa100, ngc20.06)",
   NCT: "NVIDIA/nvidia-container-toolkit, commit d34b3046: cmd/nvidia-cdi-hook/cudacompat and testdata/compat",
-  NIXWIKI:
-    'wiki.nixos.org, NVIDIA, quoting NVIDIA\'s "transitions fully towards open-source GPU kernel modules"',
   NVCC130:
     "nvcc, ptxas and nvlink 13.0.88: --list-gpu-arch, --help, and cubins and PTX of each target tried on each other",
   NVCCDOC: "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/ (13.4 era)",
@@ -56,6 +54,8 @@ export const hardwareSources = {
   NVLIB: "NVIDIA/go-nvlib: pkg/nvlib/info/property-extractor.go",
   NVLIST: "https://developer.nvidia.com/cuda-gpus and /cuda-legacy-gpus",
   OBSERVED: "output of real drivers quoted in public issue reports; the row's note names them",
+  NVOPEN:
+    "https://developer.nvidia.com/blog/nvidia-transitions-fully-towards-open-source-gpu-kernel-modules/ (Blackwell: open kernel modules alone)",
   OGKM: "NVIDIA/open-gpu-kernel-modules, 595.45.04: g_nv_name_released.h; README.md of 193 tags from 515.43.04 on",
   PCIIDS: "pciutils/pciids, commit c1c12547: pci.ids 2026.08.22, vendor 10de",
   PG: "CUDA C++ Programming Guide, Compute Capabilities (family-specific targets)",

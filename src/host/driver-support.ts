@@ -18,9 +18,16 @@ export function supportProblem(
   if (architecture === null || version === null) return null;
   const generation = `${architecture.name}, compute capability ${gpu.compute}`;
   if (branchDrives(architecture, driverBranch(version)) === false) {
-    const last = architecture.lastDriverBranch;
-    const reason = `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`;
-    return unsupported(gpuLabel(gpu), reason, `install a driver of branch ${last}`);
+    const { firstDriverBranch: first, lastDriverBranch: last } = architecture;
+    const isTooOld = first !== null && driverBranch(version) < first;
+    const reason = isTooOld
+      ? `driver ${driver} does not drive ${generation} yet; R${first} is the first branch that does`
+      : `driver ${driver} no longer drives ${generation}; R${last} is the last branch that does`;
+    return unsupported(
+      gpuLabel(gpu),
+      reason,
+      `install a driver of branch ${isTooOld ? `${first} or newer` : last}`,
+    );
   }
   if (module === "open" && architecture.openModule === "unsupported") {
     const reason = `the open kernel module ${driver} does not drive ${generation}: it needs a GSP, from Turing (7.5) on`;

@@ -84,6 +84,12 @@ const oldestDriverOfMajor: Readonly<Record<string, string>> = {
 /** CUDA Toolkit, Driver and Architecture Matrix: the last branch that drives a card. */
 const lastBranch: Readonly<Record<string, number>> = { "3.7": 470, "7.0": 580 };
 
+/** The first branch that knows a card: Blackwell came with R570, the devices of CUDA 12.9 with R575. */
+const firstBranch: Readonly<Record<string, number>> = { "10.0": 570, "10.3": 575, "12.0": 570, "12.1": 575 };
+
+/** NVIDIA's announcement of the open kernel modules: nothing else drives Blackwell. */
+const openAlone = ["10.0", "10.3", "12.0", "12.1"];
+
 /** Driver Installation Guide, Kernel Modules: the open ones need a GSP, which came with Turing (7.5). */
 const withoutGsp = ["3.7", "7.0"];
 
@@ -139,6 +145,11 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   for (const gpu of nvidia.gpus) {
     if (gpu.compute === null) continue;
     if (nvidia.module === "open" && withoutGsp.includes(gpu.compute)) reasons.add("NO_GPU");
+    if (nvidia.module === "proprietary" && openAlone.includes(gpu.compute)) reasons.add("NO_GPU");
+    const first = firstBranch[gpu.compute];
+    if (first !== undefined && plain && Number(branch) < first) reasons.add("NO_GPU");
+    if (first !== undefined && wsl && offered !== null && older(offered, cudaOfBranch[first] ?? ""))
+      reasons.add("NO_GPU");
     const last = lastBranch[gpu.compute];
     if (last === undefined) continue;
     if (plain && Number(branch) > last) reasons.add("NO_GPU");

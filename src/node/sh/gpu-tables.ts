@@ -40,7 +40,7 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
   for (const { compute } of gpuArchitectures) {
     const steps = presenceSteps(compute);
     const grids = scales.flatMap((scale) =>
-      (["proprietary", "open"] as const).map((module) =>
+      (["proprietary", "open", null] as const).map((module) =>
         tabulate((driver, cuda) => {
           const view = nvidiaView(driver, cuda, { scale, module, compute });
           return checkGpuPresence(hostView(view)).ok ? "+" : "-";

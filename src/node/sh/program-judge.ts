@@ -40,7 +40,7 @@ export const judgeFunctions = ({ brands, arm }: FleetNeeds): string => String.ra
     for (j = 0; j < V; j++) {
       g = seenby[j]
       for (k = 1; k <= rows["P"]; k++) if (split(row["P", k], y) && index("," y[1] ",", "," cc[g] ","))
-        if (look(pick(y[2], (scale == "linux" ? 1 : ${arm ? 'scale == "l4t" ? 5 : ' : ""}3) + (flavor == "open"))) != "+") return why(5, "NO_GPU", "driver " drv " does not drive compute capability " dotted(cc[g]))
+        if (look(pick(y[2], (scale == "linux" ? 1 : ${arm ? 'scale == "l4t" ? 7 : ' : ""}4) + (flavor == "open" ? 1 : flavor == "" ? 2 : 0))) != "+") return why(5, "NO_GPU", "driver " drv " does not drive compute capability " dotted(cc[g]))
     }
     split(row["G", q], y)
     split(y[scale == "linux" ? 3 : ${arm ? 'scale == "l4t" ? 5 : ' : ""}4], x, "/")

@@ -104,7 +104,7 @@ function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
 
 /**
  * NVIDIA drops architectures: R580 is the last branch for Volta and older, R470 for Kepler. A newer driver does not see
- * the card at all. The open kernel modules need the GSP of Turing.
+ * the card at all. The open kernel modules need the GSP of Turing, and Blackwell needs the open ones, and R570.
  * Sources: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix" and "Kernel Modules".
  */
 function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
@@ -117,6 +117,27 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
       "NO_GPU",
       `the open kernel modules of driver ${driver.text} do not drive ${name}: they need 7.5 or newer`,
       "install the proprietary kernel modules of branch 580 or older",
+    );
+  }
+  if (module === "proprietary" && architecture?.openModule === "required") {
+    return misfit(
+      "NO_GPU",
+      `the proprietary kernel modules of driver ${driver.text} do not drive ${name}: it needs the open ones`,
+      `install the open kernel modules of the driver`,
+    );
+  }
+  const first = branchToCome(gpu, nvidia);
+  if (first !== null) {
+    return misfit(
+      "NO_GPU",
+      `driver ${driver.text} does not drive ${name} yet: ${first} is the first branch that does`,
+      [
+        {
+          text: `update the NVIDIA driver: ${driver.text} → >= ${first}`,
+          remedy: { kind: "driver", version: String(first), atLeast: true },
+        },
+        ...(nvidia.gpus.some((each) => branchToCome(each, nvidia) === null) ? [{ text: "hide this GPU", remedy: null }] : []),
+      ],
     );
   }
   const last = branchLeft(gpu, nvidia);
@@ -141,12 +162,26 @@ function branchLeft({ compute }: GpuView, nvidia: NvidiaView): number | null {
   return last !== null && isNewerThanBranch(nvidia, last) ? last : null;
 }
 
+/** The first branch that drives a GPU which this driver does not drive yet; null for one that it drives, as far as the tables know. */
+function branchToCome({ compute }: GpuView, nvidia: NvidiaView): number | null {
+  const first = compute === null ? null : (findArchitecture(compute)?.firstDriverBranch ?? null);
+  return first !== null && isOlderThanBranch(nvidia, first) ? first : null;
+}
+
 /** Where it can change with the driver whether a GPU of this compute capability is driven. */
 export function presenceSteps(compute: ComputeCapability): RuleSteps {
-  const last = findArchitecture(compute)?.lastDriverBranch ?? null;
-  if (last === null) return { drivers: [], cudas: [], after: false };
-  const cuda = cudaOfDriver(String(last));
-  return { drivers: [String(last + 1)], cudas: cuda === null ? [] : [cuda], after: true };
+  const { firstDriverBranch: first = null, lastDriverBranch: last = null } = findArchitecture(compute) ?? {};
+  const branches = [first, last].filter((branch) => branch !== null);
+  const drivers = [...(first === null ? [] : [String(first)]), ...(last === null ? [] : [String(last + 1)])];
+  const cudas = branches.flatMap((branch) => cudaOfDriver(String(branch)) ?? []);
+  return { drivers, cudas, after: last !== null };
+}
+
+function isOlderThanBranch({ driver, cuda, scale }: NvidiaView, branch: number): boolean {
+  if (driver === null || scale === "l4t") return false;
+  if (scale === "linux") return driverBranch(driver) < branch;
+  const firstCuda = parseCudaVersion(cudaOfDriver(String(branch)) ?? "");
+  return cuda !== null && firstCuda !== null && compareCudaVersions(cuda, firstCuda) < 0;
 }
 
 function isNewerThanBranch({ driver, cuda, scale }: NvidiaView, branch: number): boolean {

@@ -184,3 +184,26 @@ describe("GPU presence rule", () => {
     });
   });
 });
+
+describe("the first driver of a GPU", () => {
+  const image = gpuImage(cuda("12.8.1", ["sm_100", "compute_90"]));
+  const b200 = gpu({ name: "NVIDIA B200", compute: "10.0" });
+  const under = (driver: string, module: "open" | "proprietary" | null) =>
+    checkFit(image, gpuHost([b200], driver, null, { nvidiaChange: { module } }));
+
+  it.each([
+    ["565.57.01", "open"],
+    ["565.57.01", null],
+    ["570.124.06", "proprietary"],
+  ] as const)("a B200 under %s with the %s module: not driven", (driver, module) => {
+    expect(under(driver, module)).toMatchObject({ code: "NO_GPU", message: expect.stringContaining("B200") });
+  });
+
+  it("is R570 with the open modules for Blackwell", () => {
+    expect(under("570.124.06", "open")).toMatchObject({ ok: true, tier: "native" });
+    expect(under("570.124.06", null)).toMatchObject({ ok: true });
+    expect(under("565.57.01", "open")).toMatchObject({
+      fix: "update the NVIDIA driver: 565.57.01 → >= 570",
+    });
+  });
+});

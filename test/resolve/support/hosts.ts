@@ -65,7 +65,8 @@ export function gpuHost(
   return cpuHost({
     nvidia: {
       driver,
-      module: "proprietary",
+      // Nothing else drives Blackwell.
+      module: gpus.some(({ compute }) => Number(compute) >= 10) ? "open" : "proprietary",
       library: driver,
       cuda,
       gpus: gpus.map((facts, index) => ({ ...facts, index })),
