@@ -1,7 +1,7 @@
 /** Fills what a source did not tell about a GPU, from its PCI id, its name and the tables. */
 
 import { classifyGpu } from "../hardware/gpu-class.ts";
-import type { GpuClass, GpuFacts, HostProblem } from "./facts.ts";
+import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "./facts.ts";
 import type { PciGpu } from "./pci.ts";
 import { fieldUnknown } from "./host-problems.ts";
 import type { RawGpu } from "./raw-gpu.ts";
@@ -83,4 +83,18 @@ async function findProduct(pci: string | null, name: string | null) {
   if (byPci !== null) return { product: byPci, source: "PCI id" };
   const byName = name === null ? null : await findGpuByName(name);
   return byName === null ? null : { product: byName, source: "product name" };
+}
+
+/** The compute capability and the class that facts leave out, of each GPU whose PCI id or name the tables know. */
+export async function completeFacts(facts: HostFacts): Promise<HostFacts> {
+  if (facts.nvidia?.gpus.every(({ compute }) => compute !== null) ?? true) return facts;
+  const gpus = await Promise.all(
+    (facts.nvidia?.gpus ?? []).map(async (gpu) => {
+      const known = gpu.compute === null ? await findProduct(gpu.pci, gpu.name) : null;
+      if (known === null) return gpu;
+      const kind = gpu.class === "unknown" ? productClass(known.product.class, gpu.name) : gpu.class;
+      return { ...gpu, compute: known.product.compute, class: kind };
+    }),
+  );
+  return { ...facts, nvidia: facts.nvidia && { ...facts.nvidia, gpus } };
 }

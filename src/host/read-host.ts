@@ -3,6 +3,7 @@
 import { isRecord, parseJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import type { HostFacts } from "./facts.ts";
+import { completeFacts } from "./complete-gpus.ts";
 import { parseHostFacts } from "./parse-facts.ts";
 
 /**
@@ -22,5 +23,5 @@ export async function readHost(text: string, file: string): Promise<HostFacts> {
     const node = readKubernetesNode(value, file);
     if (node !== null) return (await import("./kubernetes-node.ts")).factsOfNode(node);
   }
-  return parseHostFacts(text, file);
+  return completeFacts(parseHostFacts(text, file));
 }

@@ -5,6 +5,7 @@ import { splitJson } from "../io/json-values.ts";
 import { isRecord } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "./fact-grammar.ts";
+import { completeFacts } from "./complete-gpus.ts";
 import type { HostFacts } from "./facts.ts";
 import { factsOfNode } from "./kubernetes-node.ts";
 import { readKubernetesNodes } from "./kubernetes-object.ts";
@@ -86,14 +87,14 @@ async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
         nodes.map(async (node) => ({ name: plainText(node.name ?? name), facts: await factsOfNode(node) })),
       );
   }
-  return [{ name: plainText(name), facts: checkHostFacts(value, { file, line }) }];
+  return [{ name: plainText(name), facts: await completeFacts(checkHostFacts(value, { file, line })) }];
 }
 
 async function readNamed(name: unknown, facts: unknown, entry: Entry): Promise<NamedHost> {
   if (typeof name !== "string" || !/^.{1,253}$/su.test(name))
     throw refuse("name: expected text of 1 to 253 characters beside facts", entry);
   const { file, line } = entry;
-  return { name: plainText(name), facts: checkHostFacts(facts, { file, line }) };
+  return { name: plainText(name), facts: await completeFacts(checkHostFacts(facts, { file, line })) };
 }
 
 /** As Ansible keeps the result of a command: its standard output is the facts. */

@@ -255,6 +255,21 @@ describe("GPUs", () => {
   });
 });
 
+describe("a GPU of a facts file", () => {
+  it("has the compute capability of its name, where the tables know it", async () => {
+    const facts = (gpu: object) =>
+      JSON.stringify({
+        ...{ schemaVersion: 1, platform: "linux/amd64" },
+        nvidia: { driver: "570.124.06", gpus: [{ index: 0, ...gpu }] },
+      });
+    const named = await readHost(facts({ name: "NVIDIA H100 80GB HBM3" }), "f.json");
+    expect(named.nvidia?.gpus[0]).toMatchObject({ compute: "9.0", class: "datacenter" });
+    expect((await readHost(facts({ name: "No Such GPU" }), "f.json")).nvidia?.gpus[0]?.compute).toBeNull();
+    const told = await readHost(facts({ name: "NVIDIA H100 80GB HBM3", compute: "8.0" }), "f.json");
+    expect(told.nvidia?.gpus[0]?.compute).toBe("8.0");
+  });
+});
+
 describe("a node", () => {
   const node = {
     apiVersion: "v1",
