@@ -58,9 +58,9 @@ function wordsOf(source: string): readonly string[] {
   ];
   const inExpressions = expressions.flatMap(([, pattern = ""]) =>
     pattern
-      .replace(/\\[bBdDsSwW]|\[(?:\\.|[^\]])*\]|\{\d[^}]*\}|\(\?[:=!<]*/g, "\u0000")
+      .replace(/\\[bBdDsSwW]|\[(?:\\.|[^\]])*\]|\{\d[^}]*\}|\(\?[:=!<]*/g, "|")
       .replace(/\\(.)/g, "$1")
-      .split(/[\u0000()|*+?^$.]+/),
+      .split(/[()|*+?^$.]+/),
   );
   const quoted = [...code.matchAll(/"([^"\n\\]{1,40})"/g)].map(([, word = ""]) => word);
   return [...new Set(["", ...inExpressions, ...quoted])].filter((word) => word.length <= 60);
