@@ -49,7 +49,9 @@ export function fitOptions(lock: Lock, options: ResolveImageOptions) {
   const pins = plainPins(options.pins ?? {});
   const gpuImages = Object.values(lock.images).some(
     ({ requires, axes, digest, local }) =>
-      requires.cuda !== null && (digest !== null || local !== undefined) && checkPins(axes, pins) === null,
+      requires.cuda !== null &&
+      (digest !== null || (local !== undefined && options.local?.has(local.id) === true)) &&
+      checkPins(axes, pins) === null,
   );
   return { ...options, pins, gpuImages, existing: existingCells(lock) };
 }

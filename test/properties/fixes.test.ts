@@ -30,8 +30,9 @@ const fleet: fc.Arbitrary<Lock> = fc
           const { requires } = image;
           const march = level ? "x86-64-v3" : requires.cpu.march;
           const cpu = level ? { march, features: [] } : requires.cpu;
+          const { local: _, ...pushed } = image;
           const locked = {
-            ...image,
+            ...pushed,
             tag: `t${index}`,
             digest: built === 0 ? null : digest,
             requires: { ...requires, cpu },

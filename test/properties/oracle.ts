@@ -105,7 +105,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   const reasons = new Set<string>();
   const { cuda, cpu, kernel } = image.requires;
 
-  if (image.digest === null) reasons.add("NOT_BUILT");
+  if (image.digest === null) reasons.add(image.local === undefined ? "NOT_BUILT" : "NOT_PUSHED");
   const foreign = image.platform.split("/")[1] !== host.platform.split("/")[1];
   if (foreign) reasons.add("ARCH_MISMATCH");
 

@@ -136,7 +136,9 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
           text: `update the NVIDIA driver: ${driver.text} → >= ${first}`,
           remedy: { kind: "driver", version: String(first), atLeast: true },
         },
-        ...(nvidia.gpus.some((each) => branchToCome(each, nvidia) === null) ? [{ text: "hide this GPU", remedy: null }] : []),
+        ...(nvidia.gpus.some((each) => branchToCome(each, nvidia) === null)
+          ? [{ text: "hide this GPU", remedy: null }]
+          : []),
       ],
     );
   }

@@ -245,7 +245,7 @@ export const anyImage: fc.Arbitrary<LockedImage> = fc
     kernel: mostly<string | undefined>(undefined, "3.2.0", "5.10.0", "5.14"),
     cuda: fc.oneof({ weight: 5, arbitrary: cudaRequirement }, { weight: 1, arbitrary: fc.constant(null) }),
     python: fc.constantFrom("3.11", "3.12"),
-    built: fc.integer({ min: 0, max: 19 }).map((n) => n > 0),
+    built: fc.integer({ min: 0, max: 19 }).map((n) => (n === 0 ? "never" : n === 1 ? "here" : "pushed")),
     unused: fc.oneof(
       { weight: 2, arbitrary: fc.constant(null) },
       { weight: 1, arbitrary: fc.subarray([...x86Features, "sse2", "sve"]) },
@@ -256,7 +256,8 @@ export const anyImage: fc.Arbitrary<LockedImage> = fc
     platform,
     tag: "",
     inputDigest: digest,
-    digest: built ? digest : null,
+    digest: built === "pushed" ? digest : null,
+    ...(built === "here" ? { local: { engine: "docker", id: digest } as const } : {}),
     requires: { cpu: { march: "any", features: needs }, cuda, ...(kernel === undefined ? {} : { kernel }) },
     ...(unused === null
       ? {}
