@@ -60,16 +60,23 @@ describe.each(engines)("a Dockerfile as it stands, by $name", ({ name, engine, m
     const { images } = project.lock();
     expect(Object.keys(images).sort()).toEqual(marches.map((march) => `${march}_3.12`).sort());
     expect(new Set(Object.values(images).map(({ digest }) => digest)).size).toBe(2);
+    const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
+    if (name === "docker") await project.run("render");
     for (const [cell, { inputs, digest }] of Object.entries(images)) {
       expect(inputs?.args, cell).toMatchObject({
         PYTHON: "3.12",
         MARCH_FLAGS: expect.stringMatching(/^-march=/),
       });
-      const env = { ...process.env, ...(stack.available ? stack.engineEnv : {}) };
       const image = `${project.repository}@${digest}`;
       const flags = await capture(["docker", "run", "--rm", "--network", "none", image], { env });
-      expect(flags.stdout, flags.stderr).toBe(`${inputs?.args.MARCH_FLAGS}, 3.12
-`);
+      const expected = `${inputs?.args.MARCH_FLAGS}, 3.12\n`;
+      expect(flags.stdout, flags.stderr).toBe(expected);
+      if (name !== "docker") continue;
+      const handmade = ["docker", "build", "--quiet", "--file", `images/${cell}.Dockerfile`, "."] as const;
+      const made = await capture(handmade, { env, cwd: project.folder });
+      const id = made.stdout.trim();
+      const again = await capture(["docker", "run", "--rm", "--network", "none", id], { env });
+      expect(again.stdout, made.stderr).toBe(expected);
     }
     const again = await project.run("build", "--push", "--engine", engine);
     expect(again.stderr).toContain("nothing to build: 2 images in the lock");

@@ -20,7 +20,7 @@ export function cellSources(
     cells.map(({ cell: { id } }) => [
       id,
       {
-        dockerfile: { cell: id, path: `images/${id}.Dockerfile`, text: text(id), args },
+        dockerfile: { cell: id, path: `images/${id}.Dockerfile`, text: text(id), bare: text(id), args },
         bases,
         context: {
           entries: [],

@@ -7,7 +7,8 @@ import { secretIn } from "../matrix/secret-names.ts";
 import { suggest } from "../../io/suggest.ts";
 import { checkTemplate } from "./check-template.ts";
 import { evaluateTemplate } from "./evaluate-template.ts";
-import { type Instructions, splitWords } from "./instructions.ts";
+import { type Instructions, offsetIn, parseDockerfile, splitWords } from "./instructions.ts";
+import { expandWord, quote } from "./shell-word.ts";
 import { parseTemplate } from "./template-syntax.ts";
 import { argumentView } from "./view.ts";
 
@@ -182,4 +183,35 @@ function argumentNames({ keyword, text }: Instructions["instructions"][number]):
   return splitWords(text)
     .slice(1)
     .map(({ text: word }) => word.replace(/=.*$/s, ""));
+}
+
+/**
+ * The Dockerfile with these values as the defaults of its `ARG`s. A value that is given goes before every default, so each `ARG` of that
+ * name has it.
+ *
+ * @example
+ * withDefaults("FROM debian:12\nARG FLAGS=-O2 LTO\n", { FLAGS: "-O3" }); // "FROM debian:12\nARG FLAGS=\"-O3\" LTO\n"
+ */
+export function withDefaults(dockerfile: string, args: Arguments): string {
+  if (Object.keys(args).length === 0) return dockerfile;
+  let text = dockerfile;
+  // From the end, so that the offsets before stay true.
+  const declared = parseDockerfile(dockerfile).instructions.filter(({ keyword }) => keyword === "ARG");
+  for (const instruction of declared.reverse()) {
+    for (const { text: word, start, end } of splitWords(instruction.text).slice(1).reverse()) {
+      const [name = "", ...rest] = word.split("=");
+      const value = Object.hasOwn(args, name) ? args[name] : undefined;
+      if (value === undefined || says(rest, value)) continue;
+      const [from, to] = [offsetIn(instruction, start), offsetIn(instruction, end - 1) + 1];
+      text = `${text.slice(0, from)}${name}=${quote(value)}${text.slice(to)}`;
+    }
+  }
+  return text;
+}
+
+/** Whether a template has written the value itself. */
+function says(written: readonly string[], value: string): boolean {
+  if (written.length === 0) return false;
+  const word = expandWord(written.join("="), new Map());
+  return word.ok && word.value === value;
 }

@@ -12,6 +12,7 @@ import { describingArgs } from "../../oci/build-words.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
+import { quote } from "./shell-word.ts";
 
 const cellLabel = "dev.imgmatch.cell";
 const axesLabel = "dev.imgmatch.axes";
@@ -91,9 +92,4 @@ function oldestDriverApi({ toolkit, driver }: CudaRequirement): string {
   const [major = "0", minor = "0"] = toolkit.split(".");
   if (driver.mode === "compat") return "0.0";
   return Number(major) >= 11 ? `${major}.0` : `${major}.${minor}`;
-}
-
-/** A double-quoted Dockerfile word: the quote, the escape character and `$` lose their meaning. */
-function quote(text: string): string {
-  return `"${text.replace(/["\\$]/g, "\\$&")}"`;
 }

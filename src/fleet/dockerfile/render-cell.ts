@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
+import { withDefaults } from "./arguments.ts";
 import { generatedLine } from "./generated-line.ts";
 import { type Instructions, parseDockerfile } from "./instructions.ts";
 import { metadataInstructions } from "./metadata.ts";
@@ -14,7 +15,10 @@ export interface RenderedFile {
   readonly cell: string;
   /** Relative to the matrix file, with forward slashes. */
   readonly path: string;
+  /** With the values of its arguments as defaults: whoever builds it by hand gets this cell's image. */
   readonly text: string;
+  /** The same without these values: the input digest has them by themselves. */
+  readonly bare: string;
   /** What its build is given for its `ARG`s. */
   readonly args: Readonly<Record<string, string>>;
 }
@@ -56,7 +60,8 @@ export function renderCell(
   const [before, after] = [text.slice(0, end), text.slice(end)];
   const inserted = after === "" ? `\n${added}` : `\n${added}\n`;
   const path = dockerfilePath(cell);
-  const file = { cell: cell.id, path, text: `${before}${inserted}${after}`, args };
+  const bare = `${before}${inserted}${after}`;
+  const file = { cell: cell.id, path, text: withDefaults(bare, args), bare, args };
   if (template.isPlain) return { file, own: linesUp(dockerfile), ownFile: name };
   return { file, own: after === "" ? dockerfile : withInsertion(dockerfile, end, inserted), ownFile: path };
 }

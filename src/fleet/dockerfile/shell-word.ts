@@ -100,3 +100,8 @@ function known(name: string, value: string | undefined): string {
   if (value === undefined) throw new WordProblem(`no ARG before the first FROM gives ${name} a value`);
   return value;
 }
+
+/** A text as a double-quoted word: the quote, the backslash and `$` lose their meaning. */
+export function quote(text: string): string {
+  return `"${text.replace(/["\\$]/g, "\\$&")}"`;
+}

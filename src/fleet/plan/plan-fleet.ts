@@ -147,7 +147,7 @@ function planCell(
 
 function inputsOf({ dockerfile, context, rebuild }: CellSources, { target }: Matrix): LockedInputs {
   return {
-    dockerfile: digestOf(dockerfile.text),
+    dockerfile: digestOf(dockerfile.bare),
     context: context.digest,
     args: dockerfile.args,
     target: target?.value ?? null,
