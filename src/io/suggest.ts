@@ -29,6 +29,13 @@ export function suggestMarch(word: string, known: readonly string[]): string | n
   return named ?? suggest(word, known);
 }
 
+/** Whether a word is another one with a letter more, fewer or changed, or with two neighbours swapped. */
+export function isSlipOf(word: string, meant: string): boolean {
+  const at = Array.from(meant).findIndex((letter, index) => letter !== word[index]);
+  const swapped = `${meant.slice(0, at)}${meant[at + 1]}${meant[at]}${meant.slice(at + 2)}`;
+  return word === swapped || (word.length <= meant.length + 1 && editDistance(word, meant) === 1);
+}
+
 /** Levenshtein distance: insertions, deletions and substitutions. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -75,6 +75,19 @@ const freeValue = z.union([
     .describe("A value with further texts that templates may use."),
 ]);
 
+const freeValues = z.array(freeValue).min(1);
+
+const freeAxis = z.union([
+  freeValues,
+  z.strictObject({
+    free: z
+      .enum(["true", "false"])
+      .optional()
+      .describe("true: this is a free axis, although its name or its values look like a hardware axis."),
+    values: freeValues,
+  }),
+]);
+
 const pattern = z.union([text, z.array(text).min(1)]);
 
 const attest = z
@@ -162,7 +175,7 @@ export const matrixSchema = z.strictObject({
       compute: z.array(computeValue).min(1).optional(),
       march: z.array(marchValue).min(1).optional(),
     })
-    .catchall(z.array(freeValue).min(1))
+    .catchall(freeAxis)
     .describe("Hardware axes cuda, compute and march; any other name is an axis that a user pins."),
   exclude: z
     .array(z.object({ reason: text }).catchall(pattern))
@@ -179,6 +192,7 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path.length === 0) return Object.keys(matrixSchema.shape);
   if (path[0] === "attest") return path.length === 1 ? ["provenance", "sbom"] : ["generator"];
   if (path[0] === "version") return ["env", "default", "git"];
+  if (path[0] === "axes" && path.length === 2) return ["free", "values"];
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
   return Object.keys((path.includes("march") ? marchEntry : cudaEntry).shape);
 }
@@ -189,6 +203,7 @@ export type CudaInput = z.infer<typeof cudaValue>;
 export type ComputeInput = z.infer<typeof computeValue>;
 export type MarchInput = z.infer<typeof marchValue>;
 export type FreeInput = z.infer<typeof freeValue>;
+export type FreeAxisInput = z.infer<typeof freeAxis>;
 export type DriverInput = z.infer<typeof driver>;
 export type BaseInput = z.infer<typeof base>;
 

@@ -1,7 +1,7 @@
 /** Stage 1: YAML → checked matrix. Every mistake is found before anything is thrown, each with its place. */
 
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
-import { checkAxisName, checkLabels } from "./value-labels.ts";
+import { checkAxisName, checkIsFree, checkLabels } from "./value-labels.ts";
 import { parseIncludes } from "./include.ts";
 import type { Attestations, Axis, Exclusion, Located, Matrix } from "./matrix.ts";
 import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
@@ -89,19 +89,24 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
   const axes: Axis[] = [];
   // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
   for (const name of new Set(["cuda", "compute", "march", ...Object.keys(input.axes)])) {
-    const inputs = input.axes[name];
-    if (inputs === undefined) continue;
+    const given = input.axes[name];
+    if (given === undefined) continue;
     const at = source.placeOfKey(["axes", name]);
+    const isList = Array.isArray(given);
+    const inputs: readonly unknown[] = isList ? given : given.values;
+    const placeAt = (index: number) => source.placeOf(["axes", name, ...(isList ? [] : ["values"]), index]);
     const valuesOf = <Input, Value extends { label: string; at: Place }>(
       parse: (value: Input, place: Place) => Parsed<Value>,
-    ) => collect(inputs as Input[], parse, (index) => source.placeOf(["axes", name, index]), name, problems);
+    ) => collect(inputs as Input[], parse, placeAt, name, problems);
     if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
     else if (name === "compute")
       axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
     else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
     else {
       checkAxisName(name, at, problems);
-      axes.push({ kind: "free", name, at, values: valuesOf(parseFreeValue) });
+      const values = valuesOf(parseFreeValue);
+      if (isList || given.free !== "true") checkIsFree(name, values, at, problems);
+      axes.push({ kind: "free", name, at, values });
     }
   }
   checkGpuAxes(axes, source, problems);
@@ -263,14 +268,16 @@ function repositoryOf({ registry, name }: MatrixInput): string {
 
 /** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
 function wellFormedAxes(data: unknown): MatrixInput["axes"] {
-  const axes: Record<string, unknown[]> = {};
+  const axes: Record<string, unknown> = {};
   const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
-  for (const [name, values] of Object.entries(found)) {
-    if (!Array.isArray(values)) continue;
+  for (const [name, given] of Object.entries(found)) {
     const schema = Object.hasOwn(valueSchemas, name)
       ? valueSchemas[name as keyof typeof valueSchemas]
       : valueSchemas.free;
-    axes[name] = values.map((value: unknown) => schema.safeParse(value).data);
+    const wellFormed = (values: readonly unknown[]) => values.map((value) => schema.safeParse(value).data);
+    if (Array.isArray(given)) axes[name] = wellFormed(given);
+    else if (isRecord(given) && Array.isArray(given.values))
+      axes[name] = { ...given, values: wellFormed(given.values) };
   }
   return axes as MatrixInput["axes"];
 }

@@ -38,7 +38,10 @@ function describeIssue(issue: Issue, source: YamlSource, prefix: YamlPath): Prob
       }
       const branch = nearestBranch(issue.errors);
       if (branch !== null) return schemaProblems(branch, source, path);
-      return here(`${name} is of the wrong kind`, "see imgmatch schema for what may stand here");
+      const kinds = issue.errors.flatMap(([first]) =>
+        first?.code === "invalid_type" ? [expectedWord(first.expected)] : [],
+      );
+      return here(`${name} must be ${[...new Set(kinds)].join(" or ")}`, "see imgmatch schema");
     }
     case "invalid_type": {
       const missing = issue.input === undefined;

@@ -2,7 +2,10 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import { findMarch } from "../../hardware/cpu-marches.ts";
+import { isSlipOf } from "../../io/suggest.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
+import type { FreeValue } from "./matrix.ts";
 import { mistake } from "./unsafe-text.ts";
 
 const ownLabels = new Set([
@@ -41,5 +44,31 @@ export function checkAxisName(name: string, at: Place, problems: Problem[]): voi
   else if (!/^[a-z][a-z0-9_]*$/.test(name)) {
     const fix = "use lower-case letters, digits and _, beginning with a letter";
     problems.push(mistake(`${JSON.stringify(name)} cannot name an axis`, fix, at));
+  }
+}
+
+/** What somebody means by a name → the axis that imgmatch has for it. */
+const hardwareNames = { march: "march", cuda: "cuda", compute: "compute", accel: "cuda" } as const;
+
+/** A letter from one of them, and words of their own. */
+const ownWords = new Set(["arch", "computer", "excel", "marsh"]);
+
+/** A slip of the pen makes a free axis of a hardware axis: no host decides it, and every cell would be built for the baseline. */
+export function checkIsFree(
+  name: string,
+  values: readonly FreeValue[],
+  at: Place,
+  problems: Problem[],
+): void {
+  const permit = `${name}: { free: true, values: […] } if a user is to pin it`;
+  const meant = Object.entries(hardwareNames).find(
+    ([word]) => name === word || (!ownWords.has(name) && isSlipOf(name, word)),
+  )?.[1];
+  if (meant !== undefined) {
+    const message = `${JSON.stringify(name)} is no hardware axis: no host would decide it`;
+    problems.push(mistake(message, `did you mean ${meant}? Write ${permit}`, at));
+  } else if (values.length > 1 && values.every(({ value }) => findMarch(value) !== null)) {
+    const message = `every value of ${name} is a march, and no host would decide it`;
+    problems.push(mistake(message, `call the axis march, or write ${permit}`, at));
   }
 }

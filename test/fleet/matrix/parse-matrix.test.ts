@@ -21,6 +21,22 @@ test.each(readdirSync(folder))("%s is accepted", (name) => {
   );
 });
 
+test("a free axis may be told to be one", () => {
+  const { axes } = parse("free-axes");
+  expect(axes.map(({ kind }) => kind)).toEqual(Array.from({ length: 7 }, () => "free"));
+  expect(labels(axes, "marhc")).toEqual(["x86-64-v2", "x86-64-v3"]);
+  expect(labels(axes, "tune")).toEqual(["znver4", "turin"]);
+});
+
+test.each([..."marhc mach marchs amrch cuda1 cdua comput compuet acel accel".split(" ")])(
+  "the axis %s is a slip of the pen",
+  (name) => {
+    const text = read("smallest").replace("march:", `${name}:`);
+    expect(text).toContain(name);
+    expect(() => parseMatrix(text, "matrix.yaml")).toThrow(/is no hardware axis/);
+  },
+);
+
 describe("versions are text", () => {
   test("a scalar without quotes is its source text", () => {
     const { version, axes } = parse("text-versions");
