@@ -121,6 +121,7 @@ export const problemCodes = {
   TAG_CONFLICT: conflict,
   INDEX_CONFLICT: conflict,
   INDEX_INCOMPLETE: failed,
+  BASELINE_MISSING: failed,
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,
   INDEX_FORMAT: engine,

@@ -244,6 +244,7 @@ function withRows(
     matrixDigest: digestOf(""),
     repository,
     ...(known?.prefer === undefined ? {} : { prefer: known.prefer }),
+    ...(known?.plainPull && { plainPull: known.plainPull }),
     name: name ?? known?.name ?? repository.slice(repository.lastIndexOf("/") + 1),
     version: fleetVersion ?? known?.version ?? "1",
     images: Object.fromEntries(sortedEntries(images)),

@@ -1,8 +1,10 @@
 /** What became of a version's index, and of the signatures on what it names: for `build`, `publish` and `promote`. */
 
 import type { Problem } from "../errors.ts";
+import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { count } from "../io/table.ts";
 import type { World } from "../io/world.ts";
+import type { NativeImage } from "../lock/format-fleet-index.ts";
 import { formatImageReference } from "../oci/reference.ts";
 import type { SignedImages } from "../trust/sign/sign-images.ts";
 import type { PublishedIndex } from "./publish/publish-index.ts";
@@ -48,6 +50,7 @@ export function tellPublication(
   const named = `${formatImageReference(reference)}@${published.digest}`;
   const index: IndexEvent = { schemaVersion: 1, type: "index", reference: named, ...published, missing };
   onEvent(index);
+  for (const problem of published.plain.flatMap(withheldProblem)) onEvent({ type: "problem", problem });
   if (missing.length > 0) onEvent({ type: "problem", problem: incomplete(written) });
   return { signatures, index };
 }
@@ -55,6 +58,19 @@ export function tellPublication(
 function signaturesOf(signing: FleetSigner | null): SignaturesEvent | null {
   const { signed, kept } = signing?.done() ?? { signed: [], kept: [] };
   return signed.length + kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", signed, kept };
+}
+
+/** `BASELINE_MISSING` for a platform whose images runtimes do not see, since not every machine of it starts one of them. */
+function withheldProblem({ platform, withheld }: NativeImage): readonly Problem[] {
+  if (withheld === undefined) return [];
+  const [, architecture = ""] = platform.split("/");
+  return [
+    {
+      code: "BASELINE_MISSING",
+      message: `no image starts on every machine of ${platform}, so that a plain pull of the version finds none there: the least demanding one is ${withheld}, and older CPUs would die of it`,
+      fix: `add a row without GPU code and with march ${levelNeeded(architecture, [])} to the matrix; or, where all of your machines start ${withheld}, plainPull: least`,
+    },
+  ];
 }
 
 function incomplete({ missing, otherArgs }: PlanIndex): Problem {

@@ -1,4 +1,4 @@
-/** What `imgmatch init` writes: two CPU levels, one toolkit, two GPUs; a program that says what it was compiled for. */
+/** What `imgmatch init` writes: two CPU levels, the lower one for every machine, one toolkit, two GPUs; a program that says what it was compiled for. */
 export function starterFiles({
   name,
   registry,
@@ -24,10 +24,10 @@ axes:
         run: nvidia/cuda:12.8.1-base-ubuntu22.04
       driver: { mode: host } # the host's driver, at least the floor of CUDA 12
   compute: ["8.0", "9.0+ptx"] # SASS for one, SASS and PTX for the other
-  march: [x86-64-v2, x86-64-v3]
+  march: [x86-64, x86-64-v3] # the first starts on every machine: what docker pull gets
 
 exclude:
-  - { cuda: "12.8", march: x86-64-v2, reason: every host with these GPUs has AVX2 }
+  - { cuda: "12.8", march: x86-64, reason: every host with these GPUs has AVX2 }
 `,
     "templates/app.Dockerfile.hbs": `FROM {{base.build}} AS build
 COPY hello.c /src/hello.c
@@ -49,7 +49,7 @@ int main(void) {
 #elif defined(__AVX2__)
   puts("compiled for AVX2");
 #else
-  puts("compiled for any x86-64-v2 CPU");
+  puts("compiled for any x86-64 CPU");
 #endif
   return 0;
 }

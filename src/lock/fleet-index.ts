@@ -25,6 +25,8 @@ export const annotations = {
   repository: "dev.imgmatch.repository",
   /** Where the matrix says so: what resolve looks at first, as JSON. */
   prefer: "dev.imgmatch.prefer",
+  /** Where the matrix says so: `least`. */
+  plainPull: "dev.imgmatch.plain-pull",
   /** On the entry of a further index with more images, where one manifest would be too long. */
   part: "dev.imgmatch.part",
 } as const;
@@ -58,6 +60,8 @@ export interface FleetIndex {
   readonly repository: string | null;
   /** What resolve looks at first among images that fit; empty for the default order. */
   readonly prefer: readonly string[];
+  /** `least`: runtimes see the least demanding image also where not every machine starts it. */
+  readonly plainPull?: "least" | undefined;
   /** By cell. */
   readonly entries: ReadonlyMap<string, IndexEntry>;
 }

@@ -12,8 +12,10 @@ import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fl
 export interface NativeImage {
   /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for those that know the level of their CPU. */
   readonly platform: string;
-  /** null where every image of the platform needs a GPU: then runtimes see none. */
+  /** null where runtimes see none: every image of the platform needs a GPU, or not every machine starts the least demanding one. */
   readonly cell: string | null;
+  /** The least demanding one, where that is why. */
+  readonly withheld?: string;
 }
 
 export interface FormattedIndex {
@@ -38,7 +40,7 @@ export function formatFleetIndex(
   natives: readonly NativeImage[],
   { maxBytes = longestIndex }: { readonly maxBytes?: number | undefined } = {},
 ): FormattedIndex {
-  const { name, version, repository, prefer } = index;
+  const { name, version, repository, prefer, plainPull } = index;
   const texts = inOrder(index, natives).map(([cell, entry, platform]) =>
     JSON.stringify(descriptorOf(entry.descriptor, platform, annotationsOf(cell, entry))),
   );
@@ -49,6 +51,7 @@ export function formatFleetIndex(
     [annotations.version]: version,
     ...(repository === null ? {} : { [annotations.repository]: repository }),
     ...(prefer.length === 0 ? {} : { [annotations.prefer]: JSON.stringify(prefer) }),
+    ...(plainPull && { [annotations.plainPull]: plainPull }),
   };
   const parts = rest.map((chunk, number) =>
     manifestOf(chunk, { ...head, [annotations.part]: String(number + 1) }),

@@ -25,6 +25,8 @@ export interface Lock {
   readonly matrixDigest: Digest;
   /** What resolve looks at first among images that fit; absent where the matrix says nothing. */
   readonly prefer?: readonly string[];
+  /** `least`: a plain pull may get an image that not every machine starts. Absent where the matrix does not say so. */
+  readonly plainPull?: "least";
   readonly images: Readonly<Record<string, LockedImage>>;
 }
 

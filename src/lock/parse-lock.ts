@@ -143,6 +143,7 @@ const lock: Check<Lock> = shape({
   repository: text({ test: isRepository }, "a repository"),
   matrixDigest: digest,
   prefer: ifPresent(list(anyText)),
+  plainPull: ifPresent(oneOf("least")),
   images: record(image),
 });
 

@@ -98,7 +98,7 @@ const namedImages = shape({
  * What an index does not carry is empty: bases, builder, times. Its own digest stands in the place of the matrix's.
  */
 export function lockOfIndex(
-  { name, version, prefer, entries }: FleetIndex,
+  { name, version, prefer, plainPull, entries }: FleetIndex,
   reference: ImageReference,
   digest: Digest,
 ): Lock {
@@ -116,6 +116,7 @@ export function lockOfIndex(
     repository: formatImageReference({ ...reference, tag: null, digest: null }),
     matrixDigest: digest,
     ...(prefer.length === 0 ? {} : { prefer }),
+    ...(plainPull && { plainPull }),
     images: Object.fromEntries(images),
   };
 }
@@ -164,7 +165,9 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const repository = text(notes[annotations.repository]);
   // Not checked yet.
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
-  return { head: { name, version, repository, prefer }, entries, parts, strange };
+  const plainPull = notes[annotations.plainPull] === "least" ? "least" : undefined;
+  const head = { name, version, repository, prefer, ...(plainPull && { plainPull }) };
+  return { head, entries, parts, strange };
 }
 
 function descriptorOf(item: unknown): ManifestDescriptor | null {

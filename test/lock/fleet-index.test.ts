@@ -86,6 +86,11 @@ describe("the bytes of an index", () => {
     expect(readBack(index, reference).images[cell]?.manifest).toMatchObject({ size: 1234 });
   });
 
+  it("keeps that a plain pull may get what not every machine starts", () => {
+    expect(readBack({ ...index, plainPull: "least" }, reference).plainPull).toBe("least");
+    expect(readBack(index, reference)).not.toHaveProperty("plainPull");
+  });
+
   it("does not depend on the order of the images and their keys", () => {
     const { top } = formatFleetIndex(index, nativeImages(index));
     const turned = new Map(

@@ -31,13 +31,17 @@ function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[]
   return [
     `index ${how}: ${count(cells, "image")}, ${added.length} added`,
     ...(isRewritten ? [rewritten] : []),
-    ...plain.map(describePlain),
+    ...plain.flatMap(describePlain),
   ];
 }
 
-function describePlain({ platform, cell }: NativeImage): string {
+function describePlain({ platform, cell, withheld }: NativeImage): readonly string[] {
+  // Told as a problem.
+  if (withheld !== undefined) return [];
   if (cell === null)
-    return `a plain pull finds no image for ${platform}: each needs a GPU, and no engine can choose among those`;
+    return [
+      `a plain pull finds no image for ${platform}: each needs a GPU, and no engine can choose among those`,
+    ];
   const puller = platform.startsWith("linux/amd64/v") ? "Docker 23 and newer get" : "a plain pull gets";
-  return `${puller} ${cell} on ${platform}`;
+  return [`${puller} ${cell} on ${platform}`];
 }

@@ -203,6 +203,7 @@ export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
     repository: matrix.repository,
     matrixDigest: matrix.digest,
     ...(matrix.prefer.length === 0 ? {} : { prefer: matrix.prefer }),
+    ...(matrix.plainPull && { plainPull: matrix.plainPull }),
     images,
   };
 }

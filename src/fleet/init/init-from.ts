@@ -104,11 +104,16 @@ function propose(
       args: { ...marchArgs, ...gpu.args, ...(python && { [python.argument]: "{{axes.python}}" }) },
       compiler,
       // What makes no difference to the images would be one image under several names.
-      marches: varies ? marches : lowestMarches(hosts),
+      marches: varies ? [...(toolkit === null ? withLowest(marches, hosts) : marches)] : lowestMarches(hosts),
       cuda: toolkit && { toolkit: toolkit.release, computes: variesGpu ? computes : [computes] },
       pythons: python === null ? [] : [python.version],
     },
   };
+}
+
+/** A plain pull gets an image that starts on every machine. With CUDA it gets none: no runtime chooses among those for GPUs. */
+function withLowest(marches: readonly string[], hosts: readonly HostFacts[]): ReadonlySet<string> {
+  return new Set([...lowestMarches(hosts), ...marches]);
 }
 
 /** Arguments without a default that the matrix does not give either. */

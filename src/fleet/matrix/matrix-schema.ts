@@ -164,6 +164,12 @@ export const matrixSchema = z.strictObject({
     )
     .optional()
     .describe("Order of the criteria by which resolve picks among images that fit."),
+  plainPull: z
+    .enum(["baseline", "least"])
+    .optional()
+    .describe(
+      "What a plain pull of the version gets: an image that every machine of the platform starts, or none (baseline, the default); or the least demanding one whatever it needs (least).",
+    ),
   measure: z
     .enum(["true", "false"])
     .optional()

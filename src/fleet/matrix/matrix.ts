@@ -37,6 +37,8 @@ export interface Matrix {
   /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
   readonly compiler: Compiler | null;
   readonly prefer: readonly string[];
+  /** `least`: a plain pull may get an image that not every machine starts; undefined: it gets none then. */
+  readonly plainPull?: "least" | undefined;
   /** Whether images are opened when they are built. */
   readonly measure: boolean;
   /** null where nothing is to be attested. */

@@ -77,6 +77,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     replaceBases: locatedTexts("replaceBases", input.replaceBases, source),
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],
+    plainPull: input.plainPull === "least" ? "least" : undefined,
     measure: input.measure !== "false",
     attest: attestationsOf(input, source),
     axes,

@@ -24,18 +24,20 @@ const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as 
  * runtime that knows no levels takes the first that matches.
  *
  * - Plain is the least demanding image without GPU code: the one that the most CPUs of the tables run, then the one with the fewest
- *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes.
+ *   features, then the one for the oldest kernel. Among equals it is the one that `resolve` takes. Where not all CPUs run it, runtimes see
+ *   no image of the platform, unless the matrix allows it.
  * - A level of x86-64 is shown where `resolve` takes an image that needs exactly this level, by its features, on a CPU of this level
  *   without a GPU, with the plain image's free axes: a better CPU never means another Python.
  */
 export function nativeImages({
   entries,
   prefer,
-}: Pick<FleetIndex, "entries" | "prefer">): readonly NativeImage[] {
+  plainPull,
+}: Pick<FleetIndex, "entries" | "prefer" | "plainPull">): readonly NativeImage[] {
   const named: readonly Named[] = [...entries].map(([cell, { image }]) => ({ cell, image }));
   return [...groupBy(named, ({ image }) => normalizePlatform(image.platform))]
     .sort(([one, a], [other, b]) => b.length - a.length || compareText(one, other))
-    .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer)));
+    .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer), plainPull === "least"));
 }
 
 interface Named {
@@ -47,12 +49,16 @@ function nativeOf(
   platform: string,
   all: readonly Named[],
   order: readonly OrderStep[],
+  allowsAny: boolean,
 ): readonly NativeImage[] {
   // No facts tell of a host of such a variant.
   if (/\/(amd64|arm64)\/./.test(platform)) return [];
   const images = all.filter(({ image }) => image.requires.cuda === null);
   const plain = leastDemanding(images, platform, order);
   if (plain === null) return [{ platform, cell: null }];
+  // Neither its levels: tools that ask for no variant take the first image of the architecture, also v4 on a CPU of v2.
+  if (!allowsAny && !startsEverywhere(plain.image, platform))
+    return [{ platform, cell: null, withheld: plain.cell }];
   const natives = [{ platform, cell: plain.cell }];
   if (platform !== "linux/amd64") return natives;
   const siblings = images.filter(({ image }) => freeAxes(image) === freeAxes(plain.image));
@@ -65,6 +71,11 @@ function nativeOf(
     natives.push({ platform: `${platform}/${variant}`, cell: taken.cell });
   }
   return natives;
+}
+
+function startsEverywhere(image: IndexedImage, platform: string): boolean {
+  const [, architecture = ""] = platform.split("/");
+  return levelNeeded(architecture, featuresOf(image)) === levelNeeded(architecture, []);
 }
 
 function leastDemanding(

@@ -19,7 +19,7 @@ import { namedImages, type PlanIndex, type PlanIndexOptions } from "./publish-pl
  * that version's index says otherwise of a cell or has another, unless `replace`; and as `publishPlanIndex` does.
  */
 export async function promoteIndex(from: Lock, to: string, options: PlanIndexOptions): Promise<PlanIndex> {
-  const { name, prefer = [] } = from;
+  const { name, prefer = [], plainPull } = from;
   const reference = withTag(parseImageReference(from.repository), versionTag({ version: to }));
   if (versionTag(from) === reference.tag)
     throw usageError(`${to} is the version that it has already`, "name the version that it is to become");
@@ -28,7 +28,7 @@ export async function promoteIndex(from: Lock, to: string, options: PlanIndexOpt
   const { registry, replace = false } = options;
   const current = replace ? null : await readCurrentIndex({ registry, reference });
   if (current !== null) throwProblems(foreignCells(current.index, from, reference));
-  const request = { ...options, images, reference, name, version: to, prefer };
+  const request = { ...options, images, reference, name, version: to, prefer, plainPull };
   return { reference, missing: [], published: await publishIndex(request) };
 }
 

@@ -20,6 +20,7 @@ export interface IndexRequest extends DescribeRequest, Pace {
   readonly version: string;
   /** What resolve is to look at first. Default: its own order. */
   readonly prefer?: readonly string[];
+  readonly plainPull?: FleetIndex["plainPull"];
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
   readonly vouching?: Vouching | undefined;
@@ -64,8 +65,9 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const look = currentIndex(request);
   const before = await look();
   const { entries: described, assumed } = await describeImages(request);
-  const { name, version, prefer = [] } = request;
-  const mine: FleetIndex = { name, version, repository: reference.repository, prefer, entries: described };
+  const { name, version, prefer = [], plainPull } = request;
+  const { repository } = reference;
+  const mine: FleetIndex = { name, version, repository, prefer, plainPull, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
   const plain = nativeImages(wanted);

@@ -50,12 +50,12 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
       fix: `run imgmatch build --push${sameArguments(otherArgs)}`,
     });
   }
-  const { name, version, prefer } = matrix;
+  const { name, version, prefer, plainPull } = matrix;
   return {
     reference,
     missing,
     otherArgs,
-    published: await publishIndex({ ...options, ...images, reference, name, version, prefer }),
+    published: await publishIndex({ ...options, ...images, reference, name, version, prefer, plainPull }),
   };
 }
 
@@ -75,11 +75,19 @@ export function sameArguments(names: readonly string[] = []): string {
 
 /** The same from a lock alone: for images that others built, of which there is no matrix. */
 export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Promise<PlanIndex> {
-  const { name, version, prefer = [] } = lock;
+  const { name, version, prefer = [], plainPull } = lock;
   const reference = withTag(parseImageReference(lock.repository), versionTag(lock));
   const fix = "give the lock another version: imgmatch adopt --fleet-version";
   const images = namedImages(Object.entries(lock.images), reference, fix);
-  const published = await publishIndex({ ...options, ...images, reference, name, version, prefer });
+  const published = await publishIndex({
+    ...options,
+    ...images,
+    reference,
+    name,
+    version,
+    prefer,
+    plainPull,
+  });
   return { reference, missing: [], published };
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findMarch } from "../../../src/hardware/cpu-marches.ts";
+import { findMarch, type March, marchPlatform } from "../../../src/hardware/cpu-marches.ts";
 import { measuredRules } from "../../../src/hardware/requirement.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
@@ -34,18 +34,27 @@ function measured(own: LockedImage, used: readonly string[]): LockedImage {
 
 const gpu = gpuImage(cuda("12.4.1", ["sm_80"]));
 
-function indexOf({ name, version, prefer = [], images }: Lock): FleetIndex {
+function indexOf({ name, version, prefer = [], plainPull, images }: Lock): FleetIndex {
   const entries = Object.entries(images).flatMap(([cell, locked]) => {
     if (locked.digest === null) return [];
     const descriptor = { mediaType: "", digest: locked.digest, size: 1 };
     return [[cell, { image: { ...locked, digest: locked.digest }, descriptor }] as const];
   });
-  return { name, version, repository: "team/app", prefer, entries: new Map(entries) };
+  return { name, version, repository: "team/app", prefer, plainPull, entries: new Map(entries) };
 }
 
-function plainOf(images: Readonly<Record<string, LockedImage>>, prefer: readonly string[] = []) {
-  const natives = nativeImages(indexOf({ ...lockOf(images), prefer }));
+function plainOf(
+  images: Readonly<Record<string, LockedImage>>,
+  prefer: readonly string[] = [],
+  plainPull: Pick<Lock, "plainPull"> = {},
+) {
+  const natives = nativeImages(indexOf({ ...lockOf(images), prefer, ...plainPull }));
   return Object.fromEntries(natives.map(({ platform, cell }) => [platform, cell]));
+}
+
+/** Of a fleet whose machines all start its least demanding image. */
+function leastOf(images: Readonly<Record<string, LockedImage>>, prefer: readonly string[] = []) {
+  return plainOf(images, prefer, { plainPull: "least" });
 }
 
 describe("what runtimes see of a fleet", () => {
@@ -61,11 +70,11 @@ describe("what runtimes see of a fleet", () => {
   });
 
   it("never shows the plain image a second time as its level", () => {
-    expect(plainOf({ v2: cpu("x86-64-v2"), v4: cpu("x86-64-v4") })).toEqual({
+    expect(leastOf({ v2: cpu("x86-64-v2"), v4: cpu("x86-64-v4") })).toEqual({
       "linux/amd64": "v2",
       "linux/amd64/v4": "v4",
     });
-    expect(plainOf({ v3: cpu("x86-64-v3") })).toEqual({ "linux/amd64": "v3" });
+    expect(leastOf({ v3: cpu("x86-64-v3") })).toEqual({ "linux/amd64": "v3" });
   });
 
   it("goes by the requirement and not by the name", () => {
@@ -86,8 +95,8 @@ describe("what runtimes see of a fleet", () => {
   it("has as plain what the most CPUs run, not what has the fewest names of features", () => {
     const amd = cpu("amdfam10", { features: [...featuresOf("x86-64"), "sse4a"].sort() });
     expect(amd.requires.cpu.features.length).toBeLessThan(featuresOf("x86-64-v2").length);
-    expect(plainOf({ amd, v2: cpu("x86-64-v2") })).toEqual({ "linux/amd64": "v2" });
-    expect(plainOf({ v4: cpu("x86-64-v4"), haswell: cpu("haswell") })).toEqual({
+    expect(leastOf({ amd, v2: cpu("x86-64-v2") })).toEqual({ "linux/amd64": "v2" });
+    expect(leastOf({ v4: cpu("x86-64-v4"), haswell: cpu("haswell") })).toEqual({
       "linux/amd64": "haswell",
       "linux/amd64/v4": "v4",
     });
@@ -118,14 +127,14 @@ describe("what runtimes see of a fleet", () => {
   it("has one image for each platform, the platform with the most images first, and no variants of arm64", () => {
     const images = {
       gpu,
-      v2: cpu("x86-64-v2"),
+      v1: cpu("x86-64"),
       n1: cpu("neoverse-n1"),
       v8: { ...cpu("armv8-a"), platform: "linux/arm64/v8" },
       "armv9-a": cpu("armv9-a"),
     };
     expect(nativeImages(indexOf(lockOf(images)))).toEqual([
       { platform: "linux/arm64", cell: "v8" },
-      { platform: "linux/amd64", cell: "v2" },
+      { platform: "linux/amd64", cell: "v1" },
     ]);
   });
 
@@ -135,7 +144,36 @@ describe("what runtimes see of a fleet", () => {
 
   it("has no image of a variant that no host is said to have", () => {
     const v3 = { ...cpu("x86-64-v3"), platform: "linux/amd64/v3" };
-    expect(plainOf({ v3, v4: cpu("x86-64-v4") })).toEqual({ "linux/amd64": "v4" });
+    expect(leastOf({ v3, v4: cpu("x86-64-v4") })).toEqual({ "linux/amd64": "v4" });
+  });
+});
+
+describe("a fleet that some machine of a platform starts no image of", () => {
+  it("shows nothing there, no level either, and says which image it withholds", () => {
+    const images = { v2: cpu("x86-64-v2"), v3: cpu("x86-64-v3"), n1: cpu("neoverse-n1"), gpu };
+    expect(nativeImages(indexOf(lockOf(images)))).toEqual([
+      { platform: "linux/amd64", cell: null, withheld: "v2" },
+      { platform: "linux/arm64", cell: null, withheld: "n1" },
+    ]);
+    expect(leastOf(images)).toEqual({
+      "linux/amd64": "v2",
+      "linux/amd64/v3": "v3",
+      "linux/arm64": "n1",
+    });
+  });
+
+  it("goes by what the files need", () => {
+    expect(plainOf({ v4: measured(cpu("x86-64-v4"), featuresOf("x86-64")) })).toEqual({
+      "linux/amd64": "v4",
+    });
+    expect(plainOf({ v1: cpu("x86-64", { features: [...featuresOf("x86-64"), "ssse3"] }) })).toEqual({
+      "linux/amd64": null,
+    });
+  });
+
+  it.each(["x86-64", "armv8-a", "power8", "rv64gc"])("is none with an image for %s", (march) => {
+    const platform = marchPlatform(findMarch(march) as March);
+    expect(plainOf({ low: { ...cpu(march), platform } })).toEqual({ [platform]: "low" });
   });
 });
 
@@ -149,7 +187,7 @@ function machine(level: string): HostFacts {
 
 /** What a runtime that knows levels runs there: the best that it sees. */
 function native(lock: Lock, level: string): string | null {
-  const seen = plainOf(lock.images, lock.prefer);
+  const seen = leastOf(lock.images, lock.prefer);
   for (let at = levels.indexOf(level); at > 0; at--) {
     const cell = seen[`linux/amd64/v${at + 1}`];
     if (cell !== undefined) return cell;
@@ -178,7 +216,7 @@ describe("a runtime that knows levels", () => {
           return [cell, march === "haswell" ? measured(own, featuresOf("x86-64-v3")) : own] as const;
         });
         const lock = { ...lockOf({ gpu, ...Object.fromEntries(images) }), prefer };
-        const plain = plainOf(lock.images, prefer)["linux/amd64"] ?? "";
+        const plain = leastOf(lock.images, prefer)["linux/amd64"] ?? "";
         const pins = { flavour: lock.images[plain]?.axes.flavour ?? "" };
         const answer = resolveImage(lock, machine(level), { pins, cpuOnly: true }).match?.cell;
         // Below the level of the least demanding one nothing fits, and a runtime cannot know.
@@ -196,8 +234,8 @@ describe("a runtime that knows levels", () => {
           const requires = neededRequirement(lock.images[cell] ?? image({ digest }));
           expect(requires.cuda).toBeNull();
           const [, , variant] = platform.split("/");
-          if (variant === undefined || !platform.startsWith("linux/amd64/")) continue;
-          const features = featuresOf(`x86-64-${variant}`);
+          if (!platform.startsWith("linux/amd64")) continue;
+          const features = featuresOf(variant === undefined ? "x86-64" : `x86-64-${variant}`);
           expect(features).toEqual(expect.arrayContaining([...requires.cpu.features]));
         }
       }),

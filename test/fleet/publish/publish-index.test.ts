@@ -4,6 +4,9 @@ import { describe, expect, it } from "vitest";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
+import type { Problem } from "../../../src/errors.ts";
+import type { Notice } from "../../../src/io/world.ts";
+import { type PublicationEvent, tellPublication } from "../../../src/fleet/publication.ts";
 import { isTransientTag } from "../../../src/fleet/publish/announcement.ts";
 import { type IndexRequest, publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import type { Manifest, ManifestDescriptor } from "../../../src/oci/registry/client.ts";
@@ -82,10 +85,39 @@ describe("publishIndex", () => {
       },
     };
     const again = await publishIndex(request(watched, images));
-    const plain = [{ platform: "linux/amd64", cell: "a" }];
+    const plain = [{ platform: "linux/amd64", cell: null, withheld: "a" }];
     expect(again).toEqual({ ...first, how: "unchanged", added: [], plain });
     expect(writes).toEqual([]);
     expect([...registry.tags.keys()].sort()).toEqual(["1.0", "1.0-a", "1.0-b"]);
+  });
+
+  it("warns where not every machine of a platform starts an image, and shows runtimes none unless told to", async () => {
+    const registry = createMemoryRegistry();
+    const written = async (change: Partial<IndexRequest>) => {
+      const published = await publishIndex({ ...request(registry, [push(registry, "a")]), ...change });
+      const problems: Problem[] = [];
+      const onEvent = (event: PublicationEvent | Notice) => {
+        if (event.type === "problem") problems.push(event.problem);
+      };
+      tellPublication({ reference, missing: [], published }, null, { onEvent });
+      const { manifests } = JSON.parse(Buffer.from((await stored(registry)).bytes).toString()) as IndexJson;
+      return { problems, platforms: manifests.map(({ platform }) => platform) };
+    };
+    expect(await written({})).toEqual({
+      problems: [
+        {
+          code: "BASELINE_MISSING",
+          message:
+            "no image starts on every machine of linux/amd64, so that a plain pull of the version finds none there: the least demanding one is a, and older CPUs would die of it",
+          fix: "add a row without GPU code and with march x86-64 to the matrix; or, where all of your machines start a, plainPull: least",
+        },
+      ],
+      platforms: [{ architecture: "unknown", os: "unknown" }],
+    });
+    expect(await written({ plainPull: "least" })).toEqual({
+      problems: [],
+      platforms: [{ architecture: "amd64", os: "linux" }],
+    });
   });
 
   it("adds to what others have published", async () => {
