@@ -36,7 +36,10 @@ export const build: Define = (command, run) =>
     .option("--strict", "an axis that made no difference to the images is an error")
     .option("--dry-run", "say what would be built, and stop")
     .option("--index", "with --push: write the index of the version too, as publish does")
-    .option("--replace-index", "with --index: replace an index that says otherwise, instead of refusing")
+    .option(
+      "--replace-index",
+      "with --push: build what the version's index has otherwise; with --index: replace it",
+    )
     .action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
 
 type BuildFlags = BuildOptions & BuildListenerFlags;

@@ -25,7 +25,10 @@ import type { Style } from "./report/style.ts";
 export const plan: Define = (command, run) =>
   withEngineName(withLocalBases(withWorkspace(withRebuild(withBases(withFleet(command))))))
     .description("say for each cell what would happen to it; changes nothing")
-    .option("--push", "count images that were built but not pushed as still to be built")
+    .option(
+      "--push",
+      "as for build --push: what was not pushed is still to be built, and the version's index is asked",
+    )
     .option(
       "--remote",
       "ask registries too: which images are published already, which base images have moved",

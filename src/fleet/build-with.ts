@@ -2,7 +2,7 @@
 
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
-import { type World, worldOf } from "../io/world.ts";
+import { note, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./build/engines/engine-choice.ts";
@@ -14,7 +14,7 @@ import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { publishedDigests } from "./plan/published-digests.ts";
 import { type Publication, tellPublication, unpublished } from "./publication.ts";
-import { planIndexConflicts } from "./publish/index-conflicts.ts";
+import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import { publishPlanIndex } from "./publish/publish-plan-index.ts";
 import { registryPublisher } from "./publish/publish-image.ts";
 import {
@@ -95,24 +95,23 @@ function checkOptions(options: BuildOptions): void {
   if (index && !push) {
     throw usageError("--index names images in the registry, and without --push there are none", "add --push");
   }
-  if (replaceIndex && !index) {
-    throw usageError(
-      "--replace-index is about the index, and without --index none is written",
-      "add --index",
-    );
-  }
+  if (replaceIndex && !push)
+    throw usageError("--replace-index is about what is pushed, and without --push nothing is", "add --push");
   if (!dryRun) requirePush(options, push);
 }
 
-/** What the index that is to be written would refuse. */
+/** What the version's index would refuse, now or when `publish` is to write it. */
 async function findConflicts(
   plan: Plan,
   options: BuildOptions,
-  world: Pick<World, "env" | "signal">,
+  world: World<FleetBuildEvent>,
 ): Promise<readonly Problem[]> {
-  const { index, replaceIndex, dryRun, offline } = options;
-  if (!index || replaceIndex || (dryRun && offline)) return [];
-  return planIndexConflicts(plan, await registryFor(options, world));
+  const { push, index, replaceIndex, dryRun, offline } = options;
+  if (!push || replaceIndex || (dryRun && offline)) return [];
+  const connect = () => registryFor(options, world);
+  return index
+    ? planIndexConflicts(plan, await connect())
+    : pushConflicts(plan, connect, (line) => note(world, [line]));
 }
 
 /** null for engines that keep no state to compare with: they need not be there for a dry run. */

@@ -1,7 +1,7 @@
 /** What would happen to each cell of a matrix, or to one and why. Changes nothing. */
 
-import { ImgmatchError, type Problem, usageError } from "../errors.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { type Problem, usageError } from "../errors.ts";
+import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { changedContext } from "./changed-context.ts";
 import type { FleetChoice } from "./fleet-choice.ts";
@@ -11,7 +11,7 @@ import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
 
 export interface PlanOptions extends FleetChoice, LocalBaseChoice, Watching {
-  /** Count what was built and not pushed as still to be built. */
+  /** Count what was built and not pushed as still to be built, and ask whether the version's index has other images. */
   readonly push?: boolean;
   /** Ask registries what is published already, which bases have moved, and what the version's index holds. */
   readonly remote?: boolean;
@@ -40,7 +40,7 @@ export async function plan(
   options: PlanOptions = {},
   given?: Partial<World>,
 ): Promise<PlanJson | ExplainedPlan> {
-  const { remote = false, offline = false, explain } = options;
+  const { remote = false, offline = false, push = false, explain } = options;
   if (remote && offline) {
     throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");
   }
@@ -52,6 +52,12 @@ export async function plan(
   };
   const local = await planFor(options, world, { onProblem, cell: explain });
   const planned = remote ? await askRegistries(local, options, world, onProblem) : local.plan;
+  if (push && !remote && !offline) {
+    const { pushConflicts } = await import("./publish/index-conflicts.ts");
+    const tell = (line: string) => note(world, [line]);
+    for (const problem of await pushConflicts(planned, () => registryFor(options, world), tell))
+      onProblem(problem);
+  }
   if (explain === undefined) return planToJson(planned, problems);
   const cell = findPlanned(planned, explain);
   const answer = explainedToJson(cell, explainInputs(cell), await changedContext(local.fleet, cell));
@@ -64,18 +70,14 @@ async function askRegistries(
   world: World,
   onProblem: (problem: Problem) => void,
 ): Promise<Plan> {
-  const [{ withRegistryView }, { surveyRegistries }, { planIndexConflicts }, registry] = await Promise.all([
+  const [view, survey, { planIndexConflicts, withoutTaken }, registry] = await Promise.all([
     import("./plan/registry-view.ts"),
     import("./publish/survey.ts"),
     import("./publish/index-conflicts.ts"),
     registryFor(options, world),
   ]);
-  const planned = withRegistryView(local, await surveyRegistries(local, { registry, findBaseDigest }));
-  const conflicts = await planIndexConflicts(planned, registry).catch((error) => {
-    // A tag that is no index is taken by somebody who wants none.
-    if (error instanceof ImgmatchError && error.code === "INDEX_CONFLICT") return [];
-    throw error;
-  });
-  for (const problem of conflicts) onProblem(problem);
+  const found = await survey.surveyRegistries(local, { registry, findBaseDigest });
+  const planned = view.withRegistryView(local, found);
+  for (const problem of await withoutTaken(planIndexConflicts(planned, registry))) onProblem(problem);
   return planned;
 }

@@ -142,6 +142,9 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     for (const [early, status] of [
       [["plan", "--remote"], 0],
       [["plan", "--remote", "--check"], 1],
+      [["plan", "--push"], 0],
+      [["build", "--push", "--dry-run"], 6],
+      [["build", "--push"], 6],
       [["build", "--push", "--index", "--dry-run"], 6],
       [["build", "--push", "--index"], 6],
     ] as const) {
@@ -150,7 +153,7 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     }
     // Before anything is built.
     expect(project.lock()).toEqual(known);
-    expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+    expect(await project.run("build", "--push", "--replace-index")).toMatchObject({ status: 0 });
     const refused = await project.run("publish");
     expect(refused.stderr).toContain("INDEX_CONFLICT");
     expect(refused.stderr).toContain(project.lock().images[`${marches[0]}_plain`]?.digest);

@@ -14,6 +14,7 @@ import { compareFirst } from "../../io/collections.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { versionTag } from "../cells/tag.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
 import {
   type FleetIndex,
   type IndexedImage,
@@ -150,4 +151,37 @@ export async function planIndexConflicts(plan: Plan, registry: RegistryClient): 
     }
   }
   return [...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference), ...problems];
+}
+
+const beforePush =
+  "raise the version of the matrix; or, where this version is to have other images on purpose, as for a rebuild on newer bases, give --replace-index to this build --push and to publish";
+
+/**
+ * The same for who pushes and asks for no index yet: one problem for all cells. A tag that is no index is taken by somebody who wants none,
+ * and a registry that does not answer keeps nobody from building: `tell` hears of it.
+ */
+export async function pushConflicts(
+  plan: Plan,
+  connect: () => Promise<RegistryClient>,
+  tell: (line: string) => void,
+): Promise<readonly Problem[]> {
+  if (!plan.cells.some(({ action }) => action === "build")) return [];
+  try {
+    const [first, ...more] = await withoutTaken(planIndexConflicts(plan, await connect()));
+    if (first === undefined) return [];
+    const others = more.length === 0 ? "" : `, and so on for ${more.length} more`;
+    return [{ ...first, message: `${first.message}${others}`, fix: beforePush }];
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    tell(`whether an index of ${plan.matrix.version} is published is not known: ${error.message}`);
+    return [];
+  }
+}
+
+/** None where the version's tag is no index: it is taken by somebody who wants none. */
+export async function withoutTaken(conflicts: Promise<Problem[]>): Promise<Problem[]> {
+  return conflicts.catch((error: unknown) => {
+    if (error instanceof ImgmatchError && error.code === "INDEX_CONFLICT") return [];
+    throw error;
+  });
 }

@@ -1,11 +1,13 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseImageReference, withTag } from "../../../src/oci/reference.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
 import { planFleet } from "../../../src/fleet/plan/plan-fleet.ts";
-import { planIndexConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
+import { planIndexConflicts, pushConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
+import type { RegistryClient } from "../../../src/oci/registry/client.ts";
+import { RegistryError } from "../../../src/oci/registry/registry-error.ts";
 import { matrixText } from "../../support/matrices.ts";
 import { createMemoryRegistry } from "./support/memory-registry.ts";
 
@@ -52,5 +54,50 @@ test("a tag that is no index is refused", async () => {
   registry.pushImage(matrix.version, {}, "theirs");
   await expect(planIndexConflicts(plan("FROM scratch\n"), registry)).rejects.toMatchObject({
     code: "INDEX_CONFLICT",
+  });
+});
+
+describe("before a push that asks for no index", () => {
+  const told: string[] = [];
+  const asked = (dockerfile: string, registry: RegistryClient) =>
+    pushConflicts(
+      plan(dockerfile),
+      async () => registry,
+      (line) => told.push(line),
+    );
+
+  test("changed inputs of a published version are one problem, with the ways out", async () => {
+    const { registry, cell } = await published("FROM scratch\n");
+    expect(await asked("FROM scratch\n", registry)).toEqual([]);
+    const [problem, ...more] = await asked("FROM scratch AS changed\n", registry);
+    expect(more).toEqual([]);
+    expect(problem).toMatchObject({
+      code: "INDEX_CONFLICT",
+      message: expect.stringContaining(cell),
+      fix: expect.stringMatching(/raise the version.*newer bases.*--replace-index/),
+    });
+  });
+
+  test("a version without an index, and a tag that is none, are in nobody's way", async () => {
+    const registry = createMemoryRegistry();
+    expect(await asked("FROM scratch\n", registry)).toEqual([]);
+    registry.pushImage(matrix.version, {}, "theirs");
+    expect(await asked("FROM scratch\n", registry)).toEqual([]);
+    expect(told).toEqual([]);
+  });
+
+  test("a registry that does not answer keeps nobody from building, and it is said", async () => {
+    const readManifest = async () => {
+      throw new RegistryError({ code: "REGISTRY_UNREACHABLE", message: "no answer" });
+    };
+    expect(await asked("FROM scratch\n", { ...createMemoryRegistry(), readManifest })).toEqual([]);
+    expect(told).toEqual([expect.stringMatching(/whether an index of .* is not known: .*no answer/)]);
+  });
+
+  test("a plan without a cell to build asks nobody", async () => {
+    const { cells, ...rest } = plan("FROM scratch\n");
+    const kept = { ...rest, cells: cells.map((each) => ({ ...each, action: "keep" as const })) };
+    const connect = () => Promise.reject(new Error("asked"));
+    expect(await pushConflicts(kept, connect, () => {})).toEqual([]);
   });
 });
