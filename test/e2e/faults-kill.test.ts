@@ -66,22 +66,22 @@ describe("Kill and interrupt", needs(reason), () => {
       if (await killAfter([...args, "--replace-index"], (whole * (moment + 0.5)) / moments)) killed++;
       await expectTruth(project, registry);
       // The run after the kill, and not a later one, ends what was begun. Every fifth also shows that nothing is left.
-      if (moment % 5 === 0) await expectCompletion(project, registry, flavours.length);
-      else expect((await project.run("build", "--push")).status).toBe(0);
+      if (moment % 5 === 0) await expectCompletion(project, registry, flavours.length, "--replace-index");
+      else expect((await project.run("build", "--push", "--replace-index")).status).toBe(0);
       await expectTruth(project, registry);
     }
     expect(killed).toBeGreaterThan(moments / 4);
   });
 
   it(`kill -9 at ${publishMoments} moments of publish: what is published is never half of an index`, async () => {
-    expect((await project.run("build", "--push")).status).toBe(0);
+    expect((await project.run("build", "--push", "--replace-index")).status).toBe(0);
     const started = performance.now();
     expect((await project.run("publish", "--replace-index")).status).toBe(0);
     const whole = performance.now() - started;
     let killed = 0;
     for (let moment = 0; moment < publishMoments; moment++) {
       project.write("templates/content", `publish ${process.pid} ${moment}\n`);
-      expect((await project.run("build", "--push")).status).toBe(0);
+      expect((await project.run("build", "--push", "--replace-index")).status).toBe(0);
       if (await killAfter(["publish", "--replace-index"], (whole * (moment + 0.5)) / publishMoments))
         killed++;
       const answer = await fetch(

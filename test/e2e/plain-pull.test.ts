@@ -25,8 +25,12 @@ const dockerds = {
   "29": process.env.IMGMATCH_DOCKERD29_PROGRAM ?? "dockerd29",
 } as const;
 
-/** Which version a plain pull is of: with images for any CPU, or with none. */
-const tags = { fleet: "1.0.0", gpuOnly: "2.0.0" } as const;
+/** Which version a plain pull is of: with images for any CPU, or with none that starts on each. */
+const tags = { fleet: "1.0.0", gpuOnly: "2.0.0", noBaseline: "3.0.0" } as const;
+const unshown = [
+  ["each needs a GPU", tags.gpuOnly],
+  ["none starts everywhere", tags.noBaseline],
+] as const;
 
 interface Fetched {
   /** Cells whose manifests were fetched. */
@@ -66,6 +70,7 @@ describe(
       hostLevel = JSON.parse(facts.stdout).cpu.level;
       await publish(tags.fleet, "[none, '12.4.1']");
       await publish(tags.gpuOnly, "['12.4.1']");
+      await publish(tags.noBaseline, "[none, '12.4.1']", levels.slice(1));
     });
     afterAll(async () => {
       await proxy?.stop();
@@ -73,9 +78,9 @@ describe(
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     });
 
-    async function publish(version: string, cuda: string): Promise<void> {
+    async function publish(version: string, cuda: string, marches = levels): Promise<void> {
       // Busybox alone has no GPU code, and nothing of the levels: what is declared is to be looked at here.
-      const axes = `  cuda: ${cuda}\n  compute: ['8.0']\n  march: [${levels}]`;
+      const axes = `  cuda: ${cuda}\n  compute: ['8.0']\n  march: [${marches}]`;
       project.matrix(`base: scratch\nmeasure: false\naxes:\n${axes}`, { version });
       await project.publish();
       for (const [cell, { digest }] of Object.entries(project.lock().images)) cellOf.set(digest ?? "", cell);
@@ -131,9 +136,9 @@ describe(
           );
         });
 
-        it("says that there is none where each needs a GPU, and downloads nothing", async () => {
+        it.each(unshown)("says that there is none where %s, and downloads nothing", async (_why, tag) => {
           const fetched = await fetchedBy(() =>
-            expect(containerd.pull(nameOf(tags.gpuOnly))).rejects.toThrow(/no match for platform|not found/),
+            expect(containerd.pull(nameOf(tag))).rejects.toThrow(/no match for platform|not found/),
           );
           expect(fetched).toEqual(none);
         });
@@ -163,9 +168,9 @@ describe(
           expect(readFileSync(`${folder}/content-${version}`, "utf8")).toBe(`${level()}\n`);
         });
 
-        it("says that there is none where each needs a GPU, and downloads nothing", async () => {
+        it.each(unshown)("says that there is none where %s, and downloads nothing", async (_why, tag) => {
           const fetched = await fetchedBy(async () => {
-            const refused = await docker("pull", nameOf(tags.gpuOnly));
+            const refused = await docker("pull", nameOf(tag));
             expect(refused.status).toBe(1);
             expect(refused.stderr).toMatch(/no match/);
           });
