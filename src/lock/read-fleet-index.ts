@@ -166,7 +166,13 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   // Not checked yet.
   const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
   const plainPull = notes[annotations.plainPull] === "least" ? "least" : undefined;
-  const head = { name, version, repository, prefer, ...(plainPull && { plainPull }) };
+  const head: Omit<FleetIndex, "entries"> = {
+    name,
+    version,
+    repository,
+    prefer,
+    ...(plainPull && { plainPull }),
+  };
   return { head, entries, parts, strange };
 }
 
