@@ -121,10 +121,10 @@ async function readConfigs(
     cell: Cell,
   ): Promise<LockedBaseConfig | null> | LockedBaseConfig | null => {
     const { ref, used, digest, local } = base;
-    const { use, text } = dockerfileOf(cell);
+    const { use, bare } = dockerfileOf(cell);
     if (digest === null || local !== undefined || use.whole !== null) return null;
     if (!use.bases.some((each) => each.ref === ref)) return null;
-    const known = knownOf(used, digest, { cell, text });
+    const known = knownOf(used, digest, { cell, bare });
     if (known !== undefined) return known;
     return remember(asked, `${used} ${digest} ${cell.platform}`, async () => {
       const read = await readBase(used, digest, cell.platform);
@@ -160,19 +160,19 @@ function lockedConfigs(
 ): (
   ref: string,
   digest: Digest,
-  dockerfile: { readonly cell: Cell; readonly text: string },
+  dockerfile: { readonly cell: Cell; readonly bare: string },
 ) => LockedBaseConfig | null | undefined {
   const known = new Map<string, LockedBaseConfig>();
   for (const { platform, bases, nextBases = [] } of Object.values(lock?.images ?? {})) {
     for (const { ref, digest, config } of [...nextBases, ...bases])
       if (config !== undefined) known.set(`${ref} ${digest} ${platform}`, config);
   }
-  return (ref, digest, { cell, text }) => {
+  return (ref, digest, { cell, bare }) => {
     const found = known.get(`${ref} ${digest} ${cell.platform}`);
     if (found !== undefined) return found;
     const own = lock?.images[cell.id];
     const isBuilt = own?.bases.some((base) => base.ref === ref && base.digest === digest) ?? false;
-    return isBuilt && own?.inputs?.dockerfile === digestOf(text) ? null : undefined;
+    return isBuilt && own?.inputs?.dockerfile === digestOf(bare) ? null : undefined;
   };
 }
 

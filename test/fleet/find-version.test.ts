@@ -134,7 +134,7 @@ test.each([
   ["{ gti: describe }", "did you mean git?"],
   ["{ git: tag }", "version.git"],
   ["{ env: 'A B' }", "must be the name of a variable"],
-  ["[1]", "version is of the wrong kind"],
+  ["[1]", "version must be text or a mapping"],
 ])("version: %s is refused", (version, words) => {
   try {
     parseMatrix(matrixText(`version: ${version}\n${march}`), "m.yaml");
