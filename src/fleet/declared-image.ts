@@ -23,7 +23,7 @@ export function declaredImage(
   const { cell, dockerfile } = planned;
   if (dockerfile === null) return null;
   const { text, args } = dockerfile;
-  const ref = runBaseOf(text, matrix.target?.value ?? null, { args, platform: cell.platform });
+  const ref = runBaseOf(text, cell.settings.target?.value ?? null, { args, platform: cell.platform });
   const base = ref === "scratch" ? null : originOf(planned.bases, ref);
   if (base === undefined) return null;
   return { requires: cell.requires, floor: floorOf(planned), platform: cell.platform, base };

@@ -11,10 +11,12 @@ import { checkSsh } from "./build/engines/ssh.ts";
 import { jobOf, requireReady } from "./build/jobs.ts";
 import type { CellContext } from "./dockerfile/cell-context.ts";
 import { oncePer } from "./cells/once-per.ts";
+import { groupBy } from "../io/collections.ts";
 import { listContext } from "./dockerfile/context.ts";
 import { takenFiles } from "./dockerfile/context-inputs.ts";
 import type { ContextUse } from "./dockerfile/context-use.ts";
 import { type BakeFile, type BakeSteps, bakeFile, pathsToHide } from "./export/bake.ts";
+import type { ContextFolder } from "./build/fleet-builder.ts";
 import type { FleetChoice } from "./fleet-choice.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
@@ -42,21 +44,25 @@ export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<
   parseSecrets(secrets, Object.fromEntries(names.map((name) => [name, ""])));
   checkSsh(ssh);
   requireNetwork(network, "buildx");
-  const folder = relative(world.cwd, resolve(world.cwd, fleet.contextDir)).replaceAll("\\", "/");
+  const contextAt = (dir: string) => {
+    const folder = relative(world.cwd, resolve(world.cwd, dir)).replaceAll("\\", "/");
+    return folder === "" ? "." : folder;
+  };
   const file = bakePlan(plan, fleet, {
-    folder: folder === "" ? "." : folder,
+    contextAt,
     secrets,
     ssh,
     network,
     revision: await readRevision(fleet.root, world.env),
   });
-  for (const problem of await contextProblems(fleet, plan)) world.onEvent({ type: "problem", problem });
+  const problems = await contextProblems(fleet, plan);
+  for (const problem of problems) world.onEvent({ type: "problem", problem });
   return file;
 }
 
 export interface BakeOptions extends BakeSteps {
-  /** The build context as bake is to find it, relative to where it runs. */
-  readonly folder: string;
+  /** A build context as bake is to find it, relative to where it runs. */
+  contextAt(dir: string): string;
   /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
 }
@@ -65,7 +71,7 @@ export interface BakeOptions extends BakeSteps {
 export function bakePlan(
   { matrix, cells }: Plan,
   fleet: Fleet,
-  { folder, revision, ...steps }: BakeOptions,
+  { contextAt, revision, ...steps }: BakeOptions,
 ): BakeFile {
   const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
   const ready = requireReady(built);
@@ -73,7 +79,7 @@ export function bakePlan(
   const jobs = ready.map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
   return bakeFile(
     jobs.map(({ request }) => request),
-    folder,
+    contextAt,
     steps,
   );
 }
@@ -95,10 +101,22 @@ function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
  * the bake file.
  */
 async function contextProblems(
-  { contextDir, matrix, dockerfileOf }: Fleet,
+  { folderOf, dockerfileOf }: Fleet,
   { cells }: Plan,
 ): Promise<readonly Problem[]> {
-  const { entries } = await listContext(contextDir, matrix.context.at);
+  const built = cells.filter(({ context }) => context !== null);
+  const problems: Problem[] = [];
+  for (const [folder, own] of groupBy(built, ({ cell }) => folderOf(cell)))
+    problems.push(...(await folderProblems(folder, own, dockerfileOf)));
+  return problems;
+}
+
+async function folderProblems(
+  { dir }: ContextFolder,
+  cells: readonly PlannedCell[],
+  dockerfileOf: Fleet["dockerfileOf"],
+): Promise<readonly Problem[]> {
+  const { entries } = await listContext(dir, { file: dir });
   const takenOf = oncePer((use: ContextUse) => takenFiles(use, entries));
   const [sent, known] = [new Set<string>(), new Set<string>()];
   const seen = new Set<CellContext>();
@@ -115,7 +133,7 @@ async function contextProblems(
   const files = entries.filter(({ kind }) => kind !== "folder").map(({ path }) => path);
   const hidden = [...sent].filter((path) => !known.has(path)).sort();
   const more = files.filter((path) => known.has(path) && !sent.has(path));
-  const ignoreFile = `${contextDir}/.dockerignore`;
+  const ignoreFile = `${dir}/.dockerignore`;
   const problems: Problem[] = [];
   if (hidden.length > 0)
     problems.push({

@@ -1,7 +1,8 @@
 /** A fleet with its files: matrix.yaml → matrix → cells → Dockerfiles. */
 
+import { existsSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { type Problem, throwProblems } from "../errors.ts";
+import { InternalError, type Problem, throwProblems } from "../errors.ts";
 import { openPlainFile } from "../io/plain-file.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
@@ -10,25 +11,27 @@ import { lockPath } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { parseImageReference } from "../oci/reference.ts";
-import type { FleetSources } from "./build/fleet-builder.ts";
+import type { ContextFolder, FleetSources } from "./build/fleet-builder.ts";
 import type { Cell } from "./cells/cell.ts";
+import type { CellSettings } from "./cells/cell-settings.ts";
 import { expandMatrix } from "./cells/expand.ts";
 import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
 import { type Base, findBasesIn } from "./dockerfile/bases.ts";
-import { listContext } from "./dockerfile/context.ts";
+import { type ContextListing, listContext } from "./dockerfile/context.ts";
 import { type ContextUse, contextUses } from "./dockerfile/context-use.ts";
 import { effectiveText } from "./dockerfile/effective-text.ts";
 import { generatedStart, isGenerated } from "./dockerfile/generated-line.ts";
 import type { Instruction } from "./dockerfile/instructions.ts";
 import { renderCell, type RenderedCell, type RenderedFile } from "./dockerfile/render-cell.ts";
+import { contextOf, settleCells } from "./dockerfile/settle-cells.ts";
 import { missingSources, telling, writtenSecrets } from "./dockerfile/written-secrets.ts";
 import { withVersion } from "./find-version.ts";
 import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
 import type { Matrix } from "./matrix/matrix.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
-import { readTemplate } from "./read-template.ts";
+import { readTemplates } from "./read-template.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
 export interface Fleet extends FleetSources {
@@ -90,34 +93,56 @@ export async function openFleetText(
   const { args: given = {} } = options;
   const { matrix, passed } = withArguments(published, given);
   parseImageReference(matrix.repository);
-  const { template, files } = await readTemplate(root, matrix, { text: options.templateText, given });
+  const cells = settleCells(matrix, expandMatrix(matrix));
+  const built = cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
+  const { templates, files } = await readTemplates(root, matrix, built, {
+    text: options.templateText,
+    given,
+  });
   const argumentsOf = compileArguments(matrix);
-  const contextDir = join(root, matrix.context.value);
-  const own = ownFiles(matrixFile, files, contextDir);
-  const ignoreFiles = ignoreFilesOf(root, matrix);
-  const listing = await listContext(contextDir, matrix.context.at, own, ignoreFiles);
-  const paths = new Set(listing.entries.map(({ path }) => path));
-  const checks = [
-    onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)),
-    onceFaultless(telling, writtenSecrets),
-  ];
-  const useOf = contextUses(matrix.target?.value ?? null);
+  const folderOf = await listFolders(root, built, (dir) => ownFiles(matrixFile, files, dir));
+  const secretsIn = onceFaultless(telling, writtenSecrets);
+  const checksOf = oncePer(({ entries }: ContextListing) => {
+    const paths = new Set(entries.map(({ path }) => path));
+    return [onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)), secretsIn];
+  });
+  const useOf = oncePer(({ target }: CellSettings) => contextUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrixFile }).length === 0);
-  const dockerfileOf = oncePer((cell: Cell) =>
-    checkFile(renderCell(cell, matrix, template, argumentsOf(cell)), cell, matrix, {
-      checks,
+  const dockerfileOf = oncePer((cell: Cell) => {
+    const { template, takes } = templates(cell);
+    return checkFile(renderCell(cell, matrix, template, argumentsOf(cell, takes)), cell, {
+      checks: checksOf(folderOf(cell).listing),
       isReference,
-      useOf,
-    }),
-  );
-  return {
-    root,
-    matrix,
-    cells: expandMatrix(matrix),
-    contextDir,
-    listing,
-    passedArgs: passed,
-    dockerfileOf,
+      useOf: useOf(cell.settings),
+    });
+  });
+  return { root, matrix, cells, folderOf, passedArgs: passed, dockerfileOf };
+}
+
+/** Each folder once for all cells that are built from it and whose Dockerfile hides the same of it. */
+async function listFolders(
+  root: string,
+  cells: readonly Cell[],
+  ownIn: (dir: string) => (path: string) => boolean | Promise<boolean>,
+): Promise<(cell: Cell) => ContextFolder> {
+  const keyOf = oncePer((settings: CellSettings) => {
+    const { value } = contextOf(settings);
+    const own = dockerignoreOf(root, settings);
+    return existsSync(own) ? `${value}\n${own}` : value;
+  });
+  const folders = new Map<string, ContextFolder>();
+  for (const settings of new Set(cells.map((cell) => cell.settings))) {
+    const key = keyOf(settings);
+    if (folders.has(key)) continue;
+    const { value, at } = contextOf(settings);
+    const dir = join(root, value);
+    const ignoreFiles = [dockerignoreOf(root, settings), join(dir, ".dockerignore")];
+    folders.set(key, { dir, listing: await listContext(dir, at, ownIn(dir), ignoreFiles) });
+  }
+  return ({ id, settings }) => {
+    const found = folders.get(keyOf(settings));
+    if (found === undefined) throw new InternalError(`${id} has no build context`);
+    return found;
   };
 }
 
@@ -134,7 +159,6 @@ type InstructionCheck = (instruction: Instruction, file: string) => readonly Pro
 function checkFile(
   { file, own, ownFile: path }: RenderedCell,
   cell: Cell,
-  { target }: Matrix,
   { checks, isReference, useOf }: FileChecks,
 ): CellDockerfile {
   const options = { args: file.args, platform: cell.platform };
@@ -145,7 +169,7 @@ function checkFile(
     ),
     ...checks.flatMap((check) => own.instructions.flatMap((each) => check(each, path))),
   ]);
-  const effect = digestOf(effectiveText(own, target?.value ?? null, options));
+  const effect = digestOf(effectiveText(own, cell.settings.target?.value ?? null, options));
   const use = useOf(own, options);
   return { ...file, bases: uniqueByRef(bases).map((base) => ({ ...base, file: path })), effect, use };
 }
@@ -165,9 +189,8 @@ function onceFaultless(keywords: readonly string[], check: InstructionCheck): In
 }
 
 /** As BuildKit has it: `<Dockerfile>.dockerignore` beside the Dockerfile goes before the context's own. */
-function ignoreFilesOf(root: string, { template, context }: Pick<Matrix, "template" | "context">): string[] {
-  const dockerfile = template.value.replace(/\.(hbs|handlebars)$/i, "");
-  return [join(root, `${dockerfile}.dockerignore`), join(root, context.value, ".dockerignore")];
+function dockerignoreOf(root: string, { template }: Cell["settings"]): string {
+  return join(root, `${template.value.replace(/\.(hbs|handlebars)$/i, "")}.dockerignore`);
 }
 
 /** A base that several instructions name is pulled once. */

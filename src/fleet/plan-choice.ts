@@ -1,5 +1,6 @@
 /** The fleet of a command with its plan, as its flags ask for it. */
 
+import { groupBy } from "../io/collections.ts";
 import type { EngineName } from "./build/engines/engine-traits.ts";
 import { type Problem, throwProblems } from "../errors.ts";
 import { linesToHide } from "./dockerfile/stray-files.ts";
@@ -135,15 +136,15 @@ function unresolvedBases(
 }
 
 /** Said of what is to be built: nobody waits for it of what is kept. */
-function strayNotes({ cells }: Plan, { contextDir }: Fleet): readonly string[] {
-  const building = cells.flatMap(({ action, context }) =>
-    action === "build" && context !== null ? [context] : [],
+function strayNotes({ cells }: Plan, { folderOf }: Fleet): readonly string[] {
+  const building = cells.flatMap(({ cell, action, context }) =>
+    action === "build" && context !== null ? [{ dir: folderOf(cell).dir, context }] : [],
   );
-  const lines = linesToHide(building);
-  if (lines.length === 0) return [];
-  return [
-    `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${contextDir}/.dockerignore: ${lines.join(" ")}`,
-  ];
+  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, own]) => {
+    const lines = linesToHide(own.map(({ context }) => context));
+    if (lines.length === 0) return [];
+    return `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${dir}/.dockerignore: ${lines.join(" ")}`;
+  });
 }
 
 async function localLookup(

@@ -14,9 +14,10 @@ import { digestOf } from "../oci/digest-of.ts";
 import { isRepository, parseImageReference } from "../oci/reference.ts";
 import { compareText, remember } from "../io/collections.ts";
 import type { ImageConfig } from "../oci/registry/platform-image.ts";
+import type { ContextListing } from "./dockerfile/context.ts";
 import { cellContexts, decidedUse } from "./dockerfile/cell-context.ts";
 import type { Cell } from "./cells/cell.ts";
-import { oncePerText } from "./cells/once-per.ts";
+import { oncePer, oncePerText } from "./cells/once-per.ts";
 import { planFleet, type CellSources } from "./plan/plan-fleet.ts";
 import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
@@ -94,12 +95,12 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     fleet,
     { pins, readBase: options.readBase ?? (async () => null) },
   );
-  const contextOf = cellContexts(fleet.listing);
+  const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
   const sources = new Map<string, CellSources>();
   for (const [cell, bases] of withConfig) {
     const dockerfile = fleet.dockerfileOf(cell);
     const configs = new Map(bases.map(({ ref, config }) => [ref, config ?? null]));
-    const context = await contextOf(decidedUse(dockerfile.use, configs));
+    const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, configs));
     sources.set(cell.id, { dockerfile, bases, context, rebuild: rebuildOf(cell) });
   }
   return planFleet(fleet.matrix, fleet.cells, sources, options);

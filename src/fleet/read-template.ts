@@ -2,23 +2,36 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
-import { ImgmatchError, type Place, throwProblems } from "../errors.ts";
+import { ImgmatchError, InternalError, type Place, throwProblems } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
 import { inputLimits } from "../io/limits.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import { liesIn } from "../io/project-folder.ts";
 import { type ReadOptions, readExactText, readTextFile } from "../io/files.ts";
 import type { GivenArguments } from "./matrix/given-arguments.ts";
-import type { Matrix } from "./matrix/matrix.ts";
-import { undeclaredArguments, unreachedArguments } from "./dockerfile/arguments.ts";
+import type { Cell } from "./cells/cell.ts";
+import type { Located, Matrix } from "./matrix/matrix.ts";
+import {
+  declaredArguments,
+  isPredefined,
+  undeclaredArguments,
+  unreachedArguments,
+} from "./dockerfile/arguments.ts";
 import { parseDockerfile } from "./dockerfile/instructions.ts";
 import { type PartialFile, partialFile, readPartials } from "./dockerfile/partials.ts";
 import { parseTemplate } from "./dockerfile/template-syntax.ts";
 import { compileTemplate, isTemplateName, plainDockerfile } from "./dockerfile/template.ts";
 import type { Template } from "./dockerfile/compiled-template.ts";
 
-export interface ReadTemplate {
+export interface CellTemplate {
   readonly template: Template;
+  /** Whether it has such an argument. */
+  readonly takes: (name: string) => boolean;
+}
+
+export interface ReadTemplates {
+  /** Of a cell that can be built. */
+  readonly templates: (cell: Cell) => CellTemplate;
   /** What is imgmatch's own of it, as paths from the matrix: templates and partials, not a Dockerfile. */
   readonly files: readonly string[];
 }
@@ -30,13 +43,61 @@ export interface ReadTemplateOptions {
   readonly given: GivenArguments;
 }
 
-/** Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for a Dockerfile, and for what is given to a template that never names it. */
-export async function readTemplate(
+/**
+ * Reads every template that the cells name, once. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for what no Dockerfile has an `ARG` of,
+ * and for what is given to templates that never name it.
+ */
+export async function readTemplates(
   root: string,
   matrix: Pick<Matrix, "template" | "args">,
-  { text: other, given }: ReadTemplateOptions,
+  cells: readonly Cell[],
+  options: ReadTemplateOptions,
+): Promise<ReadTemplates> {
+  const byPath = new Map<string, ReadTemplate>();
+  const args: Record<string, Located<string>> = { ...matrix.args };
+  for (const settings of new Set(cells.map((cell) => cell.settings))) {
+    Object.assign(args, settings.args);
+    const { template } = settings;
+    if (!byPath.has(template.value))
+      byPath.set(template.value, await readTemplate(root, template, options.text));
+  }
+  const read = [...byPath.values()];
+  const names = [...byPath.keys()].join(" or ");
+  if (read.every(({ declared }) => declared !== null))
+    throwProblems(
+      undeclaredArguments(args, names, new Set(read.flatMap(({ declared }) => [...(declared ?? [])]))),
+    );
+  else if (read.every(({ declared }) => declared === null))
+    throwProblems(
+      unreachedArguments(
+        Object.keys(options.given),
+        names,
+        read.flatMap(({ texts }) => texts),
+      ),
+    );
+  return {
+    templates: ({ id, settings }) => {
+      const found = byPath.get(settings.template.value);
+      if (found === undefined) throw new InternalError(`${id} has no template`);
+      return found;
+    },
+    files: [...new Set(read.flatMap(({ files }) => files))],
+  };
+}
+
+interface ReadTemplate extends CellTemplate {
+  /** The names of its `ARG`s; null for a template, which may make some. */
+  readonly declared: ReadonlySet<string> | null;
+  /** With those of its partials. */
+  readonly texts: readonly string[];
+  readonly files: readonly string[];
+}
+
+async function readTemplate(
+  root: string,
+  { value: path, at }: Located<string>,
+  other: string | undefined,
 ): Promise<ReadTemplate> {
-  const { value: path, at } = matrix.template;
   const file = join(root, path);
   const read = (reader: typeof readExactText) =>
     other === undefined
@@ -44,18 +105,20 @@ export async function readTemplate(
       : Promise.resolve(other);
   if (!isTemplateName(path)) {
     const text = await read(readExactText);
-    throwProblems(undeclaredArguments(matrix, parseDockerfile(text)));
-    return { template: plainDockerfile(text), files: [] };
+    const declared = declaredArguments(parseDockerfile(text));
+    const takes = (name: string) => declared.has(name) || isPredefined(name);
+    return { template: plainDockerfile(text), declared, takes, texts: [text], files: [] };
   }
   const text = await read(readTextFile);
   const partials = await readPartials(parseTemplate(text, file), (name, place) =>
     readPartial(root, join(dirname(path), partialFile(name)), place),
   );
-  const texts = [text, ...[...partials.values()].map(({ text: partial }) => partial)];
-  throwProblems(unreachedArguments(Object.keys(given), matrix, texts));
   const folder = dirname(path);
   return {
     template: compileTemplate(text, file, partials),
+    declared: null,
+    takes: () => true,
+    texts: [text, ...[...partials.values()].map(({ text: partial }) => partial)],
     files: [path, ...[...partials.keys()].map((name) => join(folder, partialFile(name)))],
   };
 }

@@ -144,7 +144,7 @@ export class FleetImages extends pulumi.ComponentResource<FleetData> {
     const { request } = jobOf(planned, { ...fleet, matrix: plan.matrix, revision, push });
     const dockerfile = provider.labels
       ? request.dockerfile
-      : withLabels(request.dockerfile, request.labels, prepared);
+      : withLabels(request.dockerfile, request.labels, cell);
     const built = own === null ? null : timesBuilt(own.dockerfile, cell.id, inputDigest);
     const again = (built ?? 0) + (part === "lost" ? 1 : 0);
     // What is kept is compared by paths of before: the provider reads them again.
@@ -232,9 +232,9 @@ function made(
 function withLabels(
   dockerfile: string,
   labels: Readonly<Record<string, string>>,
-  { plan }: PreparedFleet,
+  { settings }: ReadyCell["cell"],
 ): string {
-  const end = endOfTarget(parseDockerfile(dockerfile), plan.matrix);
+  const end = endOfTarget(parseDockerfile(dockerfile), settings);
   const lines = Object.entries(labels).map(([key, value]) => `LABEL ${key}=${JSON.stringify(value)}\n`);
   return `${dockerfile.slice(0, end).trimEnd()}\n${lines.join("")}${dockerfile.slice(end)}`;
 }

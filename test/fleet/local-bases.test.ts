@@ -126,7 +126,7 @@ describe("a base that no registry has", () => {
         message: expect.stringMatching(/own\/base .*only docker on this machine.*can build them again/),
       },
     ]);
-    expect(() => bakePlan(plan, fleet, { folder: ".", revision: "" })).toThrow(
+    expect(() => bakePlan(plan, fleet, { contextAt: () => ".", revision: "" })).toThrow(
       /its base own\/base is in no registry, only docker on one machine has it/,
     );
     const kept = (await planned({ lock: await built() })).plan;

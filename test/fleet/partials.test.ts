@@ -56,7 +56,9 @@ test("are inputs, and no files of the context", async () => {
     const fleet = await openFleet(join(root, "matrix.yaml"));
     const digest = `sha256:${"a".repeat(64)}` as const;
     const plan = await planOpenFleet(fleet, { lock: null, findBaseDigest: async () => digest });
-    return { digest: plan.cells[0]?.inputDigest, paths: fleet.listing.entries.map(({ path }) => path) };
+    const [first] = plan.cells;
+    const entries = first === undefined ? [] : fleet.folderOf(first.cell).listing.entries;
+    return { digest: first?.inputDigest, paths: entries.map(({ path }) => path) };
   };
   const { root } = await opened();
   const before = await inputs(root);

@@ -181,7 +181,7 @@ describe("a cell", () => {
 
   test("has its arguments in a bake file", async () => {
     const { fleet, plan } = await planned(makeFolder(files));
-    const { target } = bakePlan(plan, fleet, { folder: ".", revision: "" });
+    const { target } = bakePlan(plan, fleet, { contextAt: () => ".", revision: "" });
     expect(target["x86-64-v3_3-12"]?.args).toMatchObject({ MARCH_FLAGS: "-march=x86-64-v3", PYTHON: "3.12" });
   });
 });
@@ -255,8 +255,8 @@ describe("what is refused", () => {
 
 describe("the build context", () => {
   const sent = async (root: string) => {
-    const { listing } = await openFleet(join(root, "matrix.yaml"));
-    return listing.entries.map(({ path }) => path);
+    const { cells, folderOf } = await openFleet(join(root, "matrix.yaml"));
+    return cells.slice(0, 1).flatMap(({ cell }) => folderOf(cell).listing.entries.map(({ path }) => path));
   };
 
   test("has the Dockerfile, as docker sends it", async () => {

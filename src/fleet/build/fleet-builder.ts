@@ -1,18 +1,25 @@
 /** What makes the images of a whole plan: cell by cell with an engine, or at once with a tool that keeps a state of its own. */
 
 import type { ContextListing } from "../dockerfile/context.ts";
+import type { Cell } from "../cells/cell.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { Engine } from "./engine.ts";
 import type { BuildFleetOptions, CellResult } from "./schedule.ts";
+
+/** The folder of a build context, and what is in it. */
+export interface ContextFolder {
+  readonly dir: string;
+  readonly listing: ContextListing;
+}
 
 /** What images are built of, read and checked. */
 export interface FleetSources {
   /** Folder of the matrix file; every relative path starts here. */
   readonly root: string;
   readonly cells: readonly ExpandedCell[];
-  readonly contextDir: string;
-  readonly listing: ContextListing;
+  /** What a cell is built from. */
+  folderOf(cell: Cell): ContextFolder;
   /** What every build is given for `ARG`s without being an input of its image: proxies. */
   readonly passedArgs?: Readonly<Record<string, string>>;
 }

@@ -17,7 +17,7 @@ import type { AskedAttestations, BuiltImage } from "./engine.ts";
 import type { FleetSources } from "./fleet-builder.ts";
 import type { BuildJob, BuiltCell } from "./schedule.ts";
 
-export interface JobOptions extends Pick<FleetSources, "contextDir" | "passedArgs"> {
+export interface JobOptions extends Pick<FleetSources, "folderOf" | "passedArgs"> {
   readonly matrix: Matrix;
   /** Commit of the sources, or empty where there is none. */
   readonly revision: string;
@@ -66,6 +66,7 @@ export function requireReady(cells: readonly PlannedCell[]): readonly ReadyCell[
 export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   const { cell, tag, inputDigest, dockerfile: file, bases, context } = planned;
   const { matrix, push } = options;
+  const target = cell.settings.target?.value ?? null;
   const isLocal = ({ local }: PlannedBase) => local !== undefined;
   const [held, pulled] = [bases.filter(isLocal), bases.filter((base) => !isLocal(base))];
   const digests = new Map(pulled.map(({ ref, digest }) => [ref, required(digest)]));
@@ -74,7 +75,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     bases.filter(({ ref, used }) => ref !== used).map(({ ref, used }) => [ref, used]),
   );
   const variables = { args: file.args, platform: cell.platform };
-  const runBase = runBaseOf(file.text, matrix.target?.value ?? null, variables);
+  const runBase = runBaseOf(file.text, target, variables);
   const run = bases.find(({ ref }) => ref === runBase);
   return {
     cell: cell.id,
@@ -83,11 +84,11 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     request: {
       cell: cell.id,
       dockerfile: rebuilt(pinned(file, digests, replacements, { ...variables, local }), planned),
-      contextDir: options.contextDir,
+      contextDir: options.folderOf(cell).dir,
       contextFiles: context.entries,
       contextDigest: context.digest,
       platform: cell.platform,
-      target: matrix.target?.value ?? null,
+      target,
       args: {
         ...options.passedArgs,
         ...file.args,

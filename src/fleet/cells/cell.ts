@@ -1,7 +1,8 @@
 /** One combination of axis values: one image to be. */
 
 import type { Requirement } from "../../lock/lock.ts";
-import type { AxisValue, Bases, ComputeValue, CudaValue, FreeValue, MarchValue } from "../matrix/matrix.ts";
+import type { AxisValue, ComputeValue, CudaValue, FreeValue, MarchValue } from "../matrix/matrix.ts";
+import type { CellSettings } from "./cell-settings.ts";
 
 export interface Cell {
   /** Labels joined by `_`, for example `12.8.1_8.0_x86-64-v3`; a CPU-only row has no compute part. */
@@ -15,7 +16,9 @@ export interface Cell {
   readonly compute: ComputeValue | null;
   readonly march: MarchValue;
   readonly free: Readonly<Record<string, FreeValue>>;
-  readonly bases: Bases;
+  readonly settings: CellSettings;
+  /** What was chosen on each axis; null for what the cell does not have. */
+  readonly values: CellValues;
   readonly requires: Requirement;
 }
 

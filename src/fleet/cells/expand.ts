@@ -17,9 +17,11 @@ import type {
   Exclusion,
   MarchValue,
   Matrix,
+  Settings,
 } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
+import { type Bringing, settingConflicts, settingsOf } from "./cell-settings.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
 import { matchesAxis } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
@@ -60,7 +62,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
       at: exclusion.at,
     });
   }
-  problems.push(...collisions(cells));
+  problems.push(...conflicts(cells.map(({ cell }) => cell)), ...collisions(cells));
   const buildable = cells.filter(({ cell: { skipped } }) => skipped === null).map(({ cell }) => cell.cell);
   const { tagOf, problems: tagTemplateProblems } = compileTag(matrix);
   problems.push(...tagTemplateProblems);
@@ -128,7 +130,7 @@ function baseline(at: Place): MarchValue {
   if (baselineMarch === null) {
     const march = findMarch("x86-64");
     if (march === null) throw new Error("the hardware tables have no x86-64");
-    baselineMarch = { kind: "march", label: "x86-64", at, march, without: [] };
+    baselineMarch = { kind: "march", label: "x86-64", at, settings: {}, data: {}, march, without: [] };
   }
   return baselineMarch;
 }
@@ -151,7 +153,6 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     else if (value.kind === "march") march = value;
     else free[name] = value;
   }
-  const bases = cuda?.base ?? matrix.base;
   const platform = marchPlatform(march.march);
   return {
     id: ids.join("_"),
@@ -161,7 +162,8 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     compute,
     march,
     free,
-    bases: bases ?? {},
+    settings: settingsOf(matrix, bringing(values)),
+    values,
     requires: requirementOf(march, cuda, compute),
   };
 }
@@ -189,6 +191,23 @@ function excludes({ match }: Exclusion, cell: Cell): boolean {
 
 function placeOf(matrix: Matrix, values: CellValues): Place {
   return Object.values(values).find((value) => value !== null)?.at ?? { file: matrix.file };
+}
+
+/** Those of a cell's values that bring something. */
+function bringing(values: CellValues): readonly Bringing[] {
+  return Object.entries(values).flatMap(([axis, value]) =>
+    value === null || isEmpty(value.settings) ? [] : { ...value, name: `${axis} ${value.label}` },
+  );
+}
+
+const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
+
+/** Once for each pair of values, however many cells have both. */
+function conflicts(cells: readonly ExpandedCell[]): readonly Problem[] {
+  const all = cells.flatMap(({ cell, skipped }) =>
+    skipped === null ? settingConflicts(bringing(cell.values)) : [],
+  );
+  return [...new Map(all.map((problem) => [problem.message, problem])).values()];
 }
 
 function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Problem[] {

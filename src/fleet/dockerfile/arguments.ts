@@ -5,70 +5,46 @@ import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { secretIn } from "../matrix/secret-names.ts";
 import { suggest } from "../../io/suggest.ts";
-import { checkTemplate } from "./check-template.ts";
-import { evaluateTemplate } from "./evaluate-template.ts";
+import { oncePer, oncePerText } from "../cells/once-per.ts";
 import { type Instructions, offsetIn, parseDockerfile, splitWords } from "./instructions.ts";
+import { compileText } from "./matrix-text.ts";
 import { expandWord, quote } from "./shell-word.ts";
-import { parseTemplate } from "./template-syntax.ts";
 import { argumentView } from "./view.ts";
 
 export type Arguments = Readonly<Record<string, string>>;
-
-type Render = (view: object, cell: string) => string;
 
 /**
  * Compiles the arguments of a matrix: cell → what its build is given. Throws `TEMPLATE_SYNTAX` for all that cannot be read, each at
  * its place in the matrix; for a cell `TEMPLATE_UNKNOWN_NAME`, and `MATRIX_SECRET` for a value that becomes a secret by what is put in.
  *
+ * @param takes whether the cell's Dockerfile has such an argument: of several Dockerfiles each gets its own. Default: every one.
+ *
  * @example
  * compileArguments(matrix)(cell); // { MARCH_FLAGS: "-march=znver4" }
  */
-export function compileArguments(matrix: Matrix): (cell: Cell) => Arguments {
-  const entries = Object.entries(matrix.args);
-  const isFixed = entries.every(([, { value }]) => !value.includes("{{"));
-  if (isFixed) {
-    const all = fromPairs(
-      collect(entries, ([name, argument]) => [name, compile(name, argument, matrix.file)({}, "")] as const),
+export function compileArguments(
+  matrix: Matrix,
+): (cell: Cell, takes?: (name: string) => boolean) => Arguments {
+  const renderOf = (name: string) =>
+    oncePer((argument: Located<string>) =>
+      compileText(`the argument ${name}`, argument, matrix.file, (text) => checkValue(name, text)),
     );
-    return () => all;
-  }
-  const compiled = collect(entries, ([name, argument]): [string, Render] => [
-    name,
-    compile(name, argument, matrix.file),
-  ]);
-  return (cell) => {
-    const view = argumentView(cell, matrix);
-    return fromPairs(collect(compiled, ([name, render]): [string, string] => [name, render(view, cell.id)]));
+  const byName = oncePerText(renderOf);
+  collect(Object.entries(matrix.args), ([name, argument]) => byName(name)(argument));
+  return (cell, takes = () => true) => {
+    let view: object | null = null;
+    const viewOnce = () => (view ??= argumentView(cell, matrix));
+    const entries = Object.entries(cell.settings.args).filter(([name]) => takes(name));
+    return fromPairs(
+      collect(entries, ([name, argument]): [string, string] => [
+        name,
+        byName(name)(argument)(viewOnce, cell.id),
+      ]),
+    );
   };
 }
 
-function compile(name: string, argument: Located<string>, file: string): Render {
-  const { value } = argument;
-  if (!value.includes("{{")) {
-    inMatrix(name, argument, () => checkFrontEnd(name, value));
-    return () => value;
-  }
-  return inMatrix(name, argument, () => {
-    const source = parseTemplate(value, file);
-    checkTemplate(source);
-    return (view, cell) =>
-      inMatrix(name, argument, () => {
-        const text = evaluateTemplate(source, view, cell);
-        checkRendered(name, text);
-        checkFrontEnd(name, text);
-        return text;
-      });
-  });
-}
-
-function checkRendered(name: string, text: string): void {
-  // What stands between the braces of a raw block, or of an axis's value.
-  if (text.includes("{{"))
-    throw new ImgmatchError({
-      code: "TEMPLATE_SYNTAX",
-      message: "a {{ is left in its value",
-      fix: "write what is to be put in as {{name}}; a text with {{ belongs into the Dockerfile",
-    });
+function checkValue(name: string, text: string): void {
   const secret = secretIn(name, text);
   if (secret !== null)
     throw new ImgmatchError({
@@ -76,6 +52,7 @@ function checkRendered(name: string, text: string): void {
       message: `its value is ${secret}; whoever has the image reads it with docker history`,
       fix: "give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…",
     });
+  checkFrontEnd(name, text);
 }
 
 /**
@@ -91,22 +68,6 @@ function checkFrontEnd(name: string, value: string): void {
     message: `its value ${JSON.stringify(reference)} names a front end without its digest, so that nobody knows what will read the Dockerfile`,
     fix: `write ${reference}@sha256:…, or begin the Dockerfile with # syntax=${reference}, which imgmatch pins`,
   });
-}
-
-/** What is wrong with a value is said of its argument, at the place in the matrix. */
-function inMatrix<Made>(name: string, { value, at }: Located<string>, make: () => Made): Made {
-  try {
-    return make();
-  } catch (error) {
-    if (!(error instanceof ImgmatchError)) throw error;
-    const [first, ...rest] = error.problems.map((problem): Problem => {
-      const start = at.text?.indexOf(value, Math.max(0, (at.column ?? 1) - 1)) ?? -1;
-      const column = start < 0 ? at.column : start + (problem.at?.column ?? 1);
-      const message = `the argument ${name}: ${problem.message}`;
-      return { ...problem, message, at: { ...at, ...(column === undefined ? {} : { column }) } };
-    });
-    throw first === undefined ? error : new ImgmatchError([first, ...rest], { cause: error });
-  }
 }
 
 /** All that is wrong is thrown together. */
@@ -134,19 +95,32 @@ function fromPairs(pairs: readonly (readonly [string, string])[]): Arguments {
  */
 const predefined = /^((HTTPS?|FTP|NO|ALL)_PROXY|BUILDKIT_\w+|SOURCE_DATE_EPOCH)$/i;
 
-/** `ARGUMENT_UNDECLARED` for every argument without an `ARG` of its name, each at its place in the matrix. */
+export function isPredefined(name: string): boolean {
+  return predefined.test(name);
+}
+
+/** The names of the `ARG`s of a Dockerfile. */
+export function declaredArguments({ instructions }: Pick<Instructions, "instructions">): ReadonlySet<string> {
+  return new Set(instructions.flatMap(argumentNames));
+}
+
+/**
+ * `ARGUMENT_UNDECLARED` for every argument without an `ARG` of its name, each at its place in the matrix.
+ *
+ * @param files the Dockerfiles that declare, for messages
+ */
 export function undeclaredArguments(
-  { args, template }: Pick<Matrix, "args" | "template">,
-  dockerfile: Pick<Instructions, "instructions">,
+  args: Readonly<Record<string, Located<string>>>,
+  files: string,
+  declared: ReadonlySet<string>,
 ): readonly Problem[] {
-  const declared = new Set(dockerfile.instructions.flatMap(argumentNames));
   return Object.entries(args).flatMap(([name, { at }]): Problem[] => {
     if (declared.has(name) || predefined.test(name)) return [];
     const near = suggest(name, [...declared]);
     return [
       {
         code: "ARGUMENT_UNDECLARED",
-        message: `${template.value} has no ARG ${name}, so the argument reaches no image`,
+        message: `${files} has no ARG ${name}, so the argument reaches no image`,
         fix: `${near === null ? "" : `did you mean ${near}? Else `}write ARG ${name} into the stage that uses it, or remove the argument`,
         at,
       },
@@ -160,7 +134,7 @@ export function undeclaredArguments(
  */
 export function unreachedArguments(
   names: readonly string[],
-  { template }: Pick<Matrix, "template">,
+  files: string,
   texts: readonly string[],
 ): readonly Problem[] {
   if (texts.some((text) => /\bargs\b(?!\.)|^\s*ARG\b.*\{\{/im.test(text))) return [];
@@ -169,7 +143,7 @@ export function unreachedArguments(
     return [
       {
         code: "ARGUMENT_UNDECLARED",
-        message: `${template.value} never names ${name}, so the argument reaches no image`,
+        message: `${files} never names ${name}, so the argument reaches no image`,
         fix: `write ARG ${name} into the stage that uses it, or remove the argument`,
         at: { file: `--build-arg ${name}` },
       },

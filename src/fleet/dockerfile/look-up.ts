@@ -4,6 +4,7 @@ import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { dataNames } from "./check-template.ts";
 import { noSuchKey, unknownName } from "./template-problems.ts";
 import { placeOfNode, type TemplateSource } from "./template-syntax.ts";
+import { textSymbol } from "./view.ts";
 
 /** What a place in the template sees. */
 export interface Scope {
@@ -33,15 +34,21 @@ export function lookUp(run: Evaluated, path: hbs.AST.PathExpression, scope: Scop
     if (!isMapping || !Object.hasOwn(value as object, part)) {
       const parent = [...prefix, ...parts.slice(0, index)].join(".");
       const name = parent === "" ? part : `${parent}${parent.endsWith("..") ? "/" : "."}${part}`;
-      const known = isMapping ? Object.keys(value as object) : [];
-      const stuck = value;
+      const known = isMapping && !isNothing(value) ? Object.keys(value as object) : [];
+      const stuck = isNothing(value) ? null : value;
       throw refuse(run, path, (at) =>
         known.length > 0 ? unknownName(name, known, at) : noSuchKey(name, parent, stuck, run.cell, at),
       );
     }
     value = (value as Record<string, unknown>)[part];
   }
-  return value ?? null;
+  return isNothing(value) ? null : (value ?? null);
+}
+
+/** What a cell does not have, though keys of it can be named. */
+function isNothing(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return (value as { readonly [textSymbol]?: unknown })[textSymbol] === null;
 }
 
 interface Start {

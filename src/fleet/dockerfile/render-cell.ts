@@ -41,7 +41,8 @@ export function renderCell(
   template: Template,
   args: RenderedFile["args"],
 ): RenderedCell {
-  const { value: name } = matrix.template;
+  const { settings } = cell;
+  const { value: name } = settings.template;
   const rendered = template.render(viewOf(cell, matrix, args));
   if (!/^\ufeff?[ \t]*FROM\s/im.test(rendered)) {
     throw new ImgmatchError({
@@ -54,8 +55,8 @@ export function renderCell(
   const [directives, rest] = splitDirectives(withLastLineEnd(rendered, template), name);
   const text = `${directives}${generatedLine(name, cell.id)}${rest}`;
   const dockerfile = parseDockerfile(text);
-  const end = endOfTarget(dockerfile, matrix);
-  const base = runBaseOf(dockerfile, matrix.target?.value ?? null, { args, platform: cell.platform });
+  const end = endOfTarget(dockerfile, settings);
+  const base = runBaseOf(dockerfile, settings.target?.value ?? null, { args, platform: cell.platform });
   const added = metadataInstructions(cell, matrix, base);
   const [before, after] = [text.slice(0, end), text.slice(end)];
   const inserted = after === "" ? `\n${added}` : `\n${added}\n`;

@@ -3,7 +3,7 @@
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
-import type { Bases, ComputeValue, CudaValue, FreeValue, MarchValue, Matrix } from "../matrix/matrix.ts";
+import type { Bases, ComputeValue, CudaValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
@@ -69,12 +69,15 @@ export function argumentView(cell: Cell, matrix: Matrix): object {
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
-  const { cuda, compute, march, bases, platform } = cell;
+  const { cuda, compute, march, platform } = cell;
   const view: Record<string, unknown> = {};
-  for (const [axis, { value, data }] of Object.entries(cell.free)) {
-    const keys = dataKeys(matrix)[axis] ?? [];
-    view[axis] = keys.length === 0 ? value : freeView(value, data, keys);
+  for (const [axis, { value }] of Object.entries(cell.free)) {
+    const own = ownKeys(axis, cell, matrix);
+    view[axis] = own === null ? value : { ...own, value, [textSymbol]: value };
   }
+  const cudaKeys = ownKeys("cuda", cell, matrix);
+  const computeKeys = ownKeys("compute", cell, matrix);
+  const bases = cell.settings.base?.value ?? {};
   return Object.assign(view, {
     name: matrix.name,
     version: matrix.version,
@@ -83,47 +86,52 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     platform,
     architecture: platform.slice(platform.indexOf("/") + 1),
     base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
-    cuda: cuda === null ? null : cudaView(cuda),
+    cuda:
+      cuda === null || (cuda.toolkit === null && cudaKeys === null)
+        ? null
+        : { ...cudaView(cuda), ...cudaKeys },
     gpu: compute === null ? null : gpuView(compute),
-    march: marchView(march),
+    march: { ...marchView(march), ...ownKeys("march", cell, matrix) },
     axes: cell.axes,
+    // Its targets are `gpu`.
+    ...(computeKeys === null ? {} : { compute: { ...computeKeys, [textSymbol]: compute?.label ?? null } }),
   });
 }
 
-/** A mapping with it is printed and compared as that text. */
+/** A mapping with it is printed and compared as that text; with null, as nothing: only its keys can be named. */
 export const textSymbol = Symbol("text");
 
 /**
  * One value of an axis of which some values are mappings looks like every other: with all keys, null where this one has none. So
- * what a template may write does not depend on the cell.
+ * what a template may write does not depend on the cell. null for an axis of which no value has any.
  */
-function freeView(
-  value: string,
-  data: FreeValue["data"],
-  keys: readonly string[],
-): Readonly<Record<string, string | null>> {
-  const view = Object.fromEntries(
-    keys.map((key) => [key, Object.hasOwn(data, key) ? (data[key] ?? null) : null]),
-  );
-  return { ...view, value, [textSymbol]: value };
+function ownKeys(
+  axis: string,
+  { values }: Cell,
+  matrix: Matrix,
+): Readonly<Record<string, Data[string] | null>> | null {
+  const keys = dataKeys(matrix)[axis] ?? [];
+  if (keys.length === 0) return null;
+  const data = values[axis]?.data ?? {};
+  return Object.fromEntries(keys.map((key) => [key, Object.hasOwn(data, key) ? (data[key] ?? null) : null]));
 }
 
-/** Axis → every key that one of its values has beside its text. */
+/** Axis → every key that one of its values has beside what imgmatch reads. */
 const dataKeys = oncePer(({ axes, include }: Matrix): Readonly<Record<string, readonly string[]>> => {
   const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
   const all = [...product, ...include.flatMap((each) => Object.entries(each.values))];
   const keys = new Map<string, Set<string>>();
-  for (const [name, value] of all) {
-    if (value.kind !== "free") continue;
+  for (const [name, { data }] of all) {
     const found = remember(keys, name, () => new Set());
-    for (const key of Object.keys(value.data)) found.add(key);
+    for (const key of Object.keys(data)) found.add(key);
   }
   return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
 });
 
-const cudaView = oncePer(({ toolkit, driver }: CudaValue): TemplateView["cuda"] =>
+/** A CPU-only row is nothing, of which only the keys of its own can be named. */
+const cudaView = oncePer(({ toolkit, driver }: CudaValue) =>
   toolkit === null
-    ? null
+    ? { [textSymbol]: null }
     : {
         toolkit: toolkit.release,
         major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),

@@ -35,16 +35,16 @@ export interface BakeFile {
   readonly target: Readonly<Record<string, BakeTarget>>;
 }
 
-/** @param context the build context as bake is to find it, relative to where it runs */
+/** @param contextAt a build context as bake is to find it, relative to where it runs */
 export function bakeFile(
   requests: readonly BuildRequest[],
-  context: string,
+  contextAt: (dir: string) => string,
   steps: BakeSteps = {},
 ): BakeFile {
   const names = targetNames(requests.map(({ cell }) => cell));
   const entries = requests.map((request, index): [string, BakeTarget] => [
     names[index] ?? "",
-    bakeTarget(request, context, steps),
+    bakeTarget(request, contextAt(request.contextDir), steps),
   ]);
   return { group: { default: { targets: names } }, target: Object.fromEntries(entries) };
 }

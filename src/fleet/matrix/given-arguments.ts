@@ -1,7 +1,7 @@
 /** Build arguments that are given beside the matrix: `--build-arg` goes before `args:`, as with docker. */
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
-import type { Located, Matrix } from "./matrix.ts";
+import type { Argument, Matrix } from "./matrix.ts";
 import { secretIn } from "./secret-names.ts";
 import { unsafeIn } from "./unsafe-text.ts";
 
@@ -27,7 +27,10 @@ export function withArguments(matrix: Matrix, given: GivenArguments): WithArgume
   const isPassed = ([name]: readonly [string, string]) =>
     proxy.test(name) && !Object.hasOwn(matrix.args, name);
   const own = entries.filter((entry) => !isPassed(entry));
-  const located = own.map(([name, value]): [string, Located<string>] => [name, { value, at: placeOf(name) }]);
+  const located = own.map(([name, value]): [string, Argument] => [
+    name,
+    { value, at: placeOf(name), given: true },
+  ]);
   return {
     matrix:
       own.length === 0 ? matrix : { ...matrix, args: { ...matrix.args, ...Object.fromEntries(located) } },

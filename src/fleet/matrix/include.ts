@@ -2,9 +2,9 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import type { Axis, AxisValue, Inclusion } from "./matrix.ts";
-import { baseProblems } from "./unsafe-text.ts";
-import { type CudaInput, type MatrixInput, valueSchemas } from "./matrix-schema.ts";
+import { type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
+import { broughtProblems } from "./settings.ts";
 import { type Parsed, valueParsers } from "./values.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
@@ -77,11 +77,7 @@ function parseIncluded(
     problems.push(...schemaProblems(shape.error.issues, source, path));
     return null;
   }
-  if (axis.kind === "cuda" && typeof shape.data === "object") {
-    problems.push(
-      ...baseProblems((shape.data as Exclude<CudaInput, string>).base, source, [...path, "base"]),
-    );
-  }
+  problems.push(...broughtProblems(shape.data, axis.kind, source, path));
   const parse = valueParsers[axis.kind] as (data: unknown, at: Place) => Parsed<AxisValue>;
   const parsed = parse(shape.data, source.placeOf(path));
   if ("value" in parsed) return parsed.value;

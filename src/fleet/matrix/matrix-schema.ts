@@ -11,6 +11,31 @@ const base = z
   .union([text, z.record(text, text)])
   .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
 
+/** What any value may bring for its cells, in place of the matrix's own. */
+const settings = {
+  template: text.optional().describe("The template of its cells."),
+  target: text.optional().describe("The stage that its cells build."),
+  context: text.optional().describe("The build context of its cells."),
+  repository: text.optional().describe("Where the images of its cells go, in place of registry and name."),
+  base: base.optional(),
+  args: z.record(text, z.string()).optional().describe("Build arguments of its cells, beside the matrix's."),
+  runner: z
+    .union([text, z.array(text).min(1)])
+    .optional()
+    .describe("Labels of the CI machine that builds its cells."),
+  timeout: text
+    .regex(/^[1-9]\d{0,4}$/, "must be a number of minutes")
+    .optional()
+    .describe("Minutes that a CI job of its cells may take."),
+  freeDisk: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("Whether a CI job of its cells has to make room on its disk first."),
+};
+
+/** A key that nobody else reads: templates see it. */
+const ownText = z.union([z.string(), z.array(text).min(1)]);
+
 const compiler = text
   .regex(/^(gcc|clang)[ -]\d+(\.\d+)*$/, "must be gcc or clang and a version: gcc 12.2")
   .describe("Compiler of the base image: gcc 12.2. A march that it does not know is then impossible.");
@@ -38,41 +63,48 @@ const driver = z
     "Who brings the user-space driver: the host (default), the image, or NVIDIA's forward-compatibility package.",
   );
 
-const cudaEntry = z.strictObject({
+const cudaKeys = {
+  ...settings,
   toolkit: text,
   label: text.optional(),
-  base: base.optional(),
   driver: driver.optional(),
   platforms: z.array(text).min(1).optional().describe("Platforms of the base images, such as linux/amd64."),
   compiler: compiler.optional(),
   cpuFloor: text.optional().describe("March that the base images' own binaries need: x86-64-v2 for UBI 9."),
   require: text.optional().describe("NVIDIA_REQUIRE_CUDA of the base image."),
-});
+};
 
 const cudaValue = z.union([
   text.describe("A toolkit version such as 12.8.1, or none for the CPU-only row."),
-  cudaEntry,
+  z.object(cudaKeys).catchall(ownText),
 ]);
 
-const computeValue = z.union([
+const targets = z.union([
   text.describe('Compute capability: "8.0" (SASS), "9.0+ptx" (SASS and PTX), "9.0a", "10.0f".'),
   z.array(text).min(1).describe("Several compute capabilities in one image."),
 ]);
 
-const marchEntry = z.strictObject({
+const computeKeys = { ...settings, value: targets, label: text.optional() };
+
+const computeValue = z.union([...targets.options, z.object(computeKeys).catchall(ownText)]);
+
+const marchKeys = {
+  ...settings,
   march: text,
   label: text.optional(),
   without: z.array(text).optional(),
-});
+};
 
-const marchValue = z.union([text.describe("A -march (or -mcpu) name of gcc and clang."), marchEntry]);
+const marchValue = z.union([
+  text.describe("A -march (or -mcpu) name of gcc and clang."),
+  z.object(marchKeys).catchall(ownText),
+]);
+
+const freeKeys = { ...settings, value: text, label: text.optional() };
 
 const freeValue = z.union([
   text,
-  z
-    .object({ value: text, label: text.optional() })
-    .catchall(text)
-    .describe("A value with further texts that templates may use."),
+  z.object(freeKeys).catchall(ownText).describe("A value with further texts that templates may use."),
 ]);
 
 const freeValues = z.array(freeValue).min(1);
@@ -142,6 +174,9 @@ export const matrixSchema = z.strictObject({
     .describe("Tag template: {{version}}, {{cell}}, {{inputs}}, {{platform}} and every axis by name.")
     .optional(),
   target: text.optional().describe("Stage to build. Default: the last."),
+  runner: settings.runner,
+  timeout: settings.timeout,
+  freeDisk: settings.freeDisk,
   args: z
     .record(text, z.string())
     .optional()
@@ -200,8 +235,11 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === "version") return ["env", "default", "git"];
   if (path[0] === "axes" && path.length === 2) return ["free", "values"];
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
-  return Object.keys((path.includes("march") ? marchEntry : cudaEntry).shape);
+  return ["reason"];
 }
+
+/** The keys that imgmatch reads in a value, by kind of axis. */
+export const valueKeys = { cuda: cudaKeys, compute: computeKeys, march: marchKeys, free: freeKeys } as const;
 
 export type MatrixInput = z.infer<typeof matrixSchema>;
 export type VersionInput = MatrixInput["version"];
@@ -212,6 +250,8 @@ export type FreeInput = z.infer<typeof freeValue>;
 export type FreeAxisInput = z.infer<typeof freeAxis>;
 export type DriverInput = z.infer<typeof driver>;
 export type BaseInput = z.infer<typeof base>;
+const settingsShape = z.object(settings);
+export type SettingsInput = z.infer<typeof settingsShape>;
 
 /** Shapes of single values, for `include`. */
 export const valueSchemas = {

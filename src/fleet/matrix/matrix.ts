@@ -23,15 +23,20 @@ export interface Matrix {
   readonly source: string | null;
   /** A Dockerfile, or the template of one. Paths are relative to the matrix file, with forward slashes. */
   readonly template: Located<string>;
-  readonly context: Located<string>;
+  /** null: the template's folder. */
+  readonly context: Located<string> | null;
   readonly tag: Located<string>;
   readonly target: Located<string> | null;
   /** Build arguments, each a template of its own: see `render/arguments.ts`. */
-  readonly args: Readonly<Record<string, Located<string>>>;
+  readonly args: Readonly<Record<string, Argument>>;
+  /** Of the CI machines that build; null where nobody says. */
+  readonly runner: Located<readonly string[]> | null;
+  readonly timeoutMinutes: Located<number> | null;
+  readonly freeDisk: Located<boolean> | null;
   /** Extra labels of every image. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Base images of cells whose `cuda` value names none. */
-  readonly base: Bases | null;
+  /** Base images of cells whose values bring none. */
+  readonly base: Located<Bases> | null;
   /** What is built on in place of a base image, by its reference in the Dockerfile. */
   readonly replaceBases: Readonly<Record<string, Located<string>>>;
   /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
@@ -76,6 +81,11 @@ export interface Located<Value> {
   readonly at: Place;
 }
 
+/** `given`: by the command line, which goes before all that the matrix says. */
+export interface Argument extends Located<string> {
+  readonly given?: true;
+}
+
 /** What compiles in a base image, so that a march that it does not know is refused before a build. */
 export interface Compiler {
   readonly family: "gcc" | "clang";
@@ -103,13 +113,34 @@ export interface AxisOf<Value extends { readonly kind: string }, Name> {
 export interface Value {
   readonly label: string;
   readonly at: Place;
+  readonly settings: Settings;
+  /** Further keys of the value, which templates see. */
+  readonly data: Data;
+}
+
+export type Data = Readonly<Record<string, string | readonly string[]>>;
+
+/** What a value brings for its cells in place of the matrix's own. Texts and arguments are templates. */
+export interface Settings {
+  readonly template?: Located<string>;
+  readonly target?: Located<string>;
+  readonly context?: Located<string>;
+  /** Where the images go, in place of the matrix's `registry/name`. */
+  readonly repository?: Located<string>;
+  readonly base?: Located<Bases>;
+  /** Beside the matrix's. */
+  readonly args?: Readonly<Record<string, Located<string>>>;
+  /** Labels of the CI machine. */
+  readonly runner?: Located<readonly string[]>;
+  readonly timeoutMinutes?: Located<number>;
+  /** Whether a CI job has to make room on its disk first. */
+  readonly freeDisk?: Located<boolean>;
 }
 
 export interface CudaValue extends Value {
   readonly kind: "cuda";
   /** null is the CPU-only row. */
   readonly toolkit: CudaToolkit | null;
-  readonly base: Bases | null;
   /** null for the CPU-only row. */
   readonly driver: DriverRequirement | null;
   /** Platforms for which the base images exist; null is "any". */
@@ -136,8 +167,6 @@ export interface MarchValue extends Value {
 export interface FreeValue extends Value {
   readonly kind: "free";
   readonly value: string;
-  /** Further texts of the value that templates may use. */
-  readonly data: Readonly<Record<string, string>>;
 }
 
 export type AxisValue = CudaValue | ComputeValue | MarchValue | FreeValue;

@@ -3,14 +3,13 @@
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { checkAxisName, checkIsFree, checkLabels } from "./value-labels.ts";
 import { parseIncludes } from "./include.ts";
-import type { Attestations, Axis, Exclusion, Located, Matrix } from "./matrix.ts";
+import type { Attestations, Axis, Bases, Exclusion, Located, Matrix } from "./matrix.ts";
 import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
 import {
   none,
-  parseBases,
   parseCompiler,
   parseComputeValue,
   parseCudaValue,
@@ -20,6 +19,7 @@ import {
   parseVersion,
   valueProblem,
 } from "./values.ts";
+import { broughtProblems, parseBases, parseRunner } from "./settings.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord } from "../../io/json.ts";
@@ -57,9 +57,6 @@ export function parseMatrix(text: string, file: string): Matrix {
   const version = parseVersion(input.version, source, problems);
   throwProblems(inOrder(problems));
   const located = (value: string, key: string) => ({ value, at: source.placeOf([key]) });
-  const folder = input.template.includes("/")
-    ? input.template.slice(0, input.template.lastIndexOf("/"))
-    : ".";
   return {
     file,
     digest: digestOf(text.replaceAll("\r\n", "\n")),
@@ -68,12 +65,13 @@ export function parseMatrix(text: string, file: string): Matrix {
     repository: repositoryOf(input),
     source: input.source ?? null,
     template: located(input.template, "template"),
-    context: located(input.context ?? folder, input.context === undefined ? "template" : "context"),
+    context: input.context === undefined ? null : located(input.context, "context"),
     tag: located(input.tag ?? defaultTag, "tag"),
     target: input.target === undefined ? null : located(input.target, "target"),
     args: locatedTexts("args", input.args, source),
+    ...machineOf(input, source),
     labels: input.labels ?? {},
-    base: parseBases(input.base),
+    base: locatedBases(input, source),
     replaceBases: locatedTexts("replaceBases", input.replaceBases, source),
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],
@@ -95,7 +93,10 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
     const at = source.placeOfKey(["axes", name]);
     const isList = Array.isArray(given);
     const inputs: readonly unknown[] = isList ? given : given.values;
-    const placeAt = (index: number) => source.placeOf(["axes", name, ...(isList ? [] : ["values"]), index]);
+    const pathOf = (index: number) => ["axes", name, ...(isList ? [] : ["values"]), index];
+    const placeAt = (index: number) => source.placeOf(pathOf(index));
+    for (const [index, value] of inputs.entries())
+      problems.push(...broughtProblems(value, kindOf(name), source, pathOf(index)));
     const valuesOf = <Input, Value extends { label: string; at: Place }>(
       parse: (value: Input, place: Place) => Parsed<Value>,
     ) => collect(inputs as Input[], parse, placeAt, name, problems);
@@ -231,10 +232,20 @@ function checkReferences(input: MatrixInput, source: YamlSource, problems: Probl
   const { sbom } = input.attest ?? {};
   if (typeof sbom === "object")
     problems.push(...referenceProblems(sbom.generator, source.placeOf(["attest", "sbom", "generator"])));
-  for (const [index, value] of (input.axes.cuda ?? []).entries()) {
-    if (typeof value === "string") continue;
-    problems.push(...baseProblems(value.base, source, ["axes", "cuda", index, "base"]));
-  }
+}
+
+function locatedBases({ base }: MatrixInput, source: YamlSource): Located<Bases> | null {
+  const value = parseBases(base);
+  return value === null ? null : { value, at: source.placeOf(["base"]) };
+}
+
+function machineOf({ runner, timeout, freeDisk }: MatrixInput, source: YamlSource) {
+  const located = <Value>(value: Value, key: string) => ({ value, at: source.placeOf([key]) });
+  return {
+    runner: runner === undefined ? null : located(parseRunner(runner), "runner"),
+    timeoutMinutes: timeout === undefined ? null : located(Number(timeout), "timeout"),
+    freeDisk: freeDisk === undefined ? null : located(freeDisk === "true", "freeDisk"),
+  };
 }
 
 function attestationsOf(
@@ -267,14 +278,16 @@ function repositoryOf({ registry, name }: MatrixInput): string {
   return `${registry.replace(/(?<!\/)\/+$/, "")}/${name}`;
 }
 
+function kindOf(axis: string): keyof typeof valueSchemas {
+  return Object.hasOwn(valueSchemas, axis) ? (axis as keyof typeof valueSchemas) : "free";
+}
+
 /** The values of a matrix of the wrong shape that have the right one themselves; the others are holes. */
 function wellFormedAxes(data: unknown): MatrixInput["axes"] {
   const axes: Record<string, unknown> = {};
   const found = isRecord(data) && isRecord(data.axes) ? data.axes : {};
   for (const [name, given] of Object.entries(found)) {
-    const schema = Object.hasOwn(valueSchemas, name)
-      ? valueSchemas[name as keyof typeof valueSchemas]
-      : valueSchemas.free;
+    const schema = valueSchemas[kindOf(name)];
     const wellFormed = (values: readonly unknown[]) => values.map((value) => schema.safeParse(value).data);
     if (Array.isArray(given)) axes[name] = wellFormed(given);
     else if (isRecord(given) && Array.isArray(given.values))

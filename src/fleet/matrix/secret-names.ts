@@ -1,6 +1,6 @@
 /** Secrets in a matrix: what it says ends in the image's history or labels, where everybody who can pull it reads them. */
 
-import type { Problem } from "../../errors.ts";
+import type { Place, Problem } from "../../errors.ts";
 import { textsIn } from "./texts.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
@@ -55,12 +55,12 @@ export function secretProblems(
   args: Readonly<Record<string, string>> | undefined,
   source: Pick<YamlSource, "placeOfKey" | "placeOf" | "data">,
 ): Problem[] {
-  return [...argumentProblems(args, source), ...formProblems(source)];
+  return [...argumentProblems(args, (name) => source.placeOfKey(["args", name])), ...formProblems(source)];
 }
 
 function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
   return [...textsIn(data)].flatMap(({ text, path, isKey }): Problem[] => {
-    const what = isKey || path[0] === "args" ? null : secretForm(text);
+    const what = isKey || path.at(-2) === "args" ? null : secretForm(text);
     if (what === null) return [];
     const { text: _, ...at } = placeOf(path);
     return [
@@ -74,14 +74,14 @@ function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): 
   });
 }
 
-function argumentProblems(
+export function argumentProblems(
   args: Readonly<Record<string, string>> | undefined,
-  source: Pick<YamlSource, "placeOfKey">,
+  placeOfKey: (name: string) => Place,
 ): Problem[] {
   return Object.entries(args ?? {}).flatMap(([name, value]): Problem[] => {
     const what = secretIn(name, value);
     if (what === null) return [];
-    const { text: _, ...at } = source.placeOfKey(["args", name]);
+    const { text: _, ...at } = placeOfKey(name);
     return [
       {
         code: "MATRIX_SECRET",

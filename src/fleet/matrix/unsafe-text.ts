@@ -59,14 +59,14 @@ export function referenceProblems(text: string, at: Place): Problem[] {
   }
 }
 
-/** The base images at a path: one reference, or one per stage. */
+/** The base images at a path: one reference, or one per stage. What is a template is looked at where it is rendered. */
 export function baseProblems(input: BaseInput | undefined, source: YamlSource, path: YamlPath): Problem[] {
   if (input === undefined) return [];
-  if (typeof input === "string") return referenceProblems(input, source.placeOf(path));
+  const problemsOf = (text: string, at: YamlPath) =>
+    text.includes("{{") ? [] : referenceProblems(text, source.placeOf(at));
+  if (typeof input === "string") return problemsOf(input, path);
   const stages = Object.entries(input);
-  if (stages.length > 0) {
-    return stages.flatMap(([stage, text]) => referenceProblems(text, source.placeOf([...path, stage])));
-  }
+  if (stages.length > 0) return stages.flatMap(([stage, text]) => problemsOf(text, [...path, stage]));
   const fix = "write base: debian:bookworm-slim, or one reference per stage";
   return [mistake("base names no image", fix, source.placeOf(path))];
 }

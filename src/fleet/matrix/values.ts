@@ -12,7 +12,6 @@ import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type {
-  BaseInput,
   ComputeInput,
   CudaInput,
   DriverInput,
@@ -21,7 +20,6 @@ import type {
   VersionInput,
 } from "./matrix-schema.ts";
 import type {
-  Bases,
   Compiler,
   ComputeValue,
   CudaValue,
@@ -30,6 +28,7 @@ import type {
   MarchValue,
   VersionSource,
 } from "./matrix.ts";
+import { broughtBy } from "./settings.ts";
 import { suggest, suggestMarch } from "../../io/suggest.ts";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
@@ -50,8 +49,7 @@ export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
   const shared = {
     kind: "cuda" as const,
     label: entry.label ?? entry.toolkit,
-    at,
-    base: parseBases(entry.base),
+    ...broughtBy(input, "cuda", at),
     platforms: entry.platforms ?? null,
     compiler: parseCompiler(entry.compiler),
     cpuFloor,
@@ -121,7 +119,8 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
 }
 
 export function parseComputeValue(input: ComputeInput, at: Place): Parsed<ComputeValue> {
-  const texts = typeof input === "string" ? [input] : input;
+  const entry = typeof input === "string" || Array.isArray(input) ? { value: input } : input;
+  const texts = typeof entry.value === "string" ? [entry.value] : entry.value;
   const problems: Problem[] = [];
   const targets: GpuTarget[] = [];
   for (const text of texts) {
@@ -151,7 +150,14 @@ export function parseComputeValue(input: ComputeInput, at: Place): Parsed<Comput
   }
   return problems.length > 0
     ? { problems }
-    : { value: { kind: "compute", label: texts.join("+"), at, targets } };
+    : {
+        value: {
+          kind: "compute",
+          label: entry.label ?? texts.join("+"),
+          ...broughtBy(entry, "compute", at),
+          targets,
+        },
+      };
 }
 
 export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue> {
@@ -165,23 +171,18 @@ export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue
     return refused(`${march.name} has no feature ${unknown.join(", ")}`, features, at);
   }
   const label = entry.label ?? [march.name, ...without.map((feature) => `no-${feature}`)].join("-");
-  return { value: { kind: "march", label, at, march, without } };
+  return { value: { kind: "march", label, ...broughtBy(entry, "march", at), march, without } };
 }
 
 export function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
-  const { value, label, ...data } = typeof input === "string" ? { value: input } : input;
-  return { value: { kind: "free", label: label ?? value, at, value, data: data as Record<string, string> } };
+  const { value, label = value } = typeof input === "string" ? { value: input } : input;
+  return { value: { kind: "free", label, ...broughtBy(input, "free", at), value } };
 }
 
 /** `gcc 12.2`; its form is checked by the schema. */
 export function parseCompiler(text: string | undefined): Compiler | null {
   const [, family, version] = /^(gcc|clang)[ -]([\d.]+)$/.exec(text ?? "") ?? [];
   return version === undefined ? null : { family: family as Compiler["family"], version };
-}
-
-export function parseBases(input: BaseInput | undefined): Bases | null {
-  if (input === undefined) return null;
-  return typeof input === "string" ? { "": input } : input;
 }
 
 /** By kind of axis, for the shape that `valueSchemas` has of it. */

@@ -7,6 +7,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import type { CellContext } from "../dockerfile/cell-context.ts";
 import { compareInputs, describeChanges } from "./changes.ts";
+import type { Cell } from "../cells/cell.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
 import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
 import { inputDigest } from "../cells/input-digest.ts";
@@ -118,7 +119,7 @@ function planCell(
   }
   if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
   const { dockerfile, bases, context } = sources;
-  const inputs = inputsOf(sources, matrix);
+  const inputs = inputsOf(sources, cell);
   const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   const digest =
     pinned.length === bases.length
@@ -145,7 +146,10 @@ function planCell(
   };
 }
 
-function inputsOf({ dockerfile, context, rebuild }: CellSources, { target }: Matrix): LockedInputs {
+function inputsOf(
+  { dockerfile, context, rebuild }: CellSources,
+  { settings: { target } }: Cell,
+): LockedInputs {
   return {
     dockerfile: digestOf(dockerfile.bare),
     context: context.digest,

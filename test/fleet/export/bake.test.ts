@@ -15,12 +15,17 @@ const request = (cell: string, more: Partial<BuildRequest> = {}): BuildRequest =
   ...more,
 });
 
+const here = () => ".";
+
 describe("bake file", () => {
   it("has a target for each cell, and builds them all by default", () => {
-    const { group, target } = bakeFile([request("a"), request("12.8.1_9.0-ptx")], "context");
+    const { group, target } = bakeFile(
+      [request("a"), request("12.8.1_9.0-ptx")],
+      (dir) => `context of ${dir}`,
+    );
     expect(group.default.targets).toEqual(["a", "12-8-1_9-0-ptx"]);
     expect(target["12-8-1_9-0-ptx"]).toEqual({
-      context: "context",
+      context: "context of /somewhere",
       "dockerfile-inline": "FROM scratch\n",
       args: {},
       labels: {},
@@ -33,7 +38,7 @@ describe("bake file", () => {
   it("asks for the attestations that the matrix asks for, and for no other", () => {
     const said = { IMGMATCH_CELL: "a" };
     const attestOf = (attest: BuildRequest["attest"]) => {
-      const { target } = bakeFile([request("a", attest === undefined ? {} : { attest })], ".");
+      const { target } = bakeFile([request("a", attest === undefined ? {} : { attest })], here);
       return [target.a?.attest, target.a?.args];
     };
     expect(attestOf({ provenance: "max", sbom: { generator: "example.com/scan:1" }, said })).toEqual([
@@ -53,7 +58,7 @@ describe("bake file", () => {
     const { target } = bakeFile(
       // biome-ignore lint/suspicious/noTemplateCurlyInString: bake's own variables
       [request("a", { dockerfile: text, args: { A: "${B}" }, target: "run" })],
-      ".",
+      here,
     );
     expect(target.a).toMatchObject({
       "dockerfile-inline": "RUN echo $${A:-%%{b}} $C\n",
@@ -63,7 +68,7 @@ describe("bake file", () => {
   });
 
   it("keeps cells apart whose names differ only in what bake does not allow", () => {
-    const { group, target } = bakeFile([request("a.b"), request("a-b")], ".");
+    const { group, target } = bakeFile([request("a.b"), request("a-b")], here);
     expect(group.default.targets).toEqual(["a-b", "a-b--2"]);
     expect(Object.keys(target)).toEqual(["a-b", "a-b--2"]);
   });

@@ -7,6 +7,7 @@ import type { Axis } from "../../../src/fleet/matrix/matrix.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { suggest, suggestMarch } from "../../../src/io/suggest.ts";
+import { contextOf } from "../../../src/fleet/dockerfile/settle-cells.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 
 const folder = "test/fixtures/matrices/valid";
@@ -77,7 +78,7 @@ test.each([
 
 test("anchors and aliases stand for their values", () => {
   const cuda = parse("aliases").axes.find(({ kind }) => kind === "cuda");
-  const bases = cuda?.kind === "cuda" ? cuda.values.map(({ base }) => base) : [];
+  const bases = cuda?.kind === "cuda" ? cuda.values.map(({ settings }) => settings.base?.value) : [];
   const both = { build: "nvidia/cuda:12.8.1-devel-ubuntu24.04", run: "debian:bookworm-slim" };
   expect(bases).toEqual([{ "": "debian:bookworm-slim" }, both, both]);
 });
@@ -107,9 +108,13 @@ test("the values of the hardware axes are parsed", () => {
 });
 
 test("the context is the template's folder unless it is named", () => {
-  expect(parse("smallest").context.value).toBe(".");
-  expect(parse("drivers").context.value).toBe("templates");
-  expect(parseMatrix(`${read("smallest")}context: src\n`, "m").context.value).toBe("src");
+  const context = (text: string) => {
+    const [first] = expandMatrix(parseMatrix(text, "m"));
+    return first === undefined ? null : contextOf(first.cell.settings).value;
+  };
+  expect(context(read("smallest"))).toBe(".");
+  expect(context(read("drivers"))).toBe("templates");
+  expect(context(`${read("smallest")}context: src\n`)).toBe("src");
 });
 
 test("Windows line ends and a byte order mark give the same matrix", () => {

@@ -1,0 +1,92 @@
+/** What a cell is built from and where: the matrix's settings, and in their place those that the cell's values bring. */
+
+import type { Problem } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
+import type { Argument, Bases, Located, Matrix, Settings, Value } from "../matrix/matrix.ts";
+import { oncePer } from "./once-per.ts";
+
+/** Texts are templates until `settleCells` has rendered them. */
+export interface CellSettings {
+  readonly template: Located<string>;
+  readonly target: Located<string> | null;
+  /** null: the template's folder. */
+  readonly context: Located<string> | null;
+  /** null: the matrix's. */
+  readonly repository: Located<string> | null;
+  readonly base: Located<Bases> | null;
+  readonly args: Readonly<Record<string, Argument>>;
+  readonly runner: Located<readonly string[]> | null;
+  readonly timeoutMinutes: Located<number> | null;
+  readonly freeDisk: Located<boolean> | null;
+}
+
+/** A value of an axis, and what messages call it: `cuda 12.8.1`. */
+export interface Bringing extends Pick<Value, "settings" | "at"> {
+  readonly name: string;
+}
+
+/** Of several that bring one setting the first; `settingConflicts` says so. Thousands of cells share what few values bring. */
+export function settingsOf(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
+  const key = brought.map(({ name, at }) => `${name} ${at.line}:${at.column}`).join("\n");
+  return remember(merged(matrix), key, () => merge(matrix, brought));
+}
+
+const merged = oncePer((_: Matrix) => new Map<string, CellSettings>());
+
+function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
+  const own = brought.map(({ settings }) => settings);
+  const args = Object.assign({}, ...own.map(({ args: each }) => each).reverse());
+  const given = Object.fromEntries(Object.entries(matrix.args).filter(([, argument]) => argument.given));
+  return {
+    template: first(own, "template") ?? matrix.template,
+    target: first(own, "target") ?? matrix.target,
+    context: first(own, "context") ?? matrix.context,
+    repository: first(own, "repository"),
+    base: first(own, "base") ?? matrix.base,
+    args: { ...matrix.args, ...args, ...given },
+    runner: first(own, "runner") ?? matrix.runner,
+    timeoutMinutes: first(own, "timeoutMinutes") ?? matrix.timeoutMinutes,
+    freeDisk: first(own, "freeDisk") ?? matrix.freeDisk,
+  };
+}
+
+function first<Name extends keyof Settings>(
+  own: readonly Settings[],
+  name: Name,
+): NonNullable<Settings[Name]> | null {
+  return own.find((settings) => settings[name] !== undefined)?.[name] ?? null;
+}
+
+/** Two values of one cell that bring different ones of the same setting: neither goes before the other. */
+export function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
+  return brought.flatMap((one, index) =>
+    brought.slice(index + 1).flatMap((other) =>
+      differing(one.settings, other.settings).map(
+        (setting): Problem => ({
+          code: "MATRIX_SCHEMA",
+          message: `${one.name} (line ${one.at.line}) and ${other.name} (line ${other.at.line}) bring different ones of ${setting}`,
+          fix: "take it out of one of them, exclude the pair, or say it in values: by when both are met",
+          at: other.at,
+        }),
+      ),
+    ),
+  );
+}
+
+function differing(
+  { args: ones = {}, ...one }: Settings,
+  { args: others = {}, ...other }: Settings,
+): string[] {
+  const differ = (a: Located<unknown> | undefined, b: Located<unknown> | undefined) =>
+    a !== undefined && b !== undefined && JSON.stringify(a.value) !== JSON.stringify(b.value);
+  const names = Object.keys(one) as (keyof typeof one)[];
+  return [
+    ...names.filter((name) => differ(one[name], other[name])).map((name) => wordOf[name] ?? name),
+    ...Object.keys(ones)
+      .filter((name) => differ(ones[name], others[name]))
+      .map((name) => `args.${name}`),
+  ];
+}
+
+/** As the file writes it, where that is another word. */
+const wordOf: Readonly<Partial<Record<keyof Settings, string>>> = { timeoutMinutes: "timeout" };

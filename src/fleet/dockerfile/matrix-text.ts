@@ -1,0 +1,63 @@
+/** A text of the matrix that is a template of its own: an argument, a target, a base. What is wrong with it has its place in the matrix. */
+
+import { ImgmatchError, type Problem } from "../../errors.ts";
+import type { Located } from "../matrix/matrix.ts";
+import { checkTemplate } from "./check-template.ts";
+import { evaluateTemplate } from "./evaluate-template.ts";
+import { parseTemplate } from "./template-syntax.ts";
+
+export type RenderText = (view: () => object, cell: string) => string;
+
+/**
+ * @param what as messages call it: `the argument MARCH_FLAGS`
+ * @param check throws for what the text must not become
+ */
+export function compileText(
+  what: string,
+  text: Located<string>,
+  file: string,
+  check: (text: string) => void = checkNoBraces,
+): RenderText {
+  const { value } = text;
+  if (!value.includes("{{")) {
+    inMatrix(what, text, () => check(value));
+    return () => value;
+  }
+  return inMatrix(what, text, () => {
+    const source = parseTemplate(value, file);
+    checkTemplate(source);
+    return (view, cell) =>
+      inMatrix(what, text, () => {
+        const rendered = evaluateTemplate(source, view(), cell);
+        checkNoBraces(rendered);
+        check(rendered);
+        return rendered;
+      });
+  });
+}
+
+/** What stands between the braces of a raw block, or of an axis's value. */
+function checkNoBraces(text: string): void {
+  if (!text.includes("{{")) return;
+  throw new ImgmatchError({
+    code: "TEMPLATE_SYNTAX",
+    message: "a {{ is left in its value",
+    fix: "write what is to be put in as {{name}}; a text with {{ belongs into the Dockerfile",
+  });
+}
+
+/** What is wrong with a text is said of it, at its place in the matrix. */
+function inMatrix<Made>(what: string, { value, at }: Located<string>, make: () => Made): Made {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    const [first, ...rest] = error.problems.map((problem): Problem => {
+      const start = at.text?.indexOf(value, Math.max(0, (at.column ?? 1) - 1)) ?? -1;
+      const column = start < 0 ? at.column : start + (problem.at?.column ?? 1);
+      const message = `${what}: ${problem.message}`;
+      return { ...problem, message, at: { ...at, ...(column === undefined ? {} : { column }) } };
+    });
+    throw first === undefined ? error : new ImgmatchError([first, ...rest], { cause: error });
+  }
+}

@@ -1,0 +1,103 @@
+/** The templates among a cell's settings → their texts: which Dockerfile, which stage, which base images, which context. */
+
+import { posix } from "node:path";
+import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
+import type { Cell } from "../cells/cell.ts";
+import type { CellSettings } from "../cells/cell-settings.ts";
+import type { ExpandedCell } from "../cells/expand.ts";
+import { oncePer } from "../cells/once-per.ts";
+import type { Bases, Located, Matrix } from "../matrix/matrix.ts";
+import { compileText, type RenderText } from "./matrix-text.ts";
+import { argumentView } from "./view.ts";
+
+const texts = ["template", "target", "context", "repository"] as const;
+
+/**
+ * Cells with what their settings say, rendered. What is not to be built stays as it is. Throws everything that is wrong with a text once,
+ * for the first cell.
+ */
+export function settleCells(matrix: Matrix, cells: readonly ExpandedCell[]): readonly ExpandedCell[] {
+  const problems = new Map<object, readonly Problem[]>();
+  const settled = cells.map((entry): ExpandedCell => {
+    const { cell, skipped } = entry;
+    if (skipped !== null || isPlain(cell.settings)) return entry;
+    try {
+      return { cell: { ...cell, settings: settle(cell, matrix) }, skipped };
+    } catch (error) {
+      if (!(error instanceof ImgmatchError)) throw error;
+      if (!problems.has(cell.settings)) problems.set(cell.settings, error.problems);
+      return entry;
+    }
+  });
+  const all = [...problems.values()].flat();
+  throwProblems([...new Map(all.map((problem) => [JSON.stringify(problem.at), problem])).values()]);
+  return settled;
+}
+
+/** Where the files of a cell's build lie, from the matrix. */
+export function contextOf({ context, template }: CellSettings): Located<string> {
+  return context ?? { value: posix.dirname(template.value), at: template.at };
+}
+
+const isPlain = oncePer((settings: CellSettings): boolean => {
+  const bases = Object.values(settings.base?.value ?? {});
+  return ![...texts.map((name) => settings[name]?.value ?? ""), ...bases].some((text) => text.includes("{{"));
+});
+
+function settle(cell: Cell, matrix: Matrix): CellSettings {
+  const { settings } = cell;
+  const withBase: Cell = { ...cell, settings: { ...settings, base: baseOf(cell, matrix) } };
+  const view = viewOnce(withBase, matrix);
+  const rendered = (name: (typeof texts)[number]) => {
+    const text = settings[name];
+    return text === null ? null : { ...text, value: renderOf(matrix)(name)(text)(view, cell.id) };
+  };
+  const target = rendered("target");
+  const made: CellSettings = {
+    ...withBase.settings,
+    template: rendered("template") ?? settings.template,
+    // An empty one is none.
+    target: target?.value === "" ? null : target,
+    context: rendered("context"),
+    repository: rendered("repository"),
+  };
+  const key = [...texts.map((name) => made[name]?.value ?? null), made.base?.value ?? null];
+  return remember(settledAs(settings), JSON.stringify(key), () => made);
+}
+
+/** Thousands of cells share a few. */
+const settledAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
+
+/** First of all: the others see it. */
+function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
+  const { base } = cell.settings;
+  if (base === null) return null;
+  const view = viewOnce({ ...cell, settings: { ...cell.settings, base: null } }, matrix);
+  const value = Object.entries(base.value).map(([stage, text]): [string, string] => {
+    const located = basesOf(base)[stage] ?? { value: text, at: base.at };
+    return [stage, renderOf(matrix)("base")(located)(view, cell.id)];
+  });
+  return { value: Object.fromEntries(value), at: base.at };
+}
+
+/** The same object for a stage of the same bases, so that it is compiled once. */
+const basesOf = oncePer(
+  ({ value, at }: Located<Bases>): Readonly<Record<string, Located<string>>> =>
+    Object.fromEntries(Object.entries(value).map(([stage, text]) => [stage, { value: text, at }])),
+);
+
+const renderOf = oncePer(({ file }: Matrix) => {
+  const byName = Object.fromEntries(
+    [...texts, "base"].map((name) => [
+      name,
+      oncePer((text: Located<string>) => compileText(`the ${name}`, text, file)),
+    ]),
+  );
+  return (name: string) => byName[name] as (text: Located<string>) => RenderText;
+});
+
+function viewOnce(cell: Cell, matrix: Matrix): () => object {
+  let view: object | null = null;
+  return () => (view ??= argumentView(cell, matrix));
+}

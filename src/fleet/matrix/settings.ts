@@ -1,0 +1,95 @@
+/** What a value brings for its cells: settings in place of the matrix's own, and texts of its own that templates see. */
+
+import type { Place, Problem } from "../../errors.ts";
+import { isRecord } from "../../io/json.ts";
+import { suggest } from "../../io/suggest.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
+import { type SettingsInput, valueKeys } from "./matrix-schema.ts";
+import type { Bases, Data, Located, Settings, Value } from "./matrix.ts";
+import { argumentProblems } from "./secret-names.ts";
+import { baseProblems, mistake } from "./unsafe-text.ts";
+
+type Brought = Pick<Value, "at" | "settings" | "data">;
+
+/** @param entry the value as a mapping, as the schema lets it pass; a value that is a text brings nothing */
+export function broughtBy(entry: object | string, kind: keyof typeof valueKeys, at: Place): Brought {
+  if (typeof entry === "string" || Array.isArray(entry)) return { at, settings: {}, data: {} };
+  return { at, settings: parseSettings(entry, at), data: ownTexts(entry, kind) };
+}
+
+function parseSettings(entry: SettingsInput, at: Place): Settings {
+  const settings: { -readonly [Name in keyof Settings]: Settings[Name] } = {};
+  const located = <Found>(value: Found): Located<Found> => ({ value, at });
+  for (const name of ["template", "target", "context", "repository"] as const) {
+    const text = entry[name];
+    if (text !== undefined) settings[name] = located(text);
+  }
+  const base = parseBases(entry.base);
+  if (base !== null) settings.base = located(base);
+  const { args, runner, timeout, freeDisk } = entry;
+  if (args !== undefined)
+    settings.args = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, located(value)]));
+  if (runner !== undefined) settings.runner = located(parseRunner(runner));
+  if (timeout !== undefined) settings.timeoutMinutes = located(Number(timeout));
+  if (freeDisk !== undefined) settings.freeDisk = located(freeDisk === "true");
+  return settings;
+}
+
+export function parseRunner(runner: string | readonly string[]): readonly string[] {
+  return typeof runner === "string" ? [runner] : runner;
+}
+
+export function parseBases(input: SettingsInput["base"]): Bases | null {
+  if (input === undefined) return null;
+  return typeof input === "string" ? { "": input } : input;
+}
+
+/** A free axis's settings are texts like its others: templates see them too. */
+function ownTexts(entry: object, kind: keyof typeof valueKeys): Data {
+  const known = new Set(kind === "free" ? ["value", "label"] : Object.keys(valueKeys[kind]));
+  const isText = (value: unknown) => typeof value === "string" || Array.isArray(value);
+  return Object.fromEntries(
+    Object.entries(entry).filter(([key, value]) => !known.has(key) && isText(value)),
+  ) as Data;
+}
+
+/** What templates have under the axis's name already. */
+const taken = {
+  cuda: ["toolkit", "major", "minor", "short", "driver"],
+  compute: [],
+  march: ["name", "flags", "without"],
+  free: ["value"],
+} as const satisfies Readonly<Record<keyof typeof valueKeys, readonly string[]>>;
+
+/** What is wrong with what a value brings, wherever it stands. */
+export function broughtProblems(
+  entry: unknown,
+  kind: keyof typeof valueKeys,
+  source: YamlSource,
+  path: YamlPath,
+): readonly Problem[] {
+  if (!isRecord(entry)) return [];
+  const { base, args } = entry as SettingsInput;
+  return [
+    ...baseProblems(base, source, [...path, "base"]),
+    ...argumentProblems(args, (name) => source.placeOfKey([...path, "args", name])),
+    ...Object.keys(ownTexts(entry, kind)).flatMap((key) =>
+      ownKeyProblems(key, kind, source.placeOfKey([...path, key])),
+    ),
+  ];
+}
+
+/** A key that nobody could tell from imgmatch's own: a slip of one of those, or what templates have under that name already. */
+function ownKeyProblems(key: string, kind: keyof typeof valueKeys, at: Place): readonly Problem[] {
+  if (taken[kind].some((name) => name === key)) {
+    const message = `${kind === "free" ? "a value" : kind} has ${key} of itself`;
+    return [mistake(message, "choose another name for this text", at)];
+  }
+  // A free axis's texts have always had any name.
+  const near = kind === "free" ? null : suggest(key, Object.keys(valueKeys[kind]));
+  // Too many short words are near to each other.
+  if (near === null || (key.length < 5 && !near.startsWith(key))) return [];
+  const fix = `did you mean ${near}? For a text of its own, choose a name that is less like it`;
+  return [mistake(`unknown key ${JSON.stringify(key)}, which is almost ${near}`, fix, at)];
+}
