@@ -46,6 +46,7 @@ export const problemCodes = {
   MATRIX_VALUE_UNSAFE: usage,
   MATRIX_DUPLICATE: usage,
   MATRIX_EXCLUDE_UNUSED: usage,
+  MATRIX_CASE_UNUSED: usage,
   MATRIX_INCLUDE_INVALID: usage,
   MATRIX_EMPTY: usage,
   MATRIX_SECRET: usage,

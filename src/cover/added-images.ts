@@ -102,7 +102,7 @@ function makeImage(
       : required<ComputeValue>(parseComputeValue(listOf(axes.compute, what), at), what);
   const platform = marchPlatform(march.march);
   const requires = requirementOf(march, withFleets(cuda, images), compute);
-  const reason = whyImpossible({ march, cuda, compute }, { compiler: null });
+  const reason = whyImpossible({ march, cuda, compute, unmatched: null }, { compiler: null });
   if (reason !== null) return reason;
   // What the fleet's own march leaves out, this one does too; base images' floors are the fleet's.
   const cpu: CpuRequirement = own === undefined ? requires.cpu : own.requires.cpu;

@@ -18,7 +18,6 @@ import { selectImages } from "./cells/select.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { declaredImage } from "./declared-image.ts";
 import { type FleetChoice, lockFileOf, openFleetFor, parseReplacements } from "./fleet-choice.ts";
-import type { Matrix } from "./matrix/matrix.ts";
 import { planOpenFleet } from "./plan-open-fleet.ts";
 
 export interface AuditOptions extends Omit<FleetChoice, "cache" | "offline">, Watching<AuditEvent> {
@@ -84,7 +83,7 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
   const subjects = built.map((planned) => ({
     cell: planned.cell.id,
     locked: planned.locked,
-    declared: declaredOf(plan.matrix, planned),
+    declared: declaredOf(planned),
   }));
   const effects = new Map<string, ImageEffect>();
   const answer = await auditImages(subjects, lock, asked, world, effects);
@@ -189,14 +188,14 @@ function isBuilt(planned: PlannedCell): planned is BuiltCell {
 }
 
 /** What the lock promises, on the bases that it names: the matrix may say something else by now. */
-function declaredOf(matrix: Matrix, planned: BuiltCell): DeclaredImage | null {
+function declaredOf(planned: BuiltCell): DeclaredImage | null {
   const { locked } = planned;
   const known = new Map(locked.bases.map((base) => [base.ref, base]));
   const bases = planned.bases.map(({ ref, used }) => {
     const { digest = null, local } = known.get(used) ?? {};
     return { ref, used, digest, ...(local && { local }) };
   });
-  const found = declaredImage(matrix, { ...planned, bases });
+  const found = declaredImage({ ...planned, bases });
   return found && { ...found, requires: locked.requires, platform: locked.platform };
 }
 

@@ -7,17 +7,16 @@ import type { Plan, PlannedBase, PlannedCell } from "./plan/planned-cell.ts";
 import { runBaseOf } from "./dockerfile/stages.ts";
 
 /** null for a cell that the plan does not have, or whose base has no digest. */
-export function declaredImages({ cells, matrix }: Plan): (cell: string) => DeclaredImage | null {
+export function declaredImages({ cells }: Pick<Plan, "cells">): (cell: string) => DeclaredImage | null {
   const byId = new Map(cells.map((planned) => [planned.cell.id, planned]));
   return (id) => {
     const planned = byId.get(id);
-    return planned === undefined ? null : declaredImage(matrix, planned);
+    return planned === undefined ? null : declaredImage(planned);
   };
 }
 
 /** null for a cell that is not to be built, or whose base has no digest. */
 export function declaredImage(
-  matrix: Plan["matrix"],
   planned: Pick<PlannedCell, "cell" | "dockerfile" | "bases">,
 ): DeclaredImage | null {
   const { cell, dockerfile } = planned;

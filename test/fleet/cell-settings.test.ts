@@ -131,6 +131,32 @@ args:
   });
 });
 
+test("what depends on several axes is seen by its name, with the texts of its own", async () => {
+  const requests = await jobsOf(
+    makeFolder({
+      "matrix.yaml": matrixText(`template: Dockerfile
+axes: { ubuntu: ["22.04", "24.04"], python: ["3.12", "3.13"] }
+values:
+  gcc:
+    - { when: { ubuntu: "22.04" }, value: "11" }
+    - { when: { python: "3.12" }, value: "13", image: "gcc:13", args: { IMAGE: "{{gcc.image}}" } }
+    - { image: "clang:19" }
+  jobs:
+    - { when: { ubuntu: "22.04" }, value: "" }
+    - { value: "8" }
+args: { GCC: "{{#if gcc}}{{gcc}}{{else}}none{{/if}} {{#if gcc.image}}{{gcc.image}}{{/if}} -j{{jobs}}" }`),
+      Dockerfile: "FROM debian\nARG GCC\nARG IMAGE\nRUN $GCC $IMAGE\n",
+    }),
+  );
+  const told = Object.entries(requests).map(([cell, { args }]) => [cell, args.GCC, args.IMAGE]);
+  expect(told).toEqual([
+    ["22.04_3.12", "11  -j", undefined],
+    ["22.04_3.13", "11  -j", undefined],
+    ["24.04_3.12", "13 gcc:13 -j8", "gcc:13"],
+    ["24.04_3.13", "none clang:19 -j8", undefined],
+  ]);
+});
+
 describe("a mistake", () => {
   const one = (rest: string) =>
     refusal({ "matrix.yaml": matrixText(`template: Dockerfile\n${rest}`), Dockerfile: "FROM debian\n" });

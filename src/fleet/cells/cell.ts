@@ -1,7 +1,14 @@
 /** One combination of axis values: one image to be. */
 
 import type { Requirement } from "../../lock/lock.ts";
-import type { AxisValue, ComputeValue, CudaValue, FreeValue, MarchValue } from "../matrix/matrix.ts";
+import type {
+  AxisValue,
+  ComputeValue,
+  CudaValue,
+  FreeValue,
+  MarchValue,
+  NamedValue,
+} from "../matrix/matrix.ts";
 import type { CellSettings } from "./cell-settings.ts";
 
 export interface Cell {
@@ -19,6 +26,10 @@ export interface Cell {
   readonly settings: CellSettings;
   /** What was chosen on each axis; null for what the cell does not have. */
   readonly values: CellValues;
+  /** What its cases of the matrix's `values` say. */
+  readonly named: Readonly<Record<string, NamedValue>>;
+  /** Why it cannot be built: no case of a value is for it. null for most cells. */
+  readonly unmatched: string | null;
   readonly requires: Requirement;
 }
 

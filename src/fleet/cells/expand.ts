@@ -18,12 +18,14 @@ import type {
   MarchValue,
   Matrix,
   Settings,
+  Value,
 } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
+import { chooseCases, unusedCases } from "./choose-cases.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
 import { type Bringing, settingConflicts, settingsOf } from "./cell-settings.ts";
 import { oncePer, oncePerHardware } from "./once-per.ts";
-import { matchesAxis } from "./select.ts";
+import { meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
 
 /** A cell and, when it is not to be built, why. */
@@ -62,6 +64,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
       at: exclusion.at,
     });
   }
+  problems.push(...unusedCases(matrix));
   problems.push(...conflicts(cells.map(({ cell }) => cell)), ...collisions(cells));
   const buildable = cells.filter(({ cell: { skipped } }) => skipped === null).map(({ cell }) => cell.cell);
   const { tagOf, problems: tagTemplateProblems } = compileTag(matrix);
@@ -141,7 +144,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
   const free: Record<string, Extract<AxisValue, { kind: "free" }>> = {};
   const ids: string[] = [];
   let cuda: Cell["cuda"] = null;
-  let compute: Cell["compute"] = null;
+  let listed: Cell["compute"] = null;
   let march: MarchValue = baseline({ file: matrix.file });
   for (const { name } of matrix.axes) {
     const value = values[name] ?? null;
@@ -149,21 +152,21 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     if (value === null) continue;
     ids.push(slug(value.label));
     if (value.kind === "cuda") cuda = value;
-    else if (value.kind === "compute") compute = value;
+    else if (value.kind === "compute") listed = value;
     else if (value.kind === "march") march = value;
     else free[name] = value;
   }
   const platform = marchPlatform(march.march);
+  const matched = { axes, platform, cuda, march, free };
+  const { compute, named, unmatched } = chooseCases(matrix, { ...matched, compute: listed });
   return {
     id: ids.join("_"),
-    axes,
-    platform,
-    cuda,
+    ...matched,
     compute,
-    march,
-    free,
-    settings: settingsOf(matrix, bringing(values)),
+    settings: settingsOf(matrix, bringing({ values, named })),
     values,
+    named,
+    unmatched,
     requires: requirementOf(march, cuda, compute),
   };
 }
@@ -186,7 +189,7 @@ export function isExcluded(cell: Cell, { exclude }: Pick<Matrix, "exclude">): bo
 }
 
 function excludes({ match }: Exclusion, cell: Cell): boolean {
-  return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+  return meets(cell, match);
 }
 
 function placeOf(matrix: Matrix, values: CellValues): Place {
@@ -194,10 +197,15 @@ function placeOf(matrix: Matrix, values: CellValues): Place {
 }
 
 /** Those of a cell's values that bring something. */
-function bringing(values: CellValues): readonly Bringing[] {
-  return Object.entries(values).flatMap(([axis, value]) =>
-    value === null || isEmpty(value.settings) ? [] : { ...value, name: `${axis} ${value.label}` },
-  );
+function bringing({ values, named }: Pick<Cell, "values" | "named">): readonly Bringing[] {
+  const found = (name: string, { settings, at }: Pick<Value, "settings" | "at">): Bringing[] =>
+    isEmpty(settings) ? [] : [{ name, settings, at }];
+  return [
+    ...Object.entries(values).flatMap(([axis, value]) =>
+      value === null ? [] : found(`${axis} ${value.label}`, value),
+    ),
+    ...Object.entries(named).flatMap(([name, value]) => found(`values.${name}`, value)),
+  ];
 }
 
 const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
@@ -205,7 +213,7 @@ const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length ===
 /** Once for each pair of values, however many cells have both. */
 function conflicts(cells: readonly ExpandedCell[]): readonly Problem[] {
   const all = cells.flatMap(({ cell, skipped }) =>
-    skipped === null ? settingConflicts(bringing(cell.values)) : [],
+    skipped === null ? settingConflicts(bringing(cell)) : [],
   );
   return [...new Map(all.map((problem) => [problem.message, problem])).values()];
 }
@@ -242,10 +250,10 @@ function describeAxes({ axes }: Cell): string {
 
 /** Why this combination cannot be built or could run nowhere, or null when nothing speaks against it. */
 export function whyImpossible(
-  { march, cuda, compute }: Pick<Cell, "march" | "cuda" | "compute">,
+  { march, cuda, compute, unmatched }: Pick<Cell, "march" | "cuda" | "compute" | "unmatched">,
   matrix: Pick<Matrix, "compiler">,
 ): string | null {
-  return reasons(matrix)(march, cuda, compute);
+  return unmatched ?? reasons(matrix)(march, cuda, compute);
 }
 
 const reasons = oncePer((matrix: Pick<Matrix, "compiler">) =>

@@ -5,7 +5,11 @@ import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
+import type { Match } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
+
+/** What of a cell a pattern is compared with: its compute capabilities by their label alone. */
+export type Matchable = Pick<Cell, "axes" | "platform" | "cuda" | "march" | "free">;
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
@@ -122,7 +126,7 @@ export function isSelected(cell: Cell, selections: readonly Selection[]): boolea
   if (selections.length === 0) return true;
   return selections.some((selection) => {
     if (isCellSelection(selection)) return matchesLabel(selection.cell, cell.id);
-    return Object.entries(selection).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+    return meets(cell, selection);
   });
 }
 
@@ -130,12 +134,17 @@ export function isSelected(cell: Cell, selections: readonly Selection[]): boolea
  * Whether one of the patterns meets the cell's value on an axis: by its label, or by what it is called without one
  * (`sapphirerapids` also meets `{ march: sapphirerapids, without: [waitpkg] }`). `platform` counts as an axis.
  */
-export function matchesAxis(cell: Cell, axis: string, patterns: readonly string[]): boolean {
+export function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
   const names = namesOn(cell, axis);
   return patterns.some((pattern) => names.some((name) => matchesLabel(pattern, name)));
 }
 
-function namesOn(cell: Cell, axis: string): readonly string[] {
+/** Whether all axes that are named match. */
+export function meets(cell: Matchable, match: Match): boolean {
+  return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
+}
+
+function namesOn(cell: Matchable, axis: string): readonly string[] {
   const label = cell.axes[axis] ?? "";
   switch (axis) {
     case "platform":

@@ -75,6 +75,11 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     const own = ownKeys(axis, cell, matrix);
     view[axis] = own === null ? value : { ...own, value, [textSymbol]: value };
   }
+  for (const [name, { value }] of Object.entries(cell.named)) {
+    const own = ownKeys(name, cell, matrix);
+    view[name] =
+      own === null ? value : { ...own, value, ...(Array.isArray(value) ? {} : { [textSymbol]: value }) };
+  }
   const cudaKeys = ownKeys("cuda", cell, matrix);
   const computeKeys = ownKeys("compute", cell, matrix);
   const bases = cell.settings.base?.value ?? {};
@@ -107,26 +112,29 @@ export const textSymbol = Symbol("text");
  */
 function ownKeys(
   axis: string,
-  { values }: Cell,
+  { values, named }: Cell,
   matrix: Matrix,
 ): Readonly<Record<string, Data[string] | null>> | null {
   const keys = dataKeys(matrix)[axis] ?? [];
   if (keys.length === 0) return null;
-  const data = values[axis]?.data ?? {};
+  const data = (values[axis] ?? named[axis])?.data ?? {};
   return Object.fromEntries(keys.map((key) => [key, Object.hasOwn(data, key) ? (data[key] ?? null) : null]));
 }
 
 /** Axis → every key that one of its values has beside what imgmatch reads. */
-const dataKeys = oncePer(({ axes, include }: Matrix): Readonly<Record<string, readonly string[]>> => {
-  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
-  const all = [...product, ...include.flatMap((each) => Object.entries(each.values))];
-  const keys = new Map<string, Set<string>>();
-  for (const [name, { data }] of all) {
-    const found = remember(keys, name, () => new Set());
-    for (const key of Object.keys(data)) found.add(key);
-  }
-  return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
-});
+const dataKeys = oncePer(
+  ({ axes, include, values: named }: Matrix): Readonly<Record<string, readonly string[]>> => {
+    const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
+    const cases = named.flatMap(({ name, cases: each }) => each.map(({ chosen }) => [name, chosen] as const));
+    const all = [...product, ...include.flatMap((each) => Object.entries(each.values)), ...cases];
+    const keys = new Map<string, Set<string>>();
+    for (const [name, { data }] of all) {
+      const found = remember(keys, name, () => new Set());
+      for (const key of Object.keys(data)) found.add(key);
+    }
+    return Object.fromEntries([...keys].map(([name, found]) => [name, [...found]]));
+  },
+);
 
 /** A CPU-only row is nothing, of which only the keys of its own can be named. */
 const cudaView = oncePer(({ toolkit, driver }: CudaValue) =>

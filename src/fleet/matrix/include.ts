@@ -6,6 +6,7 @@ import { type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { broughtProblems } from "./settings.ts";
 import { type Parsed, valueParsers } from "./values.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
 export function parseIncludes(
@@ -67,7 +68,7 @@ function parseIncluded(
   axis: Axis,
   given: unknown,
   source: YamlSource,
-  path: readonly PropertyKey[],
+  path: YamlPath,
   problems: Problem[],
 ): AxisValue | null {
   const listed = axis.values.find(({ label }) => label === given);
@@ -78,8 +79,9 @@ function parseIncluded(
     return null;
   }
   problems.push(...broughtProblems(shape.data, axis.kind, source, path));
-  const parse = valueParsers[axis.kind] as (data: unknown, at: Place) => Parsed<AxisValue>;
-  const parsed = parse(shape.data, source.placeOf(path));
+  type Parse = (data: unknown, at: Place, below: (path: YamlPath) => Place) => Parsed<AxisValue>;
+  const parse = valueParsers[axis.kind] as Parse;
+  const parsed = parse(shape.data, source.placeOf(path), (below) => source.placeOf([...path, ...below]));
   if ("value" in parsed) return parsed.value;
   problems.push(...parsed.problems);
   return null;

@@ -84,7 +84,23 @@ const targets = z.union([
   z.array(text).min(1).describe("Several compute capabilities in one image."),
 ]);
 
-const computeKeys = { ...settings, value: targets, label: text.optional() };
+const pattern = z.union([text, z.array(text).min(1)]);
+
+const when = z
+  .record(text, pattern)
+  .optional()
+  .describe("Axes (or platform) and what they have, as in exclude. Default: always.");
+
+const computeKeys = {
+  ...settings,
+  value: targets.optional(),
+  cases: z
+    .array(z.strictObject({ when, value: targets }))
+    .min(1)
+    .optional()
+    .describe("In place of value: the first case that a cell meets."),
+  label: text.optional(),
+};
 
 const computeValue = z.union([...targets.options, z.object(computeKeys).catchall(ownText)]);
 
@@ -120,7 +136,7 @@ const freeAxis = z.union([
   }),
 ]);
 
-const pattern = z.union([text, z.array(text).min(1)]);
+const namedCase = z.object({ ...settings, when, value: ownText.optional() }).catchall(ownText);
 
 const attest = z
   .strictObject({
@@ -218,6 +234,10 @@ export const matrixSchema = z.strictObject({
     })
     .catchall(freeAxis)
     .describe("Hardware axes cuda, compute and march; any other name is an axis that a user pins."),
+  values: z
+    .record(text, z.array(namedCase).min(1))
+    .optional()
+    .describe("Texts that depend on several axes: of each the first case that a cell meets."),
   exclude: z
     .array(z.object({ reason: text }).catchall(pattern))
     .optional()
@@ -235,7 +255,7 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === "version") return ["env", "default", "git"];
   if (path[0] === "axes" && path.length === 2) return ["free", "values"];
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
-  return ["reason"];
+  return path.includes("cases") ? ["when", "value"] : ["reason"];
 }
 
 /** The keys that imgmatch reads in a value, by kind of axis. */

@@ -50,6 +50,8 @@ export interface Matrix {
   readonly attest: Located<Attestations> | null;
   /** cuda, compute and march first, then the free axes in the order of the file. */
   readonly axes: readonly Axis[];
+  /** Texts that depend on several axes. */
+  readonly values: readonly NamedText[];
   readonly exclude: readonly Exclusion[];
   readonly include: readonly Inclusion[];
 }
@@ -154,8 +156,10 @@ export interface CudaValue extends Value {
 
 export interface ComputeValue extends Value {
   readonly kind: "compute";
-  /** SASS and PTX targets, in the order of the file. */
+  /** SASS and PTX targets, in the order of the file; empty where they depend on the cell. */
   readonly targets: readonly GpuTarget[];
+  /** What decides about them then; empty otherwise. */
+  readonly cases: readonly Case<ComputeValue>[];
 }
 
 export interface MarchValue extends Value {
@@ -171,12 +175,33 @@ export interface FreeValue extends Value {
 
 export type AxisValue = CudaValue | ComputeValue | MarchValue | FreeValue;
 
+/** Of several the first that a cell meets decides. */
+export interface Case<Chosen> {
+  readonly at: Place;
+  /** Empty: every cell meets it. */
+  readonly when: Match;
+  readonly chosen: Chosen;
+}
+
+/** An entry of `values:`. */
+export interface NamedText {
+  readonly name: string;
+  readonly cases: readonly Case<NamedValue>[];
+}
+
+export interface NamedValue extends Omit<Value, "label"> {
+  /** null for a case that brings settings alone. */
+  readonly value: string | readonly string[] | null;
+}
+
+/** Axis → patterns, any of which matches: a label, a glob with `*`, or the leading parts of a version. */
+export type Match = Readonly<Record<string, readonly string[]>>;
+
 /** Cells that match every named axis are not built. */
 export interface Exclusion {
   readonly at: Place;
   readonly reason: string;
-  /** Axis → patterns, any of which matches: a label, a glob with `*`, or the leading parts of a version. */
-  readonly match: Readonly<Record<string, readonly string[]>>;
+  readonly match: Match;
 }
 
 /** One cell beside the product of the axes. */

@@ -3,7 +3,17 @@
 import { type Place, type Problem, throwProblems } from "../../errors.ts";
 import { checkAxisName, checkIsFree, checkLabels } from "./value-labels.ts";
 import { parseIncludes } from "./include.ts";
-import type { Attestations, Axis, Bases, Exclusion, Located, Matrix } from "./matrix.ts";
+import type {
+  Attestations,
+  Axis,
+  Bases,
+  Case,
+  Exclusion,
+  Located,
+  Matrix,
+  NamedText,
+  NamedValue,
+} from "./matrix.ts";
 import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
@@ -16,10 +26,12 @@ import {
   type Parsed,
   parseFreeValue,
   parseMarchValue,
+  parseMatch,
   parseVersion,
   valueProblem,
 } from "./values.ts";
-import { broughtProblems, parseBases, parseRunner } from "./settings.ts";
+import { broughtBy, broughtProblems, parseBases, parseRunner } from "./settings.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord } from "../../io/json.ts";
@@ -48,6 +60,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   }
   const input = checked.data;
   const axes = parseAxes(input, source, problems);
+  const values = parseNamedTexts(input, axes, source, problems);
   const exclude = parseExclusions(input, axes, source, problems);
   const include = parseIncludes(input, axes, source, problems);
   checkPreferences(input, { axes, include }, source, problems);
@@ -79,6 +92,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     measure: input.measure !== "false",
     attest: attestationsOf(input, source),
     axes,
+    values,
     exclude,
     include,
   };
@@ -93,13 +107,12 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
     const at = source.placeOfKey(["axes", name]);
     const isList = Array.isArray(given);
     const inputs: readonly unknown[] = isList ? given : given.values;
-    const pathOf = (index: number) => ["axes", name, ...(isList ? [] : ["values"]), index];
-    const placeAt = (index: number) => source.placeOf(pathOf(index));
+    const above = ["axes", name, ...(isList ? [] : ["values"])];
     for (const [index, value] of inputs.entries())
-      problems.push(...broughtProblems(value, kindOf(name), source, pathOf(index)));
+      problems.push(...broughtProblems(value, kindOf(name), source, [...above, index]));
     const valuesOf = <Input, Value extends { label: string; at: Place }>(
-      parse: (value: Input, place: Place) => Parsed<Value>,
-    ) => collect(inputs as Input[], parse, placeAt, name, problems);
+      parse: (value: Input, place: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
+    ) => collect(inputs as Input[], parse, (path) => source.placeOf([...above, ...path]), name, problems);
     if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
     else if (name === "compute")
       axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
@@ -121,8 +134,8 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
 
 function collect<Input, Value extends { label: string; at: Place }>(
   inputs: readonly Input[],
-  parse: (input: Input, at: Place) => Parsed<Value>,
-  placeAt: (index: number) => Place,
+  parse: (input: Input, at: Place, below: (path: YamlPath) => Place) => Parsed<Value>,
+  placeAt: (path: YamlPath) => Place,
   axis: string,
   problems: Problem[],
 ): Value[] {
@@ -131,7 +144,7 @@ function collect<Input, Value extends { label: string; at: Place }>(
     if (input === undefined) continue;
     // For each, the nearest known word is looked for.
     if (problems.length > enoughProblems) break;
-    const parsed = parse(input, placeAt(index));
+    const parsed = parse(input, placeAt([index]), (path) => placeAt([index, ...path]));
     if ("problems" in parsed) {
       problems.push(...parsed.problems);
       continue;
@@ -174,23 +187,69 @@ function parseExclusions(
   source: YamlSource,
   problems: Problem[],
 ): Exclusion[] {
-  const known = new Set([...axes.map(({ name }) => name), "platform"]);
   return (input.exclude ?? []).map((entry, index): Exclusion => {
     const { reason, ...patterns } = entry;
-    const match: Record<string, readonly string[]> = {};
     const at = source.placeOf(["exclude", index]);
     if (Object.keys(patterns).length === 0) {
       problems.push(mistake("this exclude would match every cell", "name at least one axis", at));
     }
-    for (const [axis, pattern] of Object.entries(patterns)) {
-      if (!known.has(axis)) {
-        const message = `exclude names an unknown axis ${JSON.stringify(axis)}`;
-        const place = source.placeOfKey(["exclude", index, axis]);
-        problems.push(valueProblem(message, `the axes are ${[...known].join(", ")}`, place));
-      }
-      match[axis] = typeof pattern === "string" ? [pattern] : (pattern as string[]);
+    problems.push(...unknownAxes("exclude", Object.keys(patterns), axes, source, ["exclude", index]));
+    return { at, reason, match: parseMatch(patterns as Record<string, string | string[]>) };
+  });
+}
+
+/** Of an `exclude` or a `when`. */
+function unknownAxes(
+  what: string,
+  names: readonly string[],
+  axes: readonly Pick<Axis, "name">[],
+  source: YamlSource,
+  path: YamlPath,
+): Problem[] {
+  const known = new Set([...axes.map(({ name }) => name), "platform"]);
+  return names
+    .filter((axis) => !known.has(axis))
+    .map((axis) => {
+      const message = `${what} names an unknown axis ${JSON.stringify(axis)}`;
+      return valueProblem(
+        message,
+        `the axes are ${[...known].join(", ")}`,
+        source.placeOfKey([...path, axis]),
+      );
+    });
+}
+
+/** `values:`, and the axes that their cases and compute's name. */
+function parseNamedTexts(
+  input: MatrixInput,
+  axes: readonly Axis[],
+  source: YamlSource,
+  problems: Problem[],
+): NamedText[] {
+  const others = axes.filter(({ kind }) => kind !== "compute");
+  for (const [index, value] of (input.axes.compute ?? []).entries()) {
+    if (typeof value === "string" || Array.isArray(value)) continue;
+    for (const [number, { when = {} }] of (value.cases ?? []).entries()) {
+      const path = ["axes", "compute", index, "cases", number, "when"];
+      problems.push(...unknownAxes("when of compute", Object.keys(when), others, source, path));
     }
-    return { at, reason, match };
+  }
+  return Object.entries(input.values ?? {}).map(([name, cases]): NamedText => {
+    const at = source.placeOfKey(["values", name]);
+    checkAxisName(name, at, problems);
+    if (["cuda", "compute", "march", ...axes.map((axis) => axis.name)].includes(name))
+      problems.push(mistake(`${name} is an axis too`, "choose another name", at));
+    return {
+      name,
+      cases: cases.map((each, index): Case<NamedValue> => {
+        const path = ["values", name, index];
+        const place = source.placeOf(path);
+        const { when = {}, value = null } = each;
+        problems.push(...unknownAxes("when", Object.keys(when), axes, source, [...path, "when"]));
+        problems.push(...broughtProblems(each, "free", source, path));
+        return { at: place, when: parseMatch(when), chosen: { ...broughtBy(each, "free", place), value } };
+      }),
+    };
   });
 }
 

@@ -10,6 +10,7 @@ import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import type {
   ComputeInput,
@@ -20,12 +21,14 @@ import type {
   VersionInput,
 } from "./matrix-schema.ts";
 import type {
+  Case,
   Compiler,
   ComputeValue,
   CudaValue,
   FreeValue,
   Located,
   MarchValue,
+  Match,
   VersionSource,
 } from "./matrix.ts";
 import { broughtBy } from "./settings.ts";
@@ -118,9 +121,49 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
   }
 }
 
-export function parseComputeValue(input: ComputeInput, at: Place): Parsed<ComputeValue> {
-  const entry = typeof input === "string" || Array.isArray(input) ? { value: input } : input;
-  const texts = typeof entry.value === "string" ? [entry.value] : entry.value;
+/** @param below the place of what stands further down in the entry */
+export function parseComputeValue(
+  input: ComputeInput,
+  at: Place,
+  below: (path: YamlPath) => Place = () => at,
+): Parsed<ComputeValue> {
+  if (typeof input === "string" || Array.isArray(input)) return parseTargets(input, at);
+  const { value, cases, label } = input;
+  const brought = broughtBy(input, "compute", at);
+  if (value !== undefined && cases === undefined) {
+    const parsed = parseTargets(value, at);
+    return "problems" in parsed
+      ? parsed
+      : { value: { ...parsed.value, ...brought, label: label ?? parsed.value.label } };
+  }
+  if (cases === undefined || value !== undefined || label === undefined) {
+    const fix =
+      'write { value: ["8.0", "9.0"] }, or { label: all, cases: [{ when: …, value: … }, { value: … }] }';
+    return refused("a mapping of compute has either value, or label and cases", fix, at);
+  }
+  const problems: Problem[] = [];
+  const parsed = cases.flatMap(({ when, value: chosen }, index): Case<ComputeValue>[] => {
+    const place = below(["cases", index]);
+    const targets = parseTargets(chosen, place);
+    if ("value" in targets)
+      return [{ at: place, when: parseMatch(when), chosen: { ...targets.value, ...brought, label } }];
+    problems.push(...targets.problems);
+    return [];
+  });
+  return problems.length > 0
+    ? { problems }
+    : { value: { kind: "compute", label, ...brought, targets: [], cases: parsed } };
+}
+
+/** Axis → patterns. */
+export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): Match {
+  return Object.fromEntries(
+    Object.entries(when).map(([axis, pattern]) => [axis, typeof pattern === "string" ? [pattern] : pattern]),
+  );
+}
+
+function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
+  const texts = typeof value === "string" ? [value] : value;
   const problems: Problem[] = [];
   const targets: GpuTarget[] = [];
   for (const text of texts) {
@@ -153,9 +196,10 @@ export function parseComputeValue(input: ComputeInput, at: Place): Parsed<Comput
     : {
         value: {
           kind: "compute",
-          label: entry.label ?? texts.join("+"),
-          ...broughtBy(entry, "compute", at),
+          label: texts.join("+"),
+          ...{ at, settings: {}, data: {} },
           targets,
+          cases: [],
         },
       };
 }

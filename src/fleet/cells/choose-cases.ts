@@ -1,0 +1,76 @@
+/** Values that depend on several axes → what they are for a cell: the first case that it meets. */
+
+import type { Problem } from "../../errors.ts";
+import { remember } from "../../io/collections.ts";
+import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts";
+import { oncePer } from "./once-per.ts";
+import { type Matchable, meets } from "./select.ts";
+
+export interface ChosenCases {
+  readonly compute: ComputeValue | null;
+  readonly named: Readonly<Record<string, NamedValue>>;
+  /** Why the cell cannot be built, or null. */
+  readonly unmatched: string | null;
+}
+
+export function chooseCases(
+  matrix: Matrix,
+  cell: Matchable & { readonly compute: ComputeValue | null },
+): ChosenCases {
+  const { compute } = cell;
+  const chosen = compute === null || compute.cases.length === 0 ? compute : choose(compute.cases, cell);
+  const named = matrix.values.map(({ name, cases }) => [name, choose(cases, cell)] as const);
+  const missing = [
+    ...(compute !== null && chosen === null ? [`compute ${compute.label}`] : []),
+    ...named.flatMap(([name, value]) => (value === null ? [name] : [])),
+  ];
+  return {
+    compute: chosen ?? compute,
+    named: Object.fromEntries(named.flatMap(([name, value]) => (value === null ? [] : [[name, value]]))),
+    unmatched: missing.length === 0 ? null : `no case of ${missing.join(" and ")} is for it`,
+  };
+}
+
+/** Once for all cells that have the same on the axes that the cases name. */
+function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
+  const { axes, answers } = chooserOf(cases);
+  const key = axes.map((axis) => (axis === "platform" ? cell.platform : (cell.axes[axis] ?? ""))).join("\n");
+  const { met } = remember(answers, key, () => ({
+    met: cases.find(({ when }) => meets(cell, when)) ?? null,
+  }));
+  return (met as Case<Chosen> | null)?.chosen ?? null;
+}
+
+const chooserOf = oncePer((cases: readonly Case<unknown>[]) => ({
+  axes: [...new Set(cases.flatMap(({ when }) => Object.keys(when)))],
+  answers: new Map<string, { readonly met: Case<unknown> | null }>(),
+}));
+
+/** Cases that decide about no cell, once all cells are made: a slip of the pen, or one in front that takes all. */
+export function unusedCases({ axes, values, include }: Matrix): readonly Problem[] {
+  const computes = [
+    ...axes.flatMap((axis) => [...axis.values]),
+    ...include.flatMap((each) => Object.values(each.values)),
+  ];
+  const lists: readonly (readonly [string, readonly Case<unknown>[]])[] = [
+    ...new Set(computes.filter((value) => value.kind === "compute")),
+  ].map((value) => [`compute ${value.label}`, value.cases]);
+  return [...lists, ...values.map(({ name, cases }) => [name, cases] as const)].flatMap(([name, cases]) => {
+    const met = new Set([...chooserOf(cases).answers.values()].map((answer) => answer.met));
+    return cases
+      .filter((each) => !met.has(each))
+      .map(
+        ({ at, when }): Problem => ({
+          code: "MATRIX_CASE_UNUSED",
+          message: `no cell meets the case ${describe(when)} of ${name} first`,
+          fix: "correct its values, move it in front of the case that takes its cells, or remove it",
+          at,
+        }),
+      );
+  });
+}
+
+function describe(when: Case<unknown>["when"]): string {
+  const axes = Object.entries(when).map(([axis, patterns]) => `${axis}=${patterns.join("|")}`);
+  return axes.length === 0 ? "without when" : axes.join(", ");
+}
