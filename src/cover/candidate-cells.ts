@@ -2,8 +2,16 @@
 
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { isExcluded, makeCell, whyImpossible } from "../fleet/cells/expand.ts";
-import type { AxisValue, ComputeValue, CudaValue, MarchValue, Matrix } from "../fleet/matrix/matrix.ts";
+import type {
+  AxisValue,
+  ComputeValue,
+  CudaValue,
+  MarchValue,
+  Matrix,
+  PlatformValue,
+} from "../fleet/matrix/matrix.ts";
 import { parseComputeValue, parseMarchValue } from "../fleet/matrix/values.ts";
+import { marchPlatform } from "../hardware/cpu-marches.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { compareKeys } from "../resolve/order-steps.ts";
 import { createResolver } from "../resolve/resolver.ts";
@@ -43,13 +51,19 @@ export function candidateCells(matrix: Matrix, extras?: Extras): CandidateMap {
       return "value" in parsed ? [parsed.value] : [];
     }),
   ];
+  const platforms = values.filter((value): value is PlatformValue => value.kind === "platform");
   const frees = freeValues(matrix);
   const product = orNull(cudas).flatMap((cuda) =>
     (cuda === null || cuda.toolkit === null ? [null] : computes).flatMap((compute) =>
-      orNull(marches).flatMap((march) => {
-        const each = frees.map((free) => makeCell(matrix, { ...free, ...given({ cuda, compute, march }) }));
-        return each.find((cell) => !isExcluded(cell, matrix)) ?? [];
-      }),
+      orNull(marches).flatMap((march) =>
+        orNull(
+          platforms.filter(({ label }) => march === null || label === marchPlatform(march.march)),
+        ).flatMap((platform) => {
+          const hardware = given({ cuda, compute, platform, march });
+          const each = frees.map((free) => makeCell(matrix, { ...free, ...hardware }));
+          return each.find((cell) => !isExcluded(cell, matrix)) ?? [];
+        }),
+      ),
     ),
   );
   const included = matrix.include.map(({ values }) => makeCell(matrix, values));
@@ -80,10 +94,12 @@ function freeValues({ axes }: Matrix): readonly CellValues[] {
 /** The axes of a cell with each combination of the matrix's free values, less those that its `exclude` forbids. */
 export function everyFree(
   matrix: Matrix,
-  { cuda, compute, march }: Pick<Cell, "cuda" | "compute" | "march">,
+  { cuda, compute, march, values }: Pick<Cell, "cuda" | "compute" | "march" | "values">,
 ): readonly Readonly<Record<string, string>>[] {
   const axes = new Set(matrix.axes.map(({ name }) => name));
-  const hardware = Object.entries({ cuda, compute, march }).filter(([name]) => axes.has(name));
+  const hardware = Object.entries({ cuda, compute, platform: values.platform ?? null, march }).filter(
+    ([name]) => axes.has(name),
+  );
   return freeValues(matrix)
     .map((free) => makeCell(matrix, { ...free, ...given(Object.fromEntries(hardware)) }))
     .filter((cell) => !isExcluded(cell, matrix))

@@ -61,6 +61,17 @@ export function findToolkit(version: string): CudaToolkit | null {
   );
 }
 
+/** The newest release that is known of what PyTorch's wheels call `cu128`; null for anything else. */
+export function findShortToolkit(short: string): CudaToolkit | null {
+  const released = toolkitRows.filter(({ stage }) => stage === "release" || stage === "update");
+  return released.findLast((row) => shortToolkit(row) === short) ?? null;
+}
+
+/** As PyTorch's wheels call it: `cu128`. */
+export function shortToolkit({ minor }: Pick<CudaToolkit, "minor">): string {
+  return `cu${minor.replace(".", "")}`;
+}
+
 /**
  * The oldest Linux kernel driver on which an image of this toolkit runs, when the host's driver is used.
  *

@@ -76,7 +76,7 @@ function nearestWithGpuCode(asked: Asked, winner: Candidate): UnusedGpus["neares
 }
 
 /** Axes that a host decides; all others are free. */
-export const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+export const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "platform", "march"]);
 
 /** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */
 function findOpenAxes(

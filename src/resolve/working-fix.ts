@@ -154,7 +154,9 @@ function tryCell(
   if (image.adopted !== undefined) return takeAdopted(cure, on);
   const axes = remedy.kind === "cell" ? remedy.axes : {};
   const but =
-    remedy.kind === "platform" ? ["march"] : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
+    remedy.kind === "platform"
+      ? ["platform", "march"]
+      : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
   // Only what a CPU image needs not: any of its march that this host runs will do.
   const exact = axes.cuda === "none" ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
   const cells = (existing?.(image.axes, but) ?? []).filter(

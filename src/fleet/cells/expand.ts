@@ -1,8 +1,8 @@
 /** Stage 2: axes → cells. */
 
-import { type Place, type Problem, throwProblems } from "../../errors.ts";
+import { InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
-import { findMarch, marchCompiles, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
+import { marchCompiles, marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { type CudaToolkit, driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
@@ -24,7 +24,7 @@ import { none } from "../matrix/values.ts";
 import { chooseCases, unusedCases } from "./choose-cases.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
 import { type Bringing, settingConflicts, settingsOf } from "./cell-settings.ts";
-import { oncePer, oncePerHardware } from "./once-per.ts";
+import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
 import { meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
 
@@ -94,8 +94,12 @@ function checkCount({ axes, include, file }: Matrix): void {
   const cuda = axes.find((axis) => axis.kind === "cuda");
   const cpuRows = cuda?.kind === "cuda" ? cuda.values.filter(({ toolkit }) => toolkit === null).length : 0;
   const sizes = axes.map(({ name, values }) => ({ name, size: values.length }));
+  // Each march has one platform.
+  const decided = axes.some(({ kind }) => kind === "march") ? ["platform"] : [];
   const product = (skipped: readonly string[]) =>
-    sizes.filter(({ name }) => !skipped.includes(name)).reduce((all, { size }) => all * size, 1);
+    sizes
+      .filter(({ name }) => ![...skipped, ...decided].includes(name))
+      .reduce((all, { size }) => all * size, 1);
   // A CPU-only row has no compute capability.
   const gpuRows = (cuda?.values.length ?? 1) - cpuRows;
   const count = product(["cuda"]) * gpuRows + product(["cuda", "compute"]) * cpuRows + include.length;
@@ -123,20 +127,20 @@ function* combinations(axes: readonly Axis[], chosen: CellValues = {}): Generato
     yield* combinations(rest, { ...chosen, compute: null });
     return;
   }
-  for (const value of axis.values) yield* combinations(rest, { ...chosen, [axis.name]: value });
-}
-
-/** The march of a matrix that has no such axis: what every machine of its platform runs. */
-let baselineMarch: MarchValue | null = null;
-
-function baseline(at: Place): MarchValue {
-  if (baselineMarch === null) {
-    const march = findMarch("x86-64");
-    if (march === null) throw new Error("the hardware tables have no x86-64");
-    baselineMarch = { kind: "march", label: "x86-64", at, settings: {}, data: {}, march, without: [] };
+  const platform = chosen.platform?.label ?? null;
+  for (const value of axis.values) {
+    // platform stands before march.
+    if (platform !== null && value.kind === "march" && marchPlatform(value.march) !== platform) continue;
+    yield* combinations(rest, { ...chosen, [axis.name]: value });
   }
-  return baselineMarch;
 }
+
+/** The march of a matrix that has no such axis: what every machine of the platform runs. */
+const baseline = oncePerText((platform): MarchValue => {
+  const [march] = marchesOn(platform);
+  if (march === undefined) throw new InternalError(`the hardware tables have no march of ${platform}`);
+  return { kind: "march", label: march.name, at: { file: "" }, settings: {}, data: {}, march, without: [] };
+});
 
 /** The cell of one value for each axis; null for a CPU-only row's compute capability. */
 export function makeCell(matrix: Matrix, values: CellValues): Cell {
@@ -145,7 +149,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
   const ids: string[] = [];
   let cuda: Cell["cuda"] = null;
   let listed: Cell["compute"] = null;
-  let march: MarchValue = baseline({ file: matrix.file });
+  let march: MarchValue = baseline(values.platform?.label ?? "linux/amd64");
   for (const { name } of matrix.axes) {
     const value = values[name] ?? null;
     axes[name] = value?.label ?? none;
@@ -154,7 +158,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     if (value.kind === "cuda") cuda = value;
     else if (value.kind === "compute") listed = value;
     else if (value.kind === "march") march = value;
-    else free[name] = value;
+    else if (value.kind === "free") free[name] = value;
   }
   const platform = marchPlatform(march.march);
   const matched = { axes, platform, cuda, march, free };

@@ -5,8 +5,10 @@ import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
-import type { Match } from "../matrix/matrix.ts";
+import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
+import type { CudaValue, Match } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
+import { oncePer } from "./once-per.ts";
 
 /** What of a cell a pattern is compared with: its compute capabilities by their label alone. */
 export type Matchable = Pick<Cell, "axes" | "platform" | "cuda" | "march" | "free">;
@@ -37,7 +39,7 @@ export function parseSelections(texts: readonly string[], axes: readonly string[
         throw new ImgmatchError({
           code: "SELECTION_INVALID",
           message: `--only names an unknown axis ${JSON.stringify(axis)}`,
-          fix: `the axes are ${[...axes, "platform"].join(", ")}`,
+          fix: `the axes are ${[...new Set([...axes, "platform"])].join(", ")}`,
         });
       }
       selection[axis] = [...(selection[axis] ?? []), pattern];
@@ -150,13 +152,18 @@ function namesOn(cell: Matchable, axis: string): readonly string[] {
     case "platform":
       return [cell.platform];
     case "cuda":
-      return [label, cell.cuda?.toolkit?.release ?? label];
+      return cell.cuda === null ? [label] : [label, ...spellingsOf(cell.cuda)];
     case "march":
       return [label, cell.march.march.name];
     default:
       return [label, cell.free[axis]?.value ?? label];
   }
 }
+
+/** As people call a toolkit, whatever the matrix does. */
+const spellingsOf = oncePer((cuda: CudaValue): readonly string[] =>
+  cuda.toolkit === null ? ["none", "cpu"] : [cuda.toolkit.release, shortToolkit(cuda.toolkit)],
+);
 
 /**
  * True for the label itself, for a glob with `*`, and for the leading parts of a version (`9.2` meets `9.2.148`,

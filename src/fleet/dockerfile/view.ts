@@ -1,6 +1,7 @@
 /** The one documented view that templates see. */
 
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
+import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
 import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
 import type { DriverRequirement } from "../../lock/lock.ts";
 import type { Bases, ComputeValue, CudaValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
@@ -26,6 +27,8 @@ export interface TemplateView {
     readonly toolkit: string;
     readonly major: string;
     readonly minor: string;
+    /** As PyTorch's wheels call it: `cu128`, and `cpu` in a CPU-only row, of which nothing else is there. */
+    readonly short: string;
     /** Who brings the user-space driver, and its version where the image does; null where the host does. */
     readonly driver: { readonly mode: string; readonly version: string | null };
   } | null;
@@ -80,7 +83,7 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     view[name] =
       own === null ? value : { ...own, value, ...(Array.isArray(value) ? {} : { [textSymbol]: value }) };
   }
-  const cudaKeys = ownKeys("cuda", cell, matrix);
+  const platformKeys = ownKeys("platform", cell, matrix);
   const computeKeys = ownKeys("compute", cell, matrix);
   const bases = cell.settings.base?.value ?? {};
   return Object.assign(view, {
@@ -88,13 +91,10 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     version: matrix.version,
     repository: matrix.repository,
     cell: cell.id,
-    platform,
+    platform: platformKeys === null ? platform : { ...platformKeys, [textSymbol]: platform },
     architecture: platform.slice(platform.indexOf("/") + 1),
     base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
-    cuda:
-      cuda === null || (cuda.toolkit === null && cudaKeys === null)
-        ? null
-        : { ...cudaView(cuda), ...cudaKeys },
+    cuda: cuda === null ? null : { ...cudaView(cuda), ...ownKeys("cuda", cell, matrix) },
     gpu: compute === null ? null : gpuView(compute),
     march: { ...marchView(march), ...ownKeys("march", cell, matrix) },
     axes: cell.axes,
@@ -136,14 +136,15 @@ const dataKeys = oncePer(
   },
 );
 
-/** A CPU-only row is nothing, of which only the keys of its own can be named. */
+/** A CPU-only row is nothing, of which only what it is called and the keys of its own can be named. */
 const cudaView = oncePer(({ toolkit, driver }: CudaValue) =>
   toolkit === null
-    ? { [textSymbol]: null }
+    ? { short: "cpu", [textSymbol]: null }
     : {
         toolkit: toolkit.release,
         major: toolkit.minor.slice(0, toolkit.minor.indexOf(".")),
         minor: toolkit.minor,
+        short: shortToolkit(toolkit),
         driver: driverOf(driver),
       },
 );

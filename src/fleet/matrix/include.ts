@@ -1,6 +1,7 @@
 /** `include`: single cells beside the product, one value for every axis. */
 
 import type { Place, Problem } from "../../errors.ts";
+import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import type { Axis, AxisValue, Inclusion } from "./matrix.ts";
 import { type MatrixInput, valueSchemas } from "./matrix-schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
@@ -58,6 +59,11 @@ export function parseIncludes(
         const fix = "add axes.compute with the compute capabilities to compile for";
         report("an image with CUDA needs axis compute", fix, axis.name);
       }
+    }
+    const { platform, march } = values;
+    if (platform !== undefined && march?.kind === "march" && marchPlatform(march.march) !== platform.label) {
+      const fix = `write platform: ${marchPlatform(march.march)}, or a march of ${platform.label}`;
+      report(`march ${march.label} is not for ${platform.label}`, fix, "platform");
     }
     return { at, values };
   });

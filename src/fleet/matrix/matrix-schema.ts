@@ -104,6 +104,13 @@ const computeKeys = {
 
 const computeValue = z.union([...targets.options, z.object(computeKeys).catchall(ownText)]);
 
+const platformKeys = { ...settings, platform: text };
+
+const platformValue = z.union([
+  text.describe("linux/amd64, linux/arm64, linux/ppc64le or linux/riscv64."),
+  z.object(platformKeys).catchall(ownText),
+]);
+
 const marchKeys = {
   ...settings,
   march: text,
@@ -230,10 +237,11 @@ export const matrixSchema = z.strictObject({
     .object({
       cuda: z.array(cudaValue).min(1).optional(),
       compute: z.array(computeValue).min(1).optional(),
+      platform: z.array(platformValue).min(1).optional(),
       march: z.array(marchValue).min(1).optional(),
     })
     .catchall(freeAxis)
-    .describe("Hardware axes cuda, compute and march; any other name is an axis that a user pins."),
+    .describe("Hardware axes cuda, compute, platform and march; any other name is an axis that a user pins."),
   values: z
     .record(text, z.array(namedCase).min(1))
     .optional()
@@ -259,12 +267,19 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
 }
 
 /** The keys that imgmatch reads in a value, by kind of axis. */
-export const valueKeys = { cuda: cudaKeys, compute: computeKeys, march: marchKeys, free: freeKeys } as const;
+export const valueKeys = {
+  cuda: cudaKeys,
+  compute: computeKeys,
+  platform: platformKeys,
+  march: marchKeys,
+  free: freeKeys,
+} as const;
 
 export type MatrixInput = z.infer<typeof matrixSchema>;
 export type VersionInput = MatrixInput["version"];
 export type CudaInput = z.infer<typeof cudaValue>;
 export type ComputeInput = z.infer<typeof computeValue>;
+export type PlatformInput = z.infer<typeof platformValue>;
 export type MarchInput = z.infer<typeof marchValue>;
 export type FreeInput = z.infer<typeof freeValue>;
 export type FreeAxisInput = z.infer<typeof freeAxis>;
@@ -277,6 +292,7 @@ export type SettingsInput = z.infer<typeof settingsShape>;
 export const valueSchemas = {
   cuda: cudaValue,
   compute: computeValue,
+  platform: platformValue,
   march: marchValue,
   free: freeValue,
 } as const;

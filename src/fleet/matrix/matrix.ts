@@ -48,7 +48,7 @@ export interface Matrix {
   readonly measure: boolean;
   /** null where nothing is to be attested. */
   readonly attest: Located<Attestations> | null;
-  /** cuda, compute and march first, then the free axes in the order of the file. */
+  /** cuda, compute, platform and march first, then the free axes in the order of the file. */
   readonly axes: readonly Axis[];
   /** Texts that depend on several axes. */
   readonly values: readonly NamedText[];
@@ -101,6 +101,7 @@ export type Bases = Readonly<Record<string, string>>;
 export type Axis =
   | AxisOf<CudaValue, "cuda">
   | AxisOf<ComputeValue, "compute">
+  | AxisOf<PlatformValue, "platform">
   | AxisOf<MarchValue, "march">
   | AxisOf<FreeValue, string>;
 
@@ -162,6 +163,11 @@ export interface ComputeValue extends Value {
   readonly cases: readonly Case<ComputeValue>[];
 }
 
+/** Its label is the platform. */
+export interface PlatformValue extends Value {
+  readonly kind: "platform";
+}
+
 export interface MarchValue extends Value {
   readonly kind: "march";
   readonly march: March;
@@ -173,7 +179,7 @@ export interface FreeValue extends Value {
   readonly value: string;
 }
 
-export type AxisValue = CudaValue | ComputeValue | MarchValue | FreeValue;
+export type AxisValue = CudaValue | ComputeValue | PlatformValue | MarchValue | FreeValue;
 
 /** Of several the first that a cell meets decides. */
 export interface Case<Chosen> {

@@ -27,12 +27,14 @@ import {
   parseFreeValue,
   parseMarchValue,
   parseMatch,
+  parsePlatformValue,
   parseVersion,
   valueProblem,
 } from "./values.ts";
 import { broughtBy, broughtProblems, parseBases, parseRunner } from "./settings.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource, type YamlSource } from "../../io/yaml/yaml-source.ts";
+import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { isRecord } from "../../io/json.ts";
 
@@ -101,7 +103,7 @@ export function parseMatrix(text: string, file: string): Matrix {
 function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problems: Problem[]): Axis[] {
   const axes: Axis[] = [];
   // Hardware axes first, whatever the order of the file: to move a line changes no cell's name.
-  for (const name of new Set(["cuda", "compute", "march", ...Object.keys(input.axes)])) {
+  for (const name of new Set(["cuda", "compute", "platform", "march", ...Object.keys(input.axes)])) {
     const given = input.axes[name];
     if (given === undefined) continue;
     const at = source.placeOfKey(["axes", name]);
@@ -116,6 +118,8 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
     if (name === "cuda") axes.push({ kind: "cuda", name, at, values: valuesOf(parseCudaValue) });
     else if (name === "compute")
       axes.push({ kind: "compute", name, at, values: valuesOf(parseComputeValue) });
+    else if (name === "platform")
+      axes.push({ kind: "platform", name, at, values: valuesOf(parsePlatformValue) });
     else if (name === "march") axes.push({ kind: "march", name, at, values: valuesOf(parseMarchValue) });
     else {
       checkAxisName(name, at, problems);
@@ -125,6 +129,7 @@ function parseAxes(input: Pick<MatrixInput, "axes">, source: YamlSource, problem
     }
   }
   checkGpuAxes(axes, source, problems);
+  checkPlatforms(axes, problems);
   if (axes.length === 0 && problems.length === 0) {
     const fix = "add one, for example march: [x86-64-v3]";
     problems.push(mistake("the matrix has no axis", fix, source.placeOfKey(["axes"])));
@@ -178,6 +183,31 @@ function checkGpuAxes(axes: readonly Axis[], source: YamlSource, problems: Probl
   if (compute !== undefined && cuda === undefined) {
     const fix = "add axes.cuda with the toolkits";
     problems.push(mistake("axis compute needs axis cuda", fix, compute.at));
+  }
+}
+
+/** A platform without a march, or a march without its platform, would make no cell, and nobody would notice. */
+function checkPlatforms(axes: readonly Axis[], problems: Problem[]): void {
+  const platforms = axes.find((axis) => axis.kind === "platform");
+  const marches = axes.find((axis) => axis.kind === "march");
+  if (platforms?.kind !== "platform" || marches?.kind !== "march") return;
+  const [listed, reached] = [
+    platforms.values.map(({ label }) => label),
+    marches.values.map(({ march }) => marchPlatform(march)),
+  ];
+  for (const { label, at } of platforms.values) {
+    if (reached.some((platform) => platform === label)) continue;
+    const [lowest] = marchesOn(label);
+    const fix = `add one to axes.march, such as ${lowest?.name}, or remove the platform`;
+    problems.push(valueProblem(`no march of the matrix is for ${label}`, fix, at));
+  }
+  for (const { label, march, at } of marches.values) {
+    const platform = marchPlatform(march);
+    if (listed.includes(platform)) continue;
+    const fix = `add ${platform} to axes.platform, or remove the march`;
+    problems.push(
+      valueProblem(`march ${label} is for ${platform}, which axis platform does not have`, fix, at),
+    );
   }
 }
 
@@ -237,7 +267,7 @@ function parseNamedTexts(
   return Object.entries(input.values ?? {}).map(([name, cases]): NamedText => {
     const at = source.placeOfKey(["values", name]);
     checkAxisName(name, at, problems);
-    if (["cuda", "compute", "march", ...axes.map((axis) => axis.name)].includes(name))
+    if (["cuda", "compute", "platform", "march", ...axes.map((axis) => axis.name)].includes(name))
       problems.push(mistake(`${name} is an axis too`, "choose another name", at));
     return {
       name,

@@ -58,6 +58,7 @@ function ownTexts(entry: object, kind: keyof typeof valueKeys): Data {
 const taken = {
   cuda: ["toolkit", "major", "minor", "short", "driver"],
   compute: [],
+  platform: [],
   march: ["name", "flags", "without"],
   free: ["value"],
 } as const satisfies Readonly<Record<keyof typeof valueKeys, readonly string[]>>;

@@ -1,13 +1,19 @@
 /** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { parseComputeCapability } from "../../hardware/compute-capability.ts";
+import { formatComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
-import { cudaToolkits, driverFloor, findToolkit, type CudaToolkit } from "../../hardware/cuda-toolkits.ts";
+import {
+  cudaToolkits,
+  driverFloor,
+  findShortToolkit,
+  findToolkit,
+  type CudaToolkit,
+} from "../../hardware/cuda-toolkits.ts";
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { formatGpuTarget, type GpuTarget } from "../../hardware/gpu-target.ts";
+import { formatGpuTarget, type GpuTarget, parseGpuTarget } from "../../hardware/gpu-target.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -18,6 +24,7 @@ import type {
   DriverInput,
   FreeInput,
   MarchInput,
+  PlatformInput,
   VersionInput,
 } from "./matrix-schema.ts";
 import type {
@@ -29,10 +36,14 @@ import type {
   Located,
   MarchValue,
   Match,
+  PlatformValue,
   VersionSource,
 } from "./matrix.ts";
 import { broughtBy } from "./settings.ts";
 import { suggest, suggestMarch } from "../../io/suggest.ts";
+
+/** What PyTorch's wheels and those that follow them call the CPU-only row. */
+const cpu = "cpu";
 
 /** The label of a value that a cell does not have: the CPU-only row, and its compute capability. */
 export const none = "none";
@@ -46,25 +57,24 @@ export function parseCudaValue(input: CudaInput, at: Place): Parsed<CudaValue> {
   if (entry.cpuFloor !== undefined && cpuFloor === null) problems.push(unknownMarch(entry.cpuFloor, at));
   for (const platform of entry.platforms ?? []) {
     if (marchPlatforms.includes(platform)) continue;
-    const fix = `the platforms are ${marchPlatforms.join(", ")}`;
-    problems.push(valueProblem(`unknown platform ${JSON.stringify(platform)}`, fix, at));
+    problems.push(unknownPlatform(platform, at));
   }
   const shared = {
     kind: "cuda" as const,
-    label: entry.label ?? entry.toolkit,
+    label: entry.label ?? (entry.toolkit === cpu ? none : entry.toolkit),
     ...broughtBy(input, "cuda", at),
     platforms: entry.platforms ?? null,
     compiler: parseCompiler(entry.compiler),
     cpuFloor,
     require: entry.require ?? null,
   };
-  if (entry.toolkit === none) {
+  if (entry.toolkit === none || entry.toolkit === cpu) {
     if (entry.driver !== undefined) {
       problems.push(valueProblem("the CPU-only row has no driver", "remove driver from this entry", at));
     }
     return problems.length > 0 ? { problems } : { value: { ...shared, toolkit: null, driver: null } };
   }
-  const toolkit = findToolkit(entry.toolkit);
+  const toolkit = findToolkit(entry.toolkit) ?? findShortToolkit(entry.toolkit);
   if (toolkit === null) {
     const near = suggest(
       entry.toolkit,
@@ -162,28 +172,37 @@ export function parseMatch(when: Readonly<Record<string, string | readonly strin
   );
 }
 
+/** `8.0`, `9.0a`, `10.0f`, `9.0+ptx`, as PyTorch writes it `9.0+PTX`, and as nvcc does `sm_90a` and `compute_90`; null for anything else. */
+function targetsIn(text: string): readonly GpuTarget[] | null {
+  const single = parseGpuTarget(text);
+  if (single !== null) return [single];
+  const [, number, suffix = "", ptx] = /^(\d+\.\d)([af]?)(\+ptx)?$/i.exec(text) ?? [];
+  const compute = parseComputeCapability(number ?? "");
+  if (compute === null) return null;
+  const sass: GpuTarget = { kind: "sass", compute, suffix: suffix.toLowerCase() as GpuTarget["suffix"] };
+  return ptx === undefined ? [sass] : [sass, { ...sass, kind: "ptx" }];
+}
+
 function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
   const texts = typeof value === "string" ? [value] : value;
   const problems: Problem[] = [];
   const targets: GpuTarget[] = [];
   for (const text of texts) {
-    const match = /^(\d+\.\d)([af]?)(\+ptx)?$/.exec(text);
-    const compute = match?.[1] === undefined ? null : parseComputeCapability(match[1]);
-    if (match === null || compute === null) {
+    const found = targetsIn(text);
+    const [first] = found ?? [];
+    if (found === null || first === undefined) {
       const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes';
       problems.push(valueProblem(`${JSON.stringify(text)} is not a compute capability`, fix, at));
-    } else if (findArchitecture(compute) === null) {
+    } else if (findArchitecture(first.compute) === null) {
       problems.push(
         valueProblem(
-          `unknown compute capability ${match[1]}`,
+          `unknown compute capability ${formatComputeCapability(first.compute)}`,
           "imgmatch hardware gpu lists the known ones",
           at,
         ),
       );
     } else {
-      const suffix = match[2] as GpuTarget["suffix"];
-      targets.push({ kind: "sass", compute, suffix });
-      if (match[3] !== undefined) targets.push({ kind: "ptx", compute, suffix });
+      targets.push(...found);
     }
   }
   const names = targets.map(formatGpuTarget);
@@ -202,6 +221,29 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
           cases: [],
         },
       };
+}
+
+/** Spellings of `uname -m`, of Debian and of OCI. */
+const platformOf: Readonly<Record<string, string>> = {
+  x86_64: "linux/amd64",
+  amd64: "linux/amd64",
+  aarch64: "linux/arm64",
+  arm64: "linux/arm64",
+  ppc64le: "linux/ppc64le",
+  riscv64: "linux/riscv64",
+};
+
+export function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
+  const text = typeof input === "string" ? input : input.platform;
+  const name = text.replace(/^linux\//, "");
+  const label = Object.hasOwn(platformOf, name) ? platformOf[name] : undefined;
+  if (label !== undefined) return { value: { kind: "platform", label, ...broughtBy(input, "platform", at) } };
+  return { problems: [unknownPlatform(text, at)] };
+}
+
+function unknownPlatform(text: string, at: Place): Problem {
+  const fix = `the platforms are ${marchPlatforms.join(", ")}`;
+  return valueProblem(`unknown platform ${JSON.stringify(text)}`, fix, at);
 }
 
 export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue> {
@@ -233,6 +275,7 @@ export function parseCompiler(text: string | undefined): Compiler | null {
 export const valueParsers = {
   cuda: parseCudaValue,
   compute: parseComputeValue,
+  platform: parsePlatformValue,
   march: parseMarchValue,
   free: parseFreeValue,
 } as const;

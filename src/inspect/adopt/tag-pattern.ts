@@ -3,7 +3,7 @@
 import { usageError } from "../../errors.ts";
 
 /** What is measured, or stated on its own: no tag decides it. */
-const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "march"]);
+const hardwareAxes: ReadonlySet<string> = new Set(["cuda", "compute", "platform", "march"]);
 const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
 
 type Part =

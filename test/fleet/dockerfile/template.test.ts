@@ -11,7 +11,13 @@ const view: TemplateView = {
   platform: "linux/amd64",
   architecture: "amd64",
   base: { build: "gcc:14", run: "debian:12" },
-  cuda: { toolkit: "12.8.1", major: "12", minor: "12.8", driver: { mode: "host", version: null } },
+  cuda: {
+    toolkit: "12.8.1",
+    major: "12",
+    minor: "12.8",
+    short: "cu128",
+    driver: { mode: "host", version: null },
+  },
   gpu: {
     targets: ["sm_90", "compute_90"],
     gencode: "'-gencode=arch=compute_90,code=[sm_90,compute_90]'",
