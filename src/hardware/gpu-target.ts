@@ -4,6 +4,7 @@ import {
   type ComputeCapability,
   compareComputeCapability,
   formatComputeCapability,
+  parseComputeCapability,
 } from "./compute-capability.ts";
 
 export interface GpuTarget {
@@ -27,6 +28,20 @@ export function parseGpuTarget(text: string): GpuTarget | null {
     compute: { major: Number(major), minor: Number(minor) },
     suffix: suffix as GpuTarget["suffix"],
   };
+}
+
+/**
+ * Targets as people write them: `8.0`, `9.0a`, `10.0f`, `9.0+ptx` (PyTorch: `9.0+PTX`), and as nvcc does `sm_90a` and `compute_90`; null for
+ * anything else.
+ */
+export function readTargets(text: string): readonly GpuTarget[] | null {
+  const single = parseGpuTarget(text);
+  if (single !== null) return [single];
+  const [, number, suffix = "", ptx] = /^(\d+\.\d)([af]?)(\+ptx)?$/i.exec(text) ?? [];
+  const compute = parseComputeCapability(number ?? "");
+  if (compute === null) return null;
+  const sass: GpuTarget = { kind: "sass", compute, suffix: suffix.toLowerCase() as GpuTarget["suffix"] };
+  return ptx === undefined ? [sass] : [sass, { ...sass, kind: "ptx" }];
 }
 
 export function formatGpuTarget({ kind, compute, suffix }: GpuTarget): string {

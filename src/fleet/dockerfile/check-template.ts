@@ -16,6 +16,11 @@ export const expressionHelpers = {
   not: { least: 1, most: 1, form: "(not a)" },
   and: { least: 2, most: Infinity, form: "(and a b)" },
   or: { least: 2, most: Infinity, form: "(or a b)" },
+  join: { least: 2, most: 2, form: '(join list ";")' },
+  sm: { least: 1, most: 1, form: "(sm list)" },
+  dotted: { least: 1, most: 1, form: "(dotted list)" },
+  cmake: { least: 1, most: 1, form: "(cmake list)" },
+  gencode: { least: 1, most: 1, form: "(gencode list)" },
 } as const;
 
 export type ExpressionHelperName = keyof typeof expressionHelpers;

@@ -1,10 +1,12 @@
 /** The expressions of a template → values: names, literals, and what `eq`, `and` and the like answer. */
 
+import { type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { assertNever, InternalError } from "../../errors.ts";
 import { type ExpressionHelperName, isExpressionHelper } from "./check-template.ts";
 import { type Evaluated, lookUp, refuse, type Scope } from "./look-up.ts";
-import { notText } from "./template-problems.ts";
+import { nothingToPrint, notText } from "./template-problems.ts";
 import { sourceOf } from "./template-syntax.ts";
+import { cmakeForms, dottedForms, gencodeForms, smForms } from "./target-forms.ts";
 import { textSymbol } from "./view.ts";
 
 export function valueAt(run: Evaluated, expression: hbs.AST.Expression, scope: Scope): unknown {
@@ -29,7 +31,7 @@ export function answer(
   path: hbs.AST.Expression,
   params: readonly hbs.AST.Expression[],
   scope: Scope,
-): boolean {
+): boolean | string | readonly string[] {
   const name = (path as hbs.AST.PathExpression).original;
   if (!isExpressionHelper(name)) throw new InternalError(`a template's helper ${name} was not refused`);
   const helper: ExpressionHelperName = name;
@@ -46,9 +48,60 @@ export function answer(
       return params.every((param) => holds(valueAt(run, param, scope)));
     case "or":
       return params.some((param) => holds(valueAt(run, param, scope)));
+    case "join":
+      return joined(run, params, scope);
+    case "sm":
+    case "dotted":
+    case "cmake":
+    case "gencode":
+      return targetForms[helper](targetsAt(run, params, scope));
     default:
       return assertNever(helper);
   }
+}
+
+const targetForms = { sm: smForms, dotted: dottedForms, cmake: cmakeForms, gencode: gencodeForms } as const;
+
+function joined(run: Evaluated, [list, between]: readonly hbs.AST.Expression[], scope: Scope): string {
+  if (list === undefined || between === undefined)
+    throw new InternalError("join without two values was not refused");
+  return itemsAt(run, list, scope).join(textOf(valueAt(run, between, scope)) ?? "");
+}
+
+function targetsAt(
+  run: Evaluated,
+  [list]: readonly hbs.AST.Expression[],
+  scope: Scope,
+): readonly GpuTarget[] {
+  if (list === undefined) throw new InternalError("a form of targets without a list was not refused");
+  return itemsAt(run, list, scope).flatMap((item) => {
+    const targets = readTargets(item);
+    if (targets !== null) return targets;
+    throw refuse(run, list, (at) => ({
+      code: "TEMPLATE_SYNTAX",
+      message: `${JSON.stringify(item)} in ${sourceOf(list, run.source)} is no GPU target for cell ${run.cell}`,
+      fix: 'write targets as "9.0", "9.0+ptx" or "sm_90", or join the list as it is: (join list ";")',
+      at,
+    }));
+  });
+}
+
+/** A text is a list of one. */
+function itemsAt(run: Evaluated, list: hbs.AST.Expression, scope: Scope): readonly string[] {
+  const value = valueAt(run, list, scope);
+  const texts = (Array.isArray(value) ? value : [value]).map(textOf);
+  if (texts.every((text) => text !== null)) return texts;
+  const source = sourceOf(list, run.source);
+  throw refuse(run, list, (at) =>
+    value === null
+      ? nothingToPrint(source, run.cell, at)
+      : {
+          code: "TEMPLATE_SYNTAX",
+          message: `${source} is a mapping, and no list`,
+          fix: 'write (join gpu.targets ";")',
+          at,
+        },
+  );
 }
 
 /** Whether a list has a text, or a text a part; nothing includes nothing. */

@@ -56,6 +56,7 @@ function statementText(run: Run, statement: hbs.AST.Statement, scope: Scope): st
       return "";
     case "MustacheStatement": {
       const { path, params } = statement as hbs.AST.MustacheStatement;
+      // A list with commas between its items, as where it is named.
       const text = params.length > 0 ? String(answer(run, path, params, scope)) : printed(run, path, scope);
       return counted(run, statement, text);
     }

@@ -8,6 +8,7 @@ import type { Bases, ComputeValue, CudaValue, Data, MarchValue, Matrix } from ".
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
+import { cmakeForms, dottedForms, gencodeForms } from "./target-forms.ts";
 
 export interface TemplateView {
   readonly name: string;
@@ -67,7 +68,8 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
  */
 export function argumentView(cell: Cell, matrix: Matrix): object {
   const { compute } = cell;
-  const gpu = compute === null ? null : { ...gpuView(compute), gencode: plainGencode(compute) };
+  const gpu =
+    compute === null ? null : { ...gpuView(compute), gencode: gencodeForms(compute.targets).join(" ") };
   return Object.assign(sharedView(cell, matrix), { gpu });
 }
 
@@ -152,15 +154,9 @@ const cudaView = oncePer(({ toolkit, driver }: CudaValue) =>
 const gpuView = oncePer(({ targets }: ComputeValue) => ({
   targets: [...new Set(targets.map(formatGpuTarget))],
   gencode: gencodeOptions(targets),
-  cmake: cmakeArchitectures(targets),
-  torch: torchArchitectures(targets),
+  cmake: cmakeForms(targets).join(";"),
+  torch: dottedForms(targets).join(";"),
 }));
-
-const plainGencode = oncePer(({ targets }: ComputeValue) =>
-  [...new Map(targets.map((target) => [formatGpuTarget(target), target]))]
-    .map(([code, target]) => `-gencode=arch=${formatGpuTarget(virtualTarget(target))},code=${code}`)
-    .join(" "),
-);
 
 const marchView = oncePer(({ march, without }: MarchValue) => ({
   name: march.name,
@@ -190,39 +186,4 @@ export function gencodeOptions(targets: readonly GpuTarget[]): string {
       return `'-gencode=arch=${virtual},code=${group.length === 1 ? code : `[${code}]`}'`;
     })
     .join(" ");
-}
-
-/** Each compute capability once, in the order of the file, with what there is of it. */
-function byCapability(
-  targets: readonly GpuTarget[],
-): readonly (readonly [capability: string, kinds: Kinds])[] {
-  const found = new Map<string, { sass: boolean; ptx: boolean }>();
-  for (const { kind, compute, suffix } of targets) {
-    const name = `${compute.major}.${compute.minor}${suffix}`;
-    const kinds = found.get(name) ?? { sass: false, ptx: false };
-    kinds[kind] = true;
-    found.set(name, kinds);
-  }
-  return [...found];
-}
-
-interface Kinds {
-  readonly sass: boolean;
-  readonly ptx: boolean;
-}
-
-/** Source: CMake, "CUDA_ARCHITECTURES": `-real` is SASS alone, `-virtual` PTX alone, and neither is both. */
-function cmakeArchitectures(targets: readonly GpuTarget[]): string {
-  return byCapability(targets)
-    .map(
-      ([name, { sass, ptx }]) => `${name.replace(".", "")}${sass && ptx ? "" : sass ? "-real" : "-virtual"}`,
-    )
-    .join(";");
-}
-
-/** Source: PyTorch, torch/utils/cpp_extension.py, `TORCH_CUDA_ARCH_LIST`. */
-function torchArchitectures(targets: readonly GpuTarget[]): string {
-  return byCapability(targets)
-    .map(([name, { ptx }]) => `${name}${ptx ? "+PTX" : ""}`)
-    .join(";");
 }

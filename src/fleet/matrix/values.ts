@@ -1,7 +1,7 @@
 /** One parser per kind of axis value: text of the matrix → checked value, or the problems with it. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { formatComputeCapability, parseComputeCapability } from "../../hardware/compute-capability.ts";
+import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch, marchNames, unknownWithout } from "../../hardware/cpu-marches.ts";
 import {
   cudaToolkits,
@@ -13,7 +13,7 @@ import {
 import { parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findCompatPackage } from "../../hardware/forward-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
-import { formatGpuTarget, type GpuTarget, parseGpuTarget } from "../../hardware/gpu-target.ts";
+import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import type { DriverRequirement } from "../../hardware/requirement.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -172,23 +172,12 @@ export function parseMatch(when: Readonly<Record<string, string | readonly strin
   );
 }
 
-/** `8.0`, `9.0a`, `10.0f`, `9.0+ptx`, as PyTorch writes it `9.0+PTX`, and as nvcc does `sm_90a` and `compute_90`; null for anything else. */
-function targetsIn(text: string): readonly GpuTarget[] | null {
-  const single = parseGpuTarget(text);
-  if (single !== null) return [single];
-  const [, number, suffix = "", ptx] = /^(\d+\.\d)([af]?)(\+ptx)?$/i.exec(text) ?? [];
-  const compute = parseComputeCapability(number ?? "");
-  if (compute === null) return null;
-  const sass: GpuTarget = { kind: "sass", compute, suffix: suffix.toLowerCase() as GpuTarget["suffix"] };
-  return ptx === undefined ? [sass] : [sass, { ...sass, kind: "ptx" }];
-}
-
 function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
   const texts = typeof value === "string" ? [value] : value;
   const problems: Problem[] = [];
   const targets: GpuTarget[] = [];
   for (const text of texts) {
-    const found = targetsIn(text);
+    const found = readTargets(text);
     const [first] = found ?? [];
     if (found === null || first === undefined) {
       const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes';

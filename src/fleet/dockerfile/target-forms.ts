@@ -1,0 +1,52 @@
+/** GPU targets in the forms that build tools want them in, each as a list. */
+
+import { formatGpuTarget, type GpuTarget, virtualTarget } from "../../hardware/gpu-target.ts";
+
+/** nvcc's names of the machine code: `sm_90`. */
+export function smForms(targets: readonly GpuTarget[]): readonly string[] {
+  return unique(targets.filter(({ kind }) => kind === "sass").map(formatGpuTarget));
+}
+
+/** nvcc's options, one for each target, without quotes and brackets: no shell changes them. */
+export function gencodeForms(targets: readonly GpuTarget[]): readonly string[] {
+  return unique(
+    targets.map(
+      (target) => `-gencode=arch=${formatGpuTarget(virtualTarget(target))},code=${formatGpuTarget(target)}`,
+    ),
+  );
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)];
+}
+
+/** Each compute capability once, in the order of the file, with what there is of it. */
+function byCapability(
+  targets: readonly GpuTarget[],
+): readonly (readonly [capability: string, kinds: Kinds])[] {
+  const found = new Map<string, { sass: boolean; ptx: boolean }>();
+  for (const { kind, compute, suffix } of targets) {
+    const name = `${compute.major}.${compute.minor}${suffix}`;
+    const kinds = found.get(name) ?? { sass: false, ptx: false };
+    kinds[kind] = true;
+    found.set(name, kinds);
+  }
+  return [...found];
+}
+
+interface Kinds {
+  readonly sass: boolean;
+  readonly ptx: boolean;
+}
+
+/** Source: CMake, "CUDA_ARCHITECTURES": `-real` is SASS alone, `-virtual` PTX alone, and neither is both. */
+export function cmakeForms(targets: readonly GpuTarget[]): readonly string[] {
+  return byCapability(targets).map(
+    ([name, { sass, ptx }]) => `${name.replace(".", "")}${sass && ptx ? "" : sass ? "-real" : "-virtual"}`,
+  );
+}
+
+/** Source: PyTorch, torch/utils/cpp_extension.py, `TORCH_CUDA_ARCH_LIST`. */
+export function dottedForms(targets: readonly GpuTarget[]): readonly string[] {
+  return byCapability(targets).map(([name, { ptx }]) => `${name}${ptx ? "+PTX" : ""}`);
+}
