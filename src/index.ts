@@ -104,7 +104,7 @@ export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type { ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-matrix.ts";
 export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
-export type { Shard } from "./fleet/export/shards.ts";
+export type { Machine, Shard } from "./fleet/export/shards.ts";
 export type { FleetChoice } from "./fleet/fleet-choice.ts";
 export type { InitAnswer, InitFromAnswer, InitOptions } from "./fleet/init.ts";
 export type { Edit } from "./fleet/init/draft.ts";

@@ -1,7 +1,8 @@
 /** The cells that need work, divided among the jobs of a GitHub workflow. */
 
 import { type Watching, type World, worldOf } from "../io/world.ts";
-import { type Shard, shardCells } from "./export/shards.ts";
+import type { CellSettings } from "./cells/cell-settings.ts";
+import { type Machine, type Shard, shardCells } from "./export/shards.ts";
 import type { FleetChoice } from "./fleet-choice.ts";
 import { planForExport } from "./plan-choice.ts";
 
@@ -27,10 +28,19 @@ export async function exportGithubMatrix(
 ): Promise<GithubMatrix> {
   const { plan } = await planForExport(asked, worldOf(asked, given));
   const open = plan.cells.filter(({ action }) => action === "build" || action === "adopt");
-  const cells = open.map(({ cell: { id, platform }, bases }) => ({
+  const cells = open.map(({ cell: { id, platform, settings }, bases }) => ({
     id,
     platform,
+    machine: machineOf(settings),
     bases: bases.map(({ used }) => used),
   }));
   return { include: shardCells(cells, asked.shards ?? 16) };
+}
+
+function machineOf({ runner, timeoutMinutes, freeDisk }: CellSettings): Machine {
+  return {
+    ...(runner === null ? {} : { runner: runner.value }),
+    ...(timeoutMinutes === null ? {} : { timeout: timeoutMinutes.value }),
+    ...(freeDisk === null ? {} : { freeDisk: freeDisk.value }),
+  };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { isReady, jobOf } from "../../src/fleet/build/jobs.ts";
+import { exportGithubMatrix } from "../../src/fleet/export-github-matrix.ts";
 import { type Fleet, openFleet } from "../../src/fleet/open-fleet.ts";
 import { planOpenFleet } from "../../src/fleet/plan-open-fleet.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -215,4 +216,31 @@ describe("a mistake", () => {
       "Dockerfile has no ARG N, so the argument reaches no image",
     );
   });
+});
+
+test("each job of CI has the machine that its cells' values name", async () => {
+  const root = makeFolder({
+    "matrix.yaml": matrixText(`template: Dockerfile
+timeout: 60
+axes:
+  platform: [amd64, { platform: arm64, runner: ubuntu-24.04-arm }]
+  size: [small, { value: large, freeDisk: true, timeout: 600 }]
+args: { SIZE: "{{size}}" }`),
+    Dockerfile: `FROM debian@${base}\nARG SIZE\nRUN $SIZE\n`,
+  });
+  const { include } = await exportGithubMatrix({ matrix: join(root, "matrix.yaml"), offline: true });
+  const arm = { platform: "linux/arm64", cells: 1, runner: ["ubuntu-24.04-arm"] };
+  const amd = { platform: "linux/amd64", cells: 1 };
+  expect(include).toEqual([
+    { ...amd, name: "linux/amd64 1/2", only: "linux-amd64_small", timeout: 60 },
+    { ...amd, name: "linux/amd64 2/2", only: "linux-amd64_large", timeout: 600, freeDisk: true },
+    { ...arm, name: "linux/arm64 ubuntu-24.04-arm 1/2", only: "linux-arm64_small", timeout: 60 },
+    {
+      ...arm,
+      name: "linux/arm64 ubuntu-24.04-arm 2/2",
+      only: "linux-arm64_large",
+      timeout: 600,
+      freeDisk: true,
+    },
+  ]);
 });

@@ -6,7 +6,7 @@ import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
-import type { CudaValue, Match } from "../matrix/matrix.ts";
+import type { CudaValue, AxisPatterns } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 
@@ -142,7 +142,7 @@ export function matchesAxis(cell: Matchable, axis: string, patterns: readonly st
 }
 
 /** Whether all axes that are named match. */
-export function meets(cell: Matchable, match: Match): boolean {
+export function meets(cell: Matchable, match: AxisPatterns): boolean {
   return Object.entries(match).every(([axis, patterns]) => matchesAxis(cell, axis, patterns));
 }
 

@@ -1,7 +1,7 @@
 /** Cells that need work, divided among the jobs of a CI run. */
 
 import { usageError } from "../../errors.ts";
-import { compareText } from "../../io/collections.ts";
+import { compareFirst, compareText, groupBy } from "../../io/collections.ts";
 
 export interface ShardCell {
   /** Cell id. */
@@ -10,10 +10,22 @@ export interface ShardCell {
   readonly platform: string;
   /** Base images: cells with the same ones share stages, and sharing ends at a job's border. */
   readonly bases: readonly string[];
+  /** What the matrix says of the job that builds it. */
+  readonly machine?: Machine;
 }
 
-export interface Shard {
-  /** For people: `linux/amd64 3/8`. */
+/** Each only where the matrix says it. */
+export interface Machine {
+  /** Labels for `runs-on`. */
+  readonly runner?: readonly string[];
+  /** Minutes that the job may take. */
+  readonly timeout?: number;
+  /** Whether the job has to make room on its disk first. */
+  readonly freeDisk?: boolean;
+}
+
+export interface Shard extends Machine {
+  /** For people: `linux/amd64 3/8`, with the labels of its runner where it has some. */
   readonly name: string;
   readonly platform: string;
   readonly cells: number;
@@ -29,25 +41,22 @@ const longestOnly = 120 * 1024;
 
 /**
  * At most `shards` jobs, more only where one job's list of cells would be too long for a command line. Cells are spread
- * over platforms by their number, and evenly within one: two jobs of a platform differ by one cell at most.
+ * over platforms and machines by their number, and evenly within one: two jobs of a platform differ by one cell at most.
  *
- * Throws `USAGE` when there are more platforms than jobs, or more cells than GitHub takes in one matrix.
+ * Throws `USAGE` when there are more platforms and machines than jobs, or more cells than GitHub takes in one matrix.
  */
 export function shardCells(cells: readonly ShardCell[], shards: number): readonly Shard[] {
-  const platforms = [...new Set(cells.map(({ platform }) => platform))].sort();
-  const sorted = [...cells].sort(byBases);
-  const groups = platforms.map((platform) => ({
-    platform,
-    group: sorted.filter((cell) => cell.platform === platform),
-  }));
+  const groups = [...groupBy([...cells].sort(byBases), machineKey)].sort(compareFirst);
   const jobs = jobsPerGroup(
-    groups.map(({ group }) => group.length),
+    groups.map(([, group]) => group.length),
     Math.min(shards, mostJobs),
   );
-  const made = groups.flatMap(({ platform, group }, index) => {
-    const longest = Math.ceil(group.map(({ id }) => id).join().length / longestOnly);
-    return splitGroup(platform, group, Math.max(jobs[index] ?? 1, longest));
-  });
+  const made = numbered(
+    groups.flatMap(([, group], index) => {
+      const longest = Math.ceil(group.map(({ id }) => id).join().length / longestOnly);
+      return splitGroup(group, Math.max(jobs[index] ?? 1, longest));
+    }),
+  );
   const bytes = Buffer.byteLength(JSON.stringify({ include: made }));
   if (made.length > mostJobs || bytes > mostBytes) {
     throw usageError(
@@ -58,14 +67,29 @@ export function shardCells(cells: readonly ShardCell[], shards: number): readonl
   return made;
 }
 
-function splitGroup(platform: string, group: readonly ShardCell[], jobs: number): Shard[] {
+function machineKey({ platform, machine: { runner, timeout, freeDisk } = {} }: ShardCell): string {
+  return JSON.stringify([platform, runner, timeout, freeDisk]);
+}
+
+function splitGroup(group: readonly ShardCell[], jobs: number): Shard[] {
+  const [{ platform, machine } = { platform: "", machine: {} }] = group;
+  const words = [platform, ...(machine?.runner ?? [])].join(" ");
   return Array.from({ length: jobs }, (_, index) => {
     const part = group.slice(
       Math.round((index * group.length) / jobs),
       Math.round(((index + 1) * group.length) / jobs),
     );
     const only = part.map(({ id }) => id).join();
-    return { name: `${platform} ${index + 1}/${jobs}`, platform, cells: part.length, only };
+    return { name: words, platform, cells: part.length, only, ...machine };
+  });
+}
+
+/** Jobs of one name, as they come out of groups that differ in what a name does not say, are told apart by their numbers. */
+function numbered(shards: readonly Shard[]): readonly Shard[] {
+  const byName = groupBy(shards, ({ name }) => name);
+  return shards.map((shard): Shard => {
+    const alike = byName.get(shard.name) ?? [];
+    return { ...shard, name: `${shard.name} ${alike.indexOf(shard) + 1}/${alike.length}` };
   });
 }
 
@@ -73,7 +97,7 @@ function splitGroup(platform: string, group: readonly ShardCell[], jobs: number)
 function jobsPerGroup(sizes: readonly number[], shards: number): number[] {
   if (sizes.length > shards) {
     throw usageError(
-      `the cells are for ${sizes.length} platforms, and each needs a job of its own; --shards is ${shards}`,
+      `the cells are for ${sizes.length} platforms or machines, and each needs a job of its own; --shards is ${shards}`,
       `write --shards ${sizes.length} or more`,
     );
   }

@@ -185,7 +185,7 @@ export type AxisValue = CudaValue | ComputeValue | PlatformValue | MarchValue | 
 export interface Case<Chosen> {
   readonly at: Place;
   /** Empty: every cell meets it. */
-  readonly when: Match;
+  readonly when: AxisPatterns;
   readonly chosen: Chosen;
 }
 
@@ -201,13 +201,13 @@ export interface NamedValue extends Omit<Value, "label"> {
 }
 
 /** Axis → patterns, any of which matches: a label, a glob with `*`, or the leading parts of a version. */
-export type Match = Readonly<Record<string, readonly string[]>>;
+export type AxisPatterns = Readonly<Record<string, readonly string[]>>;
 
 /** Cells that match every named axis are not built. */
 export interface Exclusion {
   readonly at: Place;
   readonly reason: string;
-  readonly match: Match;
+  readonly match: AxisPatterns;
 }
 
 /** One cell beside the product of the axes. */

@@ -34,9 +34,7 @@ export function checkLabels({ labels = {} }: MatrixInput, source: YamlSource, pr
 const reservedNames = new Set([
   ..."platform architecture cell name version inputs repository base gpu axes args reason".split(" "),
   // Words of the template language, and what every JavaScript object answers to.
-  ..."if unless each with eq else this true false null undefined constructor".split(
-    " ",
-  ),
+  ..."if unless each with eq else this true false null undefined constructor".split(" "),
 ]);
 
 /** What an axis may be called: its name stands in templates, cell ids and pins. */

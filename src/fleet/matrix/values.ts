@@ -35,7 +35,7 @@ import type {
   FreeValue,
   Located,
   MarchValue,
-  Match,
+  AxisPatterns,
   PlatformValue,
   VersionSource,
 } from "./matrix.ts";
@@ -166,7 +166,7 @@ export function parseComputeValue(
 }
 
 /** Axis → patterns. */
-export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): Match {
+export function parseMatch(when: Readonly<Record<string, string | readonly string[]>> = {}): AxisPatterns {
   return Object.fromEntries(
     Object.entries(when).map(([axis, pattern]) => [axis, typeof pattern === "string" ? [pattern] : pattern]),
   );

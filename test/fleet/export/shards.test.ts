@@ -38,6 +38,29 @@ describe("shards", () => {
     expect(() => shardCells([...cells(1), ...cells(1, "linux/arm64")], 1)).toThrow(/2 platforms/);
   });
 
+  it("are of one machine each, and say so where the matrix does", () => {
+    const [big, arm] = [
+      { runner: ["self-hosted", "big"], timeout: 600, freeDisk: true },
+      { runner: ["arm"] },
+    ];
+    const made = shardCells(
+      [
+        ...cells(4),
+        ...cells(2).map((cell) => ({ ...cell, id: `big_${cell.id}`, machine: big })),
+        ...cells(1, "linux/arm64").map((cell) => ({ ...cell, machine: arm })),
+      ],
+      4,
+    );
+    expect(made.map(({ only: _, ...rest }) => rest)).toEqual([
+      { name: "linux/amd64 self-hosted big 1/1", platform: "linux/amd64", cells: 2, ...big },
+      { name: "linux/amd64 1/2", platform: "linux/amd64", cells: 2 },
+      { name: "linux/amd64 2/2", platform: "linux/amd64", cells: 2 },
+      { name: "linux/arm64 arm 1/1", platform: "linux/arm64", cells: 1, ...arm },
+    ]);
+    const machines = cells(3).map((cell, index) => ({ ...cell, machine: { timeout: index + 1 } }));
+    expect(() => shardCells(machines, 2)).toThrow(/3 platforms or machines/);
+  });
+
   it("never pass GitHub's limits, whatever is asked for", () => {
     fc.assert(
       fc.property(
