@@ -28,7 +28,7 @@ export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
 export type { SuggestedCell, Suggestion, SuggestOptions } from "./cover/suggestion.ts";
 export type { Place, Problem, ProblemCode } from "./errors.ts";
-export type { CellContext, FleetSources } from "./fleet/build/fleet-builder.ts";
+export type { ContextFolder, FleetSources } from "./fleet/build/fleet-builder.ts";
 export type { Cell, CellValues } from "./fleet/cells/cell.ts";
 export type { CellSettings } from "./fleet/cells/cell-settings.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";

@@ -9,7 +9,7 @@ import { axisNeighbours, ignoredAxes } from "./dockerfile/ignored-axes.ts";
 import type { Fleet } from "./open-fleet.ts";
 
 /**
- * The chosen cells that can be built. Throws `TEMPLATE_IGNORES_AXIS` where cells that can be built differ in `cuda`, `compute` or `march` while their Dockerfiles say
+ * The chosen cells that can be built. Throws `TEMPLATE_IGNORES_AXIS` where cells that can be built differ in an axis while their Dockerfiles say
  * the same. The chosen are compared with those that differ from them in one axis, whether these are chosen or not.
  */
 export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly Cell[] {
@@ -17,6 +17,8 @@ export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly
     cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
   const [all, chosen] = [buildable(fleet.cells), buildable(selectCells(fleet.cells, only))];
   const cells = chosen.length === all.length ? all : axisNeighbours(chosen, all);
-  throwProblems(ignoredAxes(cells, (cell) => fleet.dockerfileOf(cell).effect, fleet.matrix));
+  // What one Dockerfile makes of two folders is not the same.
+  const effectOf = (cell: Cell) => `${fleet.dockerfileOf(cell).effect} ${fleet.folderOf(cell).dir}`;
+  throwProblems(ignoredAxes(cells, effectOf, fleet.matrix));
   return chosen;
 }

@@ -145,8 +145,8 @@ values:
   jobs:
     - { when: { ubuntu: "22.04" }, value: "" }
     - { value: "8" }
-args: { GCC: "{{#if gcc}}{{gcc}}{{else}}none{{/if}} {{#if gcc.image}}{{gcc.image}}{{/if}} -j{{jobs}}" }`),
-      Dockerfile: "FROM debian\nARG GCC\nARG IMAGE\nRUN $GCC $IMAGE\n",
+args: { GCC: "{{#if gcc}}{{gcc}}{{else}}none{{/if}} {{#if gcc.image}}{{gcc.image}}{{/if}} -j{{jobs}}", PYTHON: "{{python}}" }`),
+      Dockerfile: "FROM debian\nARG GCC\nARG IMAGE\nARG PYTHON\nRUN $GCC $IMAGE\n",
     }),
   );
   const told = Object.entries(requests).map(([cell, { args }]) => [cell, args.GCC, args.IMAGE]);
@@ -176,7 +176,7 @@ describe("a mistake", () => {
   test("is none where the pair is excluded, or both bring the same", async () => {
     const axes = "axes:\n  a: [{ value: x, context: . }, z]\n  b: [{ value: y, context: src }, w]";
     expect(await one(`${axes}\nexclude: [{ a: x, b: y, reason: no }]`)).toContain("CONTEXT_NOT_FOUND");
-    expect(await one(axes.replace("src", "."))).toBe("planned");
+    expect(await one(axes.replace("src", "."))).not.toContain("bring different");
   });
 
   test.each([
@@ -215,6 +215,48 @@ describe("a mistake", () => {
     expect(await one("axes: { a: [{ value: x, args: { N: '1' } }] }")).toContain(
       "Dockerfile has no ARG N, so the argument reaches no image",
     );
+  });
+});
+
+describe("cells that come out the same", () => {
+  const stages =
+    "FROM debian AS build\nARG X\nRUN $X\nFROM build AS full\nRUN a\nFROM build AS server\nRUN b\n";
+  const plan = (rest: string) =>
+    refusal({ "matrix.yaml": matrixText(`template: Dockerfile\n${rest}`), Dockerfile: stages });
+
+  test("are refused where the matrix says what values change", async () => {
+    const text = await plan(
+      'target: "{{flavor.stage}}"\naxes: { flavor: [{ value: a, stage: full }, { value: b, stage: full }] }',
+    );
+    expect(text).toContain("TEMPLATE_IGNORES_AXIS: cells a and b differ in flavor, but come out the same");
+    expect(text).toContain("matrix.yaml:7:");
+    expect(
+      await plan("axes: { a: [{ value: x, target: full }, y], b: [p] }\nvalues: { c: [{ target: full }] }"),
+    ).toContain("cells x_p and y_p differ in a");
+  });
+
+  test("in two axes at once too", async () => {
+    const text = await plan(
+      'target: "{{a}}"\nargs: { X: "{{b.x}}" }\naxes: { a: [{ value: full, target: full }], b: [{ value: p, x: "1" }] }\ninclude: [{ a: { value: two, target: full }, b: { value: q, x: "1" } }]',
+    );
+    expect(text).toContain("cells full_p and two_q differ in a, but come out the same");
+  });
+
+  test("are none with another stage, argument, base, folder or platform", async () => {
+    for (const axes of [
+      "{ a: [{ value: x, target: full }, { value: y, target: server }] }",
+      "{ a: [{ value: x, args: { X: '1' } }, { value: y, args: { X: '2' } }] }",
+      "{ platform: [{ platform: amd64, target: full }, arm64], a: [{ value: x, target: full }] }",
+    ])
+      expect(await plan(`axes: ${axes}`)).toBe("planned");
+    const files = { "one/Dockerfile": "FROM debian\nCOPY . /\n", "one/a": "1", "two/a": "2" };
+    const axes = "axes: { a: [{ value: x, context: one }, { value: y, context: two }] }";
+    const text = matrixText(`template: one/Dockerfile\n${axes}`);
+    expect(await refusal({ ...files, "matrix.yaml": text })).toBe("planned");
+  });
+
+  test("are none of this check in a matrix whose values bring nothing: a user pins those by name", async () => {
+    expect(await plan("axes: { a: [x, { value: y, image: b, runner: big }] }")).toBe("planned");
   });
 });
 

@@ -1,7 +1,7 @@
 /** Cells that differ in an axis while their Dockerfiles say the same: one image under two names, one of which is wrong. */
 
 import type { Place, Problem } from "../../errors.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { isTemplateName } from "./template.ts";
@@ -32,27 +32,21 @@ const merges: Readonly<Record<HardwareAxis, string>> = {
 
 /**
  * `TEMPLATE_IGNORES_AXIS` for each hardware axis with cells of one platform that differ in it and have one effect; the place is
- * the later cell's value. Cells that differ in free axes alone are no mistake, as a user pins those by name, but where a `target` that is
- * one for all leaves out the stage of each value.
+ * the later cell's value. Cells that differ in free axes alone are no mistake, as a user pins those by name, but where the matrix says what
+ * their values change: a `target`, or settings that values bring.
  *
  * @param effectOf what of a cell's Dockerfile can make a difference to its image, or its digest
  */
 export function ignoredAxes(
   cells: readonly Cell[],
   effectOf: (cell: Cell) => string,
-  { template, target }: Pick<Matrix, "template" | "target">,
+  matrix: Matrix,
 ): readonly Problem[] {
   const pairs = alikeCells(cells, effectOf);
-  const fixed = target === null ? [] : alikeFlavors(cells, effectOf);
-  const flavors = [...groupBy(fixed, ({ axis }) => axis)].map(([axis, [first, ...more]]): Problem => {
-    const stage = target?.value ?? "";
-    return {
-      code: "TEMPLATE_IGNORES_AXIS",
-      message: `cells ${first?.one.id} and ${first?.other.id} differ in ${axis}, but target: ${stage} is one for both, and nothing that it is made of names the axis${andMore(more)}`,
-      fix: `leave target out, and end ${template.value} with the stage of each value: ${lastStage(axis, template.value)}`,
-      at: target?.at ?? template.at,
-    };
-  });
+  const alike = saysWhatValuesChange(matrix) ? alikeFlavors(cells, effectOf) : [];
+  const flavors = [...groupBy(alike, ({ axis }) => axis).values()].flatMap(([first, ...more]) =>
+    first === undefined ? [] : [flavorProblem(first, more, matrix)],
+  );
   const hardware = hardwareAxes.flatMap((axis): Problem[] => {
     const [first, ...more] = pairs.filter((pair) => pair.axis === axis);
     if (first === undefined) return [];
@@ -60,22 +54,59 @@ export function ignoredAxes(
       {
         code: "TEMPLATE_IGNORES_AXIS",
         message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${andMore(more)}`,
-        fix: `${howToUse(axis, template.value)}, or ${merges[axis]}`,
-        at: placeOf(first.other, axis) ?? template.at,
+        fix: `${howToUse(axis, first.other.settings.template.value)}, or ${merges[axis]}`,
+        at: placeOf(first.other, axis) ?? matrix.template.at,
       },
     ];
   });
   return [...hardware, ...flavors];
 }
 
-function andMore(more: readonly unknown[]): string {
-  return more.length === 0 ? "" : `, and so on for ${more.length} more`;
+function saysWhatValuesChange({ template, target, context, base, values, axes }: Matrix): boolean {
+  const texts = [template.value, context?.value ?? "", ...Object.values(base?.value ?? {})];
+  const brings = axes.some(
+    ({ kind, values: all }) =>
+      kind === "free" &&
+      all.some(({ settings }) => Object.keys(settings).some((name) => !ofMachine.has(name))),
+  );
+  return target !== null || brings || values.length > 0 || texts.some((text) => text.includes("{{"));
 }
 
-function lastStage(axis: string, template: string): string {
-  if (isTemplateName(template)) return `FROM {{axes.${axis}}}`;
-  const name = axis.toUpperCase().replace(/\W/g, "_");
-  return `FROM \${${name}}, with ARG ${name} before the first FROM and args: { ${name}: "{{axes.${axis}}}" } in the matrix`;
+/** What decides where images are built or go, and not what they are. */
+const ofMachine: ReadonlySet<string> = new Set([
+  "repository",
+  "runner",
+  "timeoutMinutes",
+  "freeDisk",
+] satisfies (keyof Settings)[]);
+
+interface FlavorPair {
+  readonly axis: string;
+  readonly one: Cell;
+  readonly other: Cell;
+}
+
+function flavorProblem({ axis, one, other }: FlavorPair, more: readonly unknown[], matrix: Matrix): Problem {
+  const code = "TEMPLATE_IGNORES_AXIS" as const;
+  const { target } = other.settings;
+  const differ = `cells ${one.id} and ${other.id} differ in ${axis}, but`;
+  if (matrix.target !== null && target === matrix.target)
+    return {
+      code,
+      message: `${differ} target: ${target.value} is one for both, and nothing that it is made of names the axis${andMore(more)}`,
+      fix: `write target: "{{axes.${axis}}}", or give each value a target of its own`,
+      at: target.at,
+    };
+  return {
+    code,
+    message: `${differ} come out the same: their Dockerfiles, stages, arguments and base images say nothing else${andMore(more)}`,
+    fix: `give each value of ${axis} what makes it another image: a target, a template, a base or an argument; or leave the axis one value`,
+    at: other.free[axis]?.at ?? matrix.template.at,
+  };
+}
+
+function andMore(more: readonly unknown[]): string {
+  return more.length === 0 ? "" : `, and so on for ${more.length} more`;
 }
 
 /** Cells of one platform that differ in a hardware axis and have one effect, each with an earlier one. */
@@ -84,8 +115,21 @@ export function alikeCells(cells: readonly Cell[], effectOf: (cell: Cell) => str
   return [...groups.values()].flatMap(ignoredIn);
 }
 
-/** Cells that differ in one free axis alone and have one effect, each with the first of them. */
-function alikeFlavors(cells: readonly Cell[], effectOf: (cell: Cell) => string) {
+/** Cells that differ in one free axis alone and have one effect, each with the first of them; where none do, in several. */
+function alikeFlavors(cells: readonly Cell[], effectOf: (cell: Cell) => string): readonly FlavorPair[] {
+  const single = differInOne(cells, effectOf);
+  if (single.length > 0) return single;
+  const firsts = new Map<string, Cell>();
+  return cells.flatMap((other): FlavorPair[] => {
+    const hardware = Object.entries(other.axes).filter(([axis]) => !Object.hasOwn(other.free, axis));
+    const key = JSON.stringify([other.platform, hardware, effectOf(other)]);
+    const one = remember(firsts, key, () => other);
+    const axis = Object.keys(other.free).find((each) => one.axes[each] !== other.axes[each]);
+    return axis === undefined ? [] : [{ axis, one, other }];
+  });
+}
+
+function differInOne(cells: readonly Cell[], effectOf: (cell: Cell) => string): readonly FlavorPair[] {
   const names = [...new Set(cells.flatMap(({ free }) => Object.keys(free)))];
   return names.flatMap((axis) => {
     const firsts = new Map<string, Cell>();

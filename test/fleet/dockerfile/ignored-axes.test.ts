@@ -182,7 +182,7 @@ describe("a fixed target under an axis of flavors", () => {
         code: "TEMPLATE_IGNORES_AXIS",
         message:
           "cells runtime and dev differ in flavor, but target: runtime is one for both, and nothing that it is made of names the axis",
-        fix: "leave target out, and end app.hbs with the stage of each value: FROM {{axes.flavor}}",
+        fix: 'write target: "{{axes.flavor}}", or give each value a target of its own',
         at: { line: 6, column: 9 },
       },
     ]);
