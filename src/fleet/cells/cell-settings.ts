@@ -20,18 +20,39 @@ export interface CellSettings {
   readonly freeDisk: Located<boolean> | null;
 }
 
-/** A value of an axis, and what messages call it: `cuda 12.8.1`. */
+/** A value of an axis, or of `values:`, and the name of it. */
 export interface Bringing extends Pick<Value, "settings" | "at"> {
-  readonly name: string;
+  readonly axis: string;
+  /** null of a case. */
+  readonly label: string | null;
 }
 
 /** Of several that bring one setting the first; `settingConflicts` says so. Thousands of cells share what few values bring. */
 export function settingsOf(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
-  const key = brought.map(({ name, at }) => `${name} ${at.line}:${at.column}`).join("\n");
-  return remember(merged(matrix), key, () => merge(matrix, brought));
+  const { none, several } = merged(matrix);
+  if (brought.length === 0) return none;
+  const key = brought.map(({ settings }) => numberOf(settings)).join(" ");
+  return remember(several, key, () => {
+    const made = merge(matrix, brought);
+    conflicts.set(made, settingConflicts(brought));
+    return made;
+  });
 }
 
-const merged = oncePer((_: Matrix) => new Map<string, CellSettings>());
+const merged = oncePer((matrix: Matrix) => ({
+  none: merge(matrix, []),
+  several: new Map<string, CellSettings>(),
+}));
+
+let lastNumber = 0;
+const numberOf = oncePer((_: Settings) => ++lastNumber);
+
+const conflicts = new WeakMap<CellSettings, readonly Problem[]>();
+
+/** Two values of one cell that bring different ones of the same setting: neither goes before the other. */
+export function conflictsIn(settings: CellSettings): readonly Problem[] {
+  return conflicts.get(settings) ?? [];
+}
 
 function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
   const own = brought.map(({ settings }) => settings);
@@ -57,20 +78,23 @@ function first<Name extends keyof Settings>(
   return own.find((settings) => settings[name] !== undefined)?.[name] ?? null;
 }
 
-/** Two values of one cell that bring different ones of the same setting: neither goes before the other. */
-export function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
+function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
   return brought.flatMap((one, index) =>
     brought.slice(index + 1).flatMap((other) =>
       differing(one.settings, other.settings).map(
         (setting): Problem => ({
           code: "MATRIX_SCHEMA",
-          message: `${one.name} (line ${one.at.line}) and ${other.name} (line ${other.at.line}) bring different ones of ${setting}`,
+          message: `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) bring different ones of ${setting}`,
           fix: "take it out of one of them, exclude the pair, or say it in values: by when both are met",
           at: other.at,
         }),
       ),
     ),
   );
+}
+
+function nameOf({ axis, label }: Bringing): string {
+  return label === null ? `values.${axis}` : `${axis} ${label}`;
 }
 
 function differing(

@@ -18,6 +18,8 @@ export function chooseCases(
   cell: Matchable & { readonly compute: ComputeValue | null },
 ): ChosenCases {
   const { compute } = cell;
+  if (matrix.values.length === 0 && (compute === null || compute.cases.length === 0))
+    return { compute, named: nothing, unmatched: null };
   const chosen = compute === null || compute.cases.length === 0 ? compute : choose(compute.cases, cell);
   const named = matrix.values.map(({ name, cases }) => [name, choose(cases, cell)] as const);
   const missing = [
@@ -30,6 +32,8 @@ export function chooseCases(
     unmatched: missing.length === 0 ? null : `no case of ${missing.join(" and ")} is for it`,
   };
 }
+
+const nothing: ChosenCases["named"] = {};
 
 /** Once for all cells that have the same on the axes that the cases name. */
 function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {

@@ -18,12 +18,11 @@ import type {
   MarchValue,
   Matrix,
   Settings,
-  Value,
 } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
 import { chooseCases, unusedCases } from "./choose-cases.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
-import { type Bringing, settingConflicts, settingsOf } from "./cell-settings.ts";
+import { type Bringing, conflictsIn, settingsOf } from "./cell-settings.ts";
 import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
 import { meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
@@ -167,7 +166,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     id: ids.join("_"),
     ...matched,
     compute,
-    settings: settingsOf(matrix, bringing({ values, named })),
+    settings: settingsOf(matrix, bringing(matrix, values, named)),
     values,
     named,
     unmatched,
@@ -201,25 +200,28 @@ function placeOf(matrix: Matrix, values: CellValues): Place {
 }
 
 /** Those of a cell's values that bring something. */
-function bringing({ values, named }: Pick<Cell, "values" | "named">): readonly Bringing[] {
-  const found = (name: string, { settings, at }: Pick<Value, "settings" | "at">): Bringing[] =>
-    isEmpty(settings) ? [] : [{ name, settings, at }];
-  return [
-    ...Object.entries(values).flatMap(([axis, value]) =>
-      value === null ? [] : found(`${axis} ${value.label}`, value),
-    ),
-    ...Object.entries(named).flatMap(([name, value]) => found(`values.${name}`, value)),
-  ];
+function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): readonly Bringing[] {
+  const found: Bringing[] = [];
+  for (const { name: axis } of matrix.axes) {
+    const value = values[axis] ?? null;
+    if (value !== null && !isEmpty(value.settings))
+      found.push({ axis, label: value.label, settings: value.settings, at: value.at });
+  }
+  for (const { name: axis } of matrix.values) {
+    const value = named[axis];
+    if (value !== undefined && !isEmpty(value.settings))
+      found.push({ axis, label: null, settings: value.settings, at: value.at });
+  }
+  return found;
 }
 
 const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
 
 /** Once for each pair of values, however many cells have both. */
 function conflicts(cells: readonly ExpandedCell[]): readonly Problem[] {
-  const all = cells.flatMap(({ cell, skipped }) =>
-    skipped === null ? settingConflicts(bringing(cell)) : [],
-  );
-  return [...new Map(all.map((problem) => [problem.message, problem])).values()];
+  const all = new Set(cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell.settings] : [])));
+  const problems = [...all].flatMap(conflictsIn);
+  return [...new Map(problems.map((problem) => [problem.message, problem])).values()];
 }
 
 function collisions(cells: readonly { cell: ExpandedCell; at: Place }[]): Problem[] {

@@ -32,9 +32,11 @@ export function compileArguments(
   const byName = oncePerText(renderOf);
   collect(Object.entries(matrix.args), ([name, argument]) => byName(name)(argument));
   return (cell, takes = () => true) => {
+    const { args } = cell.settings;
+    if (isNone(args)) return args as Record<string, never>;
     let view: object | null = null;
     const viewOnce = () => (view ??= argumentView(cell, matrix));
-    const entries = Object.entries(cell.settings.args).filter(([name]) => takes(name));
+    const entries = Object.entries(args).filter(([name]) => takes(name));
     return fromPairs(
       collect(entries, ([name, argument]): [string, string] => [
         name,
@@ -43,6 +45,8 @@ export function compileArguments(
     );
   };
 }
+
+const isNone = oncePer((args: object) => Object.keys(args).length === 0);
 
 function checkValue(name: string, text: string): void {
   const secret = secretIn(name, text);

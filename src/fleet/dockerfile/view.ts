@@ -96,13 +96,17 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     platform: platformKeys === null ? platform : { ...platformKeys, [textSymbol]: platform },
     architecture: platform.slice(platform.indexOf("/") + 1),
     base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
-    cuda: cuda === null ? null : { ...cudaView(cuda), ...ownKeys("cuda", cell, matrix) },
+    cuda: cuda === null ? null : withKeys(cudaView(cuda), ownKeys("cuda", cell, matrix)),
     gpu: compute === null ? null : gpuView(compute),
-    march: { ...marchView(march), ...ownKeys("march", cell, matrix) },
+    march: withKeys(marchView(march), ownKeys("march", cell, matrix)),
     axes: cell.axes,
     // Its targets are `gpu`.
     ...(computeKeys === null ? {} : { compute: { ...computeKeys, [textSymbol]: compute?.label ?? null } }),
   });
+}
+
+function withKeys(view: object, keys: object | null): object {
+  return keys === null ? view : { ...view, ...keys };
 }
 
 /** A mapping with it is printed and compared as that text; with null, as nothing: only its keys can be named. */
