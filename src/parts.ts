@@ -5,8 +5,8 @@
  */
 
 // The types that these are made of
-export type { CatalogRequest } from "./cover/catalog.ts";
-export { catalogHosts } from "./cover/catalog.ts";
+export type { CatalogRequest } from "./host/catalog.ts";
+export { catalogHosts } from "./host/catalog.ts";
 export type { CoverChange } from "./cover/compare-covers.ts";
 export type {
   ClassDescription,

@@ -60,6 +60,7 @@ export type {
   Requirement,
 } from "./hardware/requirement.ts";
 export type { SourceKey } from "./hardware/sources.ts";
+export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type {
   CpuFacts,
   DriverScale,
@@ -72,6 +73,7 @@ export type {
 export type { CommandResult, Denied, HostIo, Inventory, RunLimits } from "./host/io.ts";
 export type { NvmlAnswer, NvmlDevice, NvmlReading } from "./host/nvml-reading.ts";
 export type { ProbeOptions } from "./host/probe-host.ts";
+export type { MoreHosts } from "./host/read-host-files.ts";
 export type { NamedHost } from "./host/read-hosts.ts";
 export type { EndedProgram } from "./io/run-program.ts";
 export type {

@@ -5,7 +5,7 @@ import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { positive } from "./flags/fleet-options.ts";
-import { collect, noGpu, withJson, withQuestion } from "./flags/options.ts";
+import { collect, driverOption, noGpu, withJson, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 
 interface CoverFlags extends CoverOptions, JsonFlag {
@@ -32,7 +32,7 @@ export const cover: Define = (command, run) =>
       collect,
       [],
     )
-    .option("--driver <version>", "with --catalog and --host-type: the driver that they are to have")
+    .option("--driver <version>", driverOption)
     .option("--matrix <file>", "the fleet of this matrix as it is planned, built or not")
     .option(
       "--what-if <change>",

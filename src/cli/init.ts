@@ -25,6 +25,12 @@ export const init: Define = (command, run) =>
       collect,
       [],
     )
+    .option(
+      "--host-type <names>",
+      "with --from: machine types to build for; repeatable, or a list",
+      collect,
+      [],
+    )
     .option("--name <name>", "name of the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "registry of the images", "localhost:5000")
     .action(run(initCommand));

@@ -2,7 +2,8 @@
 
 import { dirname, join } from "node:path";
 import { usageError } from "../errors.ts";
-import { readHostFiles } from "../host/read-host-files.ts";
+import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
+import type { HostChoice } from "../host/probe.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
@@ -20,16 +21,11 @@ import type { PlannedMatrix } from "./suggested-matrix.ts";
 import type { Suggestion } from "./suggestion.ts";
 
 export interface CoverOptions
-  extends Omit<QuestionOptions, "host" | "gpus" | "explain" | "local" | "reference">,
+  extends Omit<QuestionOptions, keyof HostChoice | "explain" | "local" | "reference">,
+    MoreHosts,
     Watching {
   /** Facts of hosts: files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
-  /** Machine types as hosts, all of `aws`, `azure`, `gcp` or `nvidia`; or a list of them with commas. */
-  readonly catalog?: readonly string[];
-  /** Single machine types as hosts; or a list of them with commas. */
-  readonly hostType?: readonly string[];
-  /** Of the machine types. */
-  readonly driver?: string;
   /** The fleet of this matrix as it is planned, in place of a lock. */
   readonly matrix?: string;
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
@@ -71,32 +67,22 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
 
 /** Of files, and of the catalogue. */
 async function readCoverHosts(
-  { hosts = [], driver, catalog = [], hostType = [], ...choice }: CoverOptions,
+  { hosts = [], ...more }: CoverOptions,
   { readStdin }: World,
 ): Promise<readonly NamedHost[]> {
-  const catalogs = catalog.flatMap((list) => list.split(","));
-  const types = hostType.flatMap((list) => list.split(","));
-  const asksCatalog = catalogs.length + types.length > 0;
+  const { catalog = [], hostType = [], driver } = more;
+  const asksCatalog = catalog.length + hostType.length > 0;
   if (hosts.length === 0 && !asksCatalog)
     throw usageError(
       "no hosts are named",
       "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
     );
-  const found = await readHostFiles(hosts, readStdin, choice);
-  if (!asksCatalog) {
-    if (driver === undefined) return found;
-    throw usageError(
-      "--driver is that of machine types: hosts of files have their own",
-      "leave it out, or write --what-if driver=VERSION",
-    );
-  }
-  if (driver === undefined)
+  if (asksCatalog && driver === undefined)
     throw usageError(
       "no machine type comes with a driver",
       "name the one that they will have: --driver 580.95.05",
     );
-  const { catalogHosts } = await import("./catalog.ts");
-  return [...found, ...(await catalogHosts({ catalogs, types, driver }))];
+  return readHostFiles(hosts, readStdin, more);
 }
 
 function suggestOf(

@@ -17,6 +17,8 @@ export interface InitOptions extends Watching {
   readonly from?: string;
   /** With `from`: facts of the machines to build for, from files. Default: this machine. */
   readonly host?: readonly string[];
+  /** Machine types beside them; or a list of them with commas. */
+  readonly hostType?: readonly string[];
   /** Name of the images. Default: `app`; with `from` the folder's name. */
   readonly name?: string;
   /** `host` or `host/path`. Default: `localhost:5000`. */
@@ -45,7 +47,7 @@ export async function init(
   world?: Partial<World>,
 ): Promise<InitFromAnswer>;
 export async function init(
-  options?: Omit<InitOptions, "from" | "host">,
+  options?: Omit<InitOptions, "from" | "host" | "hostType">,
   world?: Partial<World>,
 ): Promise<InitAnswer>;
 export async function init(
@@ -53,14 +55,17 @@ export async function init(
   given?: Partial<World>,
 ): Promise<InitAnswer | InitFromAnswer> {
   const world = worldOf(asked, given);
-  const { from, host = [], name = "app", registry = "localhost:5000" } = asked;
+  const { from, host = [], hostType = [], name = "app", registry = "localhost:5000" } = asked;
   if (from !== undefined) {
-    const hosts = await factsOf(host, world);
+    const hosts = await factsOf(host, hostType, world);
     const options = { dockerfile: from, hosts, name: asked.name, registry };
     return { schemaVersion: 1, ...(await initFrom(world.cwd, options)) };
   }
-  if (host.length > 0)
-    throw usageError("--host says for which machines a Dockerfile is to be built", "add --from Dockerfile");
+  if (host.length + hostType.length > 0)
+    throw usageError(
+      "--host and --host-type say for which machines a Dockerfile is to be built",
+      "add --from Dockerfile",
+    );
   checkImageName(name, registry);
   const files = starterFiles({ name, registry });
   const written = Object.keys(files);
@@ -71,7 +76,11 @@ export async function init(
 }
 
 /** Of all files together; this machine where none is named. */
-async function factsOf(files: readonly string[], { env, readStdin }: World): Promise<readonly HostFacts[]> {
-  if (files.length === 0) return [await probeHost(nodeHostIo(env), {})];
-  return (await readHostFiles(files, readStdin)).map(({ facts }) => facts);
+async function factsOf(
+  files: readonly string[],
+  hostType: readonly string[],
+  { env, readStdin }: World,
+): Promise<readonly HostFacts[]> {
+  if (files.length + hostType.length === 0) return [await probeHost(nodeHostIo(env), {})];
+  return (await readHostFiles(files, readStdin, { hostType })).map(({ facts }) => facts);
 }

@@ -7,16 +7,17 @@ import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { HostFacts } from "./facts.ts";
 import { nodeHostIo } from "./node-io.ts";
 import { probeHost } from "./probe-host.ts";
-import { withoutGpu } from "./unknown.ts";
+import type { ToldOfHost } from "./complete-hosts.ts";
+import type { NamedHost } from "./read-hosts.ts";
 
 /** Which host is meant: of every command about one. */
-export interface HostChoice {
+export interface HostChoice extends ToldOfHost {
   /** Facts, or a Kubernetes node, from a file, or `-` for standard input, in place of this machine. */
   readonly host?: string;
+  /** A machine type in place of this machine: `p5.48xlarge`. */
+  readonly hostType?: string;
   /** Visible GPUs: `0,2`, UUIDs, `all`, `none`. */
   readonly gpus?: string;
-  /** false: where the facts of a host do not tell whether it has an NVIDIA GPU, it has none. */
-  readonly gpu?: boolean;
 }
 
 /**
@@ -28,22 +29,45 @@ export interface HostChoice {
  * const { cpu } = await probe();
  */
 export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
-  const { host, gpus } = options;
+  const { gpus, driver } = options;
   const { env, readStdin } = worldOf(options, given);
-  if (host === undefined) return probeHost(nodeHostIo(env), gpus === undefined ? {} : { gpus });
+  const other = otherHost(options);
+  if (other === null) {
+    if (driver === undefined) return probeHost(nodeHostIo(env), gpus === undefined ? {} : { gpus });
+    throw usageError(
+      "--driver completes what is known of another host; this machine tells its own",
+      "leave it out, or name a host: --host FILE or --host-type NAME",
+    );
+  }
   if (gpus !== undefined) {
     throw usageError(
-      "--gpus narrows what this machine shows; it cannot narrow facts from --host",
+      `--gpus narrows what this machine shows; it cannot narrow facts from ${other}`,
       "run imgmatch probe --gpus … on that machine and pass what it prints",
     );
   }
+  const { completeHosts } = await import("./complete-hosts.ts");
+  const named = await readOther(options, readStdin);
+  const [completed = named] = completeHosts([named], options);
+  return completed.facts;
+}
+
+/** The flag that names another host than this machine; null where none does. */
+export function otherHost({ host, hostType }: Pick<HostChoice, "host" | "hostType">): OtherHost | null {
+  return host !== undefined ? "--host" : hostType !== undefined ? "--host-type" : null;
+}
+
+type OtherHost = "--host" | "--host-type";
+
+async function readOther({ host, hostType }: HostChoice, readStdin: World["readStdin"]): Promise<NamedHost> {
+  if (hostType !== undefined) {
+    if (host !== undefined)
+      throw usageError("--host and --host-type each name the host", "leave one of them out");
+    const { machineTypeHost } = await import("./catalog.ts");
+    return machineTypeHost(hostType);
+  }
   const { readHost } = await import("./read-host.ts");
-  const facts =
-    host === "-"
-      ? await readHost(await readStdin(), "standard input")
-      : await readHost(
-          await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" }),
-          host,
-        );
-  return options.gpu === false ? withoutGpu(facts) : facts;
+  if (host === undefined || host === "-")
+    return { name: "standard input", facts: await readHost(await readStdin(), "standard input") };
+  const text = await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" });
+  return { name: host, facts: await readHost(text, host) };
 }

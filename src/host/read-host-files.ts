@@ -6,15 +6,23 @@ import { ImgmatchError, type Problem } from "../errors.ts";
 import { inputLimits } from "../io/limits.ts";
 import { readTextFile } from "../io/files.ts";
 import { compareText } from "../io/collections.ts";
-import type { HostChoice } from "./probe.ts";
+import { completeHosts, type ToldOfHost } from "./complete-hosts.ts";
 import { type NamedHost, readHosts } from "./read-hosts.ts";
-import { withoutGpu } from "./unknown.ts";
+
+/** Machine types beside the hosts of files, and what is said of all of them. */
+export interface MoreHosts extends ToldOfHost {
+  /** All machine types of `aws`, `azure`, `gcp` or `nvidia`; or a list of them with commas. */
+  readonly catalog?: readonly string[];
+  /** Single machine types; or a list of them with commas. */
+  readonly hostType?: readonly string[];
+}
 
 /**
  * The hosts of files, and of all files of folders but those whose names begin with a dot, in the order of their names; `-` is
- * standard input. Hosts of one name get the path of their file before it.
+ * standard input. Hosts of one name get the path of their file before it. Machine types come last.
  *
- * Throws what `readHosts` throws, for all files at once, `FILE_NOT_FOUND`, and `FACTS_SCHEMA` for a folder without files.
+ * Throws what `readHosts` throws, for all files at once, `FILE_NOT_FOUND`, `FACTS_SCHEMA` for a folder without files, and `USAGE` for
+ * a machine type or a driver that is none.
  *
  * @example
  * const hosts = await readHostFiles(["facts/", "nodes.json"], () => "");
@@ -22,7 +30,7 @@ import { withoutGpu } from "./unknown.ts";
 export async function readHostFiles(
   paths: readonly string[],
   readStdin: () => Promise<string> | string,
-  { gpu = true }: Pick<HostChoice, "gpu"> = {},
+  { catalog = [], hostType = [], ...told }: MoreHosts = {},
 ): Promise<readonly NamedHost[]> {
   const problems: Problem[] = [];
   const found: (NamedHost & { readonly file: string })[] = [];
@@ -40,10 +48,19 @@ export async function readHostFiles(
   if (first !== undefined) throw new ImgmatchError([first, ...rest]);
   const counts = new Map<string, number>();
   for (const { name } of found) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return found.map(({ name, facts, file }) => ({
+  const named = found.map(({ name, facts, file }) => ({
     name: (counts.get(name) ?? 0) > 1 ? `${file}: ${name}` : name,
-    facts: gpu ? facts : withoutGpu(facts),
+    facts,
   }));
+  if (catalog.length + hostType.length === 0) return completeHosts(named, told);
+  const { catalogHosts } = await import("./catalog.ts");
+  const types = await catalogHosts({ catalogs: words(catalog), types: words(hostType) });
+  return completeHosts([...named, ...types], told);
+}
+
+/** What stands on a command line with commas between. */
+function words(lists: readonly string[]): readonly string[] {
+  return lists.flatMap((list) => list.split(","));
 }
 
 const fix = "imgmatch probe --json writes one for each host";

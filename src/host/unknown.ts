@@ -32,8 +32,3 @@ export function unknownHost(platform: string): HostFacts {
     sources: {},
   };
 }
-
-/** The same host, said to have no NVIDIA GPU where its facts leave that open. */
-export function withoutGpu(facts: HostFacts): HostFacts {
-  return facts.nvidia === undefined ? { ...facts, nvidia: null } : facts;
-}

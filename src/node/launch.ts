@@ -3,6 +3,7 @@
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-io.ts";
+import { otherHost } from "../host/probe.ts";
 import { note, type World, worldOf } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { GpuChoice } from "./launch/choose-gpus.ts";
@@ -68,9 +69,9 @@ async function launchFleet(
 ): Promise<LaunchAnswer> {
   if (!hasFleet(target))
     throw unsupported(target.name, "launch a fleet", "use kubernetes, nomad, swarm or marathon");
-  if (options.host !== undefined || options.run || options.anywhere) {
+  if (otherHost(options) !== null || options.run || options.anywhere) {
     throw usageError(
-      "--fleet is for all nodes: --host, --run and --anywhere speak of one or of none",
+      "--fleet is for all nodes: --host, --host-type, --run and --anywhere speak of one or of none",
       "leave them out",
     );
   }
@@ -90,16 +91,16 @@ async function launchFleet(
   return { documents };
 }
 
-function requireRunnable(target: LaunchTarget, { host, format }: LaunchOptions): void {
+function requireRunnable(target: LaunchTarget, { format, ...choice }: LaunchOptions): void {
   if (!isLocal(target))
     throw unsupported(
       target.name,
       "be started from here",
       "leave --run out and hand what it prints to its own tool",
     );
-  if (host !== undefined || format !== undefined) {
+  if (otherHost(choice) !== null || format !== undefined) {
     throw usageError(
-      "--run starts the image here, and --host, --json and --yaml ask for the command alone",
+      "--run starts the image here, and --host, --host-type, --json and --yaml ask for the command alone",
       "leave --run out to see the command",
     );
   }
@@ -108,11 +109,11 @@ function requireRunnable(target: LaunchTarget, { host, format }: LaunchOptions):
 async function holdersOf(
   { taken }: Extract<GpuChoice, { readonly ok: false }>,
   { nvidia }: HostFacts,
-  { host }: LaunchOptions,
+  options: LaunchOptions,
   { env }: World,
 ): Promise<ReadonlyMap<number, readonly GpuHolder[]>> {
   // Facts from a file speak of another machine, whose processes cannot be asked.
-  if (host !== undefined || nvidia === null) return new Map();
+  if (otherHost(options) !== null || nvidia === null) return new Map();
   const units = taken.map(({ unit }) => unit);
   return findHolders(nodeHostIo(env), units);
 }

@@ -1,6 +1,7 @@
 /** Questions about many hosts at once. Loaded where they are asked: a node that resolves for itself does not wait for it. */
 
 import { usageError } from "../errors.ts";
+import { otherHost } from "../host/probe.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { note, type World } from "../io/world.ts";
@@ -28,10 +29,13 @@ export async function resolveEach(asked: ManyHosts, world: World): Promise<reado
 
 /** Of `hosts`, with a note for each problem that they have. */
 export async function readNamedHosts(
-  { hosts = [], ...choice }: Pick<ManyHosts, "hosts" | "gpu">,
+  { hosts = [], gpu = true, driver }: Pick<ManyHosts, "hosts" | "gpu" | "driver">,
   world: World,
 ): Promise<readonly NamedHost[]> {
-  const named = await readHostFiles(hosts, world.readStdin, choice);
+  const named = await readHostFiles(hosts, world.readStdin, {
+    gpu,
+    ...(driver === undefined ? {} : { driver }),
+  });
   for (const { name, facts } of named) {
     note(
       world,
@@ -42,8 +46,9 @@ export async function readNamedHosts(
 }
 
 /** Throws `USAGE` for what is about one host. */
-export function refuseSingle({ host, gpus, explain }: QuestionOptions): void {
-  if (host !== undefined) throw usageError("--host names one host and --hosts many", "leave one of them out");
+export function refuseSingle({ gpus, explain, ...choice }: QuestionOptions): void {
+  const single = otherHost(choice);
+  if (single !== null) throw usageError(`${single} names one host and --hosts many`, "leave one of them out");
   if (gpus !== undefined)
     throw usageError(
       "--gpus narrows what this machine shows; it cannot narrow facts from --hosts",

@@ -29,6 +29,9 @@ export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly explain?: boolean;
 }
 
+/** What of a question is about no host. */
+type FleetChoice = Omit<QuestionOptions, keyof HostChoice>;
+
 export interface FleetQuestion {
   readonly lock: Lock;
   /** Who vouches for the fleet; null where no signature was asked for. */
@@ -67,7 +70,7 @@ export function matchOf(
 }
 
 /** The part of a question that is about no host. */
-export async function readFleetQuestion(flags: QuestionOptions, world: World): Promise<FleetQuestion> {
+export async function readFleetQuestion(flags: FleetChoice, world: World): Promise<FleetQuestion> {
   requireLock(flags);
   const { lock, signed } = await readFleet(flags, world);
   const pins = await compilePins(parsePins(flags.pin ?? []));
@@ -80,7 +83,7 @@ export async function readFleetQuestion(flags: QuestionOptions, world: World): P
 }
 
 /** What a registry's index names has been pushed. */
-function requireLock({ local = false, from, reference = from }: QuestionOptions): void {
+function requireLock({ local = false, from, reference = from }: FleetChoice): void {
   if (!local || reference === undefined) return;
   throw usageError(
     `--local asks the engine of this machine, and the fleet of ${reference} is in a registry`,
@@ -95,10 +98,7 @@ async function heldHere(lock: Lock, { env }: World): Promise<ReadonlySet<string>
   return new Set(held.flatMap((ids) => [...ids]));
 }
 
-async function readFleet(
-  flags: QuestionOptions,
-  world: World,
-): Promise<Pick<FetchedFleet, "lock" | "signed">> {
+async function readFleet(flags: FleetChoice, world: World): Promise<Pick<FetchedFleet, "lock" | "signed">> {
   const { reference, from = reference, lock } = flags;
   if (from === undefined) {
     refuseTrustWithoutRegistry(flags);

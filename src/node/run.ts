@@ -1,6 +1,7 @@
 /** The image of this host, run here. */
 
 import { usageError } from "../errors.ts";
+import { otherHost } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
@@ -54,10 +55,11 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   const { lock, host } = asked;
   const held = await heldHere(engine, lock, options, world);
   const { cell, reference } = matchFor({ ...asked, options: { ...asked.options, ...held } }, world);
-  if (options.host !== undefined && !dryRun) {
+  const other = otherHost(options);
+  if (other !== null && !dryRun) {
     throw usageError(
-      "run starts the image here, and --host speaks of another machine",
-      "leave --host out, or add --dry-run to see the command for that machine",
+      `run starts the image here, and ${other} speaks of another machine`,
+      `leave ${other} out, or add --dry-run to see the command for that machine`,
     );
   }
   const image = lock.images[cell];
@@ -80,11 +82,11 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
 async function heldHere(
   engine: LocalEngine,
   lock: Lock,
-  { host }: RunOptions,
+  options: RunOptions,
   { env }: World,
 ): Promise<Pick<ResolveImageOptions, "local">> {
   // Facts from a file speak of another machine.
-  if (host !== undefined || !unpushedEngines(lock).has(engine)) return {};
+  if (otherHost(options) !== null || !unpushedEngines(lock).has(engine)) return {};
   const { heldImages } = await import("../fleet/build/engines/held-images.ts");
   return { local: await heldImages(engine, env) };
 }

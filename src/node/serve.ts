@@ -1,7 +1,7 @@
 /** A node's own mirror: a fleet's plain name, answered on loopback with this node's image. */
 
 import { usageError } from "../errors.ts";
-import { type HostChoice, probe } from "../host/probe.ts";
+import { type HostChoice, otherHost, probe } from "../host/probe.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import type { FindTrust } from "../lock/index-trust.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -103,7 +103,7 @@ export async function serve(
   const log = (line: ServeLine): void => options.onEvent?.({ type: "log", line });
   const { proxyFromEnv } = await import("../oci/registry/proxy.ts");
   // The facts of a file, too, are looked at now: a mistake there should not wait for the first container.
-  if (options.host !== undefined) await probe(options, world);
+  if (otherHost(options) !== null) await probe(options, world);
   const prober = createHostProber({
     command: [...(options.self ?? ["imgmatch"]), "probe", "--each-line", ...hostWords(options)],
     env: world.env,
@@ -160,8 +160,13 @@ async function findTrust(
   return trust;
 }
 
-function hostWords({ host, gpus }: HostChoice): string[] {
-  return [...(host === undefined ? [] : ["--host", host]), ...(gpus === undefined ? [] : ["--gpus", gpus])];
+/** The process that probes is told what this one was. */
+function hostWords({ host, hostType, driver, gpus, gpu }: HostChoice): string[] {
+  const values = { "--host": host, "--host-type": hostType, "--driver": driver, "--gpus": gpus };
+  return [
+    ...Object.entries(values).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
+    ...(gpu === false ? ["--no-gpu"] : []),
+  ];
 }
 
 async function configOf(runtime: Runtime, listen: string, options: ServeOptions): Promise<ServeConfig> {

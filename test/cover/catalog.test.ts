@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { catalogHosts } from "../../src/cover/catalog.ts";
 import { coverFleet } from "../../src/cover/cover-classes.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
@@ -9,6 +8,7 @@ import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
 import { machineCatalogs, machineTypes } from "../../src/hardware/machine-types.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import type { NamedHost } from "../../src/host/read-hosts.ts";
+import { type MoreHosts, readHostFiles } from "../../src/host/read-host-files.ts";
 import { checkHostFacts } from "../../src/host/parse-facts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
@@ -18,7 +18,8 @@ import { expectRight } from "./support/expect-right.ts";
 const driver = "580.95.05";
 const matrix = parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml");
 const demo = plannedFleet(matrix);
-const typed = (...types: string[]) => catalogHosts({ catalogs: [], types, driver });
+const hostsOf = (more: MoreHosts) => readHostFiles([], () => "", more);
+const typed = (...hostType: string[]) => hostsOf({ hostType, driver });
 const one = async (type: string): Promise<HostFacts> => {
   const [host] = await typed(type);
   if (host === undefined) throw new Error(`no ${type}`);
@@ -28,7 +29,7 @@ const one = async (type: string): Promise<HostFacts> => {
 describe("machine types as hosts", () => {
   let all: readonly NamedHost[];
   beforeAll(async () => {
-    all = await catalogHosts({ catalogs: machineCatalogs, types: [], driver });
+    all = await hostsOf({ catalog: machineCatalogs, driver });
   });
 
   it("are facts as a probe could have written them", () => {
@@ -109,7 +110,7 @@ describe("machine types as hosts", () => {
       "p5.48xlarge",
       "Standard_ND96isr_H100_v5",
     ]);
-    const both = await catalogHosts({ catalogs: ["nvidia"], types: ["dgx-h100"], driver });
+    const both = await hostsOf({ catalog: ["nvidia"], hostType: ["dgx-h100"], driver });
     expect(both.filter(({ name }) => name === "dgx-h100")).toHaveLength(1);
   });
 
@@ -118,15 +119,11 @@ describe("machine types as hosts", () => {
     [["a3-highgpu-8"], "did you mean a3-highgpu-8g?"],
     [[""], "imgmatch hardware machine lists them"],
   ] as const)("%j is answered with a near one", async (types, fix) => {
-    await expect(catalogHosts({ catalogs: [], types, driver })).rejects.toThrow(fix);
+    await expect(typed(...types)).rejects.toThrow(fix);
   });
 
   it("refuses catalogs and drivers that are none", async () => {
-    await expect(catalogHosts({ catalogs: ["gpc"], types: [], driver })).rejects.toThrow(
-      '"gpc" is no catalog',
-    );
-    await expect(catalogHosts({ catalogs: ["aws"], types: [], driver: "new" })).rejects.toThrow(
-      "is no version of a driver",
-    );
+    await expect(hostsOf({ catalog: ["gpc"], driver })).rejects.toThrow('"gpc" is no catalog');
+    await expect(hostsOf({ catalog: ["aws"], driver: "new" })).rejects.toThrow("is no version of a driver");
   });
 });

@@ -36,9 +36,13 @@ export function withLaunchHost(command: Command): Command {
       "--host <file>",
       "facts of a host, or a Kubernetes node as JSON, from a file, - for standard input (default: this machine)",
     )
+    .option("--host-type <name>", "a machine type in place of this machine: p5.48xlarge")
+    .option("--driver <version>", driverOption)
     .option("--no-gpu", noGpu);
 }
 
+export const driverOption =
+  "the driver of a host whose facts name none, as those of no machine type do: 580.95.05";
 export const noGpu = "take a host whose facts do not tell whether it has an NVIDIA GPU for one without";
 
 /** What concerns the choice of an image. */

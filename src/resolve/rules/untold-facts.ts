@@ -19,7 +19,11 @@ export function checkTold(
       ? [`run ${fact === "nvidia" ? "Node" : "GPU"} Feature Discovery on the node`]
       : []),
     "run imgmatch probe --json on the host and pass what it prints",
-    fact === "nvidia" ? "say --no-gpu where it has none" : `add ${fact} to its facts`,
+    fact === "nvidia"
+      ? "say --no-gpu where it has none"
+      : fact === "nvidia.driver"
+        ? "name it: --driver VERSION"
+        : `add ${fact} to its facts`,
     ...(needsGpu ? [] : ["ask for a CPU image (--cpu)"]),
   ];
   return misfit(

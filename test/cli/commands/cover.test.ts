@@ -229,9 +229,9 @@ describe("imgmatch cover", () => {
     ["no hosts", lock, "no hosts are named"],
     ["machine types without a driver", [...lock, "--catalog", "aws"], "no machine type comes with a driver"],
     [
-      "a driver for hosts of files",
-      [hosts, ...lock, "--driver", "580.95.05"],
-      "--driver is that of machine types",
+      "a driver for hosts that have one",
+      [`${hosts}/h100.json`, ...lock, "--driver", "580.95.05"],
+      "--driver is for hosts whose facts name none: h100 has driver 570.172.08",
     ],
     [
       "a machine type that is none",

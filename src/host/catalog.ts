@@ -1,8 +1,7 @@
-/** `--catalog` and `--host-type`: machine types as hosts, for people who do not own the machines yet. */
+/** `--catalog` and `--host-type`: machine types as hosts, for people who do not own the machines, or are not on them. */
 
 import { usageError } from "../errors.ts";
 import { findMarch, neededFeatures } from "../hardware/cpu-marches.ts";
-import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
 import { classifyGpu } from "../hardware/gpu-class.ts";
 import type { MachineCpuRow } from "../hardware/machine-type-table.ts";
 import {
@@ -11,11 +10,10 @@ import {
   machineCatalogs,
   machineTypes,
 } from "../hardware/machine-types.ts";
-import { parseDriverVersion } from "../hardware/driver-version.ts";
-import { readCpu } from "../host/cpu-facts.ts";
-import type { CpuFacts, HostFacts } from "../host/facts.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
-import { unknownGpu, unknownHost } from "../host/unknown.ts";
+import { readCpu } from "./cpu-facts.ts";
+import type { CpuFacts, HostFacts } from "./facts.ts";
+import type { NamedHost } from "./read-hosts.ts";
+import { unknownGpu, unknownHost } from "./unknown.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 
 export interface CatalogRequest {
@@ -23,35 +21,28 @@ export interface CatalogRequest {
   readonly catalogs: readonly string[];
   /** Names of types: `p5.48xlarge`. */
   readonly types: readonly string[];
-  /** The driver that all of them are to have, as no machine type comes with one. */
-  readonly driver: string;
 }
 
 /**
  * One host for each machine type, named after it, each type once. Of the CPU it has what was captured on that type, or on another
- * one with a CPU of the same kind, as `sources` then says; what nobody has captured is unknown, and named in `problems`.
+ * one with a CPU of the same kind, as `sources` then says; what nobody has captured is unknown, and named in `problems`. No machine type
+ * comes with a driver: it is unknown.
  *
- * Throws `USAGE` for a catalog, a type or a driver that is none.
+ * Throws `USAGE` for a catalog or a type that is none.
  *
  * @example
- * await catalogHosts({ catalogs: [], types: ["p5.48xlarge"], driver: "580.95.05" });
+ * await catalogHosts({ catalogs: [], types: ["p5.48xlarge"] });
  */
-export async function catalogHosts({
-  catalogs,
-  types,
-  driver,
-}: CatalogRequest): Promise<readonly NamedHost[]> {
-  if (parseDriverVersion(driver) === null)
-    throw usageError(
-      `--driver ${JSON.stringify(driver)} is no version of a driver`,
-      "write --driver 580.95.05",
-    );
+export async function catalogHosts({ catalogs, types }: CatalogRequest): Promise<readonly NamedHost[]> {
   const wanted = new Set(catalogs.map(checkCatalog));
   const known = await machineTypes();
   const named = new Set(types.map((name) => findType(name, known)));
-  return known
-    .filter((type) => wanted.has(type.catalog) || named.has(type))
-    .map((type) => ({ name: type.name, facts: factsOf(type, driver) }));
+  return known.filter((type) => wanted.has(type.catalog) || named.has(type)).map(hostOf);
+}
+
+/** The host of one machine type. Throws `USAGE` for a type that is none. */
+export async function machineTypeHost(name: string): Promise<NamedHost> {
+  return hostOf(findType(name, await machineTypes()));
 }
 
 function checkCatalog(name: string): MachineCatalog {
@@ -77,25 +68,27 @@ function findType(name: string, known: readonly MachineType[]): MachineType {
   );
 }
 
-function factsOf(type: MachineType, driver: string): HostFacts {
-  const { platform, gpu, compute, pci, gpus } = type;
+function hostOf(type: MachineType): NamedHost {
+  const { name, platform, gpu, compute, pci, gpus } = type;
   const { cpu, source } = cpuOf(type);
-  return {
+  const facts: HostFacts = {
     ...unknownHost(platform),
     cpu,
     nvidia: {
-      driver,
+      driver: null,
       module: null,
       library: null,
-      cuda: cudaOfDriver(driver),
+      cuda: null,
       gpus: Array.from({ length: gpus }, (_, index) => ({
         ...unknownGpu(index),
         ...{ name: gpu, compute, pci, class: classifyGpu(gpu) },
       })),
+      unknown: ["driver"],
     },
     problems: cpu.unknown === undefined ? [] : [incomplete(type, cpu.unknown)],
-    sources: { "cpu.features": source, "nvidia.driver": "--driver", "nvidia.gpus": "catalogue" },
+    sources: { "cpu.features": source, "nvidia.gpus": "catalogue" },
   };
+  return { name, facts };
 }
 
 /** What is captured is read as the probe reads it. */
