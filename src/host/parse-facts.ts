@@ -1,6 +1,7 @@
 /** Host facts from a file or from standard input, checked by hand. */
 
 import { ImgmatchError, type Place, type ProblemCode, problemCodes } from "../errors.ts";
+import { cpuLevel, findMarch, type March, marchNames, marchPlatform } from "../hardware/cpu-marches.ts";
 import {
   anyObject,
   anyText,
@@ -18,7 +19,8 @@ import {
   truth,
   wholeNumber,
 } from "../io/checks.ts";
-import { isRecord, readJson } from "../io/json.ts";
+import { fieldsOf, isRecord, readJson } from "../io/json.ts";
+import { didYouMean, suggestMarch } from "../io/suggest.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { compareFirst } from "../io/collections.ts";
 import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
@@ -78,13 +80,38 @@ const number = optional(wholeNumber);
 /** For people: what a terminal would act on is written as its escape, as the probe does. */
 const forPeople = map(anyText, plainText);
 
-const cpu: Check<CpuFacts> = exactly({
+const march: Check<March> = (value, report) => {
+  const name = anyText(value, report);
+  const found = name === undefined ? null : findMarch(name);
+  if (name !== undefined && found === null)
+    report(
+      "",
+      `${JSON.stringify(name)} is no march; ${didYouMean(suggestMarch(name, marchNames()))}imgmatch hardware cpu lists them`,
+    );
+  return found ?? undefined;
+};
+
+const writtenCpu: Check<CpuFacts & { readonly march: March | null }> = exactly({
+  march: optional(march),
   vendor: optional(text(factGrammar.vendor, 'a vendor such as "GenuineIntel"')),
   model: optional(forPeople),
   features: optional(featureNames),
   unknown: map(optional(featureNames, []), (names) => (names.length === 0 ? undefined : names)),
   level: map(optional(text(factGrammar.level, 'a level such as "x86-64-v3"')), knownLevel),
 });
+
+/** By hand it is the name of a march that people know of their machines: it stands for that march's features. */
+const cpu: Check<CpuFacts> = (value, report) => {
+  const written = writtenCpu(value, report);
+  if (written === undefined) return undefined;
+  const { march, ...facts } = written;
+  // A member that is a mistake is not there.
+  if (march == null) return facts;
+  if (facts.features != null)
+    report("march", "stands for features, and features are there too: leave one of them out");
+  const features = march.features.filter((feature) => !facts.unknown?.includes(feature));
+  return { ...facts, features, level: cpuLevel(march.architecture, features) };
+};
 
 const gpu: Check<GpuFacts> = exactly({
   index: wholeNumber,
@@ -149,7 +176,17 @@ const sources: Check<HostFacts["sources"]> = (value, report) => {
   return Object.fromEntries(entries.sort(compareFirst));
 };
 
-const hostFacts: Check<HostFacts> = exactly({
+/** A march is one of an architecture. */
+const hostFacts: Check<HostFacts> = (value, report) => {
+  const { platform, cpu } = fieldsOf(value);
+  const { march } = fieldsOf(cpu);
+  const named = typeof march === "string" ? findMarch(march) : null;
+  if (named !== null && typeof platform === "string" && named.architecture !== platform.split("/")[1])
+    report("cpu.march", `${named.name} is of ${marchPlatform(named)}, and platform says ${JSON.stringify(platform)}`);
+  return anyHostFacts(value, report);
+};
+
+const anyHostFacts: Check<HostFacts> = exactly({
   schemaVersion: schemaVersion(factsSchemaVersion),
   platform: text(factGrammar.platform, 'a platform such as "linux/amd64"'),
   kernel: optional(text(factGrammar.kernel, 'a kernel number such as "6.8.0"')),

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError, type Problem } from "../../src/errors.ts";
+import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
 
@@ -24,6 +25,30 @@ describe("parseHostFacts", () => {
       const text = readFileSync(`${root}/${name}/expected.json`, "utf8");
       expect(parseHostFacts(text, name)).toEqual(JSON.parse(text));
     }
+  });
+
+  it("takes the name of a march for its features", () => {
+    const cpuOf = (cpu: object) => parseHostFacts(JSON.stringify({ ...minimal, cpu }), "f").cpu;
+    const features = findMarch("sapphirerapids")?.features;
+    expect(cpuOf({ march: "sapphirerapids" })).toEqual({
+      vendor: null,
+      model: null,
+      features,
+      level: "x86-64-v4",
+    });
+    const open = cpuOf({ march: "sapphirerapids", unknown: ["amx_tile"] });
+    expect([open.features?.includes("amx_tile"), open.unknown]).toEqual([false, ["amx_tile"]]);
+    const messages = (facts: object) =>
+      problemsOf(JSON.stringify({ ...minimal, ...facts })).map(({ message }) => message);
+    expect(messages({ cpu: { march: "saphirerapids" } })).toEqual([
+      expect.stringMatching(/^cpu\.march: "saphirerapids" is no march; did you mean sapphirerapids\?/),
+    ]);
+    expect(messages({ cpu: { march: "znver4", features: ["avx2"] } })).toEqual([
+      expect.stringMatching(/^cpu\.march: stands for features/),
+    ]);
+    expect(messages({ platform: "linux/arm64", cpu: { march: "znver4" } })).toEqual([
+      'cpu.march: znver4 is of linux/amd64, and platform says "linux/arm64"',
+    ]);
   });
 
   it("makes what is missing unknown, never no", () => {
