@@ -34,6 +34,9 @@ function under(facts: HostFacts, driver: string): HostFacts {
   return copy as unknown as HostFacts;
 }
 
+/** What is counted at the end must not depend on chance: the same hosts and fleets each time. */
+const counted = 20_240_501;
+
 describe("a what-if is what resolve answers with the changed facts", () => {
   const drivers = ["470.256.02", "535.183.01", "570.86.15", "580.95.05", "610.43.02"];
 
@@ -66,7 +69,7 @@ describe("a what-if is what resolve answers with the changed facts", () => {
           }
         },
       ),
-      { ...checkOptions, numRuns: checkOptions.numRuns / 4 },
+      { ...checkOptions, seed: counted },
     );
     expect(changed).toBeGreaterThan(checkOptions.numRuns / 20);
   });
@@ -99,7 +102,7 @@ describe("a what-if is what resolve answers with the changed facts", () => {
           }
         },
       ),
-      { ...checkOptions, numRuns: checkOptions.numRuns / 4 },
+      { ...checkOptions, numRuns: checkOptions.numRuns / 4, seed: counted },
     );
     expect(changed).toBeGreaterThan(checkOptions.numRuns / 40);
   });
