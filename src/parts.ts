@@ -4,40 +4,60 @@
  * @packageDocumentation
  */
 
+// Build: matrix → cells → Dockerfiles → plan
+export { requiresLabel } from "./fleet/dockerfile/metadata.ts";
+export { parseSelections, selectImages } from "./fleet/cells/select.ts";
+export { parseMatrix } from "./fleet/matrix/parse-matrix.ts";
+export { openFleet } from "./fleet/open-fleet.ts";
+export { planOpenFleet } from "./fleet/plan-open-fleet.ts";
+export { explainInputs } from "./fleet/plan/changes.ts";
+export { planToJson } from "./fleet/plan/plan-json.ts";
+export { publishPlanIndex } from "./fleet/publish/publish-plan-index.ts";
+export { trustBy } from "./trust/find-trust.ts";
+export { readTrustPolicy } from "./trust/policy/read-policy.ts";
+export { verifyProvenance } from "./trust/provenance/verify-provenance.ts";
+
+// The answer used
+export { plannedFleet } from "./cover/planned-fleet.ts";
+export { catalogHosts } from "./host/catalog.ts";
+export { coverReport } from "./cover/cover-report.ts";
+export { coverPage } from "./cover/page/cover-page.ts";
+export { chooseGpus } from "./node/launch/choose-gpus.ts";
+export { chooseLaunch } from "./node/launch/choose-launch.ts";
+export { fleetRequests } from "./node/launch/fleet/fleet-requests.ts";
+export { formatDocuments } from "./node/launch/format-launch.ts";
+export { labelFormats } from "./node/launch/labels/label-formats.ts";
+export { advertiseNode, nodeLabels } from "./node/launch/labels/node-labels.ts";
+export { launchTargets } from "./node/launch/launch-targets.ts";
+export { runImage } from "./node/launch/run-image.ts";
+export { shellCommand } from "./node/launch/shell.ts";
+
 // The types that these are made of
 export type { CatalogRequest } from "./host/catalog.ts";
-export { catalogHosts } from "./host/catalog.ts";
 export type { CoverChange } from "./cover/compare-covers.ts";
 export type {
   ClassDescription,
   ClassMatch,
   Cover,
   CoverCounts,
-  CoveredClass,
   CoverFleet,
+  CoveredClass,
   NearMiss,
 } from "./cover/cover-classes.ts";
 export type { CoverQuestion, CoverReport } from "./cover/cover-report.ts";
-export { coverReport } from "./cover/cover-report.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
-export { coverPage } from "./cover/page/cover-page.ts";
-// The answer used
-export { plannedFleet } from "./cover/planned-fleet.ts";
 export type { Violation } from "./cover/policies.ts";
-export type { SuggestedCell, Suggestion, SuggestOptions } from "./cover/suggestion.ts";
+export type { SuggestOptions, SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { Place, Problem, ProblemCode } from "./errors.ts";
 export type { ContextFolder, FleetSources } from "./fleet/build/fleet-builder.ts";
 export type { Cell, CellValues } from "./fleet/cells/cell.ts";
 export type { CellSettings } from "./fleet/cells/cell-settings.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";
 export type { Selection } from "./fleet/cells/select.ts";
-export { parseSelections, selectImages } from "./fleet/cells/select.ts";
 export type { Base } from "./fleet/dockerfile/bases.ts";
 export type { BuildContext, ContextEntry } from "./fleet/dockerfile/context.ts";
-// Build: matrix → cells → Dockerfiles → plan
-export { requiresLabel } from "./fleet/dockerfile/metadata.ts";
 export type { RenderedFile } from "./fleet/dockerfile/render-cell.ts";
 export type { GivenArguments } from "./fleet/matrix/given-arguments.ts";
 export type {
@@ -66,12 +86,9 @@ export type {
   Value,
   VersionSource,
 } from "./fleet/matrix/matrix.ts";
-export { parseMatrix } from "./fleet/matrix/parse-matrix.ts";
 export type { CellDockerfile, Fleet, NamedBase, OpenOptions } from "./fleet/open-fleet.ts";
-export { openFleet } from "./fleet/open-fleet.ts";
-export { explainInputs } from "./fleet/plan/changes.ts";
+export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/plan-open-fleet.ts";
 export type { PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
-export { planToJson } from "./fleet/plan/plan-json.ts";
 export type {
   Action,
   InputComparison,
@@ -82,11 +99,9 @@ export type {
   PlannedCell,
   RetiredImage,
 } from "./fleet/plan/planned-cell.ts";
-export type { FindBaseDigest, FindLocalBase, FleetPlanOptions } from "./fleet/plan-open-fleet.ts";
-export { planOpenFleet } from "./fleet/plan-open-fleet.ts";
+export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { PublishedIndex, Vouching } from "./fleet/publish/publish-index.ts";
 export type { PlanIndex, PlanIndexOptions } from "./fleet/publish/publish-plan-index.ts";
-export { publishPlanIndex } from "./fleet/publish/publish-plan-index.ts";
 export type { ComputeCapability } from "./hardware/compute-capability.ts";
 export type { CpuArchitecture, March } from "./hardware/cpu-marches.ts";
 export type { CudaToolkit, ToolkitRow } from "./hardware/cuda-toolkits.ts";
@@ -110,11 +125,11 @@ export type {
   NvidiaFacts,
 } from "./host/facts.ts";
 export type { NamedHost } from "./host/read-hosts.ts";
-export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { FindTrust, IndexReader, IndexTrust, SignedBy } from "./lock/index-trust.ts";
 export type {
   LocalEngine,
   Lock,
+  LockPins,
   LockedAdoption,
   LockedAttestation,
   LockedBase,
@@ -122,25 +137,15 @@ export type {
   LockedInputs,
   LockedLocal,
   LockedManifest,
-  LockPins,
 } from "./lock/lock.ts";
 export type { ChoiceOptions, GpuChoice, GpuWish, TakenUnit } from "./node/launch/choose-gpus.ts";
-export { chooseGpus } from "./node/launch/choose-gpus.ts";
 export type { LaunchChoice, LaunchChoiceOptions } from "./node/launch/choose-launch.ts";
-export { chooseLaunch } from "./node/launch/choose-launch.ts";
 export type { FleetLaunchOptions, FleetRequests } from "./node/launch/fleet/fleet-requests.ts";
-export { fleetRequests } from "./node/launch/fleet/fleet-requests.ts";
 export type { FleetMember, LabelTerm, Term } from "./node/launch/fleet/split-nodes.ts";
-export { formatDocuments } from "./node/launch/format-launch.ts";
 export type { GpuUnit, GpuUse } from "./node/launch/gpu-units.ts";
-export { labelFormats } from "./node/launch/labels/label-formats.ts";
 export type { AdvertisedNode, NodeLabels } from "./node/launch/labels/node-labels.ts";
-export { advertiseNode, nodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { NodeLabel } from "./node/launch/labels/vocabulary.ts";
-export { launchTargets } from "./node/launch/launch-targets.ts";
 export type { RunningProcess, Spawn } from "./node/launch/run-image.ts";
-export { runImage } from "./node/launch/run-image.ts";
-export { shellCommand } from "./node/launch/shell.ts";
 export type {
   FleetLaunch,
   FleetTarget,
@@ -184,7 +189,6 @@ export type {
 } from "./resolve/verdict.ts";
 export type { EvidenceReader } from "./trust/evidence-reader.ts";
 export type { TrustOptions } from "./trust/find-trust.ts";
-export { trustBy } from "./trust/find-trust.ts";
 export type {
   PolicyIdentity,
   PolicyKey,
@@ -193,15 +197,13 @@ export type {
   TrustPolicy,
   TrustRule,
 } from "./trust/policy/policy.ts";
-export { readTrustPolicy } from "./trust/policy/read-policy.ts";
 export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
 export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
-export type { CountedStatement, CountOptions } from "./trust/provenance/count-statements.ts";
+export type { CountOptions, CountedStatement } from "./trust/provenance/count-statements.ts";
 export type {
   ImageProvenance,
   ProvenanceOptions,
   ProvenanceVerification,
 } from "./trust/provenance/verify-provenance.ts";
-export { verifyProvenance } from "./trust/provenance/verify-provenance.ts";
 export type { TrustedIdentity, TrustedKey, TrustedSigner } from "./trust/trusted-signer.ts";
 export type { VerifyEvidenceOptions } from "./trust/verify-evidence.ts";
