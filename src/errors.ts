@@ -121,6 +121,7 @@ export const problemCodes = {
   CACHE_UNSAFE: usage,
   TAG_CONFLICT: conflict,
   INDEX_CONFLICT: conflict,
+  CHANNEL_LOSS: failed,
   INDEX_INCOMPLETE: failed,
   BASELINE_MISSING: failed,
   INDEX_NOT_FOUND: engine,

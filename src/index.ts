@@ -25,10 +25,10 @@ export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
 export { init } from "./fleet/init.ts";
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
-export { promote } from "./fleet/promote.ts";
 export { render } from "./fleet/render.ts";
 export { repro } from "./fleet/repro.ts";
 export { verify } from "./fleet/verify.ts";
+export { promote } from "./cover/promote.ts";
 export { inspect } from "./inspect/inspect-image.ts";
 export { build } from "./pulumi/build.ts";
 export { publish } from "./pulumi/publish.ts";
@@ -132,14 +132,23 @@ export type {
   PlannedCell,
 } from "./fleet/plan/planned-cell.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
-export type { PromoteOptions } from "./fleet/promote.ts";
-export type { IndexEvent, Publication, PublicationEvent, SignaturesEvent } from "./fleet/publication.ts";
+export type { ManyHosts } from "./cover/cover-hosts.ts";
+export type { PromoteOptions } from "./cover/promote.ts";
+export type { Promotion } from "./fleet/promote.ts";
+export type {
+  ChannelEvent,
+  IndexEvent,
+  PromotionEvent,
+  Publication,
+  PublicationEvent,
+  SignaturesEvent,
+} from "./fleet/publication.ts";
 export type { PublishOptions } from "./fleet/publish-with.ts";
 export type { NativeImage } from "./lock/format-fleet-index.ts";
 export type { PublishedIndex } from "./fleet/publish/publish-index.ts";
 export type { Sweep } from "./fleet/publish/sweep.ts";
 export type { IndexVerification } from "./fleet/publish/verify-index.ts";
-export type { RegistryDrift, Verification } from "./fleet/publish/verify-lock.ts";
+export type { ChannelDrift, RegistryDrift, Verification } from "./fleet/publish/verify-lock.ts";
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
 export type { ReproAnswer, ReproEvent, ReproOptions } from "./fleet/repro.ts";
@@ -202,6 +211,7 @@ export type {
   LockedAdoption,
   LockedAttestation,
   LockedBase,
+  LockedChannel,
   LockedImage,
   LockedInputs,
   LockedLocal,

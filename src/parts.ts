@@ -133,6 +133,7 @@ export type {
   LockedAdoption,
   LockedAttestation,
   LockedBase,
+  LockedChannel,
   LockedImage,
   LockedInputs,
   LockedLocal,

@@ -2,7 +2,7 @@
 
 import { formatProblem } from "../errors.ts";
 import type { Sweep } from "../fleet/publish/sweep.ts";
-import type { RegistryDrift } from "../fleet/publish/verify-lock.ts";
+import type { ChannelDrift, RegistryDrift } from "../fleet/publish/verify-lock.ts";
 import type { SignedLock } from "../fleet/publish/verify-signed.ts";
 import type { VerifyAnswer } from "../fleet/verify.ts";
 import { count, formatTable } from "../io/table.ts";
@@ -30,23 +30,28 @@ export function verifyLines(answer: VerifyAnswer, asked: Asked, style: Style): r
 }
 
 function verificationLines(
-  { intact, unpublished, drift, conflicts, adopted }: VerifyAnswer,
+  { intact, unpublished, drift, channels, conflicts, adopted }: VerifyAnswer,
   asked: Asked,
   style: Style,
 ): readonly string[] {
-  const rows = drift.map((found) => [
+  const all = [
+    ...drift.map((found) => ({ ...found, name: found.cell })),
+    ...channels.map((found) => ({ ...found, name: `channel ${found.channel}` })),
+  ];
+  const rows = all.map((found) => [
     found.healed ? "healed" : found.finding,
-    found.cell,
+    found.name,
     found.reference,
     detail(found),
   ]);
   const lines = formatTable(rows).map((line, index) =>
-    drift[index]?.healed ? style.good(line) : style.bad(line),
+    all[index]?.healed ? style.good(line) : style.bad(line),
   );
   const open = drift.filter(({ healed }) => !healed);
   const parts = [
     `${count(intact, "image")} as the lock says`,
     ...(drift.length > 0 ? [`${drift.length} not`] : []),
+    ...(channels.length > 0 ? [`${count(channels.length, "channel")} not as recorded`] : []),
     ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
@@ -54,7 +59,7 @@ function verificationLines(
     style.bad(`${code}: ${message}`),
     ...(fix === undefined ? [] : [`  fix: ${fix}`]),
   ]);
-  return [...lines, parts.join(", "), ...wrong, ...advice(open, adopted, asked)];
+  return [...lines, parts.join(", "), ...wrong, ...advice(open, adopted, asked), ...channelAdvice(channels)];
 }
 
 function sweepLines({ removed, emptied }: Sweep): readonly string[] {
@@ -68,7 +73,7 @@ function sweepLines({ removed, emptied }: Sweep): readonly string[] {
   ];
 }
 
-function detail({ finding, digest, found }: RegistryDrift): string {
+function detail({ finding, digest, found }: Omit<RegistryDrift, "cell">): string {
   switch (finding) {
     case "moved":
       return `holds ${found}, the lock says ${digest}`;
@@ -96,6 +101,16 @@ function advice(
           ...(adopted ? [] : [`  imgmatch build --push${where} --only ${lost.join(",")}`]),
         ]
       : []),
+  ];
+}
+
+/** Whether it was somebody's mistake or a move that this lock does not have, only people know. */
+function channelAdvice(channels: readonly ChannelDrift[]): string[] {
+  const names = channels.flatMap(({ healed, channel }) => (healed ? [] : [channel]));
+  if (names.length === 0) return [];
+  return [
+    "take the lock in which that move stands, or move it back: imgmatch verify --heal, or",
+    `  imgmatch promote --replace-index ${names.map((name) => `--channel ${name}`).join(" ")}`,
   ];
 }
 

@@ -27,11 +27,11 @@ async function verifyCommand(flags: VerifyFlags, context: CommandContext): Promi
 }
 
 /** What is not what, or whose, it should be is told before what is missing. */
-function exitCodeOf({ conflicts, drift, provenance }: VerifyAnswer): ExitCode {
+function exitCodeOf({ conflicts, drift, channels, provenance }: VerifyAnswer): ExitCode {
   const codes = (provenance?.images ?? []).flatMap(({ problems }) =>
     problems.map(({ code }) => problemCodes[code]),
   );
   if (conflicts.length > 0 || codes.includes(exitCodes.conflict)) return exitCodes.conflict;
-  const isDrifted = drift.some(({ healed }) => !healed);
+  const isDrifted = [...drift, ...channels].some(({ healed }) => !healed);
   return isDrifted || codes.length > 0 ? exitCodes.failed : exitCodes.ok;
 }

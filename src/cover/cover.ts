@@ -2,9 +2,7 @@
 
 import { dirname, join } from "node:path";
 import { usageError } from "../errors.ts";
-import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
 import type { HostChoice } from "../host/probe.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { readTextFile } from "../io/files.ts";
@@ -15,6 +13,7 @@ import { readFleetQuestion, type QuestionOptions } from "../node/question.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 import type { CoverFleet } from "./cover-classes.ts";
+import { type ManyHosts, readCoverHosts } from "./cover-hosts.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
 import { plannedFleet } from "./planned-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
@@ -22,10 +21,8 @@ import type { Suggestion } from "./suggestion.ts";
 
 export interface CoverOptions
   extends Omit<QuestionOptions, keyof HostChoice | "explain" | "local" | "reference">,
-    MoreHosts,
+    ManyHosts,
     Watching {
-  /** Facts of hosts: files, folders, or `-` for standard input. */
-  readonly hosts?: readonly string[];
   /** The fleet of this matrix as it is planned, in place of a lock. */
   readonly matrix?: string;
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
@@ -63,26 +60,6 @@ export async function cover(options: CoverOptions = {}, given?: Partial<World>):
     await writePage(html, await coverPage(asked.fleet, hosts, report, asked.options));
   }
   return report;
-}
-
-/** Of files, and of the catalogue. */
-async function readCoverHosts(
-  { hosts = [], ...more }: CoverOptions,
-  { readStdin }: World,
-): Promise<readonly NamedHost[]> {
-  const { catalog = [], hostType = [], driver } = more;
-  const asksCatalog = catalog.length + hostType.length > 0;
-  if (hosts.length === 0 && !asksCatalog)
-    throw usageError(
-      "no hosts are named",
-      "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
-    );
-  if (asksCatalog && driver === undefined)
-    throw usageError(
-      "no machine type comes with a driver",
-      "name the one that they will have: --driver 580.95.05",
-    );
-  return readHostFiles(hosts, readStdin, more);
 }
 
 function suggestOf(

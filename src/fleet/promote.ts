@@ -4,12 +4,18 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import { note, type Watching, type World, worldOf } from "../io/world.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
-import { lockPath } from "../lock/lock.ts";
+import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatImageReference, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { signatureTrustFor, type SignatureDemands } from "../trust/trust-demands.ts";
 import { versionTag } from "./cells/tag.ts";
-import { type Publication, type PublicationEvent, tellPublication } from "./publication.ts";
+import { type ChannelEvent, type Publication, type PromotionEvent, tellPublication } from "./publication.ts";
+import {
+  type ChannelChoice,
+  type ChannelMeans,
+  promoteChannels,
+  readChannelFleet,
+} from "./promote-channels.ts";
 import { promoteIndex } from "./publish/promote-index.ts";
 import { openSigner, type SignerChoice, fleetSignerFor } from "./open-signer.ts";
 
@@ -17,60 +23,99 @@ export interface PromoteOptions
   extends RegistryAccess,
     SignatureDemands,
     SignerChoice,
-    Watching<PublicationEvent> {
-  /** The version that was tried: of the lock's repository, or a reference. */
-  readonly from: string;
-  /** The version that it becomes. */
-  readonly to: string;
-  /** The lock, where a version alone is named. Default: `images/imgmatch.lock.json`. */
+    Partial<ChannelChoice>,
+    Watching<PromotionEvent> {
+  /** The version that was tried: of the lock's repository, or a reference. With `channel` the default is what the lock has. */
+  readonly from?: string;
+  /** The version that it becomes. Not with `channel`. */
+  readonly to?: string;
+  /** The lock, where a version alone is named. Default: `images/imgmatch.lock.json`, with `channel` beside the matrix. */
   readonly lock?: string;
-  /** Let the index of `to` say something else than it does now. */
+  /** Let the index of `to`, or a channel's tag, say something else than it does now. */
   readonly replaceIndex?: boolean;
 }
 
-/**
- * Writes the images of one version under another: nothing is built, and every digest stays.
- *
- * Throws `USAGE`, `LOCK_…`, `INDEX_NOT_FOUND`, `INDEX_CONFLICT` where `to` says otherwise of a cell or has another, `SIGNATURE_…`, `REGISTRY_…`.
- *
- * @example
- * const { index } = await promote({ from: "1.1.0-rc1", to: "1.1.0" });
- */
-export async function promote(
+export interface Promotion extends Publication {
+  /** That were moved, or were there already. */
+  readonly channels: readonly ChannelEvent[];
+}
+
+/** The function `promote` of the command of that name, with what judges the move of a channel. */
+export async function promoteWith(
+  lossesOf: ChannelMeans["lossesOf"],
   options: PromoteOptions,
-  given?: Partial<World<PublicationEvent>>,
-): Promise<Publication> {
-  const { to, replaceIndex: replace = false } = options;
+  given?: Partial<World<PromotionEvent>>,
+): Promise<Promotion> {
   const world = worldOf(options, given);
-  if (to.includes("/") || to.includes("@"))
-    throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
+  const choice = choiceOf(options);
   const signer = await openSigner(options, world);
   // Not ended by an interruption: what is announced must be taken back.
   const registry = await registryFor(options, { env: world.env });
-  const from = await referenceOf(options);
-  const { lock: fleet, repository } = await fetchFleet(from, {
+  const fetching = {
     connect: async () => registry,
     cache: null,
-    trust: await signatureTrustFor(options, world),
     now: () => new Date(),
-    tell: (line) => note(world, [line]),
-  });
+    tell: (line: string) => note(world, [line]),
+  };
+  /** Throws where it may not be signed with ours. */
+  const read = async (from: ImageReference) => {
+    const trust = await signatureTrustFor(options, world);
+    const { lock: fleet, repository } = await fetchFleet(from, { ...fetching, trust });
+    const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
+    // Whoever may write the version that it comes from chooses what is signed: our own of another repository is not meant for here.
+    if (signing !== null && repository !== from.repository) throw foreign(from, repository);
+    await signing?.requireVouched(fleet.matrixDigest);
+    return { fleet, signing };
+  };
+  if (choice.kind === "channels") {
+    const { channels } = choice;
+    const own = await readChannelFleet(channels, world);
+    const { repository } = own.lock;
+    const from = options.from === undefined ? null : referenceOf(options.from, own.lock);
+    if (from !== null && formatImageReference(withTag(from, "x")) !== `${repository}:x`)
+      throw usageError(
+        `${options.from} is not of ${repository}`,
+        "channels name images of their own repository",
+      );
+    const version = from === null ? null : await read(from);
+    const signing = version?.signing ?? (await fleetSignerFor(signer, repository, registry, options, world));
+    const fetch = async (reference: ImageReference) => (await fetchFleet(reference, fetching)).lock;
+    world.onEvent({ type: "publish" });
+    const means = { registry, fetch, signing, lossesOf };
+    const moved = await promoteChannels(own, version?.fleet ?? null, channels, means, world);
+    return { ...tellPublication(null, signing, world), channels: moved };
+  }
+  const { to } = choice;
+  const lock = choice.from.includes("/") ? null : await readLock(options.lock ?? lockPath);
+  const { fleet, signing } = await read(referenceOf(choice.from, lock));
   world.onEvent({ type: "publish" });
-  const signing = await fleetSignerFor(signer, fleet.repository, registry, options, world);
-  // Whoever may write the version that it comes from chooses what is signed: our own of another repository is not meant for here.
-  if (signing !== null && repository !== from.repository) throw foreign(from, repository);
-  await signing?.requireVouched(fleet.matrixDigest);
+  const { replaceIndex: replace = false } = options;
   const { signal } = world;
-  const written = await promoteIndex(fleet, to, {
-    registry,
-    replace,
-    vouching: signing ?? undefined,
-    signal,
-  });
+  const vouching = signing ?? undefined;
+  const written = await promoteIndex(fleet, to, { registry, replace, vouching, signal });
   const [named] = Object.values(fleet.images).filter(({ tag }) => tag.includes(fleet.version));
   if (named !== undefined)
     note(world, [`the images keep the tags that they have, as ${named.tag}: the digest is what ${to} names`]);
-  return tellPublication(written, signing, world);
+  return { ...tellPublication(written, signing, world), channels: [] };
+}
+
+type Choice =
+  | { readonly kind: "version"; readonly from: string; readonly to: string }
+  | { readonly kind: "channels"; readonly channels: ChannelChoice };
+
+function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): Choice {
+  if (channel.length > 0) {
+    if (to === undefined) return { kind: "channels", channels: { ...more, channel } };
+    throw usageError(`${to} is a version, and --channel moves channels`, "name one of them");
+  }
+  if (from === undefined || to === undefined)
+    throw usageError(
+      "nothing is named to promote",
+      "write imgmatch promote 1.1.0-rc1 1.1.0, or --channel latest",
+    );
+  if (to.includes("/") || to.includes("@"))
+    throw usageError(`${to} is no version`, "name the new version alone: it stays in its repository");
+  return { kind: "version", from, to };
 }
 
 function foreign(from: ImageReference, repository: string | null): ImgmatchError {
@@ -81,8 +126,8 @@ function foreign(from: ImageReference, repository: string | null): ImgmatchError
   });
 }
 
-async function referenceOf({ from, lock = lockPath }: PromoteOptions): Promise<ImageReference> {
-  if (from.includes("/")) return parseImageReference(from);
-  const { repository } = await readLock(lock);
-  return withTag(parseImageReference(repository), versionTag({ version: from }));
+/** `lock` is not asked where `from` is a reference. */
+function referenceOf(from: string, lock: Pick<Lock, "repository"> | null): ImageReference {
+  if (from.includes("/") || lock === null) return parseImageReference(from);
+  return withTag(parseImageReference(lock.repository), versionTag({ version: from }));
 }

@@ -7,6 +7,7 @@ import type { World } from "../io/world.ts";
 import type { NativeImage } from "../lock/format-fleet-index.ts";
 import { formatImageReference } from "../oci/reference.ts";
 import type { SignedImages } from "../trust/sign/sign-images.ts";
+import type { LockedChannel } from "../lock/lock.ts";
 import type { PublishedIndex } from "./publish/publish-index.ts";
 import { type PlanIndex, sameArguments } from "./publish/publish-plan-index.ts";
 import type { FleetSigner } from "./sign-fleet.ts";
@@ -25,8 +26,23 @@ export interface IndexEvent extends PublishedIndex {
   readonly missing: readonly string[];
 }
 
+export interface ChannelEvent extends LockedChannel {
+  readonly schemaVersion: 1;
+  readonly type: "channel";
+  readonly channel: string;
+  /** With its digest. */
+  readonly reference: string;
+  readonly how: "created" | "moved" | "unchanged";
+  /** That it names. */
+  readonly images: number;
+  /** What hosts lost by the move, which `allowLoss` allowed. */
+  readonly losses: readonly string[];
+}
+
 /** `publish`: from here on what is announced must be taken back, and an interruption waits for that. */
 export type PublicationEvent = { readonly type: "publish" } | SignaturesEvent | IndexEvent;
+
+export type PromotionEvent = PublicationEvent | ChannelEvent;
 
 export interface Publication {
   /** null where nothing was to be signed. */

@@ -51,7 +51,8 @@ export async function verify(asked: VerifyOptions = {}, given?: Partial<World>):
   const trust = await signatureTrustFor(asked, world);
   const signed = trust === null ? null : await verifySigned(lock, { registry, trust });
   const repository = parseImageReference(lock.repository);
-  const keep = new Set(Object.values(lock.images).map(({ tag }) => tag));
+  const tags = Object.values(lock.images).map(({ tag }) => tag);
+  const keep = new Set([...tags, ...Object.keys(lock.channels ?? {})]);
   // First, so that what is told is what is there afterwards.
   const swept = asked.sweep ? await sweep(repository, { registry, keep }) : null;
   const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });

@@ -28,6 +28,22 @@ export interface Lock {
   /** `least`: a plain pull may get an image that not every machine starts. Absent where the matrix does not say so. */
   readonly plainPull?: "least";
   readonly images: Readonly<Record<string, LockedImage>>;
+  /** Where `promote` has moved each channel, by name. */
+  readonly channels?: Readonly<Record<string, LockedChannel>>;
+}
+
+/** The last move of a channel. */
+export interface LockedChannel {
+  /** What the channel's tag holds: an index, or one image. */
+  readonly digest: Digest;
+  /** Of the fleet that it was moved to. */
+  readonly version: string;
+  /** What it held before; null where it was new. */
+  readonly from: Digest | null;
+  /** Who moved it. */
+  readonly by: string;
+  /** RFC 3339. */
+  readonly at: string;
 }
 
 /** As much of a lock as decides the inputs of the next build. */

@@ -44,7 +44,16 @@ export function mergedLock(locks: readonly [NamedLock, ...NamedLock[]], base: Lo
   const adopted = Object.values(merged).filter((image) => image.adopted !== undefined).length;
   if (adopted > 0 && adopted < all) problems.push(twoKinds());
   throwProblems(problems);
-  return { ...(first?.lock ?? locks[0].lock), images: merged };
+  const channels = lastMoves(locks);
+  return { ...(first?.lock ?? locks[0].lock), images: merged, ...(channels && { channels }) };
+}
+
+/** Of each channel the last one. */
+function lastMoves(locks: readonly NamedLock[]): Lock["channels"] {
+  const moves = locks
+    .flatMap(({ lock }) => Object.entries(lock.channels ?? {}))
+    .sort(([, one], [, other]) => compareText(one.at, other.at));
+  return moves.length === 0 ? undefined : Object.fromEntries(moves);
 }
 
 function twoKinds(): Problem {

@@ -29,6 +29,7 @@ import {
   type LockedAttestation,
   type LockedBase,
   type LockedBaseConfig,
+  type LockedChannel,
   type LockedImage,
   type LockedInputs,
   type LockedLocal,
@@ -145,6 +146,17 @@ const lock: Check<Lock> = shape({
   prefer: ifPresent(list(anyText)),
   plainPull: ifPresent(oneOf("least")),
   images: record(image),
+  channels: ifPresent(
+    record(
+      shape<LockedChannel>({
+        digest,
+        version: someText,
+        from: orNull(digest),
+        by: someText,
+        at: text(/^\d{4}-\d\d-\d\dT/, "a time"),
+      }),
+    ),
+  ),
 });
 
 function parseText(text: string, file: string): unknown {

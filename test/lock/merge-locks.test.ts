@@ -35,6 +35,25 @@ describe("locks of shards", () => {
     expect(Object.keys(merge({ one, other }).images).sort()).toEqual(["a", "b", "c"]);
   });
 
+  test("keep the last move of each channel", () => {
+    const moved = (character: string, at: string) => ({
+      digest: digest(character),
+      version: "1",
+      from: null,
+      by: "ann",
+      at,
+    });
+    const [old, now] = [moved("1", "2026-01-01T00:00:00Z"), moved("2", "2026-02-01T00:00:00Z")];
+    const one = { ...lockOf({ a: built("1") }), channels: { latest: now, edge: old } };
+    const other = { ...lockOf({ a: built("1"), b: built("2") }), channels: { latest: old } };
+    for (const locks of [
+      { one, other },
+      { other, one },
+    ])
+      expect(merge(locks).channels).toEqual({ latest: now, edge: old });
+    expect("channels" in merge({ one: before, other: before })).toBe(false);
+  });
+
   test("do not contradict each other with what they all began with", () => {
     const inputDigest = digest("f");
     const one = lockOf({ a: built("7", { inputDigest }), b: built("2") });

@@ -1,6 +1,6 @@
 /** What `build`, `publish` and `promote` say of an index that they have written, and of signatures: lines of JSON, or for people. */
 
-import type { IndexEvent, PublicationEvent } from "../../fleet/publication.ts";
+import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publication.ts";
 import type { NativeImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";
@@ -10,7 +10,7 @@ const rewritten =
   "the tag held the same images in other words, or something else beside them: where this imgmatch wrote it before, find out who else can";
 
 export function reportPublication(
-  event: PublicationEvent,
+  event: PromotionEvent,
   { json = false }: { readonly json?: boolean },
   { out, err, takeSignals }: Pick<CommandContext, "out" | "err" | "takeSignals">,
 ): void {
@@ -21,8 +21,13 @@ export function reportPublication(
     err(`signed ${count(signed.length, "manifest")}, ${kept.length} had this signature already\n`);
   } else {
     out(`${event.reference}\n`);
-    err(printableReport(indexLines(event)));
+    err(printableReport(event.type === "index" ? indexLines(event) : channelLines(event)));
   }
+}
+
+function channelLines({ channel, how, images, version, from, losses }: ChannelEvent): readonly string[] {
+  const origin = how === "moved" ? `, from ${from}` : "";
+  return [`channel ${channel} ${how}: ${count(images, "image")} of ${version}${origin}`, ...losses];
 }
 
 function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[] {

@@ -70,6 +70,7 @@ export function unready(planned: PlannedCell): CellResult {
  */
 export function withImages(lock: Lock | null, { matrix }: Plan, images: Lock["images"]): Lock {
   // Digests are of one repository: what was pushed elsewhere says nothing about this one.
-  const known = lock !== null && lock.repository === matrix.repository ? lock.images : {};
-  return lockOf(matrix, { ...known, ...images });
+  const known = lock !== null && lock.repository === matrix.repository ? lock : null;
+  const channels = known?.channels;
+  return { ...lockOf(matrix, { ...known?.images, ...images }), ...(channels && { channels }) };
 }

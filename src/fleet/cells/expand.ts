@@ -23,6 +23,7 @@ import { none } from "../matrix/values.ts";
 import { chooseCases, unusedCases } from "./choose-cases.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
 import { type Bringing, conflictsIn, settingsOf } from "./cell-settings.ts";
+import { groupProblems } from "./groups.ts";
 import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
 import { meets } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
@@ -72,6 +73,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     // Cells that stand twice have one tag by nature: that is said already.
     const unique = [...new Map(buildable.map((cell) => [cell.id.toLowerCase(), cell])).values()];
     problems.push(...tagProblems(unique, tagOf, matrix.tag.at));
+    problems.push(...groupProblems(matrix, unique, tagOf));
   }
   if (buildable.length === 0) {
     problems.push({

@@ -2,7 +2,7 @@
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
-import type { Lock, LockedImage } from "../../lock/lock.ts";
+import type { Lock } from "../../lock/lock.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { suggest } from "../../io/suggest.ts";
 import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
@@ -19,8 +19,13 @@ export type Selection = Readonly<Record<string, readonly string[]>> | { readonly
 /**
  * Parses the values of one or more `--only` options. Within one, every axis must match and an axis named twice may
  * match either way; several options select the union. A value without `=` is one or more cells' ids. `platform` counts as an axis.
+ * `whose`: for messages.
  */
-export function parseSelections(texts: readonly string[], axes: readonly string[]): Selection[] {
+export function parseSelections(
+  texts: readonly string[],
+  axes: readonly string[],
+  whose = "--only",
+): Selection[] {
   return texts.flatMap((text): Selection[] => {
     if (!text.includes("=")) return text.split(",").map((cell) => ({ cell: cell.trim() }));
     const selection: Record<string, string[]> = {};
@@ -31,14 +36,14 @@ export function parseSelections(texts: readonly string[], axes: readonly string[
       if (at < 1 || pattern === "") {
         throw new ImgmatchError({
           code: "SELECTION_INVALID",
-          message: `${JSON.stringify(part)} in --only ${text} is not axis=value`,
-          fix: "write --only cuda=none,march=x86-64-*",
+          message: `${JSON.stringify(part)} in ${whose} ${text} is not axis=value`,
+          fix: `write ${whose === "--only" ? "--only " : ""}cuda=none,march=x86-64-*`,
         });
       }
       if (axis !== "platform" && !axes.includes(axis)) {
         throw new ImgmatchError({
           code: "SELECTION_INVALID",
-          message: `--only names an unknown axis ${JSON.stringify(axis)}`,
+          message: `${whose} names an unknown axis ${JSON.stringify(axis)}`,
           fix: `the axes are ${[...new Set([...axes, "platform"])].join(", ")}`,
         });
       }
@@ -105,7 +110,7 @@ export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   const selections = parseSelections(texts, [...new Set(axes)].sort());
   if (selections.length === 0) return lock;
   const chosen = Object.entries(lock.images).filter(([cell, image]) =>
-    selections.some((each) => selects(each, cell, image)),
+    selections.some((each) => selects(each, { ...image, id: cell })),
   );
   if (chosen.length > 0) return { ...lock, images: Object.fromEntries(chosen) };
   throw new ImgmatchError({
@@ -115,8 +120,12 @@ export function selectImages(lock: Lock, texts: readonly string[]): Lock {
   });
 }
 
-function selects(selection: Selection, cell: string, { axes, platform }: LockedImage): boolean {
-  if (isCellSelection(selection)) return matchesLabel(selection.cell, cell);
+/** By labels alone, as an image of the lock has them. */
+export function selects(
+  selection: Selection,
+  { id, axes, platform }: Pick<Cell, "id" | "axes" | "platform">,
+): boolean {
+  if (isCellSelection(selection)) return matchesLabel(selection.cell, id);
   const values: Readonly<Record<string, string>> = { ...axes, platform };
   return Object.entries(selection).every(([axis, patterns]) =>
     patterns.some((pattern) => matchesLabel(pattern, values[axis] ?? "")),

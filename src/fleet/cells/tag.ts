@@ -1,43 +1,77 @@
 /** Tags: `{{version}}-{{cell}}-{{inputs}}` → `1.12.0-12.8.1_8.0_broadwell-0c2f…`. */
 
+import { remember } from "../../io/collections.ts";
+import { shortToolkit } from "../../hardware/cuda-toolkits.ts";
+import { isTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Place, Problem } from "../../errors.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Located, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { shortDigest } from "./input-digest.ts";
+import { oncePer } from "./once-per.ts";
 
-// https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#pulling-manifests
-const tagGrammar = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
 const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 
 /** A cell's tag, or null as long as it needs an input digest that is not known yet. */
 export type TagOf = (cell: Cell, inputs: Digest | null) => string | null;
 
+/** What a name is made of: a cell, or the image of the lock that became of it. */
+export type Named = Pick<Cell, "id" | "axes" | "platform" | "requires">;
+
 /** Checks the tag template's names and compiles it. */
 export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly problems: readonly Problem[] } {
-  const { value: template, at } = matrix.tag;
-  const known = [...Object.keys(placeholders), ...matrix.axes.map(({ name }) => name)];
-  const problems: Problem[] = [];
-  for (const [whole, name = ""] of template.matchAll(placeholder)) {
-    if (known.includes(name)) continue;
-    problems.push({
-      code: "TAG_INVALID",
-      message: `the tag template names ${whole}, which does not exist`,
-      fix: `the names are ${known.join(", ")}`,
-      at,
-    });
-  }
-  // Every second part is a placeholder's name.
-  const parts = template.split(placeholder);
-  const needsInputs = parts.some((part, index) => index % 2 === 1 && part === "inputs");
+  const { textOf, names, problems } = compileName(matrix, matrix.tag, {
+    whose: "the tag template",
+    more: ["inputs"],
+  });
+  const needsInputs = names.includes("inputs");
   const tagOf: TagOf = (cell, inputs) =>
     needsInputs && inputs === null
       ? null
-      : parts
-          .map((part, index) => (index % 2 === 1 ? placeholderText(part, { matrix, cell, inputs }) : part))
-          .join("");
+      : textOf(cell, { inputs: inputs === null ? "" : shortDigest(inputs) });
   return { tagOf, problems };
+}
+
+export interface CompiledName {
+  readonly textOf: (of: Named, more?: Readonly<Record<string, string>>) => string;
+  /** That stand in the template. */
+  readonly names: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** Checks and compiles what a name is made of. `more`: placeholders beside those of every name, whose texts `textOf` is given. */
+export function compileName(
+  matrix: Matrix,
+  { value: template, at }: Located<string>,
+  { whose, more = [] }: { readonly whose: string; readonly more?: readonly string[] },
+): CompiledName {
+  const known = [
+    ...Object.keys(placeholders),
+    ...more,
+    ...matrix.axes.map(({ name }) => name),
+    ...broughtTexts(matrix).keys(),
+  ];
+  // Every second part is a placeholder's name.
+  const parts = template.split(placeholder);
+  const names = parts.filter((_, index) => index % 2 === 1);
+  const problems = names
+    .filter((name) => !known.includes(name))
+    .map(
+      (name): Problem => ({
+        code: "TAG_INVALID",
+        message: `${whose} names {{${name}}}, which does not exist`,
+        fix: `the names are ${known.join(", ")}`,
+        at,
+      }),
+    );
+  const textOf: CompiledName["textOf"] = (cell, given = {}) =>
+    parts
+      .map((part, index) =>
+        index % 2 === 1 ? (given[part] ?? placeholderText(part, { matrix, cell })) : part,
+      )
+      .join("");
+  return { textOf, names, problems };
 }
 
 /** The tag of the version's index. */
@@ -45,27 +79,44 @@ export function versionTag({ version }: Pick<Matrix, "version">): string {
   return slug(version);
 }
 
-/** What stands for a name in the template; every axis is a name too. */
+/** What stands for a name in a template; every axis is a name too. */
 const placeholders = {
   name: ({ matrix }) => slug(matrix.name),
   version: ({ matrix }) => versionTag(matrix),
   cell: ({ cell }) => cell.id,
-  inputs: ({ inputs }) => (inputs === null ? "" : shortDigest(inputs)),
   platform: ({ cell }) => slug(cell.platform),
   architecture: ({ cell }) => slug(cell.platform.slice(cell.platform.indexOf("/") + 1)),
-} as const satisfies Record<string, (of: Tagged) => string>;
+  "cuda.short": ({ cell }) => cudaShort(cell.requires.cuda?.toolkit ?? null),
+} as const satisfies Record<string, (of: { readonly matrix: Matrix; readonly cell: Named }) => string>;
 
-interface Tagged {
-  readonly matrix: Matrix;
-  readonly cell: Cell;
-  readonly inputs: Digest | null;
+/** As templates have it: `cu128`; `cpu` without a toolkit. */
+function cudaShort(toolkit: string | null): string {
+  return toolkit === null ? "cpu" : shortToolkit({ minor: toolkit.split(".").slice(0, 2).join(".") });
 }
 
-function placeholderText(name: string, of: Tagged): string {
+function placeholderText(name: string, of: { readonly matrix: Matrix; readonly cell: Named }): string {
   return Object.hasOwn(placeholders, name)
     ? placeholders[name as keyof typeof placeholders](of)
-    : slug(of.cell.axes[name] ?? "");
+    : slug(broughtText(name, of) ?? of.cell.axes[name] ?? "");
 }
+
+/** An image of a lock has the label of its value alone. */
+function broughtText(name: string, { matrix, cell }: { readonly matrix: Matrix; readonly cell: Named }) {
+  const texts = broughtTexts(matrix).get(name);
+  return texts === undefined ? null : (texts.get(cell.axes[name.slice(0, name.indexOf("."))] ?? "") ?? "");
+}
+
+/** `cuda.cudnn` → the label of each value that brings one → its text. */
+const broughtTexts = oncePer(({ axes, include }: Pick<Matrix, "axes" | "include">) => {
+  const found = new Map<string, Map<string, string>>();
+  const product = axes.flatMap(({ name, values }) => values.map((value) => [name, value] as const));
+  for (const [axis, value] of [...product, ...include.flatMap(({ values }) => Object.entries(values))]) {
+    for (const [key, text] of Object.entries(value?.data ?? {}))
+      if (typeof text === "string")
+        remember(found, `${axis}.${key}`, () => new Map()).set(value?.label ?? "", text);
+  }
+  return found;
+});
 
 /** Tags that no registry takes, and pairs of cells with one tag. `probe` stands for a digest that is not known yet. */
 export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Problem[] {
@@ -74,7 +125,7 @@ export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Pr
   const problems: Problem[] = [];
   for (const cell of cells) {
     const tag = tagOf(cell, probe) ?? "";
-    if (!tagGrammar.test(tag)) {
+    if (!isTag(tag)) {
       const message =
         tag.length > 128
           ? `the tag of cell ${cell.id} is ${tag.length} characters long, the limit is 128: ${tag}`

@@ -196,6 +196,19 @@ export const matrixSchema = z.strictObject({
   tag: text
     .describe("Tag template: {{version}}, {{cell}}, {{inputs}}, {{platform}} and every axis by name.")
     .optional(),
+  channels: z
+    .record(text, pattern)
+    .optional()
+    .describe(
+      "Names that imgmatch promote moves, each with its cells as --only selects them. {{cuda.short}} in a name: a channel for each.",
+    ),
+  variants: z
+    .array(text)
+    .min(1)
+    .optional()
+    .describe(
+      "Tag templates: cells with one text are one index over platforms, beside the version's: {{version}}-{{cuda.short}}.",
+    ),
   target: text.optional().describe("Stage to build. Default: the last."),
   runner: settings.runner,
   timeout: settings.timeout,

@@ -26,6 +26,10 @@ export interface Matrix {
   /** null: the template's folder. */
   readonly context: Located<string> | null;
   readonly tag: Located<string>;
+  /** By the template of their names; what `promote` moves. */
+  readonly channels: Readonly<Record<string, Located<readonly string[]>>>;
+  /** Tag templates of indexes beside the version's. */
+  readonly variants: readonly Located<string>[];
   readonly target: Located<string> | null;
   /** Build arguments, each a template of its own: see `render/arguments.ts`. */
   readonly args: Readonly<Record<string, Argument>>;

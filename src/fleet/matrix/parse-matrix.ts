@@ -82,6 +82,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     template: located(input.template, "template"),
     context: input.context === undefined ? null : located(input.context, "context"),
     tag: located(input.tag ?? defaultTag, "tag"),
+    ...namesOf(input, source),
     target: input.target === undefined ? null : located(input.target, "target"),
     args: locatedTexts("args", input.args, source),
     ...machineOf(input, source),
@@ -334,6 +335,20 @@ function machineOf({ runner, timeout, freeDisk }: MatrixInput, source: YamlSourc
     runner: runner === undefined ? null : located(parseRunner(runner), "runner"),
     timeoutMinutes: timeout === undefined ? null : located(Number(timeout), "timeout"),
     freeDisk: freeDisk === undefined ? null : located(freeDisk === "true", "freeDisk"),
+  };
+}
+
+function namesOf(
+  { channels = {}, variants = [] }: MatrixInput,
+  source: YamlSource,
+): Pick<Matrix, "channels" | "variants"> {
+  const selections = Object.entries(channels).map(([name, only]) => {
+    const value = typeof only === "string" ? [only] : only;
+    return [name, { value, at: source.placeOfKey(["channels", name]) }] as const;
+  });
+  return {
+    channels: Object.fromEntries(selections),
+    variants: variants.map((value, index) => ({ value, at: source.placeOf(["variants", index]) })),
   };
 }
 

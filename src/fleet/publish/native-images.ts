@@ -40,6 +40,21 @@ export function nativeImages({
     .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer), plainPull === "least"));
 }
 
+/**
+ * The same for a channel or a variant: where it has one image of a platform, a plain pull gets that, since there is nothing to choose.
+ */
+export function plainImages(
+  index: Pick<FleetIndex, "entries" | "prefer" | "plainPull">,
+): readonly NativeImage[] {
+  const cells = groupBy(index.entries, ([, { image }]) => normalizePlatform(image.platform));
+  return nativeImages(index).flatMap((native): NativeImage[] => {
+    const { platform } = native;
+    const [first, second] = cells.get(platform) ?? [];
+    // Of one image no level of the CPU is asked for.
+    return first !== undefined && second === undefined ? [{ platform, cell: first[0] }] : [native];
+  });
+}
+
 interface Named {
   readonly cell: string;
   readonly image: IndexedImage;

@@ -1,6 +1,7 @@
 /** Whether the index of a lock's version says what the lock says, and shows runtimes nothing else. */
 
 import type { Problem } from "../../errors.ts";
+import type { Digest } from "../../oci/digest.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { isTag, parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import { versionTag } from "../cells/tag.ts";
@@ -14,32 +15,47 @@ export interface IndexVerification {
   readonly conflicts: readonly Problem[];
 }
 
-const nothing: IndexVerification = { conflicts: [] };
+/**
+ * Of the version's index, and of each channel that was moved to this version. Finds nothing where a tag holds no index of a fleet, or one of
+ * another format. Throws `INDEX_INVALID` where one is damaged.
+ */
+export async function verifyIndexes(lock: Lock, registry: Registry): Promise<IndexVerification> {
+  const channels = Object.entries(lock.channels ?? {}).filter(([, { version }]) => version === lock.version);
+  const tags = [versionTag(lock), ...channels.map(([name]) => name)];
+  const found = await Promise.all(tags.map((tag) => verifyIndex(lock, tag, registry)));
+  const images = channels.flatMap(([name, { digest }]) =>
+    found[tags.indexOf(name)] == null ? strayImage(lock, name, digest) : [],
+  );
+  return { conflicts: [...found.flatMap((each) => each ?? []), ...images] };
+}
 
-/** Finds nothing where the version's tag holds no index of a fleet, or one of another format. Throws `INDEX_INVALID` where it is damaged. */
-export async function verifyIndex(
-  lock: Lock,
-  registry: Pick<RegistryClient, "readManifest">,
-): Promise<IndexVerification> {
-  const tag = versionTag(lock);
-  if (!isTag(tag)) return nothing;
+/** Of a channel that is one image. */
+function strayImage({ images, repository }: Lock, name: string, digest: Digest): readonly Problem[] {
+  if (Object.values(images).some((image) => image.digest === digest)) return [];
+  const message = `${repository}:${name} was moved to ${digest}, which is no image of the lock`;
+  return [{ code: "INDEX_CONFLICT", message, fix: "move the channel again: imgmatch promote --channel" }];
+}
+
+type Registry = Pick<RegistryClient, "readManifest">;
+
+/** null where there is none. */
+async function verifyIndex(lock: Lock, tag: string, registry: Registry): Promise<readonly Problem[] | null> {
+  if (!isTag(tag)) return null;
   const reference = withTag(parseImageReference(lock.repository), tag);
   const top = await registry.readManifest(reference);
-  if (top === null || formatOf(top) !== indexFormat) return nothing;
+  if (top === null || formatOf(top) !== indexFormat) return null;
   const stored = await readFleetIndex(registry, withDigest(reference, top.digest));
-  if (stored === null) return nothing;
+  if (stored === null) return null;
   const index = parseFleetIndex(stored, reference);
   const entries = new Map<string, { readonly image: IndexedImage }>();
   for (const [cell, locked] of Object.entries(lock.images)) {
     const image = indexedImage(locked);
     if (image !== null) entries.set(cell, { image });
   }
-  return {
-    conflicts: [
-      // Not every lock tells what is preferred.
-      ...indexConflicts(index, { prefer: index.prefer, entries }, reference),
-      ...(await misnamedImages([...index.entries], reference, registry)),
-      ...strangers(stored, reference),
-    ],
-  };
+  return [
+    // Not every lock tells what is preferred.
+    ...indexConflicts(index, { prefer: index.prefer, entries }, reference),
+    ...(await misnamedImages([...index.entries], reference, registry)),
+    ...strangers(stored, reference),
+  ];
 }

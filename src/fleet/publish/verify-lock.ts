@@ -14,7 +14,7 @@ import { sortedEntries } from "../../io/collections.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
 import { silent, withdraw } from "./announcement.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
-import { type IndexVerification, verifyIndex } from "./verify-index.ts";
+import { type IndexVerification, verifyIndexes } from "./verify-index.ts";
 
 const findings = ["moved", "vanished", "lost"] as const;
 
@@ -35,6 +35,11 @@ export interface RegistryDrift {
   readonly healed: boolean;
 }
 
+/** The same of a channel, by its last move. */
+export interface ChannelDrift extends Omit<RegistryDrift, "cell"> {
+  readonly channel: string;
+}
+
 export interface Verification extends IndexVerification {
   readonly repository: string;
   /** Images whose tag holds what the lock says. */
@@ -43,6 +48,8 @@ export interface Verification extends IndexVerification {
   readonly unpublished: readonly string[];
   /** By cell. */
   readonly drift: readonly RegistryDrift[];
+  /** By name. */
+  readonly channels: readonly ChannelDrift[];
 }
 
 export interface VerifyLockOptions extends Pace {
@@ -65,28 +72,36 @@ export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promis
   const images = sortedEntries(lock.images);
   const unpublished = images.filter(([, { digest }]) => digest === null).map(([cell]) => cell);
   const looks = images.flatMap(([cell, { tag, digest }]) =>
-    digest === null ? [] : [limit(() => look(cell, tag, digest))],
+    digest === null ? [] : [limit(async () => named({ cell }, await look(tag, digest)))],
   );
   const drift = (await Promise.all(looks)).filter((found) => found !== null);
+  const moves = sortedEntries(lock.channels ?? {}).map(([channel, { digest }]) =>
+    limit(async () => named({ channel }, await look(channel, digest))),
+  );
   return {
     repository: lock.repository,
     intact: looks.length - drift.length,
     unpublished,
     drift,
-    ...(await verifyIndex(lock, registry)),
+    channels: (await Promise.all(moves)).filter((found) => found !== null),
+    ...(await verifyIndexes(lock, registry)),
   };
 
-  async function look(cell: string, tag: string, digest: Digest): Promise<RegistryDrift | null> {
+  async function look(tag: string, digest: Digest): Promise<Omit<RegistryDrift, "cell"> | null> {
     const tagged = withTag(repository, tag);
     const found = (await registry.findManifest(tagged))?.digest ?? null;
     if (found === digest) return null;
     const reference = formatImageReference(tagged);
     const manifest = await registry.readManifest(withDigest(repository, digest));
-    if (manifest === null) return { cell, reference, finding: "lost", digest, found, healed: false };
+    if (manifest === null) return { reference, finding: "lost", digest, found, healed: false };
     const finding = found === null ? "vanished" : "moved";
-    if (!heal) return { cell, reference, finding, digest, found, healed: false };
-    return { cell, reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
+    if (!heal) return { reference, finding, digest, found, healed: false };
+    return { reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
   }
+}
+
+function named<Name extends object, Found>(name: Name, found: Found | null): (Name & Found) | null {
+  return found === null ? null : { ...name, ...found };
 }
 
 /** Whether the tag holds the manifest when nobody writes it any more; somebody else's later write is not fought. */

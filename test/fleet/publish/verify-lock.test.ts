@@ -23,6 +23,7 @@ describe("verifyLock", () => {
       intact: 3,
       unpublished: ["local"],
       drift: [],
+      channels: [],
       conflicts: [],
     });
   });

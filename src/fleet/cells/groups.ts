@@ -1,0 +1,123 @@
+/** Names over several cells: channels, which `promote` moves, and variants, which are published beside the version's index. */
+
+import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
+import { groupBy } from "../../io/collections.ts";
+import { isTag } from "../../oci/reference.ts";
+import type { Matrix } from "../matrix/matrix.ts";
+import type { Cell } from "./cell.ts";
+import { parseSelections, selects } from "./select.ts";
+import { compileName, type Named, type TagOf, versionTag } from "./tag.ts";
+
+/** A name, and the cells or images that it stands for. */
+export interface Group<Each extends Named> {
+  readonly name: string;
+  readonly members: readonly Each[];
+  /** Of its template. */
+  readonly at: Place;
+}
+
+/** In the order of the matrix; a template that names an axis makes one for each of its values. Throws `SELECTION_INVALID`. */
+export function channelGroups<Each extends Named>(
+  matrix: Matrix,
+  all: readonly Each[],
+): readonly Group<Each>[] {
+  const axes = matrix.axes.map(({ name }) => name);
+  return Object.entries(matrix.channels).flatMap(([template, { value, at }]) => {
+    const selections = parseSelections(value, axes, `channel ${template}`);
+    const chosen = all.filter((each) => selections.some((selection) => selects(selection, each)));
+    return groupsOf(matrix, { value: template, at }, chosen);
+  });
+}
+
+export function variantGroups<Each extends Named>(
+  matrix: Matrix,
+  all: readonly Each[],
+): readonly Group<Each>[] {
+  return matrix.variants.flatMap((template) => groupsOf(matrix, template, all));
+}
+
+function groupsOf<Each extends Named>(
+  matrix: Matrix,
+  template: Parameters<typeof compileName>[1],
+  all: readonly Each[],
+): readonly Group<Each>[] {
+  const { textOf } = compileName(matrix, template, { whose: template.value });
+  return [...groupBy(all, (each) => textOf(each))].map(([name, members]) => ({
+    name,
+    members,
+    at: template.at,
+  }));
+}
+
+/** Channels and variants of the matrix that cannot be: with `tagOf`, since none may have the tag of a cell. */
+export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: TagOf): readonly Problem[] {
+  const templates = [
+    ...Object.entries(matrix.channels).map(([value, { at }]) => ({ value, at, whose: `channel ${value}` })),
+    ...matrix.variants.map(({ value, at }) => ({ value, at, whose: `variant ${value}` })),
+  ];
+  if (templates.length === 0) return [];
+  const wrong = templates.flatMap(({ whose, ...each }) => compileName(matrix, each, { whose }).problems);
+  const selections = Object.entries(matrix.channels).flatMap(([name, channel]) =>
+    selectionProblems({ ...matrix, channels: { [name]: channel } }, cells),
+  );
+  const problems = [...wrong, ...selections];
+  if (problems.length > 0) return problems;
+  const variants = variantGroups(matrix, cells);
+  return [
+    ...nameProblems(matrix, [...channelGroups(matrix, cells), ...variants], cells, tagOf),
+    ...variants.flatMap(crowded),
+  ];
+}
+
+/** Of one channel. */
+function selectionProblems(matrix: Matrix, cells: readonly Cell[]): readonly Problem[] {
+  const [[name, { at }] = ["", { at: { file: matrix.file } }]] = Object.entries(matrix.channels);
+  try {
+    if (channelGroups(matrix, cells).length > 0) return [];
+    const fix = "imgmatch plan lists the cells";
+    return [{ code: "SELECTION_EMPTY", message: `channel ${name} selects no cell`, fix, at }];
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    return error.problems.map((each) => ({ ...each, at }));
+  }
+}
+
+function nameProblems(
+  matrix: Matrix,
+  groups: readonly Group<Cell>[],
+  cells: readonly Cell[],
+  tagOf: TagOf,
+): readonly Problem[] {
+  const taken = new Map<string, string>([[versionTag(matrix), "the version"]]);
+  for (const cell of cells) {
+    const tag = tagOf(cell, null);
+    if (tag !== null) taken.set(tag, `cell ${cell.id}`);
+  }
+  return groups.flatMap(({ name, at }): Problem[] => {
+    const whose = taken.get(name);
+    taken.set(name, "another channel or variant");
+    if (!isTag(name)) {
+      const fix = "at most 128 letters, digits and _ . -, not . or - first";
+      return [{ code: "TAG_INVALID", message: `${JSON.stringify(name)} is no tag`, fix, at }];
+    }
+    if (whose === undefined) return [];
+    const message = `${JSON.stringify(name)} is the tag of ${whose} already`;
+    return [{ code: "TAG_COLLISION", message, fix: "give it another name", at }];
+  });
+}
+
+/** A plain pull goes by the platform alone: of two images of one it would get any. */
+function crowded({ name, members, at }: Group<Cell>): readonly Problem[] {
+  return [...groupBy(members, ({ platform }) => platform)].flatMap(([platform, [one, other]]): Problem[] =>
+    one === undefined || other === undefined
+      ? []
+      : [
+          {
+            code: "TAG_COLLISION",
+            message: `variant ${name} has two images of ${platform}: ${one.id} and ${other.id}`,
+            fix: "name the axis in which they differ in the variant",
+            at,
+          },
+        ],
+  );
+}

@@ -1,0 +1,236 @@
+/** Names that move, and an index for each variant: a real engine builds, a real registry has them, Docker and containerd pull them. */
+
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { capture } from "../../demo/process.ts";
+import type { Digest } from "../../src/oci/digest.ts";
+import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
+import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
+import { findReferrers } from "../../src/trust/find-evidence.ts";
+import { needs } from "../support/needs.ts";
+import { type RunningContainerd, startContainerd } from "./support/containerd.ts";
+import { containerds, whyNoDaemon } from "./support/program-version.ts";
+import { createProject, lockFile, type Project } from "./support/project.ts";
+import { createSigningKey, type SigningTestKey } from "./support/signed-fleet.ts";
+
+const stack = inject("stack");
+const own = process.arch === "arm64" ? "arm64" : "amd64";
+const marches = own === "arm64" ? ["armv8-a", "x86-64-v2"] : ["x86-64-v2", "armv8-a"];
+const [march = ""] = marches;
+
+describe("Names over several cells", needs(stack.available ? null : stack.reason), () => {
+  const client = createRegistryClient();
+  let project: Project;
+  let key: SigningTestKey;
+  const env = { ...process.env };
+
+  beforeAll(async () => {
+    if (!stack.available) return;
+    Object.assign(env, stack.engineEnv, { GITHUB_ACTOR: "" });
+    key = createSigningKey();
+    project = createProject({ registry: `${stack.registry}/channels`, name: "app", env });
+    project.write(
+      "templates/app.Dockerfile.hbs",
+      "FROM {{base}}\nCOPY content /content\nENV CUDA={{#if cuda}}{{cuda.toolkit}}{{else}}none{{/if}} FLAVOR={{flavor}} MARCH={{march.name}}\n",
+    );
+    write("cuda=12.*,flavor=server");
+    await project.publish();
+  });
+  afterAll(() => project?.remove());
+
+  /** Scratch has no GPU code: what is declared is to be looked at. */
+  function write(latest: string, more: { version?: string; channels?: string } = {}): void {
+    const channels = `channels:\n  latest: ${latest}\n  "server-{{cuda.short}}": flavor=server\n  edge: cuda=none,flavor=full,march=${march}\n${more.channels ?? ""}`;
+    const axes = `  cuda: [{ toolkit: "12.8.1", base: scratch }, { toolkit: "13.0.2", base: scratch }, none]\n  compute: ["9.0"]\n  march: [${marches}]\n  flavor: [full, server]`;
+    project.matrix(
+      `base: scratch\nmeasure: false\nvariants: ["{{version}}-{{cuda.short}}-{{flavor}}"]\n${channels}axes:\n${axes}`,
+      more,
+    );
+  }
+  const at = (tag: string) => parseImageReference(`${project.repository}:${tag}`);
+  const held = async (tag: string) => (await client.findManifest(at(tag)))?.digest ?? null;
+  const promote = (...args: string[]) =>
+    project.run("promote", "--json", ...args.flatMap((each) => each.split(" ")));
+  const events = (stdout: string) =>
+    stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  const json = async (tag: string) => {
+    const manifest = await client.readManifest(at(tag));
+    return JSON.parse(Buffer.from(manifest?.bytes ?? "{}").toString());
+  };
+  async function records(digest: Digest): Promise<Record<string, unknown>[]> {
+    const { referrers } = await readRecords(digest);
+    return referrers;
+  }
+  async function readRecords(digest: Digest) {
+    const found = await findReferrers(client, { reference: at("x"), digest });
+    const ours = found.filter(({ artifactType }) => artifactType?.includes("imgmatch.channel"));
+    const referrers = await Promise.all(
+      ours.map(async (each) => {
+        const manifest = await client.readManifest(withDigest(at("x"), each.digest));
+        const { layers } = JSON.parse(Buffer.from(manifest?.bytes ?? "{}").toString());
+        return JSON.parse(Buffer.from(await client.readBlob(at("x"), layers[0].digest)).toString());
+      }),
+    );
+    return { referrers, digests: ours.map((each) => each.digest) };
+  }
+  async function dockerPull(tag: string): Promise<string> {
+    const name = `${project.repository}:${tag}`;
+    const pulled = await capture(["docker", "pull", "-q", name], { env });
+    expect(pulled, pulled.stderr).toMatchObject({ status: 0 });
+    const { stdout } = await capture(["docker", "image", "inspect", "-f", "{{json .Config.Labels}}", name], {
+      env,
+    });
+    return JSON.parse(stdout)["dev.imgmatch.cell"];
+  }
+
+  const gpuHost = ["--host-type p5.48xlarge", "--driver 580.95.05"];
+  const old = ["--host-type p5.48xlarge", "--driver 570.124.06"];
+
+  it("moves every channel of the matrix to images of the lock, and records each move", async () => {
+    const ran = await promote("--channel *");
+    expect(ran, ran.stderr).toMatchObject({ status: 0 });
+    const moved = events(ran.stdout);
+    expect(moved.map(({ channel, how, images }) => [channel, how, images])).toEqual([
+      ["latest", "created", 2],
+      ["server-cu128", "created", 2],
+      ["server-cu130", "created", 2],
+      ["server-cpu", "created", 2],
+      ["edge", "created", 1],
+    ]);
+    const { channels = {}, images } = project.lock();
+    for (const { channel, digest } of moved) {
+      expect(await held(channel)).toBe(digest);
+      expect(channels[channel]).toMatchObject({ digest, version: "1.0.0", from: null });
+      const { at: time, by } = channels[channel] ?? {};
+      expect(await records(digest)).toContainEqual({
+        ...{ schemaVersion: 1, channel, repository: "channels/app", digest, version: "1.0.0", from: null },
+        ...{ at: time, by },
+      });
+    }
+    // One cell is its image, and no index around it.
+    expect(await held("edge")).toBe(images[`none_${march}_full`]?.digest);
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+  });
+
+  it("keeps what is recorded when the fleet is built again", async () => {
+    const { channels } = project.lock();
+    expect(
+      await project.run("build", "--push", "--no-cache=again", "--only", `none_${march}_server`),
+    ).toMatchObject({
+      status: 0,
+    });
+    expect(project.lock().channels).toEqual(channels);
+    const again = await project.run("verify", "--json");
+    // The version has that image otherwise now: so do its index, and the channels that were moved to it.
+    expect(again).toMatchObject({ status: 6 });
+    expect(
+      JSON.parse(again.stdout).conflicts.map(({ message }: { message: string }) => message),
+    ).toContainEqual(expect.stringMatching(/app:server-cpu has none_\S+_server as sha256:/));
+    write("cuda=12.*,flavor=server");
+    expect(await project.run("lock", "rm", `none_${march}_server`)).toMatchObject({ status: 0 });
+    expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+  });
+
+  it("answers docker pull and resolve, since of a platform there is one image", async () => {
+    expect(await dockerPull("server-cu128")).toBe(`12.8.1_9.0_${march}_server`);
+    expect(await dockerPull("edge")).toBe(`none_${march}_full`);
+    const resolved = await project.run("resolve", `${project.repository}:server-cpu`, "--cpu");
+    expect(resolved, resolved.stderr).toMatchObject({ status: 0 });
+    expect(resolved.stdout).toContain(`${project.lock().images[`none_${march}_server`]?.digest}`);
+  });
+
+  it("refuses a move by which hosts lose their image or get another CUDA major, and moves on request", async () => {
+    const before = await held("latest");
+    write("cuda=13.*,flavor=server");
+    const refused = await promote("--channel latest", ...gpuHost);
+    expect(refused).toMatchObject({ status: 1 });
+    expect(refused.stdout).toContain("CHANNEL_LOSS");
+    expect(refused.stdout).toContain("1 host would get CUDA 13 in place of CUDA 12: p5.48xlarge");
+    expect((await promote("--channel latest", ...old)).stdout).toContain("no image in place of CUDA 12");
+    // Without a host, what the channel has for hosts is compared.
+    expect((await promote("--channel *")).stdout).toContain("it has images for CUDA 12, and would have none");
+    expect(await held("latest")).toBe(before);
+    const moved = await promote("--channel latest", ...gpuHost, "--allow-loss");
+    expect(moved, moved.stderr).toMatchObject({ status: 0 });
+    const [event] = events(moved.stdout);
+    expect(event).toMatchObject({ how: "moved", from: before, losses: [expect.stringContaining("CUDA 13")] });
+    expect(await held("latest")).toBe(event.digest);
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+  });
+
+  it("goes back to a version that was published", async () => {
+    write("cuda=12.*,flavor=server");
+    const back = await promote("1.0.0", "--channel latest", "--allow-loss");
+    expect(back, back.stderr).toMatchObject({ status: 0 });
+    expect(events(back.stdout)).toMatchObject([{ how: "moved", version: "1.0.0", images: 2 }]);
+    const again = await promote("--channel latest", ...gpuHost);
+    expect(events(again.stdout)).toMatchObject([{ how: "unchanged", losses: [] }]);
+    expect((await promote("0.9.0", "--channel latest")).stdout).toContain("INDEX_NOT_FOUND");
+  });
+
+  it("leaves a tag that somebody else has moved, which verify finds and heals", async () => {
+    const { digest } = project.lock().channels?.latest ?? {};
+    const other = await client.readManifest(at("server-cpu"));
+    if (other === null) throw new Error("the channel is gone");
+    await client.writeManifest(at("latest"), other);
+    const found = await project.run("verify", "--json");
+    expect(found).toMatchObject({ status: 1 });
+    expect(JSON.parse(found.stdout).channels).toMatchObject([
+      { channel: "latest", finding: "moved", digest, found: other.digest, healed: false },
+    ]);
+    const lines = (await project.run("verify")).stdout;
+    expect(lines).toContain("moved  channel latest");
+    expect(lines).toContain("imgmatch promote --replace-index --channel latest");
+    write("cuda=13.*,flavor=server");
+    const refused = await promote("--channel latest", "--allow-loss");
+    expect(refused).toMatchObject({ status: 6 });
+    expect(refused.stdout).toContain("TAG_CONFLICT");
+    expect(await held("latest")).toBe(other.digest);
+    write("cuda=12.*,flavor=server");
+    expect(await project.run("verify", "--heal")).toMatchObject({ status: 0 });
+    expect(await held("latest")).toBe(digest);
+  });
+
+  it("signs what a channel is moved to, and the record of the move", async () => {
+    const signing = { "--sign": "", "--sign-key": "env://CHANNEL_KEY" };
+    env.CHANNEL_KEY = key.privatePem;
+    project.write("key.pub", key.pem);
+    const words = Object.entries(signing).flatMap(([name, value]) => (value === "" ? [name] : [name, value]));
+    const published = await project.run("publish", ...words);
+    expect(published, published.stderr).toMatchObject({ status: 0 });
+    const moved = await promote("--channel server-cpu", ...words);
+    expect(moved, moved.stderr).toMatchObject({ status: 0 });
+    const { digest } = project.lock().channels?.["server-cpu"] ?? {};
+    const [event] = events(moved.stdout).filter(({ type }) => type === "signatures");
+    const { digests } = await readRecords(digest as Digest);
+    expect(digests).toHaveLength(1);
+    expect(event.signed).toEqual(expect.arrayContaining([digest, ...digests]));
+    const resolve = ["resolve", `${project.repository}:server-cpu`, "--cpu", "--key", "key.pub"];
+    expect(await project.run(...resolve)).toMatchObject({ status: 0 });
+    const unsigned = await project.run(
+      "resolve",
+      `${project.repository}:server-cu130`,
+      "--cpu",
+      "--key",
+      "key.pub",
+    );
+    expect(unsigned).toMatchObject({ status: 6 });
+  });
+
+  it("refuses a channel with cells that are not published, and one that is none", async () => {
+    write("cuda=12.*", { channels: "  all: '*'\n" });
+    expect(await project.run("lock", "rm", `12.8.1_9.0_${march}_full`)).toMatchObject({ status: 0 });
+    const lock = project.read(lockFile);
+    const missing = await promote("--channel all", "--channel edge");
+    expect(missing).toMatchObject({ status: 1 });
+    expect(missing.stdout).toContain(
+      `1 cell that the lock has no published image of: 12.8.1_9.0_${march}_full`,
+    );
+    expect((await promote("--channel newest")).stdout).toContain("has no channel newest");
+    expect(project.read(lockFile)).toBe(lock);
+    expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+  });
+});
