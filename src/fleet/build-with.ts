@@ -13,9 +13,8 @@ import { type LocalBaseChoice, type PlannedFleet, planFor, planPublished } from 
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { publishedDigests } from "./plan/published-digests.ts";
-import { type Publication, tellPublication, unpublished } from "./publication.ts";
+import { type Publication, publishPlan, tellPublication, unpublished } from "./publication.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
-import { publishPlanIndex } from "./publish/publish-plan-index.ts";
 import { registryPublisher } from "./publish/publish-image.ts";
 import {
   type BuildAnswer,
@@ -150,12 +149,8 @@ async function publishBuilt(
     await signing?.vouch(publishedDigests(plan));
     return tellPublication(null, signing, world);
   }
-  const written = await publishPlanIndex(plan, {
-    // Not ended by an interruption: what is announced must be taken back.
-    registry: await registryFor(options, { env: world.env }),
-    replace: options.replaceIndex ?? false,
-    vouching: signing ?? undefined,
-    signal: world.signal,
-  });
-  return tellPublication(written, signing, world);
+  // Not ended by an interruption: what is announced must be taken back.
+  const registry = await registryFor(options, { env: world.env });
+  const { replaceIndex: replace = false } = options;
+  return publishPlan(plan, lockFileOf(options), { registry, replace, signal: world.signal }, signing, world);
 }

@@ -5,11 +5,19 @@ import { levelNeeded } from "../hardware/cpu-marches.ts";
 import { count } from "../io/table.ts";
 import type { World } from "../io/world.ts";
 import type { NativeImage } from "../lock/format-fleet-index.ts";
+import { readLockIfPresent } from "../lock/lock-file.ts";
+import { updateLock } from "../lock/update-lock.ts";
+import type { Plan } from "./plan/planned-cell.ts";
 import { formatImageReference } from "../oci/reference.ts";
 import type { SignedImages } from "../trust/sign/sign-images.ts";
 import type { LockedChannel } from "../lock/lock.ts";
 import type { PublishedIndex } from "./publish/publish-index.ts";
-import { type PlanIndex, sameArguments } from "./publish/publish-plan-index.ts";
+import {
+  type PlanIndex,
+  type PlanIndexOptions,
+  publishPlanIndex,
+  sameArguments,
+} from "./publish/publish-plan-index.ts";
 import type { FleetSigner } from "./sign-fleet.ts";
 
 export interface SignaturesEvent extends SignedImages {
@@ -49,9 +57,31 @@ export interface Publication {
   readonly signatures: SignaturesEvent | null;
   /** null where none was written. */
   readonly index: IndexEvent | null;
+  /** Of each variant of the matrix. */
+  readonly variants: readonly IndexEvent[];
 }
 
-export const unpublished: Publication = { signatures: null, index: null };
+export const unpublished: Publication = { signatures: null, index: null, variants: [] };
+
+/** The indexes of a plan. The lock learns which variants there are, so that `verify` looks for them. */
+export async function publishPlan(
+  plan: Plan,
+  lockFile: string,
+  options: PlanIndexOptions,
+  signing: FleetSigner | null,
+  world: Pick<World<PublicationEvent>, "onEvent">,
+): Promise<Publication> {
+  const { version, repository } = plan.matrix;
+  const written = await publishPlanIndex(plan, { ...options, vouching: signing ?? undefined });
+  const names = (written.variants ?? []).flatMap(({ reference }) => reference.tag ?? []);
+  const lock = await readLockIfPresent(lockFile);
+  const known = lock?.version === version ? (lock.variants ?? []) : [];
+  if (lock !== null && names.some((name) => !known.includes(name))) {
+    const variants = [...new Set([...known, ...names])].sort();
+    await updateLock(lockFile, (now) => ({ ...(now ?? lock), variants }), { repository });
+  }
+  return tellPublication(written, signing, world);
+}
 
 /** Tells what was signed and written. An index that lacks cells is a problem, `INDEX_INCOMPLETE`. */
 export function tellPublication(
@@ -61,14 +91,18 @@ export function tellPublication(
 ): Publication {
   const signatures = signaturesOf(signing);
   if (signatures !== null) onEvent(signatures);
-  if (written === null) return { signatures, index: null };
-  const { reference, published, missing } = written;
-  const named = `${formatImageReference(reference)}@${published.digest}`;
-  const index: IndexEvent = { schemaVersion: 1, type: "index", reference: named, ...published, missing };
-  onEvent(index);
-  for (const problem of published.plain.flatMap(withheldProblem)) onEvent({ type: "problem", problem });
-  if (missing.length > 0) onEvent({ type: "problem", problem: incomplete(written) });
-  return { signatures, index };
+  if (written === null) return { signatures, index: null, variants: [] };
+  const [index, ...variants] = [written, ...(written.variants ?? [])].map(
+    ({ reference, published, missing }): IndexEvent => {
+      const named = `${formatImageReference(reference)}@${published.digest}`;
+      return { schemaVersion: 1, type: "index", reference: named, ...published, missing };
+    },
+  );
+  for (const event of [index, ...variants]) if (event !== undefined) onEvent(event);
+  for (const problem of written.published.plain.flatMap(withheldProblem))
+    onEvent({ type: "problem", problem });
+  if (written.missing.length > 0) onEvent({ type: "problem", problem: incomplete(written) });
+  return { signatures, index: index ?? null, variants };
 }
 
 function signaturesOf(signing: FleetSigner | null): SignaturesEvent | null {

@@ -8,9 +8,9 @@ import { registryFor } from "../oci/registry/registry-access.ts";
 import { lockFileOf, openFleetFor } from "./fleet-choice.ts";
 import { planPublished } from "./plan-choice.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
-import { tellPublication } from "./publication.ts";
+import { publishPlan, tellPublication } from "./publication.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";
-import { publishAdopted, publishPlanIndex } from "./publish/publish-plan-index.ts";
+import { publishAdopted } from "./publish/publish-plan-index.ts";
 import {
   type BuildAnswer,
   type BuildChoice,
@@ -63,13 +63,8 @@ export async function publishWith(
   if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
     return { ...answer, ...tellPublication(null, signing, world) };
   world.onEvent({ type: "publish" });
-  const written = await publishPlanIndex(plan, {
-    registry,
-    replace,
-    vouching: signing ?? undefined,
-    signal,
-  });
-  return { ...answer, ...tellPublication(written, signing, world) };
+  const lockFile = lockFileOf(options);
+  return { ...answer, ...(await publishPlan(plan, lockFile, { registry, replace, signal }, signing, world)) };
 }
 
 /** In the engine and not in the registry. */

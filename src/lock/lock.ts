@@ -28,6 +28,8 @@ export interface Lock {
   /** `least`: a plain pull may get an image that not every machine starts. Absent where the matrix does not say so. */
   readonly plainPull?: "least";
   readonly images: Readonly<Record<string, LockedImage>>;
+  /** Tags of this version that have an index over some of its cells, for runtimes. */
+  readonly variants?: readonly string[];
   /** Where `promote` has moved each channel, by name. */
   readonly channels?: Readonly<Record<string, LockedChannel>>;
 }

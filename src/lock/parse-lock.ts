@@ -146,6 +146,7 @@ const lock: Check<Lock> = shape({
   prefer: ifPresent(list(anyText)),
   plainPull: ifPresent(oneOf("least")),
   images: record(image),
+  variants: ifPresent(list(text({ test: isTag }, "a tag"))),
   channels: ifPresent(
     record(
       shape<LockedChannel>({

@@ -207,7 +207,8 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     const [event] = events(moved.stdout).filter(({ type }) => type === "signatures");
     const { digests } = await readRecords(digest as Digest);
     expect(digests).toHaveLength(1);
-    expect(event.signed).toEqual(expect.arrayContaining([digest, ...digests]));
+    // A variant of the same cells is the same index, and is signed already.
+    expect([...event.signed, ...event.kept]).toEqual(expect.arrayContaining([digest, ...digests]));
     const resolve = ["resolve", `${project.repository}:server-cpu`, "--cpu", "--key", "key.pub"];
     expect(await project.run(...resolve)).toMatchObject({ status: 0 });
     const unsigned = await project.run(
@@ -232,5 +233,88 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     expect((await promote("--channel newest")).stdout).toContain("has no channel newest");
     expect(project.read(lockFile)).toBe(lock);
     expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
+  });
+
+  const arm = (tag: string) => [
+    ...["pull", "-q", "--platform", own === "arm64" ? "linux/amd64" : "linux/arm64"],
+    tag,
+  ];
+
+  it("writes an index over platforms for each variant, which docker pulls plainly", async () => {
+    const tags = ["cpu", "cu128", "cu130"].flatMap((short) => [
+      `1.0.0-${short}-full`,
+      `1.0.0-${short}-server`,
+    ]);
+    expect(project.lock().variants).toEqual(tags);
+    for (const tag of tags) {
+      const { manifests } = await json(tag);
+      const shown = manifests.map(
+        ({ platform }: { platform: { os: string; architecture: string } }) => platform,
+      );
+      expect(shown).toHaveLength(2);
+      expect(shown).toEqual(
+        expect.arrayContaining([
+          { os: "linux", architecture: "amd64" },
+          { os: "linux", architecture: "arm64" },
+        ]),
+      );
+    }
+    expect(await dockerPull("1.0.0-cu130-full")).toBe(`13.0.2_9.0_${march}_full`);
+    const other = await capture(["docker", ...arm(`${project.repository}:1.0.0-cu130-full`)], { env });
+    expect(other, other.stderr).toMatchObject({ status: 0 });
+  });
+
+  it("changes nothing when it is published again, and grows with its platforms", async () => {
+    const version = "1.1.0";
+    write("cuda=12.*,flavor=server", { version });
+    const one = await project.run("build", "--push", "--index", "--only", `march=${march}`, "--json");
+    expect(one, one.stderr).toMatchObject({ status: 0 });
+    expect((await json("1.1.0-cpu-full")).manifests).toHaveLength(1);
+    expect(project.lock().variants).toHaveLength(6);
+    expect(project.lock().variants?.every((tag) => tag.startsWith("1.1.0-"))).toBe(true);
+    const all = await project.run("build", "--push", "--index");
+    expect(all, all.stderr).toMatchObject({ status: 0 });
+    expect((await json("1.1.0-cpu-full")).manifests).toHaveLength(2);
+    const lock = project.read(lockFile);
+    const again = await project.run("publish", "--json");
+    const indexes = events(again.stdout);
+    expect(indexes.map(({ how }) => how)).toEqual(Array(7).fill("unchanged"));
+    expect(project.read(lockFile)).toBe(lock);
+  });
+
+  it("has verify find a variant that is gone or names another image", async () => {
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+    const mine = await client.readManifest(at("1.1.0-cpu-full"));
+    const other = await client.readManifest(at("1.0.0-cpu-full"));
+    if (mine === null || other === null) throw new Error("a variant is gone");
+    await client.writeManifest(at("1.1.0-cpu-full"), other);
+    const moved = await project.run("verify");
+    expect(moved).toMatchObject({ status: 6 });
+    expect(moved.stdout).toMatch(/INDEX_CONFLICT: \S+:1\.1\.0-cpu-full has none_\S+_full as sha256:/);
+    const image = await client.readManifest(at("edge"));
+    if (image === null) throw new Error("the channel is gone");
+    await client.writeManifest(at("1.1.0-cpu-full"), image);
+    expect((await project.run("verify")).stdout).toContain("1.1.0-cpu-full, the index of a variant, is gone");
+    await client.writeManifest(at("1.1.0-cpu-full"), mine);
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+  });
+
+  describe.each(Object.entries(containerds))("containerd %s", (_, program) => {
+    describe("of this machine", needs(whyNoDaemon("containerd", program)), () => {
+      it("pulls a channel, a channel of one image, and a variant, each with one image", async () => {
+        const containerd: RunningContainerd = await startContainerd(
+          program,
+          project.repository.slice(0, project.repository.indexOf("/")),
+        );
+        try {
+          for (const tag of ["server-cu128", "edge", "1.0.0-cu130-full"]) {
+            await containerd.pull(`${project.repository}:${tag}`);
+            expect(await containerd.status(`${project.repository}:${tag}`)).not.toBeNull();
+          }
+        } finally {
+          await containerd.stop();
+        }
+      });
+    });
   });
 });

@@ -71,6 +71,10 @@ export function unready(planned: PlannedCell): CellResult {
 export function withImages(lock: Lock | null, { matrix }: Plan, images: Lock["images"]): Lock {
   // Digests are of one repository: what was pushed elsewhere says nothing about this one.
   const known = lock !== null && lock.repository === matrix.repository ? lock : null;
-  const channels = known?.channels;
-  return { ...lockOf(matrix, { ...known?.images, ...images }), ...(channels && { channels }) };
+  const { channels, variants, version } = known ?? {};
+  return {
+    ...lockOf(matrix, { ...known?.images, ...images }),
+    ...(channels && { channels }),
+    ...(variants && version === matrix.version && { variants }),
+  };
 }

@@ -3,7 +3,7 @@
 import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
 import { groupBy } from "../../io/collections.ts";
 import { isTag } from "../../oci/reference.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Located, Matrix } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { parseSelections, selects } from "./select.ts";
 import { compileName, type Named, type TagOf, versionTag } from "./tag.ts";
@@ -60,13 +60,21 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
   const selections = Object.entries(matrix.channels).flatMap(([name, channel]) =>
     selectionProblems({ ...matrix, channels: { [name]: channel } }, cells),
   );
-  const problems = [...wrong, ...selections];
+  const problems = [...wrong, ...selections, ...matrix.variants.flatMap((each) => moving(matrix, each))];
   if (problems.length > 0) return problems;
   const variants = variantGroups(matrix, cells);
   return [
     ...nameProblems(matrix, [...channelGroups(matrix, cells), ...variants], cells, tagOf),
     ...variants.flatMap(crowded),
   ];
+}
+
+/** What is written of a version never changes: without it, the next version could not be published. */
+function moving(matrix: Matrix, template: Located<string>): readonly Problem[] {
+  const whose = `variant ${template.value}`;
+  if (compileName(matrix, template, { whose }).names.includes("version")) return [];
+  const fix = "put {{version}} into it, or make it a channel, which promote moves";
+  return [{ code: "TAG_INVALID", message: `${whose} does not name the version`, fix, at: template.at }];
 }
 
 /** Of one channel. */

@@ -24,6 +24,8 @@ export interface IndexRequest extends DescribeRequest, Pace {
   /** Write exactly these images, whatever the index says now. */
   readonly replace?: boolean;
   readonly vouching?: Vouching | undefined;
+  /** What runtimes see of it. Default: as of a version. */
+  readonly show?: typeof nativeImages;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
 }
@@ -61,7 +63,7 @@ export interface PublishedIndex {
  * others, or is none that imgmatch wrote.
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
-  const { registry, reference, images, replace = false } = request;
+  const { registry, reference, images, replace = false, show = nativeImages } = request;
   const look = currentIndex(request);
   const before = await look();
   const { entries: described, assumed } = await describeImages(request);
@@ -70,7 +72,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const mine: FleetIndex = { name, version, repository, prefer, plainPull, entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
-  const plain = nativeImages(wanted);
+  const plain = show(wanted);
   if (before?.digest === formatFleetIndex(wanted, plain, request).top.digest) {
     await vouchFor(before, request);
     return {
@@ -95,7 +97,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
       how: replace && before !== null ? "replaced" : "written",
       cells: index.entries.size,
       added,
-      plain: nativeImages(index),
+      plain: show(index),
     };
   } catch (error) {
     if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
@@ -141,10 +143,10 @@ async function settle(
   mine: FleetIndex,
   own: Announcement,
 ): Promise<CurrentIndex> {
-  const { reference, replace = false, vouching } = request;
+  const { reference, replace = false, vouching, show = nativeImages } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
-    const { top, parts } = formatFleetIndex(target, nativeImages(target), request);
+    const { top, parts } = formatFleetIndex(target, show(target), request);
     // What says the same in other bytes may show runtimes something else.
     if (now?.digest === top.digest) return null;
     if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);

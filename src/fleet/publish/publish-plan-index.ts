@@ -4,7 +4,9 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
+import { plainImages } from "./native-images.ts";
 import type { ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
 import { type IndexedImage, indexedImage } from "../../lock/fleet-index.ts";
 import { type IndexRequest, type PublishedIndex, publishIndex, type Vouching } from "./publish-index.ts";
@@ -25,11 +27,14 @@ export interface PlanIndex {
   /** Build arguments that missing cells have otherwise in the lock: they were built with them, and this plan is without. */
   readonly otherArgs?: readonly string[];
   readonly published: PublishedIndex;
+  /** Of the matrix, each with its own index. */
+  readonly variants?: readonly Omit<PlanIndex, "variants" | "otherArgs">[];
 }
 
 /**
  * Publishes the index of every image that the plan keeps and the registry has. What is yet to be built is left out and
  * named: an index must not say of an image what the matrix no longer says.
+ * The index of each variant follows that of the version, so that whoever finds the one finds the other.
  * Throws as `publishIndex` does, `TAG_COLLISION` when an image has the version alone as its tag.
  */
 export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): Promise<PlanIndex> {
@@ -51,12 +56,21 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
     });
   }
   const { name, version, prefer, plainPull } = matrix;
-  return {
-    reference,
-    missing,
-    otherArgs,
-    published: await publishIndex({ ...options, ...images, reference, name, version, prefer, plainPull }),
-  };
+  const request = { ...options, name, version, prefer, plainPull };
+  const published = await publishIndex({ ...request, ...images, reference });
+  const members = kept.map(([id, image]) => ({ ...image, id }));
+  const variants: PlanIndex[] = [];
+  for (const variant of variantGroups(matrix, members)) {
+    const own = withTag(reference, variant.name);
+    const named = namedImages(
+      variant.members.map(({ id, ...image }) => [id, image]),
+      own,
+      "give the variant another name",
+    );
+    const written = await publishIndex({ ...request, ...named, reference: own, show: plainImages });
+    variants.push({ reference: own, missing: [], published: written });
+  }
+  return { reference, missing, otherArgs, published, variants };
 }
 
 function argumentsOtherwise({ action, comparison }: PlannedCell): readonly string[] {

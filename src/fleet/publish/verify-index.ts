@@ -16,7 +16,7 @@ export interface IndexVerification {
 }
 
 /**
- * Of the version's index, and of each channel that was moved to this version. Finds nothing where a tag holds no index of a fleet, or one of
+ * Of the version's index, of each variant's, and of each channel that was moved to this version. Finds nothing where a tag holds no index of a fleet, or one of
  * another format. Throws `INDEX_INVALID` where one is damaged.
  */
 export async function verifyIndexes(lock: Lock, registry: Registry): Promise<IndexVerification> {
@@ -26,7 +26,21 @@ export async function verifyIndexes(lock: Lock, registry: Registry): Promise<Ind
   const images = channels.flatMap(([name, { digest }]) =>
     found[tags.indexOf(name)] == null ? strayImage(lock, name, digest) : [],
   );
-  return { conflicts: [...found.flatMap((each) => each ?? []), ...images] };
+  const variants = (lock.variants ?? []).map(
+    async (name) => (await verifyIndex(lock, name, registry)) ?? [goneIndex(lock, name)],
+  );
+  return {
+    conflicts: [...found.flatMap((each) => each ?? []), ...images, ...(await Promise.all(variants)).flat()],
+  };
+}
+
+function goneIndex({ repository }: Lock, name: string): Problem {
+  const message = `${repository}:${name}, the index of a variant, is gone or holds something else`;
+  return {
+    code: "INDEX_CONFLICT",
+    message,
+    fix: "find out who removed it; imgmatch publish writes it again",
+  };
 }
 
 /** Of a channel that is one image. */

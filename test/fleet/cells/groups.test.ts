@@ -92,6 +92,11 @@ it.each([
     '"none_armv8-a_full" is the tag of cell none_armv8-a_full already',
   ],
   [
+    'variants: ["{{cuda.short}}-{{flavor}}"]',
+    "TAG_INVALID",
+    "variant {{cuda.short}}-{{flavor}} does not name the version",
+  ],
+  [
     'variants: ["{{version}}-{{cuda.short}}"]',
     "TAG_COLLISION",
     "variant 1.0-cu128 has two images of linux/amd64: 12.8.1_9.0_x86-64-v3_full and 12.8.1_9.0_x86-64-v3_server",
