@@ -109,6 +109,7 @@ export const problemCodes = {
   ENGINE_FAILED: engine,
   BASE_UNRESOLVED: engine,
   BASE_LOCAL: failed,
+  BASE_NOT_BUILT: failed,
   // registry
   REFERENCE_INVALID: usage,
   IMAGE_NOT_FOUND: engine,

@@ -130,6 +130,7 @@ export type {
   MovedBase,
   PlannedBase,
   PlannedCell,
+  PlannedParent,
 } from "./fleet/plan/planned-cell.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
 export type { ManyHosts } from "./cover/cover-hosts.ts";

@@ -55,6 +55,7 @@ export type { ContextFolder, FleetSources } from "./fleet/build/fleet-builder.ts
 export type { Cell, CellValues } from "./fleet/cells/cell.ts";
 export type { CellSettings } from "./fleet/cells/cell-settings.ts";
 export type { ExpandedCell } from "./fleet/cells/expand.ts";
+export type { ParentCell } from "./fleet/cells/stand-on-parents.ts";
 export type { Selection } from "./fleet/cells/select.ts";
 export type { Base } from "./fleet/dockerfile/bases.ts";
 export type { BuildContext, ContextEntry } from "./fleet/dockerfile/context.ts";
@@ -81,6 +82,7 @@ export type {
   Matrix,
   NamedText,
   NamedValue,
+  ParentFleet,
   PlatformValue,
   Settings,
   Value,
@@ -97,6 +99,7 @@ export type {
   Plan,
   PlannedBase,
   PlannedCell,
+  PlannedParent,
   RetiredImage,
 } from "./fleet/plan/planned-cell.ts";
 export type { NativeImage } from "./lock/format-fleet-index.ts";

@@ -1,8 +1,9 @@
 /** A fleet with its files: matrix.yaml → matrix → cells → Dockerfiles. */
 
-import { existsSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
-import { InternalError, type Problem, throwProblems } from "../errors.ts";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../errors.ts";
+import { attempt } from "../io/attempt.ts";
 import { openPlainFile } from "../io/plain-file.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
@@ -16,6 +17,7 @@ import type { Cell } from "./cells/cell.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
 import { expandMatrix } from "./cells/expand.ts";
 import { oncePer, oncePerText } from "./cells/once-per.ts";
+import { type ParentCell, standOnParents } from "./cells/stand-on-parents.ts";
 import { compileArguments } from "./dockerfile/arguments.ts";
 import { type Base, findBasesIn } from "./dockerfile/bases.ts";
 import { type ContextListing, listContext } from "./dockerfile/context.ts";
@@ -29,6 +31,7 @@ import { missingSources, telling, writtenSecrets } from "./dockerfile/written-se
 import { withVersion } from "./find-version.ts";
 import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
 import type { Matrix } from "./matrix/matrix.ts";
+import { fleetCircle } from "./order-fleets.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
 import { readTemplates } from "./read-template.ts";
@@ -36,6 +39,8 @@ import { readTemplates } from "./read-template.ts";
 /** A matrix with all that belongs to it, read and checked. */
 export interface Fleet extends FleetSources {
   readonly matrix: Matrix;
+  /** The cells of other fleets that its cells are built on, by the reference that Dockerfiles have for each. */
+  readonly parents: ReadonlyMap<string, ParentCell<Fleet>>;
   /** Renders and checks a cell's Dockerfile once and remembers it. */
   dockerfileOf(cell: Cell): CellDockerfile;
 }
@@ -72,12 +77,15 @@ export interface OpenOptions {
  * Throws `ImgmatchError`: every mistake of the matrix at once; `TEMPLATE_…`; `CONTEXT_NOT_FOUND`.
  */
 export async function openFleet(matrixFile: string, options: OpenOptions = {}): Promise<Fleet> {
-  const text = await readTextFile(matrixFile, inputLimits.matrix, {
+  return open(await readMatrix(matrixFile), matrixFile, options, { above: [], opened: new Map() });
+}
+
+function readMatrix(file: string): Promise<string> {
+  return readTextFile(file, inputLimits.matrix, {
     missingCode: "MATRIX_NOT_FOUND",
     fix: "run imgmatch init to write one, or name another with --matrix",
     flag: "--matrix",
   });
-  return openFleetText(text, matrixFile, options);
 }
 
 /** The same for a matrix whose text is already there; `matrixFile` need not exist: its folder is where paths start. */
@@ -86,6 +94,21 @@ export async function openFleetText(
   matrixFile: string,
   options: OpenOptions = {},
 ): Promise<Fleet> {
+  return open(text, matrixFile, options, { above: [], opened: new Map() });
+}
+
+/** The fleets that led here, and those that are open already: each is read once. */
+interface Opening {
+  readonly above: readonly string[];
+  readonly opened: Map<string, Fleet>;
+}
+
+async function open(
+  text: string,
+  matrixFile: string,
+  options: OpenOptions,
+  opening: Opening,
+): Promise<Fleet> {
   const root = dirname(matrixFile);
   const parsed = await withVersion(parseMatrix(text, matrixFile), { root, env: options.env ?? process.env });
   const registry = options.registry?.replace(/(?<!\/)\/+$/, "");
@@ -93,7 +116,9 @@ export async function openFleetText(
   const { args: given = {} } = options;
   const { matrix, passed } = withArguments(published, given);
   parseImageReference(matrix.repository);
-  const cells = settleCells(matrix, expandMatrix(matrix));
+  const fleets = await openParents(matrix, matrixFile, options, opening);
+  const settled = settleCells(matrix, expandMatrix(matrix));
+  const { cells, parents } = standOnParents(matrix, settled, fleets);
   const built = cells.flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
   const { templates, files } = await readTemplates(root, matrix, built, {
     text: options.templateText,
@@ -116,7 +141,7 @@ export async function openFleetText(
       useOf: useOf(cell.settings),
     });
   });
-  return { root, matrix, cells, folderOf, passedArgs: passed, dockerfileOf };
+  return { root, matrix, cells, parents, folderOf, passedArgs: passed, dockerfileOf };
 }
 
 /** Each folder once for all cells that are built from it and whose Dockerfile hides the same of it. */
@@ -144,6 +169,56 @@ async function listFolders(
     if (found === undefined) throw new InternalError(`${id} has no build context`);
     return found;
   };
+}
+
+/**
+ * The fleets of the matrix's `parents`, with the options of this one: what a workspace is built with, all its fleets are. Arguments go to those whose
+ * matrix names them.
+ */
+async function openParents(
+  { parents }: Matrix,
+  matrixFile: string,
+  { registry, env, args = {} }: OpenOptions,
+  { above, opened }: Opening,
+): Promise<ReadonlyMap<string, Fleet>> {
+  const fleets = new Map<string, Fleet>();
+  const line = [...above, matrixFile];
+  for (const [name, { file }] of Object.entries(parents)) {
+    const path = join(dirname(matrixFile), file.value);
+    if (line.some((each) => samePlace(each, path))) throwProblems([fleetCircle([...line, path], file.at)]);
+    const known = opened.get(path);
+    if (known !== undefined) {
+      fleets.set(name, known);
+      continue;
+    }
+    const text = await readMatrix(path).catch((error: unknown) => {
+      throw error instanceof ImgmatchError ? atPlace(error, file.at) : error;
+    });
+    const own = parseMatrix(text, path).args;
+    const given = Object.fromEntries(
+      Object.entries(args).filter(([argument]) => Object.hasOwn(own, argument)),
+    );
+    const options = { ...(registry !== undefined && { registry }), ...(env && { env }), args: given };
+    const fleet = await open(text, path, options, { above: line, opened });
+    opened.set(path, fleet);
+    fleets.set(name, fleet);
+  }
+  return fleets;
+}
+
+function samePlace(one: string, other: string): boolean {
+  const real = (path: string) => attempt(() => realpathSync(path), resolve(path));
+  return real(one) === real(other);
+}
+
+function atPlace({ problems: [{ message }] }: ImgmatchError, at: Place): ImgmatchError {
+  const fix = "correct fleet: it is the path of another matrix, from this one";
+  return new ImgmatchError({
+    code: "MATRIX_NOT_FOUND",
+    message: `the fleet cannot be read: ${message}`,
+    fix,
+    at,
+  });
 }
 
 interface FileChecks {

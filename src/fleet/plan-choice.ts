@@ -14,6 +14,7 @@ import {
 import { refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
+import { parentLocks } from "./parent-images.ts";
 import { type LocalBaseUse, localBases } from "./plan/local-bases.ts";
 import { findPlanned, type Plan } from "./plan/planned-cell.ts";
 import type { Selection } from "./cells/select.ts";
@@ -75,7 +76,7 @@ export async function planFor(
     lock,
     only,
     published: flags.push ?? false,
-    ...(await heldBy(keeper, lock, world)),
+    ...(await heldBy(keeper, fleet, lock, world)),
     replaceBases: parseReplacements(flags.replaceBase),
     rebuild: rebuildAsked(flags.cache),
     findBaseDigest,
@@ -105,6 +106,7 @@ export async function planPublished(
     only,
     replaceBases,
     published: true,
+    asBuilt: true,
     findBaseDigest: async () => null,
   });
 }
@@ -159,16 +161,18 @@ function describeLocal({ ref, engine, id }: LocalBaseUse): string {
   return `base ${ref}: in no registry, what ${engine} has is used: ${id}`;
 }
 
-/** Asked only where the lock has something that was built and not pushed: a build with nothing to do needs no engine. */
+/** Asked only where a lock has something that was built and not pushed: a build with nothing to do needs no engine. */
 async function heldBy(
   keeper: LocalEngine | null,
+  fleet: Fleet,
   lock: Lock | null,
   { env }: World,
 ): Promise<Pick<FleetPlanOptions, "held">> {
-  const waiting = Object.values(lock?.images ?? {}).some(
-    ({ digest, created }) => digest === null && created !== null,
+  if (keeper === null) return {};
+  const waiting = [lock, ...(await parentLocks(fleet))].some((each) =>
+    Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
   );
-  if (keeper === null || !waiting) return {};
+  if (!waiting) return {};
   const { heldImages } = await import("./build/engines/held-images.ts");
   return { held: await heldImages(keeper, env) };
 }

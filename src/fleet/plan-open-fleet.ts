@@ -23,6 +23,7 @@ import type { Selection } from "./cells/select.ts";
 import { checkedCells } from "./check-axes.ts";
 import { suggest } from "../io/suggest.ts";
 import type { Fleet } from "./open-fleet.ts";
+import { builtOnLocal, parentImages } from "./parent-images.ts";
 import type { Plan, PlannedBase } from "./plan/planned-cell.ts";
 
 /** Digest of a base image's manifest or index, or null where nobody can tell. */
@@ -44,6 +45,7 @@ export interface FleetPlanOptions {
   readonly pins?: LockPins;
   readonly only?: readonly Selection[];
   readonly published?: boolean;
+  readonly asBuilt?: boolean;
   readonly held?: ReadonlySet<string>;
   /** Base reference → the one to build with instead. */
   readonly replaceBases?: ReadonlyMap<string, string>;
@@ -60,6 +62,16 @@ export interface FleetPlanOptions {
 /** Plans a fleet. Throws `TEMPLATE_IGNORES_AXIS`. A base whose digest is found nowhere leaves its cells without input digest. */
 export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const replace = replacementsOf(fleet, options.replaceBases ?? new Map());
+  const parents = await parentImages(fleet, (parent, lock) =>
+    planOpenFleet(parent, {
+      lock,
+      ...(options.published && { published: true }),
+      ...(options.held && { held: options.held }),
+      replaceBases: replacementsFor(parent, options.replaceBases ?? new Map()),
+      // What no lock of it pins has not been built.
+      findBaseDigest: async () => null,
+    }),
+  );
   const chosen = checkedCells(fleet, options.only ?? []);
   const pins = options.pins ?? options.lock;
   const pinOf = pinsOf(pins);
@@ -70,6 +82,7 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
   const unknown = new Set<string>();
   for (const cell of chosen) {
     for (const { ref } of fleet.dockerfileOf(cell).bases) {
+      if (parents.has(ref)) continue;
       const used = replace.get(ref) ?? ref;
       if (ownDigest(used) === null && isOpen(pinOf(used, cell))) unknown.add(used);
     }
@@ -88,6 +101,8 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     chosen.map((cell): [Cell, PlannedBase[]] => [
       cell,
       fleet.dockerfileOf(cell).bases.map(({ ref }) => {
+        const parent = parents.get(ref);
+        if (parent !== undefined) return parent.base;
         const used = replace.get(ref) ?? ref;
         return { ref, used, ...known(used, cell) };
       }),
@@ -101,7 +116,11 @@ export async function planOpenFleet(fleet: Fleet, options: FleetPlanOptions): Pr
     const dockerfile = fleet.dockerfileOf(cell);
     const configs = new Map(bases.map(({ ref, config }) => [ref, config ?? null]));
     const context = await contextOf(fleet.folderOf(cell).listing)(decidedUse(dockerfile.use, configs));
-    sources.set(cell.id, { dockerfile, bases, context, rebuild: rebuildOf(cell) });
+    const builtOn = builtOnLocal(bases, parents, options.lock?.images[cell.id]);
+    sources.set(cell.id, {
+      ...{ dockerfile, bases, context, rebuild: rebuildOf(cell) },
+      ...(builtOn && { builtOn }),
+    });
   }
   return planFleet(fleet.matrix, fleet.cells, sources, options);
 }
@@ -197,21 +216,14 @@ interface Replacement {
  * The matrix' own replacements, and before them the caller's. Throws `USAGE` or `MATRIX_SCHEMA` for a base that no Dockerfile of the
  * whole fleet names: what it was to replace would be built with.
  */
-function replacementsOf(
-  { cells, dockerfileOf, matrix }: Fleet,
-  asked: ReadonlyMap<string, string>,
-): ReadonlyMap<string, string> {
+function replacementsOf(fleet: Fleet, asked: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const { matrix } = fleet;
   const all = new Map<string, Replacement>([
     ...Object.entries(matrix.replaceBases).map(([ref, { value, at }]) => [ref, { used: value, at }] as const),
     ...[...asked].map(([ref, used]) => [ref, { used, at: null }] as const),
   ]);
   if (all.size === 0) return asked;
-  const refs = new Set(
-    cells.flatMap(({ cell, skipped }) =>
-      skipped === null ? dockerfileOf(cell).bases.map(({ ref }) => ref) : [],
-    ),
-  );
-  const names = [...refs].sort();
+  const names = replaceableBases(fleet);
   const matches = [...all].map(([old, { used, at }]) => ({
     ...{ old, used, at },
     found: names.flatMap((ref) => matchIn(old, ref) ?? []),
@@ -229,6 +241,23 @@ function replacementsOf(
   );
   const ordered = uses.sort(({ by: a }, { by: b }) => a[0] - b[0] || a[1] - b[1]);
   return new Map(ordered.map(({ ref, used }) => [ref, used]));
+}
+
+/** Those of all its Dockerfiles, sorted. What another fleet builds is not among them. */
+function replaceableBases({ cells, dockerfileOf, parents }: Fleet): readonly string[] {
+  const refs = new Set(
+    cells.flatMap(({ cell, skipped }) =>
+      skipped === null ? dockerfileOf(cell).bases.map(({ ref }) => ref) : [],
+    ),
+  );
+  return [...refs].filter((ref) => !parents.has(ref)).sort();
+}
+
+/** Of what is asked for, what this fleet's bases have. */
+function replacementsFor(fleet: Fleet, asked: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  if (asked.size === 0) return asked;
+  const names = replaceableBases(fleet);
+  return new Map([...asked].filter(([old]) => names.some((ref) => matchIn(old, ref) !== null)));
 }
 
 /** How much of a base's name this is: all of it, its repository, or a registry with or without a path. Null where it is none of these. */

@@ -45,10 +45,17 @@ export function isReady(planned: PlannedCell): planned is ReadyCell {
 /** One for all that cannot be built: mostly they share their bases. */
 export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]): Problem {
   const [{ cell }, ...others] = cells;
-  const missing = cells.flatMap(({ bases }) =>
-    bases.filter(({ digest }) => digest === null).map(({ used }) => used),
-  );
+  const open = cells.flatMap(({ bases }) => bases.filter(({ digest }) => digest === null));
+  const missing = open.filter(({ parent }) => parent === undefined).map(({ used }) => used);
   const who = others.length === 0 ? cell.id : `${cell.id} and ${others.length} more`;
+  const [parent] = open.flatMap((base) => base.parent ?? []);
+  if (missing.length === 0 && parent !== undefined) {
+    return {
+      code: "BASE_NOT_BUILT",
+      message: `${who} cannot be built: its base ${parent.cell} of ${parent.matrix} is not built, or its inputs have changed since`,
+      fix: "build that fleet first: imgmatch build --workspace builds each behind those that it is built on",
+    };
+  }
   return {
     code: "BASE_UNRESOLVED",
     message: `${who} cannot be built: the digest of ${[...new Set(missing)].join(", ")} is not known`,

@@ -7,8 +7,15 @@ import { z } from "zod";
 
 const text = z.string().min(1);
 
+const parent = z.strictObject({
+  fleet: text.describe(
+    "Matrix of another fleet: the base is its cell with the same values of the shared axes.",
+  ),
+  pin: z.record(text, text).optional().describe("Values of the other fleet's own axes."),
+});
+
 const base = z
-  .union([text, z.record(text, text)])
+  .union([text, z.record(text, z.union([text, parent])), parent])
   .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
 
 /** What any value may bring for its cells, in place of the matrix's own. */
@@ -275,6 +282,7 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === "attest") return path.length === 1 ? ["provenance", "sbom"] : ["generator"];
   if (path[0] === "version") return ["env", "default", "git"];
   if (path[0] === "axes" && path.length === 2) return ["free", "values"];
+  if (path.includes("base")) return Object.keys(parent.shape);
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
   return path.includes("cases") ? ["when", "value"] : ["reason"];
 }
@@ -300,6 +308,7 @@ export type DriverInput = z.infer<typeof driver>;
 export type BaseInput = z.infer<typeof base>;
 const settingsShape = z.object(settings);
 export type SettingsInput = z.infer<typeof settingsShape>;
+export type ParentInput = z.infer<typeof parent>;
 
 /** Shapes of single values, for `include`. */
 export const valueSchemas = {

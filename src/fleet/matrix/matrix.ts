@@ -41,6 +41,8 @@ export interface Matrix {
   readonly labels: Readonly<Record<string, string>>;
   /** Base images of cells whose values bring none. */
   readonly base: Located<Bases> | null;
+  /** Bases that are cells of other fleets, by the text that stands for each in {@link Bases}. */
+  readonly parents: Readonly<Record<string, ParentFleet>>;
   /** What is built on in place of a base image, by its reference in the Dockerfile. */
   readonly replaceBases: Readonly<Record<string, Located<string>>>;
   /** Compiler of the base images of cells whose `cuda` value names none; null is "not known". */
@@ -99,7 +101,15 @@ export interface Compiler {
   readonly version: string;
 }
 
-/** Stage name → reference. A matrix that names one base image has the one key `""`. */
+/** Another fleet, on whose cells cells of this one are built. */
+export interface ParentFleet {
+  /** Its matrix, relative to this one. */
+  readonly file: Located<string>;
+  /** Axis of the other fleet → label, in place of what the cell of this one has there. */
+  readonly pin: Readonly<Record<string, string>>;
+}
+
+/** Stage name → reference, or a key of the matrix's `parents`. A matrix that names one base image has the one key `""`. */
 export type Bases = Readonly<Record<string, string>>;
 
 export type Axis =

@@ -16,6 +16,7 @@ import type {
 } from "./matrix.ts";
 import { baseProblems, mistake, referenceProblems, unsafeTextProblems } from "./unsafe-text.ts";
 import { type MatrixInput, matrixSchema, valueSchemas } from "./matrix-schema.ts";
+import { findParents } from "./parents.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { secretProblems } from "./secret-names.ts";
 import {
@@ -88,6 +89,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     ...machineOf(input, source),
     labels: input.labels ?? {},
     base: locatedBases(input, source),
+    parents: findParents(source),
     replaceBases: locatedTexts("replaceBases", input.replaceBases, source),
     compiler: parseCompiler(input.compiler),
     prefer: input.prefer ?? [],

@@ -5,8 +5,9 @@ import { isRecord } from "../../io/json.ts";
 import { suggest } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { type SettingsInput, valueKeys } from "./matrix-schema.ts";
+import { type ParentInput, type SettingsInput, valueKeys } from "./matrix-schema.ts";
 import type { Bases, Data, Located, Settings, Value } from "./matrix.ts";
+import { isParent, parentName } from "./parents.ts";
 import { argumentProblems } from "./secret-names.ts";
 import { baseProblems, mistake } from "./unsafe-text.ts";
 
@@ -42,7 +43,9 @@ export function parseRunner(runner: string | readonly string[]): readonly string
 
 export function parseBases(input: SettingsInput["base"]): Bases | null {
   if (input === undefined) return null;
-  return typeof input === "string" ? { "": input } : input;
+  const textOf = (each: string | ParentInput) => (typeof each === "string" ? each : parentName(each));
+  if (typeof input === "string" || isParent(input)) return { "": textOf(input) };
+  return Object.fromEntries(Object.entries(input).map(([stage, each]) => [stage, textOf(each)]));
 }
 
 /** A free axis's settings are texts like its others: templates see them too. */

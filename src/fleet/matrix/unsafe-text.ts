@@ -8,7 +8,8 @@ import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { parseImageReference } from "../../oci/reference.ts";
-import type { BaseInput } from "./matrix-schema.ts";
+import type { BaseInput, ParentInput } from "./matrix-schema.ts";
+import { isParent } from "./parents.ts";
 import { textsIn } from "./texts.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
@@ -62,11 +63,12 @@ export function referenceProblems(text: string, at: Place): Problem[] {
 /** The base images at a path: one reference, or one per stage. What is a template is looked at where it is rendered. */
 export function baseProblems(input: BaseInput | undefined, source: YamlSource, path: YamlPath): Problem[] {
   if (input === undefined) return [];
-  const problemsOf = (text: string, at: YamlPath) =>
-    text.includes("{{") ? [] : referenceProblems(text, source.placeOf(at));
+  const problemsOf = (each: string | ParentInput, at: YamlPath) =>
+    typeof each !== "string" || each.includes("{{") ? [] : referenceProblems(each, source.placeOf(at));
   if (typeof input === "string") return problemsOf(input, path);
+  if (isParent(input)) return [];
   const stages = Object.entries(input);
-  if (stages.length > 0) return stages.flatMap(([stage, text]) => problemsOf(text, [...path, stage]));
+  if (stages.length > 0) return stages.flatMap(([stage, each]) => problemsOf(each, [...path, stage]));
   const fix = "write base: debian:bookworm-slim, or one reference per stage";
   return [mistake("base names no image", fix, source.placeOf(path))];
 }

@@ -15,13 +15,13 @@ export interface LocalBaseUse {
   readonly cells: readonly string[];
 }
 
-/** Of the cells that are to be built. */
+/** Of the cells that are to be built. What another fleet has built there is no base that only this machine knows of. */
 export function localBases({ cells }: Pick<Plan, "cells">): readonly LocalBaseUse[] {
   const uses = new Map<string, LocalBaseUse & { cells: string[] }>();
   for (const { cell, action, bases } of cells) {
     if (action !== "build") continue;
-    for (const { used, digest, local } of bases) {
-      if (local === undefined || digest === null) continue;
+    for (const { used, digest, local, parent } of bases) {
+      if (local === undefined || digest === null || parent !== undefined) continue;
       const use = () => ({ ref: used, engine: local, id: digest, cells: [] });
       remember(uses, `${used} ${digest}`, use).cells.push(cell.id);
     }

@@ -23,6 +23,8 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
+  /** What the lock's image was built on, where that was in an engine alone and is published now: the same bases by other digests. */
+  readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
   /** The word of `--no-cache`, or null. */
   readonly rebuild: string | null;
@@ -33,6 +35,8 @@ export interface PlanFleetOptions {
   readonly only?: readonly Selection[];
   /** Count an image that was built but never pushed as still to be built. */
   readonly published?: boolean;
+  /** Nothing is built anew: what was built and not pushed is to be pushed as it is. */
+  readonly asBuilt?: boolean;
   /** Ids of the images that the engine has: one that was built, not pushed and is none of them is to be built again. Default: not asked. */
   readonly held?: ReadonlySet<string>;
 }
@@ -118,17 +122,24 @@ function planCell(
     };
   }
   if (sources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
-  const { dockerfile, bases, context } = sources;
+  const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
-  const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
-  const digest =
-    pinned.length === bases.length
+  const digestOn = (bases: readonly PlannedBase[]) => {
+    const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
+    return pinned.length === bases.length
       ? inputDigest({ ...inputs, bases: pinned, platform: cell.platform })
       : null;
+  };
+  const isAsBuilt =
+    builtOn !== undefined &&
+    (options.asBuilt || locked?.digest != null) &&
+    digestOn(builtOn) === locked?.inputDigest;
+  const bases = isAsBuilt ? builtOn : sources.bases;
+  const digest = digestOn(bases);
   const same = locked !== null && locked.inputDigest === digest;
   const comparison =
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
-  const reason = whyBuild(digest, locked, comparison, options);
+  const reason = whyFollows(bases) ?? whyBuild(digest, locked, comparison, options);
   const action = reason === null ? "keep" : "build";
   // The lock is the truth: an image that is kept has the tag that it was given.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
@@ -158,6 +169,13 @@ function inputsOf(
     builder: builderName,
     ...(rebuild === null ? {} : { rebuild }),
   };
+}
+
+function whyFollows(bases: readonly PlannedBase[]): string | null {
+  const waiting = bases.flatMap(({ digest, parent }) =>
+    digest === null && parent !== undefined ? [`${parent.cell} of ${parent.matrix}`] : [],
+  );
+  return waiting.length === 0 ? null : `follows ${waiting.join(", ")}`;
 }
 
 function whyBuild(

@@ -73,8 +73,18 @@ export interface PlannedBase {
   readonly digest: Digest | null;
   /** Only of a base that no registry has: the engine that has it. */
   readonly local?: LocalEngine;
+  /** Only of a base that is a cell of another fleet: `digest` is null until that is built. */
+  readonly parent?: PlannedParent;
   /** Absent where nobody has read it. */
   readonly config?: LockedBaseConfig;
+}
+
+/** A cell that another fleet builds. */
+export interface PlannedParent {
+  /** The other fleet's matrix, as this one writes it. */
+  readonly matrix: string;
+  /** Its id. */
+  readonly cell: string;
 }
 
 export interface Plan {

@@ -56,10 +56,10 @@ function viewed(planned: PlannedCell, { published, bases }: RegistryView): Plann
   return { ...planned, action: "conflict", reason, moved, published: found.digest };
 }
 
-/** The references whose meaning a plan depends on and that name no digest themselves, of bases in registries. */
+/** The references whose meaning a plan depends on and that name no digest themselves, of bases in registries that no other fleet builds. */
 export function movableBases({ cells }: Pick<Plan, "cells">): string[] {
   const refs = cells.flatMap(({ bases }) =>
-    bases.flatMap(({ used, local }) => (local === undefined ? [used] : [])),
+    bases.flatMap(({ used, local, parent }) => (local === undefined && parent === undefined ? [used] : [])),
   );
   return [...new Set(refs)].filter((ref) => !ref.includes("@")).sort();
 }
