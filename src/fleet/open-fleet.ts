@@ -2,7 +2,7 @@
 
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../errors.ts";
+import { ImgmatchError, InternalError, type Problem, throwProblems } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
 import { openPlainFile } from "../io/plain-file.ts";
 import { readTextFile } from "../io/files.ts";
@@ -30,7 +30,7 @@ import { contextOf, settleCells } from "./dockerfile/settle-cells.ts";
 import { missingSources, telling, writtenSecrets } from "./dockerfile/written-secrets.ts";
 import { withVersion } from "./find-version.ts";
 import { type GivenArguments, withArguments } from "./matrix/given-arguments.ts";
-import type { Matrix } from "./matrix/matrix.ts";
+import type { Located, Matrix } from "./matrix/matrix.ts";
 import { fleetCircle } from "./order-fleets.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
@@ -192,7 +192,7 @@ async function openParents(
       continue;
     }
     const text = await readMatrix(path).catch((error: unknown) => {
-      throw error instanceof ImgmatchError ? atPlace(error, file.at) : error;
+      throw error instanceof ImgmatchError ? unreadFleet(error, file) : error;
     });
     const own = parseMatrix(text, path).args;
     const given = Object.fromEntries(
@@ -211,11 +211,14 @@ function samePlace(one: string, other: string): boolean {
   return real(one) === real(other);
 }
 
-function atPlace({ problems: [{ message }] }: ImgmatchError, at: Place): ImgmatchError {
+function unreadFleet(
+  { problems: [{ message }] }: ImgmatchError,
+  { value, at }: Located<string>,
+): ImgmatchError {
   const fix = "correct fleet: it is the path of another matrix, from this one";
   return new ImgmatchError({
     code: "MATRIX_NOT_FOUND",
-    message: `the fleet cannot be read: ${message}`,
+    message: `the fleet ${value} cannot be read: ${message}`,
     fix,
     at,
   });

@@ -10,6 +10,7 @@ import { type FleetPlanOptions, planOpenFleet } from "../../src/fleet/plan-open-
 import { publishedOnLocal } from "../../src/fleet/plan/local-bases.ts";
 import type { PlannedCell } from "../../src/fleet/plan/planned-cell.ts";
 import { movableBases } from "../../src/fleet/plan/registry-view.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { makeFolder, writeIn } from "../support/folders.ts";
@@ -47,6 +48,33 @@ const lockAt = (root: string, fleet: string) => {
   const file = join(root, fleet, "images/imgmatch.lock.json");
   return parseLock(readFileSync(file, "utf8"), file);
 };
+const writeLock = (root: string, fleet: string, lock: object) =>
+  writeIn(root, `${fleet}/images/imgmatch.lock.json`, JSON.stringify(lock));
+const withImages = (lock: Lock, more: object) => ({
+  ...lock,
+  images: Object.fromEntries(Object.entries(lock.images).map(([id, image]) => [id, { ...image, ...more }])),
+});
+const unpushed = (id: Digest) => ({ digest: null, local: { engine: "docker", id } });
+
+/** The base is built and not pushed. What this answers builds the app on it, pushes the base alone, and answers the app's lock. */
+async function inEngine(root: string): Promise<() => Promise<Lock>> {
+  await lockPlan(join(root, "base"));
+  const pushed = lockAt(root, "base");
+  writeLock(root, "base", withImages(pushed, unpushed(digest("1"))));
+  return async () => {
+    await lockPlan(join(root, "app"));
+    const own = lockAt(root, "app");
+    const [base] = own.images["x86-64-v2"]?.bases ?? [];
+    writeLock(
+      root,
+      "app",
+      withImages(own, { ...unpushed(digest("2")), bases: [{ ...base, local: "docker" }] }),
+    );
+    writeLock(root, "base", pushed);
+    return lockAt(root, "app");
+  };
+}
+
 const rows = (cells: readonly PlannedCell[]) =>
   cells.map(({ cell, action, reason, tag }) => [cell.id, action, reason, tag === null]);
 const problemsOf = async (root: string) => {
@@ -160,18 +188,7 @@ describe("a base that is a cell of another fleet", () => {
     const root = fleets({
       app: "base: { fleet: ../base/matrix.yaml }\naxes: { march: [x86-64-v2] }\n",
     });
-    await lockPlan(join(root, "base"));
-    const pushed = lockAt(root, "base");
-    const unpushed = (id: Digest) => ({ digest: null, local: { engine: "docker", id } });
-    const writeLock = (fleet: string, lock: object) =>
-      writeIn(root, `${fleet}/images/imgmatch.lock.json`, JSON.stringify(lock));
-    const withImages = (lock: typeof pushed, more: object) => ({
-      ...lock,
-      images: Object.fromEntries(
-        Object.entries(lock.images).map(([id, image]) => [id, { ...image, ...more }]),
-      ),
-    });
-    writeLock("base", withImages(pushed, unpushed(digest("1"))));
+    const publish = await inEngine(root);
     const local = await planOf(root);
     expect(local.cells[0]?.bases[0]).toMatchObject({ digest: digest("1"), local: "docker" });
     // In the engine no more, or of another machine.
@@ -182,26 +199,45 @@ describe("a base that is a cell of another fleet", () => {
       ["x86-64-v2", "build", expect.stringMatching(/^follows/), true],
     ]);
 
-    await lockPlan(join(root, "app"));
-    const own = lockAt(root, "app");
-    const [base] = own.images["x86-64-v2"]?.bases ?? [];
-    writeLock("app", withImages(own, { ...unpushed(digest("2")), bases: [{ ...base, local: "docker" }] }));
-    writeLock("base", pushed);
-    const lock = lockAt(root, "app");
+    const lock = await publish();
     const waiting = await planOf(root, "app", { lock, published: true, asBuilt: true });
     expect(waiting.cells[0]).toMatchObject({
       reason: "built, but not pushed",
-      inputDigest: own.images["x86-64-v2"]?.inputDigest,
+      inputDigest: lock.images["x86-64-v2"]?.inputDigest,
     });
     expect(publishedOnLocal(waiting)).toEqual([]);
     // What is built is built on what is published.
     const [anew] = (await planOf(root, "app", { lock, published: true })).cells;
     expect(anew?.bases[0]).toMatchObject({ digest: digest("d") });
     expect(anew?.bases[0]).not.toHaveProperty("local");
-    writeLock("app", withImages(lock, { digest: digest("e"), local: undefined }));
+    writeLock(root, "app", withImages(lock, { digest: digest("e"), local: undefined }));
     expect((await planOf(root, "app", { lock: lockAt(root, "app") })).cells[0]).toMatchObject({
       action: "keep",
     });
+  });
+
+  it("is not what it was in the engine where its tag does not tell them apart", async () => {
+    const axes = "axes: { march: [x86-64-v2] }\n";
+    const root = fleets({
+      base: `tag: "{{version}}-{{cell}}"\nbase: scratch\n${axes}`,
+      app: `base: { fleet: ../base/matrix.yaml }\n${axes}`,
+    });
+    const publish = await inEngine(root);
+    const lock = await publish();
+    const { cells } = await planOf(root, "app", { lock, published: true, asBuilt: true });
+    expect(cells[0]?.bases[0]).toMatchObject({ digest: digest("d") });
+    expect(cells[0]?.bases[0]).not.toHaveProperty("local");
+  });
+
+  it("is missed by what needs every digest, and opened once however often it is named", async () => {
+    const root = fleets();
+    const file = join(root, "app/matrix.yaml");
+    expect(await runInProcess(["export", "bake", "--offline", "--matrix", file])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining("BASE_NOT_BUILT: x86-64-v2_3.12 and 1 more"),
+    });
+    const { parents } = await openFleet(file);
+    expect(new Set([...parents.values()].map(({ fleet }) => fleet)).size).toBe(1);
   });
 
   it("takes the other fleet's registry from the same flag", async () => {
@@ -345,6 +381,12 @@ describe("the order of a workspace", () => {
       await problemsOf(
         fleets({ app: "base: { fleet: ../bas/matrix.yaml }\naxes: { march: [x86-64-v2] }\n" }),
       ),
-    ).toMatchObject([{ code: "MATRIX_NOT_FOUND", at: { line: 5, column: 16 } }]);
+    ).toMatchObject([
+      {
+        code: "MATRIX_NOT_FOUND",
+        message: "the fleet ../bas/matrix.yaml cannot be read: no such file",
+        at: { line: 5, column: 16 },
+      },
+    ]);
   });
 });
