@@ -172,8 +172,8 @@ async function listFolders(
 }
 
 /**
- * The fleets of the matrix's `parents`, with the options of this one: what a workspace is built with, all its fleets are. Arguments go to those whose
- * matrix names them.
+ * The fleets of the matrix's `parents`, with the options of this one: what a workspace is built with, all its fleets are. One that does not
+ * take all the arguments has those that its matrix names.
  */
 async function openParents(
   { parents }: Matrix,
@@ -194,12 +194,18 @@ async function openParents(
     const text = await readMatrix(path).catch((error: unknown) => {
       throw error instanceof ImgmatchError ? unreadFleet(error, file) : error;
     });
-    const own = parseMatrix(text, path).args;
-    const given = Object.fromEntries(
-      Object.entries(args).filter(([argument]) => Object.hasOwn(own, argument)),
-    );
-    const options = { ...(registry !== undefined && { registry }), ...(env && { env }), args: given };
-    const fleet = await open(text, path, options, { above: line, opened });
+    const openWith = (given: GivenArguments) =>
+      open(
+        text,
+        path,
+        { ...(registry !== undefined && { registry }), ...(env && { env }), args: given },
+        { above: line, opened },
+      );
+    const fleet = await openWith(args).catch((error: unknown) => {
+      if (!(error instanceof ImgmatchError) || error.code !== "ARGUMENT_UNDECLARED") throw error;
+      const own = parseMatrix(text, path).args;
+      return openWith(Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(own, name))));
+    });
     opened.set(path, fleet);
     fleets.set(name, fleet);
   }

@@ -240,6 +240,20 @@ describe("a base that is a cell of another fleet", () => {
     expect(new Set([...parents.values()].map(({ fleet }) => fleet)).size).toBe(1);
   });
 
+  it("has the arguments that are given to both, and none that are its child's alone", async () => {
+    const root = fleets();
+    const argumentsWith = async (args: Readonly<Record<string, string>>) => {
+      const { matrix, parents } = await openFleet(join(root, "app/matrix.yaml"), { args });
+      return [matrix, ...[...parents.values()].map(({ fleet }) => fleet.matrix)].map((each) =>
+        Object.keys(each.args),
+      );
+    };
+    writeIn(root, "app/Dockerfile.hbs", `${template}ARG BOTH\nARG OWN\nRUN echo $BOTH $OWN\n`);
+    writeIn(root, "base/Dockerfile.hbs", `${template}ARG BOTH\nRUN echo $BOTH\n`);
+    expect(await argumentsWith({ BOTH: "1" })).toEqual([["BOTH"], ["BOTH"], ["BOTH"]]);
+    expect(await argumentsWith({ OWN: "1" })).toEqual([["OWN"], [], []]);
+  });
+
   it("takes the other fleet's registry from the same flag", async () => {
     const ran = await runInProcess([
       ...["plan", "--offline", "--json", "--registry", "other.example.com/x"],
