@@ -184,6 +184,28 @@ describe("a base that is a cell of another fleet", () => {
     ]);
   });
 
+  it("may be brought by a value and by a case, beside bases that are templates", async () => {
+    const parent = "base: { fleet: ../base/matrix.yaml }";
+    const root = fleets({
+      base: "base: scratch\naxes: { march: [x86-64-v3] }\n",
+      app: [
+        'base: "debian:{{os}}"',
+        `axes: { march: [x86-64-v3], os: ["12", "13"], kind: [{ value: own, ${parent} }, plain] }`,
+        `values: { extra: [{ when: { os: "13", kind: plain }, value: "1", ${parent} }, { value: "0" }] }`,
+      ].join("\n"),
+    });
+    const { cells, parents, dockerfileOf } = await openFleet(join(root, "app/matrix.yaml"));
+    const found = cells.map(({ cell }) => [cell.id, dockerfileOf(cell).bases.map(({ ref }) => ref)]);
+    const ref = "registry.example.com/team/base:x86-64-v3";
+    expect(Object.fromEntries(found)).toEqual({
+      "x86-64-v3_12_own": [ref],
+      "x86-64-v3_12_plain": ["debian:12"],
+      "x86-64-v3_13_own": [ref],
+      "x86-64-v3_13_plain": [ref],
+    });
+    expect([...parents.keys()]).toEqual([ref]);
+  });
+
   it("is the engine's where it was not pushed, and as it was built when both are published", async () => {
     const root = fleets({
       app: "base: { fleet: ../base/matrix.yaml }\naxes: { march: [x86-64-v2] }\n",
