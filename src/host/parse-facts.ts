@@ -182,7 +182,10 @@ const hostFacts: Check<HostFacts> = (value, report) => {
   const { march } = fieldsOf(cpu);
   const named = typeof march === "string" ? findMarch(march) : null;
   if (named !== null && typeof platform === "string" && named.architecture !== platform.split("/")[1])
-    report("cpu.march", `${named.name} is of ${marchPlatform(named)}, and platform says ${JSON.stringify(platform)}`);
+    report(
+      "cpu.march",
+      `${named.name} is of ${marchPlatform(named)}, and platform says ${JSON.stringify(platform)}`,
+    );
   return anyHostFacts(value, report);
 };
 
