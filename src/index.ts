@@ -106,9 +106,11 @@ export type { GithubMatrix, GithubMatrixOptions } from "./fleet/export-github-ma
 export type { BakeFile, BakeTarget } from "./fleet/export/bake.ts";
 export type { Machine, Shard } from "./fleet/export/shards.ts";
 export type { FleetChoice } from "./fleet/fleet-choice.ts";
-export type { InitAnswer, InitFromAnswer, InitOptions } from "./fleet/init.ts";
+export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
 export type { Edit } from "./fleet/init/draft.ts";
 export type { InitFrom } from "./fleet/init/init-from.ts";
+export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
+export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
 export type {
   Bases,
   Compiler,

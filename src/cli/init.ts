@@ -1,12 +1,12 @@
-/** `imgmatch init`: a small matrix and template to start from, or the matrix of a Dockerfile that is there. Overwrites nothing. */
+/** `imgmatch init`: a small matrix and template to start from, or the matrix of a Dockerfile, a bake file or a workflow that is there. Overwrites nothing. */
 
 import { type ExitCode, exitCodes } from "../errors.ts";
-import type { InitFromAnswer, InitOptions } from "../fleet/init.ts";
-import { count } from "../io/table.ts";
+import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../fleet/init.ts";
+import { count, formatTable } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import { collect, withJson } from "./flags/options.ts";
-import { print, tell } from "./print.ts";
+import { print, tell, tellProblem } from "./print.ts";
 
 interface InitFlags extends InitOptions {
   readonly json?: boolean;
@@ -16,12 +16,12 @@ export const init: Define = (command, run) =>
   withJson(command)
     .description("write a small matrix and template to start from")
     .option(
-      "--from <Dockerfile>",
-      "write the matrix of this Dockerfile, and say which of its lines have to change",
+      "--from <file>",
+      "write the matrix of this Dockerfile, bake file or GitHub workflow, and say what differs from it",
     )
     .option(
       "--host <file>",
-      "with --from: facts of the hosts to build for, as JSON; repeatable; without it this machine",
+      "with --from Dockerfile: facts of the hosts to build for, as JSON; repeatable; without it this machine",
       collect,
       [],
     )
@@ -44,8 +44,13 @@ async function initCommand({ from, ...flags }: InitFlags, context: CommandContex
   }
   const answer = await answerOf({ ...flags, from }, context);
   tell(answer.notes, context);
-  print(context, flags, answer, () => initLines(answer));
-  return exitCodes.ok;
+  if ("edits" in answer) {
+    print(context, flags, answer, () => initLines(answer));
+    return exitCodes.ok;
+  }
+  print(context, flags, answer, () => definitionLines(answer));
+  for (const problem of answer.problems) tellProblem(problem, context);
+  return answer.builds.every(({ equal }) => equal) ? exitCodes.ok : exitCodes.failed;
 }
 
 /** What was written, and which lines of the Dockerfile are to change. */
@@ -56,4 +61,22 @@ function initLines({ written, cells, template, edits }: InitFromAnswer): readonl
     kind === "before" ? [`  before line ${line}: ${text}`] : [`  in place of line ${line}: ${text}`],
   );
   return [wrote, `change ${template}:`, ...changes, "then: imgmatch plan"];
+}
+
+/** Each original build with its cell; below it what is not equal. */
+function definitionLines({ written, builds }: InitFromDefinitionAnswer): readonly string[] {
+  const equal = builds.filter((build) => build.equal).length;
+  const rows = builds.flatMap(({ name, cell, equal: isEqual, differences }) => [
+    [isEqual ? "equal" : "differs", name, cell ?? "no cell"],
+    ...differences.map(({ what, original, cell: own }) =>
+      what === "left"
+        ? ["", "", `${original}`]
+        : ["", "", `${what}: ${original ?? "none"}, and here ${own ?? "none"}`],
+    ),
+  ]);
+  return [
+    `wrote ${written.join(", ")}: ${equal} of ${count(builds.length, "build")} ${equal === 1 ? "is a cell" : "are cells"}`,
+    ...formatTable(rows),
+    "next: imgmatch plan",
+  ];
 }

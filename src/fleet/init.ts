@@ -1,4 +1,4 @@
-/** A small matrix and template to start from, or the matrix of a Dockerfile that is there. */
+/** A small matrix and template to start from, or the matrix of a Dockerfile, a bake file or a workflow that is there. */
 
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
@@ -9,13 +9,14 @@ import { readHostFiles } from "../host/read-host-files.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
-import { checkImageName, refuseExisting } from "./init/new-fleet.ts";
+import { type InitFromDefinition, initFromDefinition, isDefinition } from "./init/init-from-definition.ts";
+import { checkImageName, nameOf, refuseExisting } from "./init/new-fleet.ts";
 import { starterFiles } from "./starter.ts";
 
 export interface InitOptions extends Watching {
-  /** A Dockerfile, whose matrix is to be written. */
+  /** A Dockerfile, a bake file or a GitHub workflow, whose matrix is to be written. */
   readonly from?: string;
-  /** With `from`: facts of the machines to build for, from files. Default: this machine. */
+  /** With a Dockerfile: facts of the machines to build for, from files. Default: this machine. */
   readonly host?: readonly string[];
   /** Machine types beside them; or a list of them with commas. */
   readonly hostType?: readonly string[];
@@ -31,12 +32,15 @@ export interface InitAnswer {
   readonly written: readonly string[];
 }
 
-/** With `from`. */
+/** Of a Dockerfile. */
 export type InitFromAnswer = InitAnswer & InitFrom;
+
+/** Of a bake file or a workflow. */
+export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
 
 /**
  * Writes a fleet into the current folder that plans, renders and builds as it is; with `from`, the matrix of that Dockerfile, whose lines
- * have to change as the answer says. Overwrites nothing: throws `FILE_EXISTS` for every file that is there, `USAGE` or
+ * have to change as the answer says, or of the builds of a bake file or workflow, with whether each of them is a cell. Overwrites nothing: throws `FILE_EXISTS` for every file that is there, `USAGE` or
  * `REFERENCE_INVALID` for what can name no image, and what reading and planning throw for a Dockerfile that no matrix could use.
  *
  * @example
@@ -45,7 +49,7 @@ export type InitFromAnswer = InitAnswer & InitFrom;
 export async function init(
   options: InitOptions & { readonly from: string },
   world?: Partial<World>,
-): Promise<InitFromAnswer>;
+): Promise<InitFromAnswer | InitFromDefinitionAnswer>;
 export async function init(
   options?: Omit<InitOptions, "from" | "host" | "hostType">,
   world?: Partial<World>,
@@ -53,19 +57,21 @@ export async function init(
 export async function init(
   asked: InitOptions = {},
   given?: Partial<World>,
-): Promise<InitAnswer | InitFromAnswer> {
+): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
   const world = worldOf(asked, given);
   const { from, host = [], hostType = [], name = "app", registry = "localhost:5000" } = asked;
   if (from !== undefined) {
+    const fleet = { name: asked.name ?? nameOf(world.cwd), registry };
+    checkImageName(fleet.name, registry);
+    if (isDefinition(from)) {
+      refuseHosts(host, hostType);
+      const definition = { file: from, env: world.env, ...fleet };
+      return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
+    }
     const hosts = await factsOf(host, hostType, world);
-    const options = { dockerfile: from, hosts, name: asked.name, registry };
-    return { schemaVersion: 1, ...(await initFrom(world.cwd, options)) };
+    return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: from, hosts, ...fleet })) };
   }
-  if (host.length + hostType.length > 0)
-    throw usageError(
-      "--host and --host-type say for which machines a Dockerfile is to be built",
-      "add --from Dockerfile",
-    );
+  refuseHosts(host, hostType);
   checkImageName(name, registry);
   const files = starterFiles({ name, registry });
   const written = Object.keys(files);
@@ -73,6 +79,15 @@ export async function init(
   for (const [path, text] of Object.entries(files))
     await writeFileAtomic(join(world.cwd, path), text, world.cwd);
   return { schemaVersion: 1, written };
+}
+
+/** A definition says itself what is built. */
+function refuseHosts(host: readonly string[], hostType: readonly string[]): void {
+  if (host.length + hostType.length > 0)
+    throw usageError(
+      "--host and --host-type say for which machines a Dockerfile is to be built",
+      "add --from Dockerfile",
+    );
 }
 
 /** Of all files together; this machine where none is named. */

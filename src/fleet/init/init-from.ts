@@ -1,8 +1,7 @@
 /** `imgmatch init --from Dockerfile`: a matrix for a Dockerfile that is there, and the lines of it that have to change. */
 
-import { basename, join, relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
-import { checkImageName, refuseExisting } from "./new-fleet.ts";
 import { openFleetText } from "../open-fleet.ts";
 import { planOpenFleet } from "../plan-open-fleet.ts";
 import type { HostFacts } from "../../host/facts.ts";
@@ -12,6 +11,7 @@ import { writeFileAtomic } from "../../io/write-file.ts";
 import { findCompiler, findCuda, findPython } from "./vary-bases.ts";
 import { applyEdits, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
+import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import { matrixText, type ProposedMatrix } from "./matrix-text.ts";
 import { lowestMarches, proposeComputes, proposeMarches } from "./propose-axes.ts";
 import { assignmentsOf, type Reading, readDockerfile } from "./reading.ts";
@@ -23,10 +23,8 @@ export interface InitFromOptions {
   readonly dockerfile: string;
   /** The fleet's machines. */
   readonly hosts: readonly HostFacts[];
-  /** Default: the folder's name. */
-  readonly name?: string | undefined;
-  /** Default: `localhost:5000`. */
-  readonly registry?: string | undefined;
+  readonly name: string;
+  readonly registry: string;
 }
 
 export interface InitFrom {
@@ -39,17 +37,13 @@ export interface InitFrom {
   readonly notes: readonly string[];
 }
 
-const matrixFile = "matrix.yaml";
-
 /**
  * Writes `matrix.yaml` into `folder`, and the Dockerfile stays as it is. With the lines changed as the answer says, the fleet plans without
  * errors: this is tried before anything is written. Throws `FILE_EXISTS`, `FILE_NOT_FOUND`, and what planning throws for a
  * Dockerfile that no matrix could use.
  */
 export async function initFrom(folder: string, options: InitFromOptions): Promise<InitFrom> {
-  const { dockerfile, hosts, registry = "localhost:5000" } = options;
-  const name = options.name ?? nameOf(folder);
-  checkImageName(name, registry);
+  const { dockerfile, hosts, name, registry } = options;
   refuseExisting(folder, [matrixFile]);
   const path = resolve(folder, dockerfile);
   const text = await readExactText(path, inputLimits.template, { shown: dockerfile });
@@ -151,14 +145,4 @@ async function firstThatPlans(
     if (!isElsewhere || others.length === 0) throw error;
     return firstThatPlans(folder, others, matrixOf, templateText);
   }
-}
-
-/** The folder's name as an image may be called. */
-function nameOf(folder: string): string {
-  const name = basename(resolve(folder))
-    .toLowerCase()
-    .replace(/[^a-z0-9._-]+/g, "-")
-    .replace(/[._-]{2,}/g, "-")
-    .replace(/^[._-]+|[._-]+$/g, "");
-  return name === "" ? "app" : name;
 }

@@ -1,9 +1,11 @@
 /** What a fleet that is about to be written must not do: name no image, or overwrite a file. */
 
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { type Problem, throwProblems, usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";
+
+export const matrixFile = "matrix.yaml";
 
 /** Throws `USAGE` or `REFERENCE_INVALID`. */
 export function checkImageName(name: string, registry: string): void {
@@ -31,4 +33,14 @@ export function refuseExisting(folder: string, paths: readonly string[]): void {
         }),
       ),
   );
+}
+
+/** The folder's name as an image may be called. */
+export function nameOf(folder: string): string {
+  const name = basename(resolve(folder))
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/[._-]{2,}/g, "-")
+    .replace(/^[._-]+|[._-]+$/g, "");
+  return name === "" ? "app" : name;
 }

@@ -109,7 +109,7 @@ function templates(names: readonly Variable[]): ArgumentTemplates {
 }
 
 /** `8.0;9.0+PTX`, `80-real;90`, `compute_90,code=[sm_90,compute_90]` → as a matrix writes them. */
-function capabilitiesIn(text: string): readonly string[] {
+export function capabilitiesIn(text: string): readonly string[] {
   const torch = [...text.matchAll(/\b(\d{1,2}\.\d[af]?)(\+PTX)?/gi)].map(
     ([, name = "", ptx]) => `${name}${ptx === undefined ? "" : "+ptx"}`,
   );

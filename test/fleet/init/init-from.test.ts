@@ -19,11 +19,12 @@ const xeon = hostOf("debian12-cascadelake-t4_vm");
 const epyc = hostOf("rhel9-zen4_epyc-b200");
 const arm = hostOf("amazon-neoverse_n1-t4g");
 const both = [xeon, epyc];
+const named = { name: "app", registry: "localhost:5000" };
 
 /** The matrix, the changed Dockerfile, and the arguments of the first cell, after all of it was planned. */
 async function adopted(dockerfile: string, hosts = both, path = "Dockerfile", more = {}) {
   const folder = makeFolder({ [path]: dockerfile, ...more });
-  const answer = await initFrom(folder, { dockerfile: path, hosts });
+  const answer = await initFrom(folder, { dockerfile: path, hosts, ...named });
   expect(readFileSync(join(folder, path), "utf8")).toBe(dockerfile);
   const changed = applyEdits(dockerfile, answer.edits);
   writeFileSync(join(folder, path), changed);
@@ -307,7 +308,7 @@ describe("nothing is written", () => {
   const refused = async (files: Record<string, string>, dockerfile = "Dockerfile"): Promise<string> => {
     const folder = makeFolder(files);
     try {
-      await initFrom(folder, { dockerfile, hosts: both });
+      await initFrom(folder, { dockerfile, hosts: both, ...named });
       return "written";
     } catch (error) {
       if (!(error instanceof ImgmatchError)) throw error;

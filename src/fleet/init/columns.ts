@@ -1,0 +1,139 @@
+/** Original builds as a table: a row for each build, a column for each thing in which builds may differ. Which columns decide which. */
+
+/** A text for each row; null where a row has none. */
+export interface Column {
+  /** `platform`, `target`, `arg:UBUNTU_VERSION`. */
+  readonly name: string;
+  readonly cells: readonly (string | null)[];
+}
+
+/** Columns that vary together: each decides the others. */
+export interface Factor {
+  /** For each row the number of its class, in the order of the first rows. */
+  readonly classes: readonly number[];
+  readonly size: number;
+  readonly columns: readonly Column[];
+}
+
+export function factorOf(columns: readonly Column[]): Factor {
+  const numbers = new Map<string, number>();
+  const rows = columns[0]?.cells.length ?? 0;
+  const classes = Array.from({ length: rows }, (_, row) => {
+    const key = JSON.stringify(columns.map(({ cells }) => cells[row]));
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
+  return { classes, size: numbers.size, columns };
+}
+
+/** Those that vary, with all that vary as they do; what is the same in every row is left out. */
+export function factorsOf(columns: readonly Column[]): readonly Factor[] {
+  const byClasses = new Map<string, Column[]>();
+  for (const column of columns) {
+    const { classes, size } = factorOf([column]);
+    if (size < 2) continue;
+    const key = classes.join();
+    byClasses.set(key, [...(byClasses.get(key) ?? []), column]);
+  }
+  return [...byClasses.values()].map(factorOf);
+}
+
+/** Whether rows that agree in all of `factors` agree in `classes`. */
+export function decides(factors: readonly Factor[], classes: readonly number[]): boolean {
+  const seen = new Map<string, number>();
+  return classes.every((number, row) => {
+    const key = factors.map((factor) => factor.classes[row]).join();
+    const known = seen.get(key);
+    if (known === undefined) seen.set(key, number);
+    return known === undefined || known === number;
+  });
+}
+
+/**
+ * Few factors that decide all others: the axes. Of two that decide the same the earlier one stays; `first` come before the others, which
+ * come by their size, so that what depends on two axes becomes no axis of its own.
+ */
+export function chooseAxes(
+  factors: readonly Factor[],
+  isFirst: (factor: Factor) => boolean,
+): readonly Factor[] {
+  const ordered = [...factors].sort(
+    (one, other) => Number(isFirst(other)) - Number(isFirst(one)) || one.size - other.size,
+  );
+  const chosen: Factor[] = [];
+  for (const factor of ordered) if (!decides(chosen, factor.classes)) chosen.push(factor);
+  const needed = chosen.reduce<readonly Factor[]>((kept, factor) => {
+    const others = kept.filter((each) => each !== factor);
+    return !isFirst(factor) && decides(others, factor.classes) ? others : kept;
+  }, chosen);
+  return joinSparse(needed, isFirst);
+}
+
+/** Two axes of which at most half of the combinations exist are one axis, whose values are these. */
+function joinSparse(axes: readonly Factor[], isFirst: (factor: Factor) => boolean): readonly Factor[] {
+  const free = axes.filter((axis) => !isFirst(axis));
+  for (const [index, one] of free.entries()) {
+    for (const other of free.slice(index + 1)) {
+      const both = factorOf([...one.columns, ...other.columns]);
+      if (both.size * 2 > one.size * other.size) continue;
+      return joinSparse([...axes.filter((axis) => axis !== one && axis !== other), both], isFirst);
+    }
+  }
+  return axes;
+}
+
+/** The fewest of the axes that decide a column, the earlier ones first; all where none fewer do. */
+export function decidingAxes(axes: readonly Factor[], { cells }: Column): readonly Factor[] {
+  const { classes } = factorOf([{ name: "", cells }]);
+  for (let number = 0; number < axes.length; number++) {
+    const found = choose(axes, number).find((some) => decides(some, classes));
+    if (found !== undefined) return found;
+  }
+  return axes;
+}
+
+function choose<Item>(items: readonly Item[], number: number): readonly (readonly Item[])[] {
+  if (number === 0) return [[]];
+  return items.flatMap((item, index) =>
+    choose(items.slice(index + 1), number - 1).map((rest) => [item, ...rest]),
+  );
+}
+
+/** A combination of values by axis: one text, or several of which any. */
+export type Combination = Readonly<Record<string, string | readonly string[]>>;
+
+/**
+ * Combinations as few rules: those that differ in one axis alone are one rule with a list.
+ *
+ * @param axes names, in the order of each combination's values
+ */
+export function grouped(
+  axes: readonly string[],
+  combinations: readonly (readonly string[])[],
+): readonly Combination[] {
+  const unique = new Map(combinations.map((values) => [JSON.stringify(values), values]));
+  let rules = [...unique.values()].map((values) => values.map((value) => [value]));
+  for (const position of axes.keys()) {
+    const byRest = new Map<string, string[][]>();
+    for (const rule of rules) {
+      const key = JSON.stringify(rule.map((values, index) => (index === position ? null : values)));
+      const same = byRest.get(key);
+      if (same === undefined)
+        byRest.set(
+          key,
+          rule.map((values) => [...values]),
+        );
+      else same[position]?.push(...(rule[position] ?? []));
+    }
+    rules = [...byRest.values()];
+  }
+  return rules.map((rule) =>
+    Object.fromEntries(
+      rule.map((values, index): [string, string | readonly string[]] => {
+        const [only = ""] = values;
+        return [axes[index] ?? "", values.length === 1 ? only : values];
+      }),
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+/** Whether each original build is a cell of a matrix: argument by argument. Plans in memory, and reads the Dockerfiles alone. */
+
+import { dirname } from "node:path";
+import type { Cell } from "../cells/cell.ts";
+import { expandMatrix } from "../cells/expand.ts";
+import { compileArguments } from "../dockerfile/arguments.ts";
+import { contextOf, settleCells } from "../dockerfile/settle-cells.ts";
+import { parseMatrix } from "../matrix/parse-matrix.ts";
+import { readTemplates } from "../read-template.ts";
+import type { Defaults } from "./derive-matrix.ts";
+import type { OriginalBuild } from "./original-build.ts";
+
+export interface ComparedBuild {
+  readonly name: string;
+  /** The cell that is it, or the one that comes nearest; null where no cell is left. */
+  readonly cell: string | null;
+  readonly equal: boolean;
+  /** What is not equal, and what of the original no matrix says. */
+  readonly differences: readonly Difference[];
+}
+
+export interface Difference {
+  /** `file`, `target`, `context`, `platform`, `args.NAME`, or `left`. */
+  readonly what: string;
+  readonly original: string | null;
+  readonly cell: string | null;
+}
+
+/** What `docker build` is given for a cell. */
+type CellBuild = Omit<OriginalBuild, "name" | "left"> & { readonly cell: string };
+
+/** Throws what reading the matrix throws. */
+export async function compareBuilds(
+  yaml: string,
+  matrixFile: string,
+  builds: readonly OriginalBuild[],
+  defaultsOf: (dockerfile: string) => Defaults,
+): Promise<readonly ComparedBuild[]> {
+  const made = await cellBuilds(yaml, matrixFile);
+  return builds.map((build) => {
+    const nearest = made
+      .map((cell) => ({ cell, differences: differencesOf(build, cell, defaultsOf(build.dockerfile)) }))
+      .sort((one, other) => one.differences.length - other.differences.length)[0];
+    const left = build.left.map((original): Difference => ({ what: "left", original, cell: null }));
+    const differences = [...(nearest?.differences ?? []), ...left];
+    const equal = nearest !== undefined && differences.length === 0;
+    return { name: build.name, cell: nearest?.cell.cell ?? null, equal, differences };
+  });
+}
+
+async function cellBuilds(yaml: string, matrixFile: string): Promise<readonly CellBuild[]> {
+  const matrix = parseMatrix(yaml, matrixFile);
+  const settled = settleCells(matrix, expandMatrix(matrix));
+  const cells = settled.flatMap(({ cell, skipped }): Cell[] => (skipped === null ? [cell] : []));
+  const { templates } = await readTemplates(dirname(matrixFile), matrix, cells, {
+    text: undefined,
+    given: {},
+  });
+  const argumentsOf = compileArguments(matrix);
+  return cells.map((cell) => ({
+    cell: cell.id,
+    dockerfile: cell.settings.template.value,
+    context: contextOf(cell.settings).value,
+    target: cell.settings.target?.value ?? null,
+    platform: cell.platform,
+    args: argumentsOf(cell, templates(cell).takes),
+  }));
+}
+
+function differencesOf(build: OriginalBuild, cell: CellBuild, defaults: Defaults): readonly Difference[] {
+  const differences: Difference[] = [];
+  const compare = (what: string, original: string | null, own: string | null) => {
+    if (original !== own) differences.push({ what, original, cell: own });
+  };
+  compare("file", build.dockerfile, cell.dockerfile);
+  compare("context", build.context, cell.context);
+  compare("target", build.target, cell.target);
+  if (build.platform !== null) compare("platform", build.platform, cell.platform);
+  for (const name of new Set([...Object.keys(build.args), ...Object.keys(cell.args)])) {
+    // What is not given has the Dockerfile's default, so giving that changes nothing.
+    const standard = defaults.get(name) ?? null;
+    compare(`args.${name}`, build.args[name] ?? standard, cell.args[name] ?? standard);
+  }
+  return differences;
+}

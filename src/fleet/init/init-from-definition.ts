@@ -1,0 +1,138 @@
+/** `imgmatch init --from docker-bake.hcl` or a workflow: the matrix of its builds, and whether each of them is a cell. */
+
+import { basename, extname, join } from "node:path";
+import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
+import { marchPlatforms } from "../../hardware/march-platforms.ts";
+import { readTextFile } from "../../io/files.ts";
+import { inputLimits } from "../../io/limits.ts";
+import { writeFileAtomic } from "../../io/write-file.ts";
+import { type ComparedBuild, compareBuilds } from "./compare-builds.ts";
+import { definitionText } from "./definition-text.ts";
+import { type Defaults, deriveMatrix } from "./derive-matrix.ts";
+import { matrixFile, refuseExisting } from "./new-fleet.ts";
+import type { Definition, OriginalBuild } from "./original-build.ts";
+import { readBake } from "./read-bake.ts";
+import { assignmentsOf, readDockerfile } from "./reading.ts";
+import { readWorkflow } from "./read-workflow.ts";
+
+export interface InitFromDefinition {
+  readonly written: readonly string[];
+  readonly builds: readonly ComparedBuild[];
+  readonly notes: readonly string[];
+  /** Why the matrix that was written cannot be read: then no build is compared. */
+  readonly problems: readonly Problem[];
+}
+
+export interface DefinitionOptions {
+  /** As the user named it, from `folder`. */
+  readonly file: string;
+  readonly name: string;
+  readonly registry: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Whether this is no Dockerfile but what calls builds. */
+export function isDefinition(file: string): boolean {
+  return [".hcl", ".json", ".yml", ".yaml"].includes(extname(file).toLowerCase());
+}
+
+/** Writes the matrix also where a build of it is not equal. Throws `FILE_EXISTS`, `USAGE` for a file that builds nothing, and what `readBake` throws. */
+export async function initFromDefinition(
+  folder: string,
+  options: DefinitionOptions,
+): Promise<InitFromDefinition> {
+  const { file, name, registry, env } = options;
+  refuseExisting(folder, [matrixFile]);
+  const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
+  const { builds: all, notes } = await definitionOf(file, text, { folder, env });
+  const builds = all.filter(({ platform }) => platform === null || marchPlatforms.includes(platform));
+  if (builds.length === 0)
+    throw usageError(
+      [`${file} builds no image that is known`, ...notes].join("; "),
+      "name a bake file, or a workflow whose jobs use docker/build-push-action or docker build",
+    );
+  const defaultsOf = await readDefaults(folder, builds);
+  const path = join(folder, matrixFile);
+  const attempts = await Promise.all(
+    [true, false].map(async (templates) => {
+      const derived = deriveMatrix(builds, { defaultsOf, templates });
+      const yaml = definitionText(derived.matrix, { name, registry, from: file });
+      const compared = await comparison(yaml, path, builds, defaultsOf);
+      return { yaml, ...compared, notes: [...notes, ...derived.notes] };
+    }),
+  );
+  const equal = ({ builds: all, problems }: (typeof attempts)[number]) =>
+    problems.length > 0 ? -1 : all.filter((each) => each.equal).length;
+  // Templates of the axes where they give the same: else texts as they stand.
+  const best = attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
+  await writeFileAtomic(path, best.yaml, folder);
+  const others = all.filter((build) => !builds.includes(build)).map(withoutPlatform);
+  return {
+    written: [matrixFile],
+    builds: [...best.builds, ...others],
+    notes: best.notes,
+    problems: best.problems,
+  };
+}
+
+/** A build for a platform that no matrix has. */
+function withoutPlatform({ name, platform }: OriginalBuild): ComparedBuild {
+  const difference = { what: "platform", original: platform, cell: null };
+  return { name, cell: null, equal: false, differences: [difference] };
+}
+
+async function definitionOf(
+  file: string,
+  text: string,
+  options: { readonly folder: string; readonly env: DefinitionOptions["env"] },
+): Promise<Definition> {
+  if (!/\.ya?ml$/i.test(file)) return readBake(file, text, options);
+  return readWorkflow(text) ?? readBake(file, text, options);
+}
+
+/** The `ARG`s of each Dockerfile; none of one that cannot be read, which comparing says. */
+async function readDefaults(
+  folder: string,
+  builds: readonly OriginalBuild[],
+): Promise<(dockerfile: string) => Defaults> {
+  const found = new Map<string, Defaults>();
+  for (const path of new Set(builds.map(({ dockerfile }) => dockerfile))) {
+    const text = await readTextFile(join(folder, path), inputLimits.template).catch(() => "");
+    const declared = readDockerfile(text)
+      .placed.filter(({ instruction }) => instruction.keyword === "ARG")
+      .flatMap(({ instruction }) => assignmentsOf(instruction));
+    const defaults = new Map<string, string | null>();
+    for (const { name, value } of declared) defaults.set(name, defaults.get(name) ?? value);
+    found.set(path, defaults);
+  }
+  return (dockerfile) => found.get(dockerfile) ?? new Map<string, string | null>();
+}
+
+async function comparison(
+  yaml: string,
+  path: string,
+  builds: readonly OriginalBuild[],
+  defaultsOf: (dockerfile: string) => Defaults,
+): Promise<{ readonly builds: readonly ComparedBuild[]; readonly problems: readonly Problem[] }> {
+  try {
+    return { builds: await compareBuilds(yaml, path, builds, defaultsOf), problems: [] };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    const reason = error.problems.map(({ message }) => message).join("; ");
+    const all = builds.map(
+      ({ name }): ComparedBuild => ({
+        name,
+        cell: null,
+        equal: false,
+        differences: [{ what: "left", original: `the matrix cannot be planned: ${reason}`, cell: null }],
+      }),
+    );
+    return {
+      builds: all,
+      problems: error.problems.map((problem) => ({
+        ...problem,
+        at: { ...problem.at, file: basename(path) },
+      })),
+    };
+  }
+}

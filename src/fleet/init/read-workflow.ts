@@ -1,0 +1,237 @@
+/** A GitHub workflow → the images that its jobs build: by docker/build-push-action, `docker build` and `docker buildx build`. */
+
+import { posix } from "node:path";
+import { parse } from "yaml";
+import { attempt } from "../../io/attempt.ts";
+import { splitWords } from "../dockerfile/instructions.ts";
+import type { Definition, OriginalBuild } from "./original-build.ts";
+import { type Contexts, isRuledOut, textWith } from "./workflow-expressions.ts";
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** null for a file that is no workflow. */
+export function readWorkflow(text: string): Definition | null {
+  const workflow = mappingOf(attempt(() => parse(text) as unknown, null));
+  if (workflow.jobs === undefined) return null;
+  const notes: string[] = [];
+  const builds = Object.entries(mappingOf(workflow.jobs)).flatMap(([id, job]) => {
+    const own = mappingOf(job);
+    const rows = rowsOf(mappingOf(own.strategy).matrix);
+    if (rows === null) {
+      notes.push(
+        `job ${id}: its matrix is made when it runs, so nobody knows its rows: ${String(mappingOf(own.strategy).matrix)}`,
+      );
+      return [];
+    }
+    return rows.flatMap((matrix) => {
+      const contexts = contextsOf(matrix, [workflow.env, own.env]);
+      if (isRuledOut(own.if, contexts)) return [];
+      const named = [id, ...labelsOf(matrix)].join(" ");
+      return listOf(own.steps).flatMap((step) => stepBuilds(named, mappingOf(step), contexts));
+    });
+  });
+  return { builds: withOwnNames(builds), notes };
+}
+
+function mappingOf(value: unknown): Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Mapping) : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** What the row alone decides: the first texts of it. */
+function labelsOf(matrix: Mapping): readonly string[] {
+  return Object.values(matrix)
+    .map((value) =>
+      typeof value === "object" && value !== null
+        ? Object.values(value).find((each) => typeof each === "string")
+        : value,
+    )
+    .filter((value) => value !== undefined && value !== null && value !== "")
+    .map(String);
+}
+
+/** In the environment of a job texts see the environment above it. */
+function contextsOf(matrix: Mapping, environments: readonly unknown[]): Contexts {
+  let env: Mapping = {};
+  for (const each of environments) {
+    const known = Object.entries(mappingOf(each)).flatMap(([name, value]) => {
+      const text = textWith(String(value), { matrix, env });
+      return text === undefined ? [] : [[name, text]];
+    });
+    env = { ...env, ...Object.fromEntries(known) };
+  }
+  return { matrix, env };
+}
+
+/** As GitHub makes the rows (docs.github.com, "Running variations of jobs in a workflow"); null for a matrix that only a run knows. */
+function rowsOf(matrix: unknown): readonly Mapping[] | null {
+  if (matrix === undefined) return [{}];
+  const { include, exclude, ...axes } = mappingOf(matrix);
+  const written = [include ?? [], exclude ?? [], ...Object.values(axes)];
+  if (Object.keys(mappingOf(matrix)).length === 0 || !written.every(Array.isArray)) return null;
+  const names = Object.keys(axes);
+  const product = names.reduce<readonly Mapping[]>(
+    (rows, axis) => rows.flatMap((row) => listOf(axes[axis]).map((value) => ({ ...row, [axis]: value }))),
+    names.length === 0 ? [] : [{}],
+  );
+  const kept = product.filter(
+    (row) =>
+      !listOf(exclude).some((rule) =>
+        Object.entries(mappingOf(rule)).every(([axis, value]) => isEqual(row[axis], value)),
+      ),
+  );
+  let rows = kept.map((original) => ({ original, row: original }));
+  const alone: Mapping[] = [];
+  for (const added of listOf(include).map(mappingOf)) {
+    const fits = ({ original }: { readonly original: Mapping }) =>
+      names.every((axis) => !Object.hasOwn(added, axis) || isEqual(original[axis], added[axis]));
+    if (rows.some(fits))
+      rows = rows.map((each) => (fits(each) ? { ...each, row: { ...each.row, ...added } } : each));
+    else alone.push(added);
+  }
+  return [...rows.map(({ row }) => row), ...alone];
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function stepBuilds(job: string, step: Mapping, around: Contexts): readonly OriginalBuild[] {
+  const contexts = contextsOf(around.matrix, [around.env, step.env]);
+  if (isRuledOut(step.if, contexts)) return [];
+  const uses = String(step.uses ?? "");
+  if (/^docker\/build-push-action@/.test(uses)) return actionBuilds(job, step, contexts);
+  return typeof step.run === "string" ? commandBuilds(job, step.run, contexts) : [];
+}
+
+function actionBuilds(job: string, step: Mapping, contexts: Contexts): readonly OriginalBuild[] {
+  const left: string[] = [];
+  const given = mappingOf(step.with);
+  const read = (key: string): string => {
+    const text = textWith(String(given[key] ?? ""), contexts);
+    if (text === undefined) left.push(`${key}: ${String(given[key])} is not known before the workflow runs`);
+    return text?.trim() ?? "";
+  };
+  const args = argumentsIn(String(given["build-args"] ?? ""), contexts, left);
+  const context = contextOf(read("context"));
+  const file = read("file");
+  return perPlatform(read("platforms"), {
+    name: job,
+    context,
+    dockerfile: posix.normalize(file === "" ? posix.join(context, "Dockerfile") : file),
+    target: read("target") || null,
+    args,
+    left,
+  });
+}
+
+/** The repository itself, where none is named: the action's own default is its Git URL. */
+function contextOf(text: string): string {
+  return text === "" || /^(https?|git):|^git@/.test(text) ? "." : posix.normalize(text);
+}
+
+function argumentsIn(text: string, contexts: Contexts, left: string[]): Readonly<Record<string, string>> {
+  const pairs = text.split("\n").flatMap((line): [string, string][] => {
+    const [, name = "", value = ""] = /^\s*([A-Za-z_]\w*)=(.*?)\s*$/.exec(line) ?? [];
+    if (name === "") return [];
+    const known = textWith(value, contexts);
+    if (known !== undefined) return [[name, known]];
+    left.push(`args.${name}: ${value} is not known before the workflow runs`);
+    return [];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function perPlatform(platforms: string, build: Omit<OriginalBuild, "platform">): readonly OriginalBuild[] {
+  const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
+  if (all.length === 0) return [{ ...build, platform: null }];
+  return all.map((platform) => ({ ...build, platform }));
+}
+
+/** `docker build` with its flags; lines that end with a backslash are one. */
+function commandBuilds(job: string, run: string, contexts: Contexts): readonly OriginalBuild[] {
+  return run
+    .replace(/\\\n/g, " ")
+    .split(/\n|&&|;/)
+    .flatMap((command) => {
+      const found = /^\s*(?:sudo\s+)?docker\s+(?:buildx\s+|image\s+)?build\s+(.*)$/.exec(command);
+      return found === null ? [] : commandBuild(job, found[1] ?? "", contexts);
+    });
+}
+
+const flagsWithoutValue = /^--(no-cache|pull|push|load|quiet|rm|force-rm|squash|check)$|^-q$/;
+
+function commandBuild(job: string, flags: string, contexts: Contexts): readonly OriginalBuild[] {
+  const left: string[] = [];
+  const words = splitWords(protectedExpressions(flags)).map(({ text }) => unquoted(text));
+  const known = (text: string): string => {
+    const value = textWith(text, contexts);
+    const expanded = value?.replace(/\$\{?(\w+)\}?/g, (whole, name: string) =>
+      String(contexts.env[name] ?? whole),
+    );
+    if (expanded === undefined || /\$[\w({]/.test(expanded))
+      left.push(`${text} is not known before the workflow runs`);
+    return expanded ?? "";
+  };
+  const options: Record<string, string[]> = {};
+  let context = ".";
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    const [, flag = "", , inline] = /^(--?[\w-]+)(=(.*))?$/s.exec(word) ?? [];
+    if (flag === "") context = known(word);
+    else if (!flagsWithoutValue.test(word)) {
+      const value = inline ?? words[++at] ?? "";
+      if (/^(-f|--file|--target|--platform|--build-arg)$/.test(flag))
+        options[flag] = [...(options[flag] ?? []), value];
+    }
+  }
+  const one = (...names: readonly string[]) =>
+    known(names.flatMap((name) => options[name] ?? []).at(-1) ?? "");
+  const file = one("-f", "--file");
+  const args = argumentsIn(
+    (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts)).join("\n"),
+    contexts,
+    left,
+  );
+  return perPlatform(one("--platform"), {
+    name: job,
+    context: posix.normalize(context),
+    dockerfile: posix.normalize(file === "" ? posix.join(context, "Dockerfile") : file),
+    target: one("--target") || null,
+    args,
+    left,
+  });
+}
+
+/** `NAME` alone takes what the environment has under that name. */
+function expandedArgument(text: string, { env }: Contexts): string {
+  const named = /^\w+$/.test(text) ? `${text}=\${{ env.${text} }}` : text;
+  return named.replace(
+    /\$(?!\{\{)\{?(\w+)\}?/g,
+    (whole, name: string) => (Object.hasOwn(env, name) ? String(env[name]) : `\${{ env.${name} }}`) || whole,
+  );
+}
+
+/** Blanks within an expression part no words. */
+function protectedExpressions(text: string): string {
+  return text.replace(/\$\{\{(.*?)\}\}/gs, (_, inner: string) => `\${{${inner.replace(/\s+/g, "")}}}`);
+}
+
+function unquoted(text: string): string {
+  return text.replace(/(["'])(.*?)\1/gs, "$2");
+}
+
+/** Steps of one job and row have its name: what they differ in is added. */
+function withOwnNames(builds: readonly OriginalBuild[]): readonly OriginalBuild[] {
+  const named = builds.map((build) => ({
+    ...build,
+    name: [build.name, build.target, build.platform].filter((part) => part !== null).join(" "),
+  }));
+  return named.map((build, index) => {
+    const same = named.slice(0, index).filter(({ name }) => name === build.name).length;
+    return same === 0 ? build : { ...build, name: `${build.name} (${same + 1})` };
+  });
+}

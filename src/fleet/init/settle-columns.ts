@@ -1,0 +1,230 @@
+/** Puts each column of the original builds where it belongs: into the matrix, onto the values of one axis, or into cases over several. */
+
+import { type Column, type Combination, decidingAxes, type Factor, grouped } from "./columns.ts";
+
+/** What `matrix.yaml` says, as YAML has it. */
+export interface DerivedMatrix extends Settings {
+  readonly axes: Readonly<Record<string, readonly AxisValue[]>>;
+  readonly values: Readonly<Record<string, readonly Case[]>>;
+  readonly exclude: readonly Exclusion[];
+}
+
+/** Of the matrix, of a value, or of a case. */
+export interface Settings {
+  template?: string;
+  context?: string;
+  target?: string;
+  args?: Record<string, string>;
+}
+
+type AxisValue = string | readonly string[] | (Settings & Readonly<Record<string, unknown>>);
+type Case = Settings & { readonly when?: Combination; readonly value?: string };
+type Exclusion = Readonly<Record<string, string | readonly string[]>>;
+
+export interface Axis {
+  readonly name: string;
+  readonly factor: Factor;
+  /** Of each class. */
+  readonly labels: readonly string[];
+  /** The column whose texts the labels are; null where they are made up. */
+  readonly column: string | null;
+}
+
+/** Names that a matrix or a template has already. */
+const taken = new Set(
+  "platform cuda compute march gpu accel name version repository cell architecture base axes args inputs".split(
+    " ",
+  ),
+);
+
+/** The name, or with a number behind it where it is taken. */
+export function freeName(wanted: string, used: Iterable<string>): string {
+  const all = new Set([...taken, ...used]);
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? wanted : `${wanted}${number}`;
+    if (!all.has(name)) return name;
+  }
+}
+
+/** `UBUNTU_VERSION`: ubuntu. */
+export function nameOf(argument: string): string {
+  const name = argument
+    .toLowerCase()
+    .replace(/_version$/, "")
+    .replace(/[^a-z0-9_]/g, "_");
+  return /^[a-z]/.test(name) ? name : `axis_${name}`;
+}
+
+/**
+ * @param rows how many there are
+ * @param compute the lists of GPU code, as JSON; null without a CUDA axis
+ * @param given arguments that need no column
+ */
+export function settleColumns(
+  columns: readonly Column[],
+  axes: readonly Axis[],
+  {
+    rows,
+    compute,
+    given,
+  }: {
+    readonly rows: number;
+    readonly compute: Column | null;
+    readonly given: Readonly<Record<string, string>>;
+  },
+): DerivedMatrix {
+  const own: Settings = {};
+  const brought = new Map<Axis, readonly Settings[]>();
+  const values: Record<string, readonly Case[]> = {};
+  for (const column of columns) {
+    const [first = null] = column.cells;
+    const deciding = decidingOf(axes, column);
+    const [axis] = deciding;
+    const named = axes.find((each) => each.column === column.name && isItsLabel(each, column));
+    if (axis === undefined) put(own, column.name, first);
+    else if (named !== undefined) put(own, column.name, `{{${named.name}}}`);
+    else if (deciding.length === 1) brought.set(axis, bringing(axis, column, brought.get(axis)));
+    else {
+      const name = freeName(nameOf(column.name.replace(/^arg:/, "")), [
+        ...axes.map((each) => each.name),
+        ...Object.keys(values),
+      ]);
+      const isText =
+        column.name.startsWith("arg:") && column.cells.every((text) => text !== null && text !== "");
+      values[name] = casesOf(deciding, column).map((each) => caseOf(each, column.name, isText));
+      if (isText) put(own, column.name, `{{${name}}}`);
+    }
+  }
+  const listed = axes.map((axis): [string, readonly AxisValue[]] => [
+    axis.name,
+    valuesOf(axis, brought.get(axis) ?? []),
+  ]);
+  const gpus: [string, readonly AxisValue[]][] =
+    compute === null ? [] : [["compute", computeValues(axes, compute)]];
+  // A matrix has one of its own also where each value brings another.
+  const template = own.template ?? columns.find(({ name }) => name === "template")?.cells[0] ?? "Dockerfile";
+  return {
+    ...own,
+    template,
+    args: { ...own.args, ...given },
+    // cuda is the first one, and compute stands beside it.
+    axes: Object.fromEntries([...listed.slice(0, 1), ...gpus, ...listed.slice(1)]),
+    values,
+    exclude: exclusions(axes, rows),
+  };
+}
+
+/** None for a column that is the same everywhere. */
+function decidingOf(axes: readonly Axis[], column: Column): readonly Axis[] {
+  const factors = decidingAxes(
+    axes.map(({ factor }) => factor),
+    column,
+  );
+  return axes.filter(({ factor }) => factors.includes(factor));
+}
+
+function bringing(axis: Axis, column: Column, before: readonly Settings[] | undefined): readonly Settings[] {
+  const all = before ?? axis.labels.map(() => ({}));
+  for (const [number, settings] of all.entries())
+    put(settings, column.name, column.cells[axis.factor.classes.indexOf(number)] ?? null);
+  return all;
+}
+
+/** A text that arguments name, or the setting itself. */
+function caseOf(
+  { when, text }: { readonly when?: Combination; readonly text: string | null },
+  column: string,
+  isText: boolean,
+): Case {
+  const settings: Settings = {};
+  if (!isText) put(settings, column, text);
+  const value = isText ? text : text === null ? "default" : null;
+  return { ...(when && { when }), ...(value !== null && { value }), ...settings };
+}
+
+/** The most frequent text last, for all that no case before is for. */
+function casesOf(
+  deciding: readonly Axis[],
+  { cells }: Column,
+): readonly { readonly when?: Combination; readonly text: string | null }[] {
+  const counts = new Map<string | null, number>();
+  for (const text of cells) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const texts = [...counts].sort(([, one], [, other]) => one - other).map(([text]) => text);
+  return texts.flatMap((text, index) => {
+    if (index === texts.length - 1) return [{ text }];
+    const combinations = [...cells.keys()]
+      .filter((row) => cells[row] === text)
+      .map((row) => deciding.map((axis) => labelAt(axis, row)));
+    return grouped(
+      deciding.map(({ name }) => name),
+      combinations,
+    ).map((when) => ({ when, text }));
+  });
+}
+
+/** A value for each list, or cases of one where other axes decide it. */
+function computeValues(axes: readonly Axis[], column: Column): readonly AxisValue[] {
+  const lists = column.cells.flatMap((text) => (text === null ? [] : [text]));
+  const listOf = (text: string) => JSON.parse(text) as readonly string[];
+  const [only] = lists;
+  if (only !== undefined && lists.every((text) => text === only)) return [listOf(only)];
+  // A CPU-only row has no compute, so any list is right for it.
+  const filled = { ...column, cells: column.cells.map((text) => text ?? only ?? null) };
+  const cases = casesOf(decidingOf(axes, filled), filled).map(({ when, text }) => ({
+    ...(when && { when }),
+    value: listOf(text ?? "[]"),
+  }));
+  return [{ label: "all", cases }];
+}
+
+function valuesOf(axis: Axis, brought: readonly Settings[]): readonly AxisValue[] {
+  const key = axis.name === "cuda" ? "toolkit" : axis.name === "platform" ? "platform" : "value";
+  return axis.labels.map((label, index): AxisValue => {
+    const settings = brought[index] ?? {};
+    return Object.keys(settings).length === 0 ? label : { [key]: label, ...settings };
+  });
+}
+
+/** Pairs of values that never come together, then what else of the product does not exist. */
+function exclusions(axes: readonly Axis[], rows: number): readonly Exclusion[] {
+  const all = Array.from({ length: rows }, (_, row) => axes.map((axis) => labelAt(axis, row)));
+  const exists = new Set(all.map((row) => JSON.stringify(row)));
+  const product = axes.reduce<readonly (readonly string[])[]>(
+    (some, { labels }) => some.flatMap((row) => labels.map((label) => [...row, label])),
+    [[]],
+  );
+  let open = product.filter((row) => !exists.has(JSON.stringify(row)));
+  const rules: Combination[] = [];
+  for (const [first, one] of axes.entries()) {
+    for (const [second, other] of axes.entries()) {
+      if (second <= first) continue;
+      const seen = new Set(all.map((row) => JSON.stringify([row[first], row[second]])));
+      const isMissing = (row: readonly string[]) => !seen.has(JSON.stringify([row[first], row[second]]));
+      const missing = open.filter(isMissing).map((row) => [row[first] ?? "", row[second] ?? ""]);
+      open = open.filter((row) => !isMissing(row));
+      rules.push(...grouped([one.name, other.name], missing));
+    }
+  }
+  rules.push(
+    ...grouped(
+      axes.map(({ name }) => name),
+      open,
+    ),
+  );
+  return rules.map((rule) => ({ ...rule, reason: "not among the original builds" }));
+}
+
+function labelAt({ factor, labels }: Axis, row: number): string {
+  return labels[factor.classes[row] ?? 0] ?? "";
+}
+
+function isItsLabel(axis: Axis, { cells }: Column): boolean {
+  return cells.every((text, row) => text === labelAt(axis, row));
+}
+
+/** Nothing for a row that has none. */
+function put(settings: Settings, column: string, text: string | null): void {
+  if (text === null) return;
+  if (column === "template" || column === "target" || column === "context") settings[column] = text;
+  else settings.args = { ...settings.args, [column.replace(/^arg:/, "")]: text };
+}

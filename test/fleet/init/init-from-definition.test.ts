@@ -1,0 +1,266 @@
+/** `init --from` a bake file or a workflow: each build of it is a cell, argument by argument, or the answer says why not. */
+
+import { chmodSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { initFromDefinition } from "../../../src/fleet/init/init-from-definition.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { runInProcess } from "../../support/run-cli.ts";
+
+const nodeOnly = { PATH: dirname(process.execPath) };
+
+async function taken(
+  files: Readonly<Record<string, string>>,
+  file: string,
+  env: Record<string, string> = nodeOnly,
+) {
+  const folder = makeFolder(files);
+  const answer = await initFromDefinition(folder, { file, name: "app", registry: "localhost:5000", env });
+  const differ = answer.builds.filter(({ equal }) => !equal);
+  return { ...answer, folder, differ, matrix: readFileSync(join(folder, "matrix.yaml"), "utf8") };
+}
+
+/** Toolkits × architectures × releases, with a list of GPUs that depends on two of them. */
+const inference = {
+  "docker-bake.hcl": `
+variable "JOBS" { default = 16 }
+variable "COMMIT" { default = "" }
+function "list" {
+  params = [toolkit, platform]
+  result = platform == "linux/arm64" ? "8.7 9.0" : (toolkit == "12.9.1" ? "7.5 8.0 9.0" : "8.0 9.0 12.0+PTX")
+}
+group "default" { targets = ["server"] }
+target "_common" {
+  dockerfile = "docker/Dockerfile"
+  args = {
+    max_jobs = JOBS
+    COMMIT = COMMIT != "" ? COMMIT : "unknown"
+  }
+}
+target "server" {
+  name = "server-\${replace(toolkit, ".", "-")}-\${replace(ubuntu, ".", "")}-\${split("/", platform)[1]}"
+  inherits = ["_common"]
+  matrix = {
+    toolkit = ["12.9.1", "13.0.2"]
+    ubuntu = ["22.04", "24.04"]
+    platform = ["linux/amd64", "linux/arm64"]
+  }
+  target = "server"
+  platforms = [platform]
+  args = {
+    CUDA_VERSION = toolkit
+    UBUNTU_VERSION = ubuntu
+    torch_cuda_arch_list = list(toolkit, platform)
+    WHEEL = "wheel-\${ubuntu}-\${platform == "linux/arm64" ? "aarch64" : "x86_64"}.whl"
+  }
+}
+target "test" {
+  inherits = ["_common"]
+  target = "test"
+  platforms = ["linux/amd64"]
+  args = { CUDA_VERSION = "12.9.1", UBUNTU_VERSION = "22.04", torch_cuda_arch_list = "7.5 8.0 9.0", WHEEL = "wheel-22.04-x86_64.whl" }
+}
+`,
+  "docker/Dockerfile": `ARG CUDA_VERSION=12.9.1
+ARG UBUNTU_VERSION=22.04
+FROM nvidia/cuda:\${CUDA_VERSION}-devel-ubuntu\${UBUNTU_VERSION} AS server
+ARG torch_cuda_arch_list="8.0 9.0"
+ARG max_jobs=2
+ARG WHEEL
+ARG COMMIT
+FROM server AS test
+`,
+};
+
+const buildx = process.env.IMGMATCH_BUILDX_PROGRAM;
+
+describe("a bake file", () => {
+  test("with a matrix of toolkits, releases and platforms has hardware axes, and cases for what depends on two", async () => {
+    const { builds, differ, matrix } = await taken(inference, "docker-bake.hcl");
+    expect(differ).toEqual([]);
+    expect(builds).toHaveLength(9);
+    expect(matrix).toContain('CUDA_VERSION: "{{cuda.toolkit}}"');
+    expect(matrix).toContain("platform: [ linux/amd64, linux/arm64 ]");
+    expect(matrix).toContain("\n  wheel:\n    - ");
+    expect(matrix).toContain('WHEEL: "{{wheel}}"');
+  });
+
+  test.skipIf(buildx === undefined)("is read alike by docker buildx and by the parser", async () => {
+    const bin = makeFolder({ docker: `#!/bin/sh\nshift\nexec "${buildx}" "$@"\n` });
+    chmodSync(join(bin, "docker"), 0o755);
+    const printed = await taken(inference, "docker-bake.hcl", {
+      PATH: `${bin}:${process.env.PATH}`,
+      HOME: bin,
+    });
+    const parsed = await taken(inference, "docker-bake.hcl");
+    const sorted = (names: readonly { readonly name: string }[]) => names.map(({ name }) => name).sort();
+    expect(sorted(printed.builds)).toEqual(sorted(parsed.builds));
+    expect([printed.differ, parsed.differ]).toEqual([[], []]);
+  });
+
+  test("takes variables from the environment, as bake does", async () => {
+    const { differ, matrix } = await taken(inference, "docker-bake.hcl", {
+      ...nodeOnly,
+      JOBS: "4",
+      COMMIT: "abc",
+    });
+    expect(differ).toEqual([]);
+    expect(matrix).toContain('max_jobs: "4"');
+    expect(matrix).toContain("COMMIT: abc");
+  });
+
+  test("of which something cannot be evaluated is taken but for that, and the answer says so", async () => {
+    const text = 'target "app" {\n  args = { STAMP = strange("a"), A = "1" }\n}\n';
+    const { differ } = await taken(
+      { "docker-bake.hcl": text, Dockerfile: "FROM a\nARG A\nARG STAMP\n" },
+      "docker-bake.hcl",
+    );
+    expect(differ.map(({ name, differences }) => [name, differences[0]?.what])).toEqual([["app", "left"]]);
+    expect(differ[0]?.differences[0]?.original).toContain("args.STAMP");
+  });
+
+  test("for a platform that no matrix has keeps its other builds", async () => {
+    const text = 'target "app" {\n  platforms = ["linux/amd64", "linux/s390x"]\n}\n';
+    const { builds, differ } = await taken(
+      { "docker-bake.hcl": text, Dockerfile: "FROM a\n" },
+      "docker-bake.hcl",
+    );
+    expect(builds).toHaveLength(2);
+    expect(differ).toEqual([
+      {
+        name: "app linux/s390x",
+        cell: null,
+        equal: false,
+        differences: [{ what: "platform", original: "linux/s390x", cell: null }],
+      },
+    ]);
+  });
+});
+
+/** Backends with a Dockerfile each × flavors × platforms, and toolkits that decide release and compiler. */
+const backends = {
+  "docker.yml": `
+on: push
+env: { SCOPE: all }
+jobs:
+  push:
+    strategy:
+      matrix:
+        config:
+          - { tag: cpu, dockerfile: .devops/cpu.Dockerfile, platforms: "linux/amd64,linux/arm64", light: true, server: true }
+          - { tag: cuda12, dockerfile: .devops/cuda.Dockerfile, platforms: linux/amd64, cuda: 12.8.1, ubuntu: "22.04", gcc: "12", light: true, server: true }
+          - { tag: cuda13, dockerfile: .devops/cuda.Dockerfile, platforms: linux/amd64, cuda: 13.0.2, ubuntu: "24.04", gcc: "14", light: true, server: true }
+          - { tag: vulkan, dockerfile: .devops/vulkan.Dockerfile, platforms: linux/amd64, light: false, server: true }
+    steps:
+      - uses: actions/checkout@v4
+      - if: \${{ (github.event_name == 'push' || github.event_name == 'schedule') && matrix.config.light == true }}
+        uses: docker/build-push-action@v6
+        with:
+          context: .
+          platforms: \${{ matrix.config.platforms }}
+          file: \${{ matrix.config.dockerfile }}
+          target: light
+          build-args: |
+            \${{ matrix.config.cuda && format('CUDA_VERSION={0}', matrix.config.cuda) || '' }}
+            \${{ matrix.config.ubuntu && format('UBUNTU_VERSION={0}', matrix.config.ubuntu) || '' }}
+            \${{ matrix.config.gcc && format('GCC_VERSION={0}', matrix.config.gcc) || '' }}
+      - if: \${{ matrix.config.server == true }}
+        uses: docker/build-push-action@v6
+        with:
+          context: .
+          platforms: \${{ matrix.config.platforms }}
+          file: \${{ matrix.config.dockerfile }}
+          target: server
+          build-args: |
+            \${{ matrix.config.cuda && format('CUDA_VERSION={0}', matrix.config.cuda) || '' }}
+            \${{ matrix.config.ubuntu && format('UBUNTU_VERSION={0}', matrix.config.ubuntu) || '' }}
+            \${{ matrix.config.gcc && format('GCC_VERSION={0}', matrix.config.gcc) || '' }}
+`,
+  ".devops/cpu.Dockerfile": "FROM ubuntu:22.04 AS light\nFROM light AS server\n",
+  ".devops/vulkan.Dockerfile": "FROM ubuntu:24.04 AS light\nFROM light AS server\n",
+  ".devops/cuda.Dockerfile": `ARG UBUNTU_VERSION=22.04
+ARG CUDA_VERSION=12.4.0
+FROM nvidia/cuda:\${CUDA_VERSION}-devel-ubuntu\${UBUNTU_VERSION} AS light
+ARG GCC_VERSION=11
+ARG CUDA_DOCKER_ARCH=default
+FROM light AS server
+`,
+};
+
+describe("a workflow", () => {
+  test("with backends, flavors and platforms has an axis for each, and no build that the original has not", async () => {
+    const { builds, differ, matrix } = await taken(backends, "docker.yml");
+    expect(differ).toEqual([]);
+    // cpu 2 platforms × 2, cuda 2 × 2, vulkan 1
+    expect(builds).toHaveLength(9);
+    expect(matrix).toContain('target: "{{flavor}}"');
+    expect(matrix).toContain("not among the original builds");
+  });
+
+  test("with include, exclude and docker build is read as GitHub makes its rows", async () => {
+    const workflow = `
+jobs:
+  build:
+    strategy:
+      matrix:
+        cuda: ["12.8.1", "13.0.2"]
+        type: [runtime, devel]
+        exclude: [{ cuda: "13.0.2", type: runtime }]
+        include:
+          - { cuda: "12.8.1", cudnn: "9" }
+          - { cuda: "13.0.2", cudnn: "91" }
+    steps:
+      - run: |
+          docker build --target \${{ matrix.type }} \\
+            --build-arg CUDA_VERSION=\${{ matrix.cuda }} --build-arg "CUDNN=\${{ matrix.cudnn }}" -f Dockerfile .
+`;
+    const dockerfile =
+      "ARG CUDA_VERSION\nFROM nvidia/cuda:$CUDA_VERSION-base AS runtime\nARG CUDNN\nFROM runtime AS devel\n";
+    const { builds, differ } = await taken({ "build.yml": workflow, Dockerfile: dockerfile }, "build.yml");
+    expect(differ).toEqual([]);
+    expect(builds).toHaveLength(3);
+  });
+
+  test("of which only a run knows an argument says so", async () => {
+    const workflow = `
+jobs:
+  build:
+    steps:
+      - uses: docker/build-push-action@v6
+        with: { build-args: "SHA=\${{ github.sha }}\\nA=1" }
+`;
+    const { differ } = await taken(
+      { "build.yml": workflow, Dockerfile: "FROM a\nARG SHA\nARG A\n" },
+      "build.yml",
+    );
+    expect(differ[0]?.differences.map(({ what, original }) => [what, original?.slice(0, 8)])).toEqual([
+      ["left", "args.SHA"],
+    ]);
+  });
+});
+
+describe("imgmatch init --from", () => {
+  test("ends with 1 and a table where a build is no cell, and writes the matrix all the same", async () => {
+    const cwd = makeFolder(
+      {
+        "docker-bake.json": '{"target":{"app":{"platforms":["linux/s390x","linux/amd64"]}}}',
+        Dockerfile: "FROM a\n",
+      },
+      "app ",
+    );
+    const { exit, out } = await runInProcess(["init", "--from", "docker-bake.json", "--name", "app"], {
+      cwd,
+      env: nodeOnly,
+    });
+    expect(exit).toBe(1);
+    expect(out).toContain("1 of 2 builds is a cell");
+    expect(out).toContain("platform: linux/s390x, and here none");
+    expect(readFileSync(join(cwd, "matrix.yaml"), "utf8")).toContain("platform: [ linux/amd64 ]");
+  });
+
+  test("ends with 2 for a file that builds nothing", async () => {
+    const cwd = makeFolder({ "ci.yml": "jobs: { a: { steps: [{ run: make }] } }\n" });
+    const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
+    expect([exit, err.includes("builds no image that is known")]).toEqual([2, true]);
+  });
+});
