@@ -6,7 +6,7 @@ import type { PromotionEvent } from "../fleet/publication.ts";
 import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, driverOption, withJson, withRegistries, withTrust } from "./flags/options.ts";
+import { collect, driverOption, noGpu, withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { withSigning } from "./flags/sign-options.ts";
 import { reportPublication } from "./report/publication-lines.ts";
 
@@ -44,6 +44,7 @@ export const promote: Define = (command, run) =>
     )
     .option("--host-type <names>", "with --channel: single machine types; repeatable", collect, [])
     .option("--driver <version>", `with --channel: ${driverOption}`)
+    .option("--no-gpu", `with --channel: ${noGpu}`)
     .option(
       "--allow-loss",
       "move a channel though hosts lose their image, or get one of another vendor or CUDA major",
