@@ -13,10 +13,10 @@ export function coverLines(report: CoverReport, style: Style): readonly string[]
   const { whatIf, suggestion, violations } = report;
   return [
     style.strong(words.headline(report)),
-    words.summary(report),
+    words.summary(report, report),
     words.costWords(report.cost),
     "",
-    ...formatTable([words.classHeads, ...report.classes.map(words.classRow)]),
+    ...formatTable([words.classHeads(report), ...report.classes.map(words.classRow)]),
     ...sourceLines(report, style),
     ...words
       .lackingClasses(report)
@@ -26,9 +26,9 @@ export function coverLines(report: CoverReport, style: Style): readonly string[]
         ...words.lackLines(each).map((line) => `  ${line}`),
       ]),
     ...idleLines(report, style),
-    ...(whatIf === undefined ? [] : whatIfLines(whatIf, style)),
-    ...(suggestion === undefined ? [] : suggestionLines(suggestion, style)),
-    ...(violations === undefined ? [] : violationLines(violations, style)),
+    ...(whatIf === undefined ? [] : whatIfLines(whatIf, report, style)),
+    ...(suggestion === undefined ? [] : suggestionLines(suggestion, report, style)),
+    ...(violations === undefined ? [] : violationLines(violations, report, style)),
   ];
 }
 
@@ -55,10 +55,7 @@ function idleLines(report: CoverReport, style: Style): readonly string[] {
         ];
   const [unused, pinned] = [idle.filter(isUnused), idle.filter((image) => !isUnused(image))];
   return [
-    ...listed(
-      style.warn(`${count(unused.length, "image")} that no ${report.hostsAre ?? "host"} gets`),
-      unused,
-    ),
+    ...listed(style.warn(`${count(unused.length, "image")} that no ${words.nounOf(report)} gets`), unused),
     ...listed(`${count(pinned.length, "image")} for those who pin`, pinned),
   ];
 }
@@ -70,12 +67,13 @@ const signs = { gains: "+", better: "+", changes: "~", worse: "-", loses: "-" } 
 
 function whatIfLines(
   { changes, diff, after }: NonNullable<CoverReport["whatIf"]>,
+  whom: words.Counted,
   style: Style,
 ): readonly string[] {
   const rows = formatTable(
     diff.map((each) => [
       `${signs[each.kind]} ${each.id}`,
-      count(each.hosts, "host"),
+      count(each.hosts, words.nounOf(whom)),
       each.kind,
       words.changeWords(each),
     ]),
@@ -84,34 +82,38 @@ function whatIfLines(
   return [
     "",
     style.strong(`what if ${changes.join(", ")}`),
-    words.summary(after),
+    words.summary(after, whom),
     words.costWords(after.cost),
     ...(diff.length === 0
-      ? ["no host gets another image"]
+      ? [`no ${words.nounOf(whom)} gets another image`]
       : rows.map((row, index) => colour[signs[diff[index]?.kind ?? "changes"]](row))),
   ];
 }
 
-function suggestionLines(suggestion: Suggestion, style: Style): readonly string[] {
+function suggestionLines(suggestion: Suggestion, whom: words.Counted, style: Style): readonly string[] {
   const { cells } = suggestion;
-  const [head = "", ...rest] = words.suggestionHead(suggestion);
+  const [head = "", ...rest] = words.suggestionHead(suggestion, whom);
   return [
     "",
     style.strong(`suggested: ${head}`),
-    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each).slice(1)])),
+    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each, whom).slice(1)])),
     ...rest,
     ...words.suggestionNotes(suggestion),
   ];
 }
 
-function violationLines(violations: readonly Violation[], style: Style): readonly string[] {
+function violationLines(
+  violations: readonly Violation[],
+  whom: words.Counted,
+  style: Style,
+): readonly string[] {
   if (violations.length === 0) return ["", style.good("every policy holds")];
   return [
     "",
     style.bad(`${violations.length} violation${violations.length === 1 ? "" : "s"}`),
     ...violations.map(
       ({ policy, of, hosts, message }) =>
-        `  ${policy}: ${of}${hosts === 0 ? "" : ` (${count(hosts, "host")})`} ${message}`,
+        `  ${policy}: ${of}${hosts === 0 ? "" : ` (${count(hosts, words.nounOf(whom))})`} ${message}`,
     ),
   ];
 }

@@ -14,21 +14,24 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
   return [
     `### ${escaped(words.headline(report))}`,
     "",
-    `${escaped(words.summary(report))}. ${escaped(words.costWords(report.cost))}.`,
+    `${escaped(words.summary(report, report))}. ${escaped(words.costWords(report.cost))}.`,
     "",
-    ...table(words.classHeads, report.classes.map(words.classRow)),
-    ...(whatIf === undefined ? [] : whatIfLines(whatIf)),
+    ...table(words.classHeads(report), report.classes.map(words.classRow)),
+    ...(whatIf === undefined ? [] : whatIfLines(whatIf, report)),
     ...(suggestion === undefined
       ? []
       : [
           "",
           "### Suggested",
           "",
-          `${[...words.suggestionHead(suggestion), ...words.suggestionNotes(suggestion)].map(escaped).join(". ")}.`,
+          `${[...words.suggestionHead(suggestion, report), ...words.suggestionNotes(suggestion)].map(escaped).join(". ")}.`,
           "",
-          ...table(["cell", "hosts", "classes", ""], suggestion.cells.map(words.suggestionRow)),
+          ...table(
+            ["cell", hostsHead(report), "classes", ""],
+            suggestion.cells.map((each) => words.suggestionRow(each, report)),
+          ),
         ]),
-    ...(violations === undefined ? [] : violationLines(violations)),
+    ...(violations === undefined ? [] : violationLines(violations, report)),
     ...(sources.length === 0
       ? []
       : details("Where CPU features are known from", table(["class", "from"], sources))),
@@ -36,7 +39,7 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
     ...(idle.length === 0
       ? []
       : details(
-          `Images that no ${report.hostsAre ?? "host"} gets: ${idle.length}`,
+          `Images that no ${words.nounOf(report)} gets: ${idle.length}`,
           table(
             ["image", "why"],
             idle.map((image) => [image.cell, words.idleWords(image, report)]),
@@ -45,23 +48,32 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
   ];
 }
 
-function whatIfLines({ changes, diff, after }: NonNullable<CoverReport["whatIf"]>): readonly string[] {
+function whatIfLines(
+  { changes, diff, after }: NonNullable<CoverReport["whatIf"]>,
+  whom: words.Counted,
+): readonly string[] {
   const rows = diff.map((each) => [each.id, String(each.hosts), each.kind, words.changeWords(each)]);
   return [
     "",
     `### What if ${escaped(changes.join(", "))}`,
     "",
-    `${escaped(words.summary(after))}. ${escaped(words.costWords(after.cost))}.`,
+    `${escaped(words.summary(after, whom))}. ${escaped(words.costWords(after.cost))}.`,
     "",
-    ...(rows.length === 0 ? ["No host gets another image."] : table(["class", "hosts", "", "image"], rows)),
+    ...(rows.length === 0
+      ? [`No ${words.nounOf(whom)} gets another image.`]
+      : table(["class", hostsHead(whom), "", "image"], rows)),
   ];
 }
 
-function violationLines(violations: readonly Violation[]): readonly string[] {
+function violationLines(violations: readonly Violation[], whom: words.Counted): readonly string[] {
   if (violations.length === 0) return ["", "Every policy holds."];
   const rows = violations.map(({ policy, of, hosts, message }) => [policy, of, String(hosts), message]);
   const head = `### ${violations.length} against the policies`;
-  return ["", head, "", ...table(["policy", "of", "hosts", "why"], rows)];
+  return ["", head, "", ...table(["policy", "of", hostsHead(whom), "why"], rows)];
+}
+
+function hostsHead(whom: words.Counted): string {
+  return `${words.nounOf(whom)}s`;
 }
 
 function lackItems(report: CoverReport): readonly string[] {

@@ -8,7 +8,9 @@ import type { Suggestion } from "./suggestion.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { count } from "../io/table.ts";
 
-export const classHeads = ["hosts", "class", "GPU", "driver", "CPU", "image", "how"] as const;
+export function classHeads(report: Counted): readonly string[] {
+  return [`${nounOf(report)}s`, "class", "GPU", "driver", "CPU", "image", "how"];
+}
 
 export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): readonly string[] {
   return [
@@ -69,9 +71,10 @@ function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): 
   return distance === 0 ? target : `${target}, ${count(distance, "minor")} behind`;
 }
 
-export function headline({ fleet, counts, hostsAre }: Cover & Counted): string {
+export function headline(report: Cover & Counted): string {
+  const { fleet, counts } = report;
   const { name, version, from } = fleet;
-  const hosts = `${count(counts.hosts, hostsAre ?? "host")} in ${classCount(counts.classes)}`;
+  const hosts = `${count(counts.hosts, nounOf(report))} in ${classCount(counts.classes)}`;
   return `${name} ${version} (${from}): ${hosts}, ${count(counts.images, "image")}`;
 }
 
@@ -80,17 +83,21 @@ export interface Counted {
   readonly hostsAre?: "machine type";
 }
 
+export function nounOf({ hostsAre }: Counted): string {
+  return hostsAre ?? "host";
+}
+
 export function classCount(number: number): string {
   return `${number} class${number === 1 ? "" : "es"}`;
 }
 
-export function summary({ counts, hostsAre }: Pick<Cover, "counts"> & Counted): string {
+export function summary({ counts }: Pick<Cover, "counts">, whom: Counted): string {
   const { native, served, unserved, unusedGpus, unusedImages, pinnedImages } = counts;
   return [
     `${native} of ${counts.hosts} get native code`,
     `${served - native} get something else`,
     `${unserved} get nothing`,
-    ...(unusedGpus === 0 ? [] : [`${count(unusedGpus, hostsAre ?? "host")} with unused GPUs`]),
+    ...(unusedGpus === 0 ? [] : [`${count(unusedGpus, nounOf(whom))} with unused GPUs`]),
     ...(unusedImages === 0 ? [] : [`${count(unusedImages, "image")} nobody gets`]),
     ...(pinnedImages === 0 ? [] : [`${count(pinnedImages, "image")} only with a pin`]),
   ].join(", ");
@@ -154,9 +161,12 @@ export function lackLines({ names, nearest, serve }: CoveredClass): readonly str
 }
 
 /** What to have, why fewer do not do, and what it costs. */
-export function suggestionHead({ cells, native, served, proof, cost }: Suggestion): readonly string[] {
+export function suggestionHead(
+  { cells, native, served, proof, cost }: Suggestion,
+  whom: Counted,
+): readonly string[] {
   return [
-    `${count(cells.length, "cell")}: ${count(native, "host")} with native code, ${served - native} with something else`,
+    `${count(cells.length, "cell")}: ${count(native, nounOf(whom))} with native code, ${served - native} with something else`,
     proof,
     suggestionCost(cost),
   ];
@@ -173,21 +183,19 @@ export function suggestionNotes({ beyond, open, nothing }: Suggestion): readonly
   ];
 }
 
-export function suggestionRow({
-  cell,
-  hosts,
-  classes,
-  planned,
-}: Suggestion["cells"][number]): readonly string[] {
-  return [cell, count(hosts, "host"), listSome(classes, 6), planned ? "planned" : "new"];
+export function suggestionRow(
+  { cell, hosts, classes, planned }: Suggestion["cells"][number],
+  whom: Counted,
+): readonly string[] {
+  return [cell, count(hosts, nounOf(whom)), listSome(classes, 6), planned ? "planned" : "new"];
 }
 
 /** Why nobody gets an image. */
 export function idleWords(
   { fits, pinned, alwaysBeatenBy, beatenBy, misfit }: CoveredImage,
-  { hostsAre }: Counted = {},
+  whom: Counted,
 ): string {
-  const one = hostsAre ?? "host";
+  const one = nounOf(whom);
   if (pinned > 0) return `the answer for ${count(pinned, one)} where what it has is pinned`;
   if (fits > 0) {
     const [better] = alwaysBeatenBy;

@@ -72,8 +72,9 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
 
 /** Words of `resolve`, which speaks to one host of one image, where there are many of both. */
 export function named(text: string, host: string, cell?: string): string {
-  const ofHost = text.replaceAll("this host", host);
-  return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", `cell ${cell}`);
+  // As functions: a name may have what replaceAll reads as a pattern.
+  const ofHost = text.replaceAll("this host", () => host);
+  return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", () => `cell ${cell}`);
 }
 
 interface Use {

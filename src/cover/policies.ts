@@ -41,9 +41,9 @@ const policies: Readonly<Record<string, Policy>> = {
     wrong: (image) => {
       const { fits, alwaysBeatenBy, beatenBy, misfit } = image;
       if (!isUnused(image)) return null;
-      if (fits === 0) return `runs on no host${misfit === null ? "" : `: ${misfit.code}: ${misfit.message}`}`;
+      if (fits === 0) return `runs nowhere${misfit === null ? "" : `: ${misfit.code}: ${misfit.message}`}`;
       const [better = beatenBy.join(", ")] = alwaysBeatenBy;
-      return `no host gets it: ${better} ${alwaysBeatenBy.length > 0 ? "always comes first" : "come first"}`;
+      return `nobody gets it: ${better} ${alwaysBeatenBy.length > 0 ? "always comes first" : "come first"}`;
     },
   },
 };

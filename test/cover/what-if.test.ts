@@ -263,7 +263,7 @@ describe("policies", () => {
         expect.stringMatching(/^has GPUs and gets cpu; nearest with GPU code: (gpu|old): NO_GPU_CODE: /),
       ],
     ]);
-    expect(against("no unused image")).toEqual([["old", 0, "no host gets it: gpu always comes first"]]);
+    expect(against("no unused image")).toEqual([["old", 0, "nobody gets it: gpu always comes first"]]);
     expect(against("every host native")?.map(([of]) => of)).toContain("c3");
     expect(coverReport(fleet, hosts.slice(0, 1), { check: ["every host served"] }).violations).toEqual([]);
     expect(policyNames).toHaveLength(4);

@@ -1,4 +1,4 @@
-/** What the page works out when somebody asks: by the rules of `resolve`, so that it says what `imgmatch why-not` says. */
+/** What the page works out when somebody asks: by the rules of `resolve`, so that it says what `imgmatch why-not` says, of a host and a cell by name. */
 
 import { groupBy } from "../../io/collections.ts";
 import { fitOptions } from "../../resolve/find-cell.ts";
@@ -8,7 +8,8 @@ import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
 import { type WhyNot, whyNotImage } from "../../resolve/why-not-image.ts";
-import type { PageFleet } from "./page-data.ts";
+import { named } from "../image-use.ts";
+import type { PageClass, PageFleet } from "./page-data.ts";
 
 /** Everything a page can be asked about one state of fleet and hosts; a class is given by its place. */
 export interface Answers {
@@ -30,13 +31,18 @@ export interface RejectedImages {
   readonly cells: readonly string[];
 }
 
-export function answersOf({ lock, hosts }: PageFleet, options: ResolveImageOptions): Answers {
+export function answersOf(
+  { lock, hosts }: PageFleet,
+  classes: readonly Pick<PageClass, "names">[],
+  options: ResolveImageOptions,
+): Answers {
   const resolver = createResolver(lock, options);
   const hostAt = (place: number) => {
     const host = hosts[place];
     if (host === undefined) throw new Error(`no class ${place}`);
     return host;
   };
+  const nameAt = (place: number) => classes[place]?.names[0] ?? "a host";
   return {
     imagesFor: (place) => {
       const { ranked, rejected, order } = resolver.rank(hostAt(place));
@@ -50,11 +56,21 @@ export function answersOf({ lock, hosts }: PageFleet, options: ResolveImageOptio
         rejected: [...groups.values()].flatMap((members) => {
           const [first] = members;
           if (first === undefined) return [];
-          return [{ code: first.code, message: first.message, cells: members.map(({ cell }) => cell) }];
+          const message = named(first.message, nameAt(place));
+          return [{ code: first.code, message, cells: members.map(({ cell }) => cell) }];
         }),
       };
     },
-    whyNot: (place, cell) => whyNotImage(lock, cell, hostAt(place), options),
+    whyNot: (place, cell) => {
+      const answer = whyNotImage(lock, cell, hostAt(place), options);
+      const own = (text: string) => named(text, nameAt(place), cell);
+      const reasons = answer.reasons.map(({ code, message, fix }) => ({
+        code,
+        message: own(message),
+        fix: own(fix),
+      }));
+      return { ...answer, reasons };
+    },
     against: (cell) => {
       const image = lock.images[cell];
       const judge = fitOptions(lock, options);

@@ -28,7 +28,7 @@ export async function coverPage(
   const data = pack(pageData(fleet, hosts, report, options));
   const text = {
     title: `${name} ${release}: who gets which image`,
-    summary: `${headline(report)}: ${summary(report)}`,
+    summary: `${headline(report)}: ${summary(report, report)}`,
   };
   // Apart: it is as large as all else that a program loads.
   const { pageAssets } = await import("./assets.ts");

@@ -61,6 +61,23 @@ describe("imgmatch cover", () => {
     expect(out).not.toContain("hide");
   });
 
+  it.each([
+    ["a terminal", []],
+    ["Markdown", ["--markdown"]],
+  ])("and so in every part of the report, for %s", async (_, format) => {
+    const types = ["--host-type", "p2.xlarge,p5.48xlarge", "--driver", "570.172.08"];
+    const folder = mkdtempSync(join(tmpdir(), "imgmatch-cover-"));
+    const asked = ["--what-if", "driver=580.95.05", "--check", "every host native"];
+    const matrix = ["--matrix", `${vision}/matrix.yaml`, "--suggest", join(folder, "less.yaml")];
+    const { out } = await cover([...types, ...matrix, ...asked, ...format]);
+    rmSync(folder, { recursive: true });
+    expect(out).toMatch(/what if driver=580/i);
+    expect(out.split("\n").filter((line) => /^machine types |^\| machine types \|/.test(line))).toHaveLength(
+      1,
+    );
+    expect(out.replaceAll("every host native", "")).not.toMatch(/\bhosts?\b/);
+  });
+
   it("ends with 1 where a policy does not hold, and says what breaks it", async () => {
     const policy = ["--check", "every host served"];
     const broken = await cover([hosts, ...lock, ...policy]);

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { classifyHosts } from "../../../src/cover/host-classes.ts";
+import { named } from "../../../src/cover/image-use.ts";
+import { type HostClass, classifyHosts } from "../../../src/cover/host-classes.ts";
 import { coverReport } from "../../../src/cover/cover-report.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
@@ -31,17 +32,18 @@ function told(...question: Parameters<typeof pageData>): PageData {
   return unpack(pack(pageData(...question))) as PageData;
 }
 
-/** Every answer about every class and image, beside that of the facts and the lock themselves; of why-not, one in `step`. */
+/** Every answer about every class and image, beside that of the facts and the lock themselves, by name; of why-not, one in `step`. */
 function expectAnswers(
   data: PageData,
   { lock }: typeof demo,
-  facts: readonly HostFacts[],
+  classes: readonly Pick<HostClass, "facts" | "names">[],
   options: ResolveImageOptions,
   step = 1,
 ): void {
-  const { imagesFor, whyNot: ask, against } = answersOf(data.now, optionsOf(data.question));
+  const { imagesFor, whyNot: ask, against } = answersOf(data.now, classes, optionsOf(data.question));
   const refused = new Map<string, string[]>();
-  for (const [place, host] of facts.entries()) {
+  for (const [place, { facts: host, names }] of classes.entries()) {
+    const [name = ""] = names;
     const { ranked, rejected } = rankImages(lock, host, options);
     const { fits, rejected: groups } = imagesFor(place);
     expect(fits.map(({ cell }) => cell)).toEqual(ranked.map(({ cell }) => cell));
@@ -49,12 +51,19 @@ function expectAnswers(
       cells.map((cell) => `${cell} ${code} ${message}`),
     );
     expect(shown.sort()).toEqual(
-      rejected.map(({ cell, code, message }) => `${cell} ${code} ${message}`).sort(),
+      rejected.map(({ cell, code, message }) => `${cell} ${code} ${named(message, name)}`).sort(),
     );
     for (const { cell, code } of rejected) remember(refused, cell, () => []).push(`${code} ${place}`);
     for (const [index, cell] of Object.keys(lock.images).entries())
-      if ((index + place) % step === 0)
-        expect(ask(place, cell)).toEqual(whyNotImage(lock, cell, host, options));
+      if ((index + place) % step === 0) {
+        const answer = whyNotImage(lock, cell, host, options);
+        const reasons = answer.reasons.map(({ code, message, fix }) => ({
+          code,
+          message: named(message, name, cell),
+          fix: named(fix, name, cell),
+        }));
+        expect(ask(place, cell)).toEqual({ ...answer, reasons });
+      }
   }
   for (const cell of Object.keys(lock.images)) {
     const found = [...against(cell)].flatMap(([code, places]) => places.map((place) => `${code} ${place}`));
@@ -65,8 +74,8 @@ function expectAnswers(
 describe("what the page is told", () => {
   it("lets it answer as why-not and resolve do, for machines of every state", () => {
     for (const fleet of [demo, team]) {
-      const facts = classifyHosts(captured, [fleet.lock]).map((each) => each.facts);
-      expectAnswers(told(fleet, captured, coverReport(fleet, captured), {}), fleet, facts, {}, 50);
+      const classes = classifyHosts(captured, [fleet.lock]);
+      expectAnswers(told(fleet, captured, coverReport(fleet, captured), {}), fleet, classes, {}, 50);
     }
   });
 
@@ -77,7 +86,7 @@ describe("what the page is told", () => {
         const hosts = [{ name: "one", facts }];
         const options = { cpuOnly, ...(prefer ? { prefer: ["toolkit"] } : {}) };
         const data = told(fleet, hosts, coverReport(fleet, hosts, options), options);
-        expectAnswers(data, fleet, [facts], options, 3);
+        expectAnswers(data, fleet, [{ facts, names: ["one"] }], options, 3);
       }),
       { numRuns: Math.ceil(runs / 100) },
     );
@@ -86,9 +95,25 @@ describe("what the page is told", () => {
   it("and with pins, ranges among them", async () => {
     const options = { pins: await compilePins({ cuda: ">=12.4 <13" }) };
     const hosts = captured.slice(0, 3);
-    const facts = classifyHosts(hosts, [demo.lock]).map((each) => each.facts);
+    const classes = classifyHosts(hosts, [demo.lock]);
     const data = told(demo, hosts, coverReport(demo, hosts, options), options);
-    expectAnswers(data, demo, facts, options, 20);
+    expectAnswers(data, demo, classes, options, 20);
+  });
+
+  it("answers about a host and a cell by name", () => {
+    const hosts = captured.map((each) => ({ ...each, name: `$&-${each.name}` }));
+    const classes = classifyHosts(hosts, [demo.lock]);
+    const data = told(demo, hosts, coverReport(demo, hosts), {});
+    const { imagesFor, whyNot: ask } = answersOf(data.now, classes, optionsOf(data.question));
+    const texts = classes.flatMap((_, place) =>
+      imagesFor(place).rejected.flatMap(({ message, cells: [cell = ""] }) => [
+        message,
+        ...ask(place, cell).reasons.flatMap((reason) => [reason.message, reason.fix]),
+      ]),
+    );
+    expect(texts.join("\n")).not.toMatch(/this host|the image's cell/);
+    expect(texts.join("\n")).toMatch(/ to cell \S+/);
+    expect(texts.join("\n")).toContain("$&-");
   });
 
   it("is the report, and the changed hosts and fleet with it", () => {
@@ -104,7 +129,7 @@ describe("what the page is told", () => {
       classes: without(now.classes),
       whatIf: { ...whatIf, after: { ...whatIf.after, classes: without(whatIf.after.classes) } },
     });
-    const { imagesFor } = answersOf(data.after, optionsOf(data.question));
+    const { imagesFor } = answersOf(data.after, whatIf.after.classes, optionsOf(data.question));
     const changes = parseChanges(texts);
     const changed = changeFleet(fleet.lock, changes);
     for (const [place, { names, match }] of whatIf.after.classes.entries()) {

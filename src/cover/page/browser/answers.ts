@@ -8,7 +8,7 @@ import { counted, digits, h } from "./element.ts";
 
 const atOnce = 12;
 
-export function policySection({ data: { report }, views }: App): HTMLElement | null {
+export function policySection({ data: { report }, views, noun }: App): HTMLElement | null {
   const { violations } = report;
   if (violations === undefined) return null;
   const classes = new Set(views.now.classes.map(({ id }) => id));
@@ -19,7 +19,7 @@ export function policySection({ data: { report }, views }: App): HTMLElement | n
       h("strong", {}, policy),
       ": ",
       classes.has(of) ? classLink(of) : imageLink(of),
-      hosts === 0 ? " " : ` (${counted(hosts, "host")}) `,
+      hosts === 0 ? " " : ` (${counted(hosts, noun)}) `,
       message,
     ),
   );
@@ -39,15 +39,15 @@ export function policySection({ data: { report }, views }: App): HTMLElement | n
   );
 }
 
-export function suggestionSection({ data: { report } }: App): HTMLElement | null {
+export function suggestionSection({ data: { report }, nounHead }: App): HTMLElement | null {
   const { suggestion } = report;
   if (suggestion === undefined) return null;
   const { cells } = suggestion;
-  const [head = "", ...proof] = suggestionHead(suggestion);
+  const [head = "", ...proof] = suggestionHead(suggestion, report);
   const table = dataTable<(typeof cells)[number]>(
     "Cells to have",
     [
-      { head: "Hosts", kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+      { head: nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
       {
         head: "Cell",
         kind: "name",
@@ -68,7 +68,7 @@ export function suggestionSection({ data: { report } }: App): HTMLElement | null
       },
     ],
     ({ cell }) => cell,
-    { column: "Hosts", descending: true },
+    { column: nounHead, descending: true },
   );
   table.show(cells);
   return h(

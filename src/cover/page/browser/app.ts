@@ -4,6 +4,7 @@ import { type Answers, answersOf } from "../ask.ts";
 import type { Status } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
 import type { Cover } from "../../cover-classes.ts";
+import { nounOf } from "../../cover-rows.ts";
 import type { CoverChange } from "../../compare-covers.ts";
 
 /** The fleet and its hosts as they are, or with the changes. */
@@ -28,6 +29,10 @@ export interface Asked {
 export interface App {
   readonly data: PageData;
   readonly views: { readonly now: View; readonly after: View | null };
+  /** Whom it counts: `host`, or `machine type`. */
+  readonly noun: string;
+  /** The same at the head of a column: `Hosts`. */
+  readonly nounHead: string;
   /** By a class's id. */
   readonly changes: ReadonlyMap<string, CoverChange>;
   readonly asked: () => Asked;
@@ -44,7 +49,14 @@ export function createApp(data: PageData): App {
   const viewOf = (cover: Pick<View, "counts" | "cost" | "images" | "classes">, fleet: PageFleet): View => {
     const { counts, cost, images, classes } = cover;
     let answers: Answers | undefined;
-    return { counts, cost, images, classes, fleet, answers: () => (answers ??= answersOf(fleet, options)) };
+    return {
+      counts,
+      cost,
+      images,
+      classes,
+      fleet,
+      answers: () => (answers ??= answersOf(fleet, classes, options)),
+    };
   };
   const views = {
     now: viewOf(report, now),
@@ -52,9 +64,12 @@ export function createApp(data: PageData): App {
   };
   const listeners: ((changed: ReadonlySet<keyof Asked>) => void)[] = [];
   let asked: Asked = { view: "now", query: "", status: null, idle: false };
+  const noun = nounOf(report);
   return {
     data,
     views,
+    noun,
+    nounHead: `${noun.charAt(0).toUpperCase()}${noun.slice(1)}s`,
     changes: new Map(whatIf?.diff.map((change) => [change.id, change])),
     asked: () => asked,
     view: () => views[asked.view] ?? views.now,

@@ -19,15 +19,15 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
       "p",
       { class: "lead-line" },
       statusPill(found),
-      ` ${counted(found.hosts, "host")}: `,
+      ` ${counted(found.hosts, app.noun)}: `,
       listSome(found.names, 6),
     ),
     answerOf(app, found),
     h("h3", {}, "Facts"),
     factsOf(found),
-    h("h3", {}, "Every image, for these hosts"),
+    h("h3", {}, `Every image, for these ${app.noun}s`),
     imagesOf(app, found),
-    ...allNames(found),
+    ...allNames(app, found),
   ];
 }
 
@@ -155,12 +155,12 @@ function whyNotLink(id: string, cell: string): HTMLElement {
   return h("a", { href: whyNotAddress(id, cell), class: "cell" }, cell);
 }
 
-function allNames({ names }: PageClass): readonly HTMLElement[] {
+function allNames({ nounHead }: App, { names }: PageClass): readonly HTMLElement[] {
   if (names.length <= 6) return [];
   const list = h("p", { class: "all-names" });
   const fill = () => list.replaceChildren(names.join(", "));
   return [
-    h("h3", {}, "Hosts"),
+    h("h3", {}, nounHead),
     h("details", { ontoggle: fill }, h("summary", {}, `all ${digits(names.length)} names`), list),
   ];
 }

@@ -11,7 +11,7 @@ import { type Child, digits, h, hidden } from "./element.ts";
 
 export function classTable(app: App): HTMLElement {
   const table = dataTable("Host classes, and the image of each", columnsOf(app), ({ id }) => id, {
-    column: "Hosts",
+    column: app.nounHead,
     descending: true,
   });
   let searched = app.view().classes.map(searchedClass);
@@ -35,7 +35,7 @@ export function classTable(app: App): HTMLElement {
     h(
       "p",
       { class: "muted" },
-      "Hosts with the same facts, as far as the rules ask, are one class. A class says why, for each image.",
+      `${app.nounHead} with the same facts, as far as the rules ask, are one class. A class says why, for each image.`,
     ),
     table.element,
   );
@@ -43,7 +43,7 @@ export function classTable(app: App): HTMLElement {
 
 function columnsOf(app: App): readonly Column<PageClass>[] {
   return [
-    { head: "Hosts", kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+    { head: app.nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
     { head: "Class", kind: "name", key: ({ id }) => id, show: whoOf },
     { head: "Answer", class: "answered", key: (each) => statuses.indexOf(statusOf(each)), show: statusPill },
     { head: "GPU", key: ({ host }) => gpuWords(host), show: ({ host }) => gpuWords(host) },

@@ -18,13 +18,13 @@ export function imageDetail(app: App, cell: string): readonly HTMLElement[] | nu
   const found = view.images.find((each) => each.cell === cell);
   const image = view.fleet.lock.images[cell];
   if (found === undefined || image === undefined) return null;
-  const note = noteOf(found);
+  const note = noteOf(found, app);
   return [
     h(
       "p",
       { class: "lead-line" },
-      h("strong", {}, `${counted(found.hosts, "host")} ${found.hosts === 1 ? "gets" : "get"} it`),
-      `; it fits ${counted(found.fits, "host")}.`,
+      h("strong", {}, `${counted(found.hosts, app.noun)} ${found.hosts === 1 ? "gets" : "get"} it`),
+      `; it fits ${counted(found.fits, app.noun)}.`,
     ),
     h("div", { class: "answer" }, note === "" ? null : h("p", {}, note), referenceLine(view, image)),
     h("h3", {}, "What it is, and needs"),
@@ -32,7 +32,7 @@ export function imageDetail(app: App, cell: string): readonly HTMLElement[] | nu
     h("h3", {}, "Who gets it"),
     gettersOf(view, cell),
     h("h3", {}, "Who does not, and why"),
-    othersOf(view, cell),
+    othersOf(app, view, cell),
   ];
 }
 
@@ -86,7 +86,7 @@ function gettersOf({ classes }: View, cell: string): HTMLElement {
   );
 }
 
-function othersOf(view: View, cell: string): HTMLElement {
+function othersOf(app: App, view: View, cell: string): HTMLElement {
   const against = view.answers().against(cell);
   const refused = new Set([...against.values()].flat());
   const beaten = view.classes.flatMap(({ match }, place) =>
@@ -108,7 +108,7 @@ function othersOf(view: View, cell: string): HTMLElement {
       const classes = places.flatMap((place) => view.classes[place] ?? []);
       const hosts = classes.reduce((sum, each) => sum + each.hosts, 0);
       const links = classes.map(({ id }) => h("a", { href: whyNotAddress(id, cell) }, id));
-      return h("li", {}, ...words, `, ${counted(hosts, "host")}: `, ...someOf(links, 8, "classes"));
+      return h("li", {}, ...words, `, ${counted(hosts, app.noun)}: `, ...someOf(links, 8, "classes"));
     }),
   );
 }

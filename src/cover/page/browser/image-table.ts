@@ -9,8 +9,8 @@ import { type Column, dataTable } from "./data-table.ts";
 import { digits, h } from "./element.ts";
 
 export function imageTable(app: App): HTMLElement {
-  const table = dataTable("Images, and how many hosts get each", columns, ({ cell }) => cell, {
-    column: "Hosts",
+  const table = dataTable(`Images, and how many ${app.noun}s get each`, columnsOf(app), ({ cell }) => cell, {
+    column: app.nounHead,
     descending: true,
   });
   let searched = app.view().images.map(searchedImage);
@@ -45,20 +45,23 @@ export function imageTable(app: App): HTMLElement {
   );
 }
 
-const columns: readonly Column<CoveredImage>[] = [
-  { head: "Hosts", kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
-  {
-    head: "Image",
-    kind: "name",
-    class: "wide",
-    key: ({ cell }) => cell,
-    show: ({ cell }) => imageLink(cell),
-  },
-  { head: "Fits", kind: "number", key: ({ fits }) => fits, show: ({ fits }) => digits(fits) },
-  { head: "Note", class: "widest", key: noteOf, show: noteOf },
-];
+function columnsOf(app: App): readonly Column<CoveredImage>[] {
+  const note = (image: CoveredImage) => noteOf(image, app);
+  return [
+    { head: app.nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+    {
+      head: "Image",
+      kind: "name",
+      class: "wide",
+      key: ({ cell }) => cell,
+      show: ({ cell }) => imageLink(cell),
+    },
+    { head: "Fits", kind: "number", key: ({ fits }) => fits, show: ({ fits }) => digits(fits) },
+    { head: "Note", class: "widest", key: note, show: note },
+  ];
+}
 
 /** Why nobody gets it. */
-export function noteOf(image: CoveredImage): string {
-  return image.hosts > 0 ? "" : idleWords(image);
+export function noteOf(image: CoveredImage, { data }: App): string {
+  return image.hosts > 0 ? "" : idleWords(image, data.report);
 }

@@ -38,16 +38,16 @@ export function mapSection(app: App): HTMLElement {
   return h(
     "section",
     { id: "map", "aria-labelledby": "map-head" },
-    h("div", { class: "head" }, h("h2", { id: "map-head" }, "The fleet"), cost, legend(), picker),
+    h("div", { class: "head" }, h("h2", { id: "map-head" }, "The fleet"), cost, legend(app), picker),
     box,
   );
 }
 
-function legend(): HTMLElement {
+function legend({ noun }: App): HTMLElement {
   return h(
     "p",
     { class: "legend muted" },
-    "hosts that get an image: ",
+    `${noun}s that get an image: `,
     h("span", { class: "heat step0" }, "0"),
     ...[1, 2, 3, 4, 5].map((step) => h("span", { class: `heat step${step}`, "aria-hidden": "true" })),
     " many",
@@ -78,7 +78,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   return h(
     "table",
     { class: "map" },
-    h("caption", {}, captionOf(map, same)),
+    h("caption", {}, captionOf(app, map, same)),
     h(
       "thead",
       {},
@@ -87,7 +87,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
         {},
         ...down.map((axis) => h("th", { scope: "col", class: "axis" }, axis)),
         ...columns.map((value) =>
-          h("th", { scope: "col" }, across === null ? "hosts" : hidden(`${across} `), value),
+          h("th", { scope: "col" }, across === null ? `${app.noun}s` : hidden(`${across} `), value),
         ),
         h("th", { scope: "col", class: "total" }, "all"),
       ),
@@ -102,7 +102,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
           ...values.map((value, place) =>
             h("th", { scope: "row", class: isRepeated(rows, index, place) ? "repeated" : "" }, value),
           ),
-          ...cells.map((list) => h("td", {}, cellOf(list, most, before))),
+          ...cells.map((list) => h("td", {}, cellOf(app, list, most, before))),
           total(sum(cells.flat())),
         ),
       ),
@@ -121,11 +121,11 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   );
 }
 
-function captionOf({ across, down }: FleetMap, same: FleetMap["same"]): string {
+function captionOf({ noun }: App, { across, down }: FleetMap, same: FleetMap["same"]): string {
   const axes =
     across === null ? "" : `: ${across} across${down.length === 0 ? "" : `, ${down.join(", ")} down`}`;
   const alike = same.filter(([axis]) => axis !== "platform").map(([axis, value]) => `${axis}=${value}`);
-  return `How many hosts get each image${axes}${alike.length === 0 ? "" : `; all have ${alike.join(", ")}`}`;
+  return `How many ${noun}s get each image${axes}${alike.length === 0 ? "" : `; all have ${alike.join(", ")}`}`;
 }
 
 /** The same value as in the row above, in the same group: said again, and seen less. */
@@ -138,6 +138,7 @@ function isRepeated(rows: FleetMap["rows"], index: number, place: number): boole
 }
 
 function cellOf(
+  { noun }: App,
   list: readonly CoveredImage[],
   most: number,
   before: ReadonlyMap<string, number> | null,
@@ -157,7 +158,7 @@ function cellOf(
       change === 0
         ? null
         : h("span", { class: "change" }, ` ${change > 0 ? "+" : "−"}${digits(Math.abs(change))}`),
-      hidden(` ${hosts === 1 ? "host" : "hosts"}, ${cell}`),
+      hidden(` ${hosts === 1 ? noun : `${noun}s`}, ${cell}`),
     );
   });
 }

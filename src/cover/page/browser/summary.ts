@@ -26,7 +26,11 @@ export function summaryOf(app: App): HTMLElement {
     const { classes, counts } = app.view();
     const hosts = countStatuses(classes);
     box.replaceChildren(
-      h("h2", { id: "verdict", class: `verdict ${verdictStatus(hosts)}` }, verdictOf(hosts, counts.hosts)),
+      h(
+        "h2",
+        { id: "verdict", class: `verdict ${verdictStatus(hosts)}` },
+        verdictOf(hosts, counts.hosts, app.noun),
+      ),
       barOf(hosts, counts.hosts),
       h(
         "ul",
@@ -50,16 +54,16 @@ function verdictStatus(hosts: Readonly<Record<Status, number>>): Status {
 }
 
 /** The worst that is true. */
-function verdictOf(hosts: Readonly<Record<Status, number>>, all: number): string {
-  if (all === 0) return "There is no host";
+function verdictOf(hosts: Readonly<Record<Status, number>>, all: number, noun: string): string {
+  if (all === 0) return `There is no ${noun}`;
   const one = (number: number, many: string, single: string) =>
-    `${digits(number)} of ${counted(all, "host")} ${number === 1 ? single : many}`;
+    `${digits(number)} of ${counted(all, noun)} ${number === 1 ? single : many}`;
   if (hosts.none > 0) return one(hosts.none, "get no image", "gets no image");
   if (hosts.gpus > 0)
-    return `Every host gets an image, ${one(hosts.gpus, "leave their GPUs unused", "leaves its GPUs unused")}`;
+    return `Every ${noun} gets an image, ${one(hosts.gpus, "leave their GPUs unused", "leaves its GPUs unused")}`;
   if (hosts.native < all)
-    return `Every host gets an image, ${one(hosts.native, "run native code", "runs native code")}`;
-  return all === 1 ? "The host runs native code" : `All ${digits(all)} hosts run native code`;
+    return `Every ${noun} gets an image, ${one(hosts.native, "run native code", "runs native code")}`;
+  return all === 1 ? `The ${noun} runs native code` : `All ${digits(all)} ${noun}s run native code`;
 }
 
 /** The tiles below say the same in words. */
@@ -105,7 +109,7 @@ function tileOf(
           onclick: toggle,
         },
         h("span", { class: "big", "data-hosts": hosts }, mark(sign), digits(hosts)),
-        h("span", {}, hosts === 1 ? `host ${singular(words)}` : `hosts ${words}`),
+        h("span", {}, hosts === 1 ? `${app.noun} ${singular(words)}` : `${app.noun}s ${words}`),
         h("span", { class: "muted" }, percent(hosts, all)),
         hidden(", show only these classes"),
       ),

@@ -20,8 +20,8 @@ export function toDoList(app: App): HTMLElement {
     box.replaceChildren(
       h("h2", { id: "to-do-head" }, now.length === 0 ? "Nobody is left out" : "Not served, and what to do"),
       now.length === 0
-        ? h("p", {}, "Every host gets an image, and no host leaves its GPUs unused.")
-        : listOf(now, "entries"),
+        ? h("p", {}, `Every ${app.noun} gets an image, and no ${app.noun} leaves its GPUs unused.`)
+        : listOf(app, now, "entries"),
       open.length === 0
         ? ""
         : h(
@@ -32,10 +32,10 @@ export function toDoList(app: App): HTMLElement {
               {},
               `${counted(
                 open.reduce((sum, { hosts }) => sum + hosts, 0),
-                "host",
+                app.noun,
               )} would get code that is nearer to native of ${counted(open.length, "cell")} more`,
             ),
-            listOf(open, "cells"),
+            listOf(app, open, "cells"),
           ),
     );
   };
@@ -44,8 +44,8 @@ export function toDoList(app: App): HTMLElement {
   return box;
 }
 
-function listOf(entries: readonly ToDo[], noun: string): HTMLElement {
-  const list = h("ol", { class: "to-do" }, ...entries.slice(0, atOnce).map(entryOf));
+function listOf(app: App, entries: readonly ToDo[], noun: string): HTMLElement {
+  const list = h("ol", { class: "to-do" }, ...entries.slice(0, atOnce).map((each) => entryOf(app, each)));
   const rest = entries.slice(atOnce);
   if (rest.length === 0) return list;
   const button = h(
@@ -54,7 +54,7 @@ function listOf(entries: readonly ToDo[], noun: string): HTMLElement {
       type: "button",
       class: "more",
       onclick: () => {
-        const items = rest.map(entryOf);
+        const items = rest.map((each) => entryOf(app, each));
         list.append(...items);
         button.remove();
         items[0]?.querySelector("a")?.focus();
@@ -65,7 +65,7 @@ function listOf(entries: readonly ToDo[], noun: string): HTMLElement {
   return h("div", {}, list, button);
 }
 
-function entryOf({ status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLElement {
+function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLElement {
   const what = { none: "no image", gpus: "GPUs unused", near: "not native", unknown: "", native: "" }[status];
   const ids = classes.map(({ id }) => classLink(id));
   return h(
@@ -74,7 +74,7 @@ function entryOf({ status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLE
     h(
       "p",
       { class: "who" },
-      h("strong", {}, counted(hosts, "host")),
+      h("strong", {}, counted(hosts, noun)),
       `, ${what}: `,
       ...someOf(ids, 5, "classes"),
       h("span", { class: "names" }, whoWords(classes)),

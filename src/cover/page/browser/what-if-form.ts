@@ -26,7 +26,9 @@ export function viewSwitch(app: App): HTMLElement | null {
     { value: "now", label: "As it is" },
     { value: "after", label: `With ${whatIf.changes.join(", ")}` },
   ] as const;
-  return choicesOf("view", "Show hosts and fleet", choices, app.asked().view, (view) => app.ask({ view }));
+  return choicesOf("view", `Show ${app.noun}s and fleet`, choices, app.asked().view, (view) =>
+    app.ask({ view }),
+  );
 }
 
 export function whatIfSection(app: App): HTMLElement | null {
@@ -36,7 +38,7 @@ export function whatIfSection(app: App): HTMLElement | null {
   const table = dataTable<CoverChange>(
     "Classes that get another image",
     [
-      { head: "Hosts", kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
+      { head: app.nounHead, kind: "number", key: ({ hosts }) => hosts, show: ({ hosts }) => digits(hosts) },
       { head: "Class", kind: "name", key: ({ id }) => id, show: ({ id }) => classLink(id) },
       {
         head: "Change",
@@ -69,15 +71,15 @@ export function whatIfSection(app: App): HTMLElement | null {
       h("h2", { id: "what-if-head" }, "What if "),
       h("p", { class: "asked" }, ...changes.map((text) => h("code", {}, text))),
     ),
-    h("p", {}, `Then ${summary(after)}.`),
+    h("p", {}, `Then ${summary(after, app.data.report)}.`),
     diff.length === 0
-      ? h("p", {}, "No host gets another image.")
-      : h("ul", { class: "kinds" }, ...totals(diff)),
+      ? h("p", {}, `No ${app.noun} gets another image.`)
+      : h("ul", { class: "kinds" }, ...totals(app, diff)),
     diff.length === 0 ? null : table.element,
   );
 }
 
-function totals(diff: readonly CoverChange[]): readonly HTMLElement[] {
+function totals({ noun }: App, diff: readonly CoverChange[]): readonly HTMLElement[] {
   const groups = groupBy(diff, ({ kind }) => kind);
   return kindNames.flatMap((kind) => {
     const members = groups.get(kind);
@@ -88,7 +90,7 @@ function totals(diff: readonly CoverChange[]): readonly HTMLElement[] {
         "li",
         { class: `pill ${kind}` },
         mark(kinds[kind].mark),
-        `${counted(hosts, "host")} ${kinds[kind].label}`,
+        `${counted(hosts, noun)} ${kinds[kind].label}`,
       ),
     ];
   });

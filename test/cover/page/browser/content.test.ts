@@ -5,6 +5,7 @@ import { type CoverReport, coverReport } from "../../../../src/cover/cover-repor
 import { statusOf, statusWords } from "../../../../src/cover/page/class-status.ts";
 import { coverPage } from "../../../../src/cover/page/cover-page.ts";
 import { costWords, cpuWords, gpuWords, idleWords } from "../../../../src/cover/cover-rows.ts";
+import { named } from "../../../../src/cover/image-use.ts";
 import { listSome } from "../../../../src/resolve/misfit.ts";
 import { whyNotImage } from "../../../../src/resolve/why-not-image.ts";
 import { launchChromium, whyNoChromium } from "../support/chromium.ts";
@@ -46,6 +47,25 @@ describe("the page in a browser", needs(whyNoChromium), () => {
     expect(team?.served.filter((url) => url !== "/report.html")).toEqual([]);
   });
 
+  it("speaks of machine types where the catalogue is what it counts", async () => {
+    if (browser === undefined) throw new Error("no browser");
+    const types = await site(browser, await coverPage(fleet, hosts, { ...report, hostsAre: "machine type" }));
+    const { page } = await types.open({ viewport: { width: 1280, height: 900 } });
+    const heads = page.getByRole("columnheader", { name: "Machine types" });
+    expect(await heads.count()).toBeGreaterThan(2);
+    for (const head of await heads.getByRole("button").all())
+      expect((await head.boundingBox())?.height).toBeLessThan(40);
+    await page
+      .getByRole("table", { name: "Host classes" })
+      .getByRole("link", { name: "c1", exact: true })
+      .click();
+    const text = await page.locator("body").innerText();
+    expect(
+      text.match(/[^.\n]*\bhosts?\b[^.\n]*/gi)?.filter((line) => !/host class|every host served/i.test(line)),
+    ).toEqual([]);
+    await types.close();
+  });
+
   it("shows each change of the JSON, and each policy that does not hold", async () => {
     const { page } = await opened();
     const { whatIf, violations = [] } = report;
@@ -76,7 +96,7 @@ describe("the page in a browser", needs(whyNoChromium), () => {
     await expect(todo.nth(2).innerText()).resolves.toContain("update the NVIDIA driver: 470.256.02");
   });
 
-  it("says why not when somebody asks for a class and an image, in the words of why-not", async () => {
+  it("says why not when somebody asks for a class and an image, in the words of why-not, of the host and the cell by name", async () => {
     const { page, complaints } = await opened();
     await page
       .getByRole("table", { name: "Host classes" })
@@ -93,7 +113,7 @@ describe("the page in a browser", needs(whyNoChromium), () => {
     expect(reasons.length).toBeGreaterThan(1);
     await expect(asked.locator(".reasons > li").allInnerTexts()).resolves.toEqual(
       reasons.map(({ code, message, fix }) =>
-        expect.stringMatching(sameWords(`${code} ${message} Fix ${fix}`)),
+        expect.stringMatching(sameWords(named(`${code} ${message} Fix ${fix}`, "t4-001", cell))),
       ),
     );
     await page.goBack();
@@ -175,7 +195,7 @@ async function expectShown(
         image.hosts.toLocaleString("en"),
         image.cell,
         image.fits.toLocaleString("en"),
-        image.hosts > 0 ? "" : idleWords(image),
+        image.hosts > 0 ? "" : idleWords(image, {}),
       ])
       .sort(),
   );
