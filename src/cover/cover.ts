@@ -5,8 +5,6 @@ import { usageError } from "../errors.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
-import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../io/limits.ts";
 import { type Watching, type World, worldOf } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { readFleetQuestion, type QuestionOptions } from "../node/question.ts";
@@ -114,11 +112,12 @@ async function readCoverFleet(
       "leave one of them out",
     );
   refuseTrustWithoutRegistry(asked);
-  const [{ parseMatrix }, { withVersion }] = await Promise.all([
+  const [{ parseMatrix }, { readMatrixText }, { withVersion }] = await Promise.all([
     import("../fleet/matrix/parse-matrix.ts"),
+    import("../fleet/read-matrix.ts"),
     import("../fleet/find-version.ts"),
   ]);
-  const text = await readTextFile(matrix, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
+  const text = await readMatrixText(matrix);
   const pins = await compilePins(parsePins(asked.pin ?? []));
   const options = { pins, cpuOnly: asked.cpu ?? false, requireGpu: asked.requireGpu ?? false };
   const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: world.env });

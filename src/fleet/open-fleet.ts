@@ -5,8 +5,6 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
 import { openPlainFile } from "../io/plain-file.ts";
-import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../io/limits.ts";
 import { isTemporaryName } from "../io/write-file.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -34,6 +32,7 @@ import type { Located, Matrix } from "./matrix/matrix.ts";
 import { fleetCircle } from "./order-fleets.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { referenceProblems } from "./matrix/unsafe-text.ts";
+import { readMatrixText } from "./read-matrix.ts";
 import { readTemplates } from "./read-template.ts";
 
 /** A matrix with all that belongs to it, read and checked. */
@@ -77,15 +76,7 @@ export interface OpenOptions {
  * Throws `ImgmatchError`: every mistake of the matrix at once; `TEMPLATE_…`; `CONTEXT_NOT_FOUND`.
  */
 export async function openFleet(matrixFile: string, options: OpenOptions = {}): Promise<Fleet> {
-  return open(await readMatrix(matrixFile), matrixFile, options, { above: [], opened: new Map() });
-}
-
-function readMatrix(file: string): Promise<string> {
-  return readTextFile(file, inputLimits.matrix, {
-    missingCode: "MATRIX_NOT_FOUND",
-    fix: "run imgmatch init to write one, or name another with --matrix",
-    flag: "--matrix",
-  });
+  return open(await readMatrixText(matrixFile), matrixFile, options, { above: [], opened: new Map() });
 }
 
 /** The same for a matrix whose text is already there; `matrixFile` need not exist: its folder is where paths start. */
@@ -191,7 +182,7 @@ async function openParents(
       fleets.set(name, known);
       continue;
     }
-    const text = await readMatrix(path).catch((error: unknown) => {
+    const text = await readMatrixText(path).catch((error: unknown) => {
       throw error instanceof ImgmatchError ? unreadFleet(error, file) : error;
     });
     const openWith = (given: GivenArguments) =>

@@ -111,7 +111,7 @@ async function readTemplate(
   }
   const text = await read(readTextFile);
   const partials = await readPartials(parseTemplate(text, file), (name, place) =>
-    readPartial(root, join(dirname(path), partialFile(name)), place),
+    readPartial(root, path, partialFile(name), place),
   );
   const folder = dirname(path);
   return {
@@ -123,10 +123,21 @@ async function readTemplate(
   };
 }
 
-/** null where it is not there. A link may lead to what is in the matrix's folder, and nowhere else. */
-async function readPartial(root: string, path: string, at: Place): Promise<PartialFile | null> {
+/** A link may lead to what is in the matrix's folder, and nowhere else. */
+async function readPartial(root: string, template: string, name: string, at: Place): Promise<PartialFile> {
+  const folder = dirname(template);
+  const path = join(folder, name);
   const file = join(root, path);
-  if (!existsSync(file)) return null;
+  if (!existsSync(file)) {
+    const near = nearestFile(join(root, folder), name);
+    const fix = `${didYouMean(near?.replace(/\.hbs$/, "") ?? null)}create it beside ${join(root, template)}`;
+    throw new ImgmatchError({
+      code: "TEMPLATE_NOT_FOUND",
+      message: `the partial ${name} is not there`,
+      fix,
+      at,
+    });
+  }
   if (!liesIn(root === "" ? "." : root, file)) {
     const message = `the partial ${path} leads out of the matrix's folder`;
     throw new ImgmatchError({ code: "TEMPLATE_NOT_FOUND", message, fix: "copy the file to it", at });
@@ -150,7 +161,7 @@ async function readReferenced(
   }
 }
 
-/** The file of its folder that the name may mean, as the matrix would name it. */
+/** The file of its folder that the name may mean, as who wrote the name would name it. */
 function nearestFile(root: string, path: string): string | null {
   const files = attempt(() => readdirSync(join(root, dirname(path))), []);
   const near = suggest(basename(path), files);

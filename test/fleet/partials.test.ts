@@ -74,6 +74,8 @@ describe("what is refused", () => {
 
   test.each([
     ["one that is not there", named("gone"), "TEMPLATE_NOT_FOUND: the partial gone.hbs is not there"],
+    ["one beside which a name is near", named("atp"), "did you mean apt? create it beside"],
+    ["one further down", named("lists/package"), "did you mean lists/packages? create it beside"],
     ["a path upwards", named('"../matrix"'), "TEMPLATE_SYNTAX"],
     ["a path from the root", named('"/etc/passwd"'), "TEMPLATE_SYNTAX"],
     ["a hidden file", named('".env"'), "TEMPLATE_SYNTAX"],

@@ -29,12 +29,12 @@ export interface PartialFile {
 const mostPartials = 100;
 
 /**
- * Reads the partials of a template, and those that they name. `read` answers null for a file that is not there.
- * Throws `TEMPLATE_NOT_FOUND` and `TEMPLATE_SYNTAX` at the place that names it, for one that puts itself in too.
+ * Reads the partials of a template, and those that they name, with `read`.
+ * Throws `TEMPLATE_SYNTAX` at the place that names it for one that puts itself in, and what `read` throws.
  */
 export async function readPartials(
   template: TemplateSource,
-  read: (name: string, at: Place) => Promise<PartialFile | null>,
+  read: (name: string, at: Place) => Promise<PartialFile>,
 ): Promise<Partials> {
   const found = new Map<string, TemplateSource>();
   await visit(template, []);
@@ -53,13 +53,6 @@ export async function readPartials(
           at,
         );
       const file = await read(name, at);
-      if (file === null)
-        throw refuse(
-          "TEMPLATE_NOT_FOUND",
-          `the partial ${partialFile(name)} is not there`,
-          `create it beside ${template.file}`,
-          at,
-        );
       const parsed = parseTemplate(file.text, file.file);
       found.set(name, parsed);
       await visit(parsed, [...above, name]);
