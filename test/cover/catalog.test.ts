@@ -12,7 +12,7 @@ import { type MoreHosts, readHostFiles } from "../../src/host/read-host-files.ts
 import { checkHostFacts } from "../../src/host/parse-facts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import { image, lockOf } from "../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { expectRight } from "./support/expect-right.ts";
 
 const driver = "580.95.05";
@@ -84,6 +84,24 @@ describe("machine types as hosts", () => {
     // It runs; whether it is native nobody knows.
     expect([found?.match?.cell, found?.match?.native, found?.host.nativeOpen]).toEqual(["low", null, true]);
     expect(found?.host.cpuSources).toEqual(["no capture of Intel there"]);
+  });
+
+  it("with a B200 get no native code under a driver that does not drive it, and hear of the first that does", async () => {
+    const requires = { ...image().requires, cpu: { march: "x86-64", features: [] } };
+    const gpuCode = cuda("12.8.1", ["sm_100", "compute_90"]);
+    const lock = lockOf({
+      cpu: image({ requires }),
+      gpu: gpuImage(gpuCode, { requires: { ...requires, cuda: gpuCode } }),
+    });
+    const fleet = { from: "lock", lock } as const;
+    const old = await hostsOf({ hostType: ["p6-b200.48xlarge"], driver: "565.57.01" });
+    const report = coverReport(fleet, old, { whatIf: ["driver=570.124.06"] });
+    expect(report.counts).toMatchObject({ native: 0, unusedGpus: 1 });
+    expect(report.classes[0]?.nearest).toMatchObject({
+      cell: "gpu",
+      reasons: [{ code: "NO_GPU", fix: "update the NVIDIA driver: 565.57.01 → >= 570" }],
+    });
+    expect(report.whatIf?.diff.map(({ kind, after }) => [kind, after?.cell])).toEqual([["better", "gpu"]]);
   });
 
   it("get of the demo's fleet what resolve gives each of them", () => {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classifyHosts } from "../../src/cover/host-classes.ts";
 import { coverFleet } from "../../src/cover/cover-classes.ts";
+import { coverReport } from "../../src/cover/cover-report.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { plannedFleet } from "../../src/cover/planned-fleet.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
@@ -11,7 +12,7 @@ import type { NamedHost } from "../../src/host/read-hosts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
-import { a100, avx512, cpuHost, gpuHost, h100, levelV3, rtx4090 } from "../resolve/support/hosts.ts";
+import { a100, avx512, cpuHost, gpu, gpuHost, h100, levelV3, rtx4090 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { needs } from "../support/needs.ts";
 import { expectRight } from "./support/expect-right.ts";
@@ -19,6 +20,37 @@ import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";
 
 const demo = plannedFleet(parseMatrix(readFileSync("matrix.yaml", "utf8"), "matrix.yaml"));
 const named = (facts: HostFacts, index: number): NamedHost => ({ name: `h${index}`, facts });
+
+describe("Blackwell in a cover", () => {
+  it("has no native image under the proprietary modules, and hears of the open ones", () => {
+    const b200 = gpu({ name: "NVIDIA B200", compute: "10.0" });
+    const under = (module: "open" | "proprietary"): NamedHost => ({
+      name: module,
+      facts: gpuHost([b200], "570.124.06", "12.8", { nvidiaChange: { module } }),
+    });
+    const lock = lockOf({ cpu: image(), gpu: gpuImage(cuda("12.8.1", ["sm_100", "compute_90"])) });
+    const fleet = { from: "lock", lock } as const;
+    const { classes } = coverFleet(fleet, [under("open"), under("proprietary")]);
+    const answers = classes.map(({ names, match, unusedGpus }) => [names[0], match?.cell, unusedGpus]);
+    expect(answers.sort()).toEqual([
+      ["open", "gpu", false],
+      ["proprietary", "cpu", true],
+    ]);
+    const left = classes.find(({ names }) => names[0] === "proprietary");
+    expect(left?.match?.native).toBe(false);
+    expect(left?.nearest?.reasons).toEqual([
+      {
+        code: "NO_GPU",
+        message: expect.stringContaining("the proprietary kernel modules of driver 570.124.06 do not drive"),
+        fix: "install the open kernel modules of the driver",
+      },
+    ]);
+    expect(left?.serve).toBeNull();
+    // Neither a newer driver nor another cell helps.
+    const { whatIf } = coverReport(fleet, [under("proprietary")], { whatIf: ["driver=580.95.05"] });
+    expect(whatIf?.diff).toEqual([]);
+  });
+});
 
 describe("every cell of a cover is what resolve answers", () => {
   it("for machines of every state and the demo's fleet", { timeout: timeoutMs }, () => {
