@@ -12,7 +12,7 @@ import {
   writeCachedIndex,
 } from "./index-cache.ts";
 import type { FetchedFleet, FindTrust, IndexReader, IndexTrust } from "./index-trust.ts";
-import { lockOfIndex, parseFleetIndex, readFleetIndex } from "./read-fleet-index.ts";
+import { lockOfIndex, parseFleetIndex, readFleetIndex, unknownAnnotations } from "./read-fleet-index.ts";
 
 export interface FetchOptions {
   /** Called once, with whether an older answer is at hand: then it is not worth waiting long. */
@@ -22,7 +22,7 @@ export interface FetchOptions {
   /** Who has to vouch for an index; null where whatever the registry says is believed. Default: null. */
   readonly trust?: FindTrust | null;
   readonly now: () => Date;
-  /** Hears when an older answer is used, and when the cache cannot be written. */
+  /** Hears when an older answer is used, when the cache cannot be written, and what of the index this imgmatch does not know. */
   readonly tell: (message: string) => void;
 }
 
@@ -147,12 +147,13 @@ async function judgeKept(
 
 async function judge(
   { stored, evidence }: Pick<CachedIndex, "stored" | "evidence">,
-  { reference, trust }: Fetching,
+  { reference, trust, tell }: Fetching,
 ): Promise<FetchedFleet> {
   const index = parseFleetIndex(stored, reference);
   const { repository } = index;
   const lock = lockOfIndex(index, reference, stored.top.digest);
   const signed = trust === null ? null : await trust.judge(lock, evidence ?? [], repository);
+  for (const line of unknownAnnotations(stored)) tell(line);
   return { lock, repository, signed };
 }
 

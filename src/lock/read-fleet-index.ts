@@ -16,6 +16,7 @@ import {
   indexFormat,
 } from "./fleet-index.ts";
 import { fieldsOf, isRecord, parseJson, text } from "../io/json.ts";
+import { didYouMean, suggest } from "../io/suggest.ts";
 import { isIndexType, isMediaType } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../oci/reference.ts";
 
@@ -67,6 +68,29 @@ export function digestsWithoutCell(
   reference: ImageReference,
 ): readonly Digest[] {
   return [top, ...parts].flatMap((manifest) => entriesOf(manifest, reference).strange);
+}
+
+const knownAnnotations: readonly string[] = [
+  ...Object.values(annotations),
+  ...Object.values(entryAnnotations),
+];
+
+/** A line for each of the first annotations that look like imgmatch's and are none: a slip, or of a newer imgmatch. */
+export function unknownAnnotations({ top, parts }: StoredIndex): readonly string[] {
+  const names = [top, ...parts].flatMap((manifest) => {
+    const { notes = {}, items = [] } = headOf(manifest) ?? {};
+    return [notes, ...items.map((item) => fieldsOf(fieldsOf(item).annotations))].flatMap(Object.keys);
+  });
+  const unknown = [...new Set(names)].filter(
+    (name) => name.startsWith("dev.imgmatch.") && !knownAnnotations.includes(name),
+  );
+  return unknown
+    .sort()
+    .slice(0, 3)
+    .map((name) => {
+      const near = didYouMean(suggest(name, knownAnnotations));
+      return `the index has ${JSON.stringify(name.slice(0, 200))}, which this imgmatch does not know: ${near}a newer one may have written it`;
+    });
 }
 
 /** Checks every entry as a lock's. Throws `INDEX_INVALID`. */

@@ -78,6 +78,37 @@ describe("fetchLock", () => {
     expect(readdirSync(cache)).toEqual([]);
   });
 
+  it("says what of the index it does not know, with what is near", async () => {
+    const altered: Partial<FetchOptions> = {
+      cache: null,
+      connect: async () => ({
+        ...registry,
+        readManifest: async (to) => {
+          const manifest = await registry.readManifest(to);
+          if (manifest === null) return null;
+          const said = Buffer.from(manifest.bytes).toString("utf8");
+          const bytes = Buffer.from(
+            said.replace(
+              '"annotations":{',
+              '"annotations":{"dev.imgmatch.mesured":"x","dev.imgmatch.later-idea":"y",',
+            ),
+          );
+          return { ...manifest, bytes };
+        },
+      }),
+    };
+    expect(await cells(altered)).toEqual(["a"]);
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^the index has "dev\.imgmatch\.later-idea", which this imgmatch does not know: /,
+      ),
+      'the index has "dev.imgmatch.mesured", which this imgmatch does not know: did you mean dev.imgmatch.measured? a newer one may have written it',
+    ]);
+    told.length = 0;
+    await cells();
+    expect(told).toEqual([]);
+  });
+
   it("names the images where it was asked for them", async () => {
     const mirror = parseImageReference("mirror.example.com:5000/x/app:1.0");
     const { repository, version, name } = await fetchLock(mirror, options());
