@@ -21,6 +21,8 @@ export interface Block {
   readonly notes: ReadonlyMap<string, string>;
 }
 
+const fleets = "docs/examples/fleets";
+
 /** Every page that a reader of the repository meets. */
 export function readPages(): readonly Page[] {
   const docs = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
@@ -30,6 +32,7 @@ export function readPages(): readonly Page[] {
     "CHANGELOG.md",
     "SECURITY.md",
     ...docs.sort().map((name) => `docs/${name}`),
+    ...readdirSync(join(root, fleets)).map((name) => `${fleets}/${name}/README.md`),
   ];
   return paths.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
