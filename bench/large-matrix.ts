@@ -2,8 +2,8 @@
 
 const pin = `@sha256:${"ab".repeat(32)}`;
 
-/** `cells` must be a multiple of 400. Writes nothing: file name → text. */
-export function largeMatrix(cells: number): Readonly<Record<string, string>> {
+/** `cells` must be a multiple of 400. `cases`: further keys of the matrix. Writes nothing: file name → text. */
+export function largeMatrix(cells: number, cases = ""): Readonly<Record<string, string>> {
   const builds = Array.from({ length: cells / 400 }, (_, index) => `"${index}"`);
   return {
     "matrix.yaml": `name: large
@@ -17,9 +17,9 @@ ${["12.4.1", "12.5.1", "12.6.3", "12.8.1"].map((toolkit) => `    - { toolkit: "$
   compute: ["7.0", "7.5", "8.0", ["8.6", "8.9"], "9.0+ptx", "9.0a", "6.0", "6.1", "8.9+ptx", "8.6"]
   march: [x86-64-v2, x86-64-v3, x86-64-v4, haswell, broadwell, skylake-avx512, icelake-server, sapphirerapids, znver3, znver4]
   build: [${builds.join(", ")}]
-`,
+${cases}`,
     "templates/app.Dockerfile.hbs": `FROM {{base.build}} AS build
-COPY main.cu /src/main.cu
+${cases === "" ? "" : "ARG MAX_JOBS\nARG GCC\nARG WHEEL\nARG TORCH_CUDA_ARCH_LIST\nARG CXXFLAGS\n"}COPY main.cu /src/main.cu
 {{#if gpu}}
 RUN nvcc -O3 {{gpu.gencode}} -Xcompiler="{{march.flags}}" -DBUILD={{build}} -o /app /src/main.cu
 {{/if}}
@@ -31,3 +31,24 @@ CMD ["app"]
     "templates/main.cu": "int main() { return 0; }\n",
   };
 }
+
+/** Texts and settings that depend on several axes, as the fleets of docs/examples/fleets have them: some for few cells, one for each build. */
+export const largeCases = `values:
+  max_jobs:
+    - { when: { cuda: "12.4", march: [sapphirerapids, "znver*"] }, value: "16" }
+    - { when: { compute: "9.0*" }, value: "8" }
+    - { value: "2" }
+  gcc:
+    - { when: { march: "x86-64-*", cuda: ["12.4", "12.5"] }, value: "11", args: { CXXFLAGS: -O2 } }
+    - { when: { march: [haswell, broadwell] }, value: "12" }
+    - { value: "13", args: { CXXFLAGS: "-O3 {{march.flags}}" } }
+  wheel:
+    - { when: { build: "0", cuda: "12.8" }, value: nightly }
+    - { when: { build: ["1*", "2*"], compute: ["7.0", "7.5"] }, value: old }
+    - { value: release }
+args:
+  MAX_JOBS: "{{max_jobs}}"
+  GCC: "{{gcc}}"
+  WHEEL: "{{wheel}}"
+  TORCH_CUDA_ARCH_LIST: '{{join (dotted gpu.targets) " "}}'
+`;
