@@ -9,7 +9,7 @@ import { probeHost } from "../src/host/probe-host.ts";
 import { coverManyHosts } from "./cover.ts";
 import { builds } from "./engine.ts";
 import { openedImages } from "./inspect.ts";
-import { largeMatrix } from "./large-matrix.ts";
+import { largeCases, largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
 import { manyHosts } from "./many-hosts.ts";
@@ -76,6 +76,11 @@ async function planAndRender(cells: number): Promise<void> {
   const render = await measure(["render"], root);
   line(`plan of ${cells} cells`, `${seconds(plan.ms)}, ${plan.peakMiB} MiB at most`);
   line(`render of ${cells} cells`, `${seconds(render.ms)}, ${render.peakMiB} MiB at most, files included`);
+  const cases = await measure(
+    ["plan", "--offline", "--json"],
+    write("cases", largeMatrix(cells, largeCases)),
+  );
+  line(`plan of ${cells} cells with cases`, `${seconds(cases.ms)}, ${cases.peakMiB} MiB at most`);
   line("both", `${seconds(plan.ms + render.ms)}  (aim: 2 s, 400 MiB)`);
   await noOpOfManyCells(root, cells);
 }
