@@ -1,8 +1,7 @@
 /** A GitHub workflow → the images that its jobs build: by docker/build-push-action, `docker build` and `docker buildx build`. */
 
 import { posix } from "node:path";
-import { parse } from "yaml";
-import { attempt } from "../../io/attempt.ts";
+import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import { splitWords } from "../dockerfile/instructions.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { type Contexts, isRuledOut, textWith } from "./workflow-expressions.ts";
@@ -11,7 +10,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 /** null for a file that is no workflow. */
 export function readWorkflow(text: string): Definition | null {
-  const workflow = mappingOf(attempt(() => parse(text) as unknown, null));
+  const workflow = mappingOf(withBooleans(parseYamlSource(text, "workflow").source.data));
   if (workflow.jobs === undefined) return null;
   const notes: string[] = [];
   const builds = Object.entries(mappingOf(workflow.jobs)).flatMap(([id, job]) => {
@@ -31,6 +30,14 @@ export function readWorkflow(text: string): Definition | null {
     });
   });
   return { builds: withOwnNames(builds), notes };
+}
+
+/** Every scalar is read as text: to a condition of the workflow `false` is none. */
+function withBooleans(value: unknown): unknown {
+  if (value === "true" || value === "false") return value === "true";
+  if (Array.isArray(value)) return value.map(withBooleans);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withBooleans(each)]));
 }
 
 function mappingOf(value: unknown): Mapping {

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { initFromDefinition } from "../../../src/fleet/init/init-from-definition.ts";
 import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 
 const nodeOnly = { PATH: dirname(process.execPath) };
@@ -73,6 +74,7 @@ FROM server AS test
 };
 
 const buildx = process.env.IMGMATCH_BUILDX_PROGRAM;
+const whyNoBuildx = buildx === undefined ? "no buildx (IMGMATCH_BUILDX_PROGRAM=/path/to/buildx)" : null;
 
 describe("a bake file", () => {
   test("with a matrix of toolkits, releases and platforms has hardware axes, and cases for what depends on two", async () => {
@@ -85,7 +87,7 @@ describe("a bake file", () => {
     expect(matrix).toContain('WHEEL: "{{wheel}}"');
   });
 
-  test.skipIf(buildx === undefined)("is read alike by docker buildx and by the parser", async () => {
+  test("is read alike by docker buildx and by the parser", needs(whyNoBuildx), async () => {
     const bin = makeFolder({ docker: `#!/bin/sh\nshift\nexec "${buildx}" "$@"\n` });
     chmodSync(join(bin, "docker"), 0o755);
     const printed = await taken(inference, "docker-bake.hcl", {
