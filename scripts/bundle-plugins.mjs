@@ -1,6 +1,6 @@
 // What the bundler does to make the program start sooner: the argument parser as modules, tables as text.
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { compileFunction } from "node:vm";
 import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
@@ -39,12 +39,35 @@ export const commanderAsModules = {
 export const tablesAsText = {
   name: "tables-as-text",
   async load(id) {
-    if (!id.endsWith(".json") || !id.startsWith(resolve("src"))) return null;
-    const { about, ...table } = JSON.parse(await readFile(id, "utf8"));
-    const code = `export default /* @__PURE__ */ JSON.parse(${JSON.stringify(JSON.stringify(table))});`;
-    return { code, moduleType: "js" };
+    const text = await tableText(id);
+    return text && asModule(`/* @__PURE__ */ JSON.parse(${JSON.stringify(text)})`);
   },
 };
+
+/** In a program of one file, tables that few answers need are compressed, as libraries are. */
+export const compressedTables = {
+  name: "compressed-tables",
+  async load(id) {
+    const text = largeTables.includes(basename(id)) ? await tableText(id) : null;
+    const unpacked = text && `brotliDecompressSync(Buffer.from("${packed(text)}", "base64")).toString()`;
+    return text && asModule(`JSON.parse(${unpacked})`, 'import { brotliDecompressSync } from "node:zlib";');
+  },
+};
+const largeTables = ["gpu-pci.json", "machine-types.json"];
+
+function asModule(value, imports = "") {
+  return { code: `${imports}\nexport default ${value};`, moduleType: "js" };
+}
+
+async function tableText(id) {
+  if (!id.endsWith(".json") || !id.startsWith(resolve("src"))) return null;
+  const { about, ...table } = JSON.parse(await readFile(id, "utf8"));
+  return JSON.stringify(table);
+}
+
+function packed(text) {
+  return brotliCompressSync(text).toString("base64");
+}
 
 /** The script and the style of a fleet's page are texts of the chunk that writes such pages. */
 export const pageAsText = {
@@ -99,11 +122,10 @@ export const compressedLibraries = {
 };
 
 async function librariesProgram(group) {
-  const packed = brotliCompressSync(await librariesText(group)).toString("base64");
   return `import { compileFunction } from "node:vm";
 import { brotliDecompressSync } from "node:zlib";
 const programOf = ${programOf};
-export const libraries = programOf(brotliDecompressSync(Buffer.from("${packed}", "base64")).toString());`;
+export const libraries = programOf(brotliDecompressSync(Buffer.from("${packed(await librariesText(group))}", "base64")).toString());`;
 }
 
 function programOf(text) {

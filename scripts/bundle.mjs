@@ -8,6 +8,7 @@ import {
   commanderAsModules,
   fetchWithoutCache,
   compressedLibraries,
+  compressedTables,
   pageAsText,
   tablesAsText,
 } from "./bundle-plugins.mjs";
@@ -62,7 +63,7 @@ await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
   format: "cjs",
   ending: "cjs",
   codeSplitting: false,
-  plugins: [...options.plugins, compressedLibraries, forNodes],
+  plugins: [compressedTables, ...options.plugins, compressedLibraries, forNodes],
 });
 // The library's entries share their chunks, so that all throw the same class of error.
 const entries = ["index", "inspect", "parts", "resolve"].map((name) => [name, `src/${name}.ts`]);

@@ -94,7 +94,7 @@ describe("Exports", needs(reason), () => {
     const project = await projectNamed("own-files");
     project.write("matrix.yaml", `${project.read("matrix.yaml")}context: .\n`);
     project.write("app", "");
-    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY app /app\nENV MARCH={{march.name}}\n");
+    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY . /app\nENV MARCH={{march.name}}\n");
     const { stderr, status } = await project.run("export", "bake");
     expect(status).toBe(0);
     expect(stderr).toMatch(/bake would send 2 files more than imgmatch: matrix.yaml, templates/);

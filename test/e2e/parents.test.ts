@@ -98,7 +98,7 @@ describe("A fleet on another fleet's cells", needs(stack.available ? whyNoBusybo
       ["build", `follows ${high} of ../base/matrix.yaml`],
     ]);
     const kept = lockOf("app").images[low ?? ""];
-    const second = await over(0, "build", "--push");
+    const second = await over(0, "build", "--push", "--replace-index");
     expect(second.stderr.match(/^1 built, 1 kept$/gm), second.stderr).toHaveLength(2);
     expect(lockOf("app").images[low ?? ""]).toEqual(kept);
     expect(lockOf("app").images[high ?? ""]?.bases[0]?.digest).toBe(
@@ -111,7 +111,7 @@ describe("A fleet on another fleet's cells", needs(stack.available ? whyNoBusybo
       "base/Dockerfile.hbs",
       project.read("base/Dockerfile.hbs").replace('touch", "/high"]', 'false"]'),
     );
-    const third = await over(1, "build", "--push");
+    const third = await over(1, "build", "--push", "--replace-index");
     expect(third.stderr).toContain("BUILD_FAILED");
     expect(third.stderr).toContain(
       `BASE_NOT_BUILT: ${low} cannot be built: its base ${low} of ../base/matrix.yaml is not built`,
