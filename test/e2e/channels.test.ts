@@ -117,7 +117,14 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
   it("keeps what is recorded when the fleet is built again", async () => {
     const { channels } = project.lock();
     expect(
-      await project.run("build", "--push", "--no-cache=again", "--only", `none_${march}_server`),
+      await project.run(
+        "build",
+        "--push",
+        "--replace-index",
+        "--no-cache=again",
+        "--only",
+        `none_${march}_server`,
+      ),
     ).toMatchObject({
       status: 0,
     });
