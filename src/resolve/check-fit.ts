@@ -153,6 +153,11 @@ function misfitRule<Image, Asked extends keyof HostView>(
   return (ask, image, host, options) => ask(rule, image, host, options);
 }
 
+/** Whether the answer about an image would be another one if the host had GPUs: always for one with GPU code. */
+export function dependsOnGpus(gpuCode: boolean, options: FitOptions): boolean {
+  return gpuCode || (options.gpuImages === true && !wantsCpu(options));
+}
+
 type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
 
 /** A user's own wish comes first, then what no repair changes, then the host's health, then the numbers; the GPUs come last. */
@@ -175,8 +180,7 @@ const misfitRules: readonly MisfitRule[] = [
   misfitRule({
     image: ({ requires }) => requires.cuda !== null,
     asks: ["untold", "others"],
-    answer: (gpuCode, host, options) =>
-      checkTold(gpuCode, gpuCode || (options.gpuImages === true && !wantsCpu(options)), host),
+    answer: (gpuCode, host, options) => checkTold(gpuCode, dependsOnGpus(gpuCode, options), host),
   }),
   misfitRule({
     image: (image): CpuImage => image,

@@ -5,7 +5,6 @@ import type { HostView } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 
-/** @param depends whether the answer would be another one if the host had GPUs: always for an image with GPU code */
 export function checkTold(
   needsGpu: boolean,
   depends: boolean,

@@ -6,10 +6,12 @@ import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
 import { labelNames } from "../../../src/node/launch/labels/vocabulary.ts";
 import { nodeSelectorTerms } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nodeConstraints } from "../../../src/node/launch/targets/nomad.ts";
-import type { Lock } from "../../../src/lock/lock.ts";
+import type { HostFacts } from "../../../src/host/facts.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { type ResolveImageOptions, resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { timeoutMs } from "../../properties/support/runs.ts";
+import { cpuHost } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 import { mixedLock } from "./support/fleet-locks.ts";
 import { labelProblems, matchesAffinity } from "./support/node-affinity.ts";
@@ -41,6 +43,17 @@ function membersOf(lock: Lock): readonly FleetMember[] | null {
   }
 }
 
+/** The cells that Kubernetes would start on this host. */
+function scheduledOn(host: HostFacts, members: readonly FleetMember[]): readonly string[] {
+  const labels = Object.fromEntries(
+    Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.kubernetes(key), value]),
+  );
+  expect(labelProblems(labels)).toEqual([]);
+  return members
+    .filter(({ terms }) => matchesAffinity(nodeSelectorTerms(terms), labels))
+    .map(({ cell }) => cell);
+}
+
 describe("a fleet on Kubernetes", () => {
   it(`schedules on ${fleets} random nodes exactly what resolve picks`, { timeout: timeoutMs * 5 }, () => {
     let won = 0;
@@ -49,17 +62,9 @@ describe("a fleet on Kubernetes", () => {
       fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), lockOfFleet, (hosts, lock) => {
         const members = membersOf(lock);
         if (members === null) return void tooMany++;
-        const affinities = members.map(({ cell, terms }) => ({ cell, terms: nodeSelectorTerms(terms) }));
         for (const host of hosts) {
-          const labels = Object.fromEntries(
-            Object.entries(nodeLabels(host)).map(([key, value]) => [labelNames.kubernetes(key), value]),
-          );
-          expect(labelProblems(labels)).toEqual([]);
-          const scheduled = affinities
-            .filter(({ terms }) => matchesAffinity(terms, labels))
-            .map(({ cell }) => cell);
           const { match } = resolveImage(lock, host);
-          expect(scheduled).toEqual(match === null ? [] : [match.cell]);
+          expect(scheduledOn(host, members)).toEqual(match === null ? [] : [match.cell]);
           if (match !== null) won++;
         }
       }),
@@ -137,6 +142,24 @@ describe("a fleet", () => {
       const named = term.filter(({ operator }) => operator === "In").map(({ key }) => `${key} NotIn`);
       expect(named.filter((each) => asked.includes(each))).toEqual([]);
     }
+  });
+
+  it("takes a node of which nobody has told the GPUs where the answer does not depend on them, and no other", () => {
+    const untold = cpuHost({ nvidia: undefined });
+    const ask = (images: Record<string, LockedImage>, options: ResolveImageOptions = {}) => {
+      const lock = lockOf(images);
+      const { match } = resolveImage(lock, untold, options);
+      const scheduled = scheduledOn(untold, splitNodes(lock, options).members);
+      expect(scheduled).toEqual(match === null ? [] : [match.cell]);
+      return scheduled;
+    };
+    const python = (version: string, of: LockedImage) => ({ ...of, axes: { ...of.axes, python: version } });
+    const both = { gpu: python("3.11", v3), cpu: python("3.12", image()) };
+    expect(ask({ cpu: image() })).toEqual(["cpu"]);
+    expect(ask({ cpu: image(), never: { ...v3, digest: null } })).toEqual(["cpu"]);
+    expect(ask(both)).toEqual([]);
+    expect(ask(both, { cpuOnly: true })).toEqual(["cpu"]);
+    expect(ask(both, { pins: { python: "3.12" } })).toEqual(["cpu"]);
   });
 
   it("leaves out what was never built", () => {

@@ -4,9 +4,11 @@ import { marchesOn } from "../../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../../hardware/driver-version.ts";
 import type { LockedImage } from "../../../lock/lock.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
+import { dependsOnGpus, type FitOptions } from "../../../resolve/check-fit.ts";
 import { normalizePlatform } from "../../../resolve/host-view.ts";
+import { wantsCpu } from "../../../resolve/resolve-options.ts";
 import type { CpuShare, Fit, Tier } from "../../../resolve/verdict.ts";
-import { labelledFeatures, keys, platformValue } from "../labels/vocabulary.ts";
+import { keys, labelledFeatures, platformValue } from "../labels/vocabulary.ts";
 import { unsupported } from "../unsupported.ts";
 import {
   type CodeByCompute,
@@ -29,14 +31,20 @@ export interface FitMode {
   readonly builtFor: CpuShare;
 }
 
-/** `cpuWanted`: the user asks for an image without GPU code, also where the GPUs are broken. */
-export function fitModes(image: LockedImage, conditions: Conditions, cpuWanted: boolean): readonly FitMode[] {
+/** As the rules of broken hosts and of facts that nobody has told are asked. */
+export function fitModes(
+  image: LockedImage,
+  conditions: Conditions,
+  options: FitOptions,
+): readonly FitMode[] {
   const { and, not, of } = conditions;
+  const without = (key: string) => not(of(label.exists(key)));
   const { cuda, cpu, kernel } = image.requires;
   const platform = normalizePlatform(image.platform);
   const base = and(
     of(label.is(keys.platform, platformValue(platform))),
-    cuda === null && cpuWanted ? always : not(of(label.exists(keys.broken))),
+    cuda === null && wantsCpu(options) ? always : without(keys.broken),
+    dependsOnGpus(cuda !== null, options) ? without(keys.gpuUnknown) : always,
     kernelCondition(kernel, conditions),
   );
   return featuresBuiltFor(image).flatMap(({ features, share: builtFor }): readonly FitMode[] => {

@@ -95,6 +95,7 @@ function excludes(one: Condition, other: Condition): boolean {
 const keyOrder: readonly string[] = [
   keys.platform,
   keys.broken,
+  keys.gpuUnknown,
   keys.march(""),
   keys.feature(""),
   keys.kernelNumber,

@@ -1,11 +1,11 @@
 /** For every image of a lock, the nodes on which resolve would pick it: in words about the node alone. */
 
 import { ImgmatchError } from "../../../errors.ts";
-import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { compareFirst, groupBy } from "../../../io/collections.ts";
+import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isEligible } from "../../../resolve/check-fit.ts";
-import { wantsCpu } from "../../../resolve/resolve-options.ts";
-import { plainPins, requireKnownAxes } from "../../../resolve/pins.ts";
+import { fitOptions } from "../../../resolve/find-cell.ts";
+import { requireKnownAxes } from "../../../resolve/pins.ts";
 import { orderBy } from "../../../resolve/rank.ts";
 import type { ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { keys, vocabularyVersions } from "../labels/vocabulary.ts";
@@ -54,7 +54,11 @@ const mostImages = 200;
  * for (const { image, terms } of splitNodes(lock).members) console.log(image.tag, terms.length);
  */
 export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeSplit {
-  const images = eligible(lock, options);
+  const judge = fitOptions(lock, options);
+  requireKnownAxes(judge.pins, lock.images);
+  const images = Object.entries(lock.images)
+    .filter(([, image]) => isEligible(image, judge))
+    .sort(compareFirst);
   if (images.length > mostImages) {
     throw new ImgmatchError({
       code: "LAUNCH_UNSUPPORTED",
@@ -65,7 +69,7 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
   const conditions = createConditions();
   const { and, or, not } = conditions;
   const contenders = images.flatMap(([cell, image]) =>
-    fitModes(image, conditions, wantsCpu(options)).map((mode): Contender => ({ ...mode, cell, image })),
+    fitModes(image, conditions, judge).map((mode): Contender => ({ ...mode, cell, image })),
   );
   const before = createOrder(conditions, orderBy(options.prefer ?? lock.prefer));
   const possible = possibleNodes(conditions);
@@ -96,14 +100,6 @@ export function splitNodes(lock: Lock, options: ResolveImageOptions = {}): NodeS
     });
   }
   return { members, shadowed };
-}
-
-function eligible(lock: Lock, options: ResolveImageOptions): readonly (readonly [string, LockedImage])[] {
-  const pins = plainPins(options.pins ?? {});
-  requireKnownAxes(pins, lock.images);
-  return Object.entries(lock.images)
-    .filter(([, image]) => isEligible(image, { ...options, pins }))
-    .sort(compareFirst);
 }
 
 /** Leaves out what the rest implies: a number above 5 needs no word about 3, and a label with this value no word about others. */

@@ -33,7 +33,8 @@ export function nodeLabels(host: HostFacts): NodeLabels {
   const labels: Record<string, string> = {
     [keys.vocabulary]: vocabularyOf(view),
     [keys.platform]: platformValue(view.platform),
-    ...(view.broken.length > 0 || view.untold.length > 0 ? { [keys.broken]: "true" } : {}),
+    ...(view.broken.length > 0 ? { [keys.broken]: "true" } : {}),
+    ...(view.untold.length > 0 ? { [keys.gpuUnknown]: "true" } : {}),
     ...cpuLabels(view),
     ...(view.kernel === null ? {} : { [keys.kernel]: view.kernel.text }),
     [keys.kernelNumber]: String(view.kernel === null ? 0 : versionNumber(view.kernel.parts)),

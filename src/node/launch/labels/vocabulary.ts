@@ -47,6 +47,8 @@ export const keys = {
   platform: "platform",
   /** `true` where the GPUs are in a state that resolve calls broken. */
   broken: "broken",
+  /** `true` where it is not known whether the node has GPUs, which they are or which driver they have. */
+  gpuUnknown: "gpu.unknown",
   cpuLevel: "cpu-level",
   march: (name: string) => `march.${name}`,
   feature: (name: string) => `cpu.${name}`,
