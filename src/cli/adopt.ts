@@ -14,23 +14,21 @@ interface AdoptFlags extends AdoptOptions {
 }
 
 export const adopt: Define = (command, run) =>
-  withRegistries(withJson(command))
-    .description("open images that others built and write them into a lock, for resolve, publish and launch")
-    .argument("<references...>", "images, each with its tag")
-    .option("--lock <file>", "the lock (default: images/imgmatch.lock.json)")
-    .option("--publish-to <repository>", "copy images of other repositories there, and lock them there")
-    .option("--axis <axis=value>", "an axis of all these images; repeatable", collect, [])
-    .option("--tag-pattern <pattern>", "axes out of each tag: {pytorch}-cuda*-{flavor}")
-    .option("--march <name>", "state what they were compiled for (default: estimated from their files)")
-    .option("--without <feature>", "a feature of that march which they do without; repeatable", collect, [])
-    .option("--cuda <version>", "state the toolkit that is loaded, where the files do not decide it")
-    .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
-    .option("--name <name>", "name of the fleet, in a new lock (default: the last part of the repository)")
-    .option(
-      "--fleet-version <version>",
-      "version of the fleet, which becomes the tag of its index (default: 1)",
-    )
-    .action(run(adoptCommand));
+  withRegistries(
+    withJson(command)
+      .description("Open images that others built, and write them into a lock")
+      .argument("<references...>", "images, each with its tag")
+      .option("--lock <file>", "Write into this lock (default: images/imgmatch.lock.json)")
+      .option("--axis <axis=value>", "Give all these images this value of an axis", collect, [])
+      .option("--tag-pattern <pattern>", "Read axes from each tag: {pytorch}-cuda*-{flavor}")
+      .option("--march <name>", "State the march of the images (default: estimated from their files)")
+      .option("--without <feature>", "State a feature of that march that they do not need", collect, [])
+      .option("--cuda <version>", "State the toolkit, where the files do not decide it")
+      .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
+      .option("--name <name>", "Name the fleet of a new lock (default: the last part of the repository)")
+      .option("--fleet-version <version>", "Set the fleet's version, the tag of its index (default: 1)")
+      .option("--publish-to <repository>", "Copy images of other repositories there, and lock the copies"),
+  ).action(run(adoptCommand));
 
 async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise<ExitCode> {
   const { adopt: answerOf } = await import("../fleet/adopt.ts");

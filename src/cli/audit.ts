@@ -13,11 +13,12 @@ import { problemJson, reportProblem } from "./report/problems.ts";
 import type { Style } from "./report/style.ts";
 
 export const audit: Define = (command, run) =>
-  withRegistries(withFleet(command))
-    .description("open the images of the lock, and compare what is declared of them with their files")
-    .option("--replace-base <old=new>", "as when it was built; repeatable", collect, [])
-    .option("--remote", "ask the registry alone: what was never pushed is left out")
-    .action(run(auditCommand));
+  withRegistries(
+    withFleet(command)
+      .description("Open the lock's images, and compare their files with what the lock declares")
+      .option("--remote", "Ask the registry alone: leave out what was never pushed")
+      .option("--replace-base <old=new>", "Name the base that the build used instead", collect, []),
+  ).action(run(auditCommand));
 
 async function auditCommand(flags: AuditOptions, context: CommandContext): Promise<ExitCode> {
   const { audit: answerOf } = await import("../fleet/audit.ts");

@@ -15,6 +15,7 @@ import {
   withRebuild,
   withWorkspace,
 } from "./flags/fleet-options.ts";
+import { withAll } from "./flags/options.ts";
 import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { keepProblems } from "./plan.ts";
@@ -23,24 +24,31 @@ import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build
 import { reportPlan } from "./report/plan-lines.ts";
 
 export const build: Define = (command, run) =>
-  withSigning(
-    withWorkspace(withProgress(withEngine(withRebuild(withLocalBases(withBases(withFleet(command))))))),
-  )
-    .description("build what the lock does not have, and write the lock")
-    .option("--push", "push every image, never over another one")
-    .option(
-      "--concurrency <n>",
-      "builds at one time (default: as many as there are processors, up to 16)",
-      positive("--concurrency 4"),
-    )
-    .option("--strict", "an axis that made no difference to the images is an error")
-    .option("--dry-run", "say what would be built, and stop")
-    .option("--index", "with --push: write the index of the version too, as publish does")
-    .option(
-      "--replace-index",
-      "with --push: build what the version's index has otherwise; with --index: replace it",
-    )
-    .action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
+  withAll(
+    command
+      .description("Build every cell that is not in the lock, and write the lock")
+      .option("--push", "Push every image; never overwrite another one")
+      .option("--index", "With --push: write the index of the version too, as publish does")
+      .option("--dry-run", "Say what would be built, and stop")
+      .option(
+        "--concurrency <n>",
+        "Build this many cells at once (default: one for each processor, up to 16)",
+        positive("--concurrency 4"),
+      )
+      .option("--strict", "Fail where an axis makes no difference to the images")
+      .option(
+        "--replace-index",
+        "With --push: build also what the version's index has with another image; with --index: replace the index",
+      ),
+    withFleet,
+    withProgress,
+    withRebuild,
+    withLocalBases,
+    withWorkspace,
+    withEngine,
+    withBases,
+    withSigning,
+  ).action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
 
 type BuildFlags = BuildOptions & BuildListenerFlags;
 

@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import type { CheckAnswer, CheckOptions } from "../node/check.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { withHost, withRegistries, withTrust } from "./flags/options.ts";
+import { withAll, withHost, withRegistries, withTrust } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
@@ -12,11 +12,18 @@ import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf } from "./resolve.ts";
 
 export const check: Define = (command, run) =>
-  withTrust(withRegistries(withHost(command)))
-    .description("say whether one image runs here, by what it says about itself")
-    .argument("<image>", "reference, or id of an image in the container engine")
-    .option("--lock <file>", "lock whose entry goes before the label (default: images/imgmatch.lock.json)")
-    .action(run(checkCommand));
+  withAll(
+    command
+      .description("Say whether one image runs on this host")
+      .argument("<image>", "reference, or id of an image in the container engine")
+      .option(
+        "--lock <file>",
+        "Prefer what this lock says of the image to its label (default: images/imgmatch.lock.json)",
+      ),
+    withHost,
+    withRegistries,
+    withTrust,
+  ).action(run(checkCommand));
 
 async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { check: answerOf } = await import("../node/check.ts");

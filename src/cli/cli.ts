@@ -1,10 +1,10 @@
 /** The program: its commands and flags, and errors → exit codes. Every command's code is loaded only when it runs. */
 
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import type { Run } from "./define.ts";
 import { refuseRepeats } from "./flags/refuse-repeats.ts";
-import { commandTable, elsewhere, isCommand } from "./command-table.ts";
+import { commandGroups, commandTable, elsewhere, isCommand } from "./command-table.ts";
 import { type ExitCode, exitCodes, ImgmatchError, type Problem, problemCodes } from "../errors.ts";
 import { styleFor } from "./report/style.ts";
 import { tellNotice } from "./print.ts";
@@ -79,21 +79,31 @@ async function defineProgram(
 ): Promise<void> {
   program
     .description(
-      "Builds a fleet of container images from a matrix, and finds the one that was built for a host.",
+      "Build a fleet of container images from a matrix, and find the one that was built for a host.",
     )
-    .version(version)
+    .version(version, "-V, --version", "Print the version")
+    .helpOption("-h, --help", "Show this help")
+    .configureHelp({ optionDescription, subcommandTerm: (command) => command.name() })
     .exitOverride()
     // What it says of a wrong option comes as an error with a code, like every other.
     .configureOutput({ writeOut: context.out, writeErr: context.err, outputError: () => {} })
     .addHelpText("after", helpFooter);
   // A node that resolves should not wait for the flags of commands that it does not run.
   const [first] = args;
-  const names = isCommand(first) ? [first] : Object.keys(commandTable).filter(isCommand);
-  const definitions = await Promise.all(
-    names.map(async (name) => [name, await commandTable[name]()] as const),
-  );
-  for (const [name, define] of definitions) define(program.command(name), run);
+  for (const [heading, commands] of Object.entries(commandGroups)) {
+    const names = Object.keys(commands).filter((name) => !isCommand(first) || name === first);
+    const definitions = await Promise.all(names.filter(isCommand).map((name) => commandTable[name]()));
+    program.commandsGroup(`${heading}:`);
+    for (const [index, define] of definitions.entries()) define(program.command(names[index] ?? ""), run);
+  }
+  program.helpCommand("help [command]", "Show the help of a command");
   for (const command of program.commands) refuseRepeats(command);
+}
+
+/** Commander would show an empty list as the default of an option that may be repeated. */
+function optionDescription(option: Option): string {
+  if (Array.isArray(option.defaultValue)) return `${option.description} (repeatable)`;
+  return new Command().createHelp().optionDescription(option);
 }
 
 interface Call {
@@ -118,8 +128,8 @@ async function reportError(error: unknown, call: Call, context: CommandContext):
     context.err(bugReport(error, version));
     return exitCodes.failed;
   }
-  const { problems } = known;
-  return reportProblems(problems, args, context);
+  const [first, ...more] = known.problems;
+  return reportProblems([withHelp(first, call), ...more], args, context);
 }
 
 async function reportProblems(
@@ -147,6 +157,12 @@ function usageProblem({ message, code }: CommanderError, call: Call): Problem {
   return { code: "USAGE", message: what, fix };
 }
 
+/** A mistake in the words of a call: also where to read which words there are. */
+function withHelp(problem: Problem, call: Call): Problem {
+  const { code, fix } = problem;
+  return code === "USAGE" ? { ...problem, fix: `${fix}; see ${helpOf(call)}` } : problem;
+}
+
 /** Of the command that the words name, as far as they name one. */
 function helpOf({ program, args }: Call): string {
   const words = ["imgmatch"];
@@ -168,5 +184,8 @@ function withinReach(problem: Problem): Problem {
 }
 
 const helpFooter = `
-Exit codes: 0 ok, 1 failed or drift found, 2 usage or matrix, 3 no image fits, 4 host broken or unreadable,
-5 container engine or registry, 6 a tag holds something else, 130 interrupted.`;
+imgmatch COMMAND --help shows the options of a command.
+
+Exit codes: 0 ok, 1 failed or drift found, 2 usage or matrix, 3 no image fits,
+4 host broken or unreadable, 5 container engine or registry, 6 the registry
+holds something else, 130 interrupted.`;

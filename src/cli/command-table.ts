@@ -1,38 +1,56 @@
-/** The name of every command and its file: a start loads that of the command that it was asked for. */
+/** Every command, its heading in the help and its file: a start loads that of the command that it was asked for. */
 
 import type { Define } from "./define.ts";
 import { resolve } from "./resolve.ts";
 
-/** In the order of the help text. */
+/** Under the headings of the help text, in its order. */
+export const commandGroups = {
+  "Build a fleet": {
+    init: async () => (await import("./init.ts")).init,
+    plan: async () => (await import("./plan.ts")).plan,
+    build: async () => (await import("./build.ts")).build,
+    render: async () => (await import("./render.ts")).render,
+    publish: async () => (await import("./publish.ts")).publish,
+    promote: async () => (await import("./promote.ts")).promote,
+    verify: async () => (await import("./verify.ts")).verify,
+    lock: async () => (await import("./lock.ts")).lock,
+    export: async () => (await import("./export.ts")).exportFleet,
+    repro: async () => (await import("./repro.ts")).repro,
+  },
+  "Choose an image here": {
+    // Nodes wait for it: it is there at once.
+    resolve: async () => resolve,
+    "why-not": async () => (await import("./why-not.ts")).whyNot,
+    run: async () => (await import("./run.ts")).run,
+    pull: async () => (await import("./pull.ts")).pull,
+    launch: async () => (await import("./launch.ts")).launch,
+    serve: async () => (await import("./serve.ts")).serve,
+    probe: async () => (await import("./probe.ts")).probe,
+    doctor: async () => (await import("./doctor.ts")).doctor,
+  },
+  "Look at many hosts": {
+    cover: async () => (await import("./cover.ts")).cover,
+    labels: async () => (await import("./labels.ts")).labels,
+  },
+  "Open images": {
+    inspect: async () => (await import("./inspect.ts")).inspect,
+    check: async () => (await import("./check.ts")).check,
+    audit: async () => (await import("./audit.ts")).audit,
+    adopt: async () => (await import("./adopt.ts")).adopt,
+  },
+  "Everything else": {
+    hardware: async () => (await import("./hardware.ts")).hardware,
+    schema: async () => (await import("./schema.ts")).schema,
+  },
+} as const satisfies Record<string, Record<string, () => Promise<Define>>>;
+
 export const commandTable = {
-  init: async () => (await import("./init.ts")).init,
-  schema: async () => (await import("./schema.ts")).schema,
-  plan: async () => (await import("./plan.ts")).plan,
-  render: async () => (await import("./render.ts")).render,
-  build: async () => (await import("./build.ts")).build,
-  publish: async () => (await import("./publish.ts")).publish,
-  promote: async () => (await import("./promote.ts")).promote,
-  verify: async () => (await import("./verify.ts")).verify,
-  audit: async () => (await import("./audit.ts")).audit,
-  export: async () => (await import("./export.ts")).exportFleet,
-  repro: async () => (await import("./repro.ts")).repro,
-  lock: async () => (await import("./lock.ts")).lock,
-  probe: async () => (await import("./probe.ts")).probe,
-  // Nodes wait for it: it is there at once.
-  resolve: async () => resolve,
-  pull: async () => (await import("./pull.ts")).pull,
-  run: async () => (await import("./run.ts")).run,
-  launch: async () => (await import("./launch.ts")).launch,
-  serve: async () => (await import("./serve.ts")).serve,
-  labels: async () => (await import("./labels.ts")).labels,
-  "why-not": async () => (await import("./why-not.ts")).whyNot,
-  cover: async () => (await import("./cover.ts")).cover,
-  check: async () => (await import("./check.ts")).check,
-  inspect: async () => (await import("./inspect.ts")).inspect,
-  adopt: async () => (await import("./adopt.ts")).adopt,
-  doctor: async () => (await import("./doctor.ts")).doctor,
-  hardware: async () => (await import("./hardware.ts")).hardware,
-} as const satisfies Record<string, () => Promise<Define>>;
+  ...commandGroups["Build a fleet"],
+  ...commandGroups["Choose an image here"],
+  ...commandGroups["Look at many hosts"],
+  ...commandGroups["Open images"],
+  ...commandGroups["Everything else"],
+};
 
 /** How to have the commands that this program lacks; null where it has all. */
 export const elsewhere: string | null = null;

@@ -13,51 +13,50 @@ interface CoverFlags extends CoverOptions, JsonFlag {
 }
 
 export const cover: Define = (command, run) =>
-  withQuestion(withJson(command))
-    .description("say which image each host of a list gets, who gets none, and what a change would do")
-    .argument(
-      "[hosts...]",
-      "facts of hosts: files, folders, JSON lines, lists of Kubernetes nodes, - for standard input",
-    )
-    .option("--no-gpu", noGpu)
-    .option(
-      "--catalog <names>",
-      "machine types as hosts, all of aws, azure, gcp or nvidia; repeatable, or a list",
-      collect,
-      [],
-    )
-    .option(
-      "--host-type <names>",
-      "single machine types as hosts, as in p5.48xlarge,g6.12xlarge; repeatable, or a list",
-      collect,
-      [],
-    )
-    .option("--driver <version>", driverOption)
-    .option("--matrix <file>", "the fleet of this matrix as it is planned, built or not")
-    .option(
-      "--what-if <change>",
-      "driver=580.95.05, drop:cuda=11.* or add:compute=10.0,cuda=13.0.2; repeatable",
-      collect,
-      [],
-    )
-    .option(
-      "--check <policy>",
-      "exit 1 unless it holds: every host served, every host native, no GPU host on a CPU image, no unused image; repeatable",
-      collect,
-      [],
-    )
-    .option(
-      "--suggest <file>",
-      "with --matrix: write the matrix of the fewest cells that serve every class natively",
-    )
-    .option(
-      "--max-images <n>",
-      "with --suggest: of the cells with which most hosts get native code",
-      positive("--max-images 10"),
-    )
-    .option("--html <file>", "write the report as one page for browsers, too")
-    .option("--markdown", "write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
-    .action(run(coverCommand));
+  withQuestion(
+    withJson(command)
+      .description(
+        "Say which image each of many hosts gets, which host gets none, and what a change would do",
+      )
+      .argument(
+        "[hosts...]",
+        "facts of hosts: files, folders, JSON lines, lists of Kubernetes nodes, - for standard input",
+      )
+      .option("--matrix <file>", "Take the fleet that this matrix plans, built or not")
+      .option("--html <file>", "Write the report as one page for browsers too")
+      .option("--markdown", "Write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
+      .option(
+        "--check <policy>",
+        "Exit 1 unless it holds: every host served, every host native, no GPU host on a CPU image, no unused image",
+        collect,
+        [],
+      )
+      .option(
+        "--what-if <change>",
+        "Show what a change would do: driver=580.95.05, drop:cuda=11.* or add:compute=10.0,cuda=13.0.2",
+        collect,
+        [],
+      )
+      .option(
+        "--suggest <file>",
+        "With --matrix: write the matrix of the fewest cells that serve every host class natively",
+      )
+      .option(
+        "--max-images <n>",
+        "With --suggest: write at most so many cells, those that serve most hosts natively",
+        positive("--max-images 10"),
+      )
+      .optionsGroup("Hosts:")
+      .option(
+        "--catalog <names>",
+        "Add all machine types of aws, azure, gcp or nvidia as hosts, one cloud or a list",
+        collect,
+        [],
+      )
+      .option("--host-type <names>", "Add these machine types as hosts: p5.48xlarge,g6.12xlarge", collect, [])
+      .option("--driver <version>", driverOption)
+      .option("--no-gpu", noGpu),
+  ).action(run(coverCommand));
 
 async function coverCommand(flags: CoverFlags, context: CommandContext): Promise<ExitCode> {
   const { json, markdown } = flags;

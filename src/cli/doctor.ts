@@ -13,7 +13,7 @@ import type { Style } from "./report/style.ts";
 
 export const doctor: Define = (command, run) =>
   withJson(command)
-    .description("examine this host, its container runtime and its container engine")
+    .description("Examine this host, its container runtime and its container engine")
     .action(run(doctorCommand));
 
 async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<ExitCode> {

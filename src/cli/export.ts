@@ -6,33 +6,35 @@ import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { positive, withBases, withFleet, withRebuild } from "./flags/fleet-options.ts";
+import {
+  positive,
+  secretOption,
+  sshOption,
+  withBases,
+  withFleet,
+  withRebuild,
+} from "./flags/fleet-options.ts";
 import { withScript } from "./export-sh.ts";
 import { collect } from "./flags/options.ts";
 import { print } from "./print.ts";
 
 export const exportFleet: Define = (command, run) => {
-  withRebuild(withBases(withFleet(command)))
-    .description("write the fleet in the words of another tool: bake, github-matrix, nfd-compat")
-    .argument(
-      "<kind>",
-      "bake: docker-bake.json; github-matrix: jobs for the cells that need work; nfd-compat: what each image needs, for Node Feature Discovery",
-    )
-    .option("--shards <n>", "github-matrix: jobs at most, up to 256 (default: 16)", positive("--shards 16"))
-    .option(
-      "--secret <secret>",
-      "bake: a secret for steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE; repeatable",
-      collect,
-      [],
-    )
-    .option(
-      "--ssh <agent>",
-      "bake: an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY; repeatable",
-      collect,
-      [],
-    )
-    .option("--network <name>", "bake: network of the steps: default, none, host")
-    .action(run(exportCommand));
+  withBases(
+    withRebuild(withFleet(command))
+      .description("Write the fleet for another tool")
+      .argument(
+        "<kind>",
+        "bake: docker-bake.json; github-matrix: jobs for the cells that need work; nfd-compat: what each image needs, for Node Feature Discovery",
+      )
+      .option(
+        "--shards <n>",
+        "github-matrix: write at most this many jobs, up to 256 (default: 16)",
+        positive("--shards 16"),
+      )
+      .option("--secret <secret>", `bake: ${secretOption}`, collect, [])
+      .option("--ssh <agent>", `bake: ${sshOption}`, collect, [])
+      .option("--network <name>", "bake: run the steps in this network: default, none or host"),
+  ).action(run(exportCommand));
   return withScript(command, run);
 };
 

@@ -10,7 +10,7 @@ import { type JsonFlag, print } from "./print.ts";
 
 export const hardware: Define = (command, run) =>
   withJson(command)
-    .description("print what is known about CUDA toolkits, GPUs and CPUs, with sources")
+    .description("Print what imgmatch knows about CUDA toolkits, GPUs, CPUs and machine types, with sources")
     .argument("[kind]", "cuda, gpu, cpu or machine")
     .argument("[name]", "one of them: 12.8, H100, sm_90a, broadwell …")
     .action(run(hardwareCommand));

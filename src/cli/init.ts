@@ -14,25 +14,20 @@ interface InitFlags extends InitOptions {
 
 export const init: Define = (command, run) =>
   withJson(command)
-    .description("write a small matrix and template to start from")
+    .description("Write a small matrix and template to start from")
     .option(
       "--from <file>",
-      "write the matrix of this Dockerfile, bake file or GitHub workflow, and say what differs from it",
+      "Write the matrix of this Dockerfile, bake file or GitHub workflow, and say what differs from it",
     )
     .option(
       "--host <file>",
-      "with --from Dockerfile: facts of the hosts to build for, as JSON; repeatable; without it this machine",
+      "With --from Dockerfile: build for the hosts of these facts (default: this machine)",
       collect,
       [],
     )
-    .option(
-      "--host-type <names>",
-      "with --from: machine types to build for; repeatable, or a list",
-      collect,
-      [],
-    )
-    .option("--name <name>", "name of the images (default: app; with --from the folder's name)")
-    .option("--registry <host/path>", "registry of the images", "localhost:5000")
+    .option("--host-type <names>", "With --from: build for these machine types, one or a list", collect, [])
+    .option("--name <name>", "Name the images (default: app; with --from the folder's name)")
+    .option("--registry <host/path>", "Publish the images there", "localhost:5000")
     .action(run(initCommand));
 
 async function initCommand({ from, ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {

@@ -15,16 +15,19 @@ interface InspectFlags extends InspectOptions {
 }
 
 export const inspect: Define = (command, run) =>
-  withRegistries(withJson(command))
-    .description("open an image: which CPU, GPU and driver the code of its files needs")
-    .argument("<image>", "reference, image of the engine, ./archive.tar, ./layout or ./root-folder")
-    .addOption(
-      command.createOption("--from <place>", "look for a name only here").choices(["engine", "registry"]),
-    )
-    .option("--platform <os/arch>", "of an index, the image for this platform (default: this machine's)")
-    .option("--files", "show every file, not only those that decide")
-    .option("--no-cache", "open layers again that were opened before")
-    .action(run(inspectCommand));
+  withRegistries(
+    withJson(command)
+      .description("Say which CPU, GPU and driver the files of an image need")
+      .argument("<image>", "reference, image of the engine, ./archive.tar, ./layout or ./root-folder")
+      .option("--files", "Show every file, not only those that decide")
+      .addOption(
+        command
+          .createOption("--from <place>", "Look for the image only there")
+          .choices(["engine", "registry"]),
+      )
+      .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
+      .option("--no-cache", "Open layers again that were opened before"),
+  ).action(run(inspectCommand));
 
 async function inspectCommand(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
   const { inspect: inspectionOf } = await import("../inspect/inspect-image.ts");

@@ -4,7 +4,7 @@ import { type ExitCode, exitCodes, usageError } from "../errors.ts";
 import type { LabelsOptions } from "../node/labels.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withHost, withRegistryFleet } from "./flags/options.ts";
+import { collect, withAll, withFrom, withHost, withRegistryFleet } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
 interface LabelsFlags extends LabelsOptions, JsonFlag {
@@ -12,13 +12,16 @@ interface LabelsFlags extends LabelsOptions, JsonFlag {
 }
 
 export const labels: Define = (command, run) =>
-  withRegistryFleet(withHost(command))
-    .description("print what this node should advertise to a scheduler")
-    .option("--format <system>", "kubernetes (default), nfd, mesos, docker, nomad, slurm or json")
-    .option("--lock <file>", "say too which image of this lock resolve picks here")
-    .option("--pin <axis=value>", "with --lock: fix an axis; repeatable", collect, [])
-    .option("--cpu", "with --lock: choose among images without GPU code")
-    .action(run(labelsCommand));
+  withAll(
+    withFrom(command)
+      .description("Print the labels that this node should advertise to a scheduler")
+      .option("--format <system>", "Write for kubernetes (default), nfd, mesos, docker, nomad, slurm or json")
+      .option("--lock <file>", "Add the image of this lock that resolve picks here")
+      .option("--pin <axis=value>", "With --lock or --from: fix an axis", collect, [])
+      .option("--cpu", "With --lock or --from: choose only images without GPU code"),
+    withHost,
+    withRegistryFleet,
+  ).action(run(labelsCommand));
 
 async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promise<ExitCode> {
   const [{ labels: answerOf }, { isLabelFormat, labelFormats }] = await Promise.all([

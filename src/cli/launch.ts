@@ -13,34 +13,43 @@ interface LaunchFlags extends Omit<LaunchOptions, "format">, JsonFlag {
 }
 
 export const launch: Define = (command, run) =>
-  withQuestion(withLaunchHost(command))
-    .description("write the answer in the words of what runs containers")
-    .argument(
-      "<target>",
-      "docker, nvidia-docker, podman, apptainer, compose, swarm, kubernetes, mesos, marathon, chronos, zun, nomad or slurm",
-    )
-    .argument("[args...]", "arguments for the container, after --")
-    .option(
-      "--gpus <which>",
-      "how many, such as 2; or which: 0,2, device=0, uuids; all or none (default: all)",
-    )
-    .option("--allow-busy", "hand out GPUs that somebody uses")
-    .addOption(
-      command.createOption("--task <kind>", "whether it ends by itself").choices(["batch", "service"]),
-    )
-    .option("--name <name>", "name of the workload")
-    .option("--env <name=value>", "set a variable in the container; repeatable", collect, [])
-    .option("--mount <source:target[:ro]>", "show a folder of the host; repeatable", collect, [])
-    .option("--cpus <n>", "CPUs, also parts of one")
-    .option("--memory <amount>", "memory with its unit: 512m, 16g")
-    .option("--command <program>", "run this program of the image in place of its entrypoint")
-    .option("--set <name=value>", "what only this target asks: kind, schedule …; repeatable", collect, [])
-    .option("--option <word>", "a further option of the target's command; repeatable", collect, [])
-    .option("--anywhere", "do not keep it to the nodes that advertise the image")
-    .option("--fleet", "one workload per image of the lock, each for the nodes where resolve picks it")
-    .option("--run", "start it, where the target is this machine")
-    .option("--yaml", "write YAML")
-    .action(run(launchCommand));
+  withQuestion(
+    withLaunchHost(
+      command
+        .description("Write the command or manifest that starts this host's image")
+        .argument(
+          "<target>",
+          "docker, nvidia-docker, podman, apptainer, compose, swarm, kubernetes, mesos, marathon, chronos, zun, nomad or slurm",
+        )
+        .argument("[args...]", "arguments for the container, after --")
+        .option("--run", "Start it, where the target is this machine")
+        .option("--yaml", "Write YAML")
+        .option(
+          "--fleet",
+          "Write one workload for each image of the lock, each for the nodes where resolve picks it",
+        )
+        .optionsGroup("Workload:")
+        .option("--name <name>", "Name the workload")
+        .addOption(
+          command
+            .createOption("--task <kind>", "Run it until it ends (batch), or keep it running (service)")
+            .choices(["batch", "service"]),
+        )
+        .option(
+          "--gpus <which>",
+          "Ask for so many GPUs, such as 2, or for these: 0,2, device=0, UUIDs; all or none (default: all)",
+        )
+        .option("--allow-busy", "Hand out GPUs that are in use")
+        .option("--env <name=value>", "Set a variable in the container", collect, [])
+        .option("--mount <source:target[:ro]>", "Show a folder of the host to the container", collect, [])
+        .option("--cpus <n>", "Ask for this many CPUs, or parts of one")
+        .option("--memory <amount>", "Ask for this much memory: 512m, 16g")
+        .option("--command <program>", "Run this program of the image in place of its entrypoint")
+        .option("--anywhere", "Let any node run it, also one that does not advertise the image")
+        .option("--set <name=value>", "Set what only this target knows: kind, schedule …", collect, [])
+        .option("--option <word>", "Add a word to the target's command", collect, []),
+    ),
+  ).action(run(launchCommand));
 
 async function launchCommand(
   { json, yaml, ...flags }: LaunchFlags,

@@ -16,22 +16,25 @@ interface LockFlags extends FleetChoice {
 }
 
 export const lock: Define = (command, run) => {
-  withBases(withFleet(command))
-    .description("change the lock without building")
-    .option("--update-bases", "let the next build use what the base images' tags mean now")
-    .option("--prune", "drop images of cells that the matrix no longer builds")
-    .action(run(lockCommand));
+  withBases(
+    withFleet(
+      command
+        .description("Change the lock without building")
+        .option("--update-bases", "Let the next build use the images that the bases' tags name now")
+        .option("--prune", "Remove the images of cells that the matrix no longer builds"),
+    ),
+  ).action(run(lockCommand));
   withJson(command.command("merge"))
-    .description("join the locks of builds that ran side by side")
+    .description("Join the locks of builds that ran side by side")
     .argument("<locks...>", "the locks")
     .option(
       "--base <file>",
-      "the lock that they all began with; what is as there counts as unchanged (default: the lock)",
+      "Count what is the same as in this lock, from which all began, as unchanged (default: the lock)",
     )
-    .option("--out <file>", "where to write the result (default: the lock)")
+    .option("--out <file>", "Write the result there (default: the lock)")
     .action(run(mergeCommand));
   withJson(command.command("rm"))
-    .description("drop images from the lock, so that the next build makes them again")
+    .description("Remove images from the lock, so that the next build makes them again")
     .argument("<cells...>", "the cells' ids")
     .action(run(removeCommand));
   return command;

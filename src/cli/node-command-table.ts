@@ -8,15 +8,24 @@ import { resolve } from "./resolve.ts";
 import { serve } from "./serve.ts";
 import { whyNot } from "./why-not.ts";
 
+const writeScript: Define = (command, run) =>
+  withScript(command, run).description("Write the fleet as a script of sh and awk");
+
+export const commandGroups = {
+  "Choose an image here": {
+    resolve: async () => resolve,
+    "why-not": async () => whyNot,
+    pull: async () => pull,
+    serve: async () => serve,
+    probe: async () => probe,
+  },
+  "Everything else": { export: async () => writeScript },
+} as const satisfies Record<string, Record<string, () => Promise<Define>>>;
+
 export const commandTable = {
-  probe: async () => probe,
-  resolve: async () => resolve,
-  pull: async () => pull,
-  serve: async () => serve,
-  "why-not": async () => whyNot,
-  export: async (): Promise<Define> => (command, run) =>
-    withScript(command, run).description("write the fleet as a script"),
-} as const satisfies Record<string, () => Promise<Define>>;
+  ...commandGroups["Choose an image here"],
+  ...commandGroups["Everything else"],
+};
 
 export const elsewhere = "npm install --global imgmatch brings the other commands";
 

@@ -17,25 +17,32 @@ import {
   withRebuild,
   withWorkspace,
 } from "./flags/fleet-options.ts";
+import { withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { print, tellProblem } from "./print.ts";
 import { reportPlan } from "./report/plan-lines.ts";
 import type { Style } from "./report/style.ts";
 
 export const plan: Define = (command, run) =>
-  withEngineName(withLocalBases(withWorkspace(withRebuild(withBases(withFleet(command))))))
-    .description("say for each cell what would happen to it; changes nothing")
-    .option(
-      "--push",
-      "as for build --push: what was not pushed is still to be built, and the version's index is asked",
-    )
-    .option(
-      "--remote",
-      "ask registries too: which images are published already, which base images have moved",
-    )
-    .option("--check", "exit 1 when anything is to be done")
-    .option("--explain <cell>", "show the inputs of one cell, then and now")
-    .action(run(overFleets(planCommand, () => "whole")));
+  withAll(
+    withFleet(command)
+      .description("Say what a build would do to each cell; change nothing")
+      .option("--explain <cell>", "Compare each input of one cell with the lock's")
+      .option("--check", "Exit 1 when anything is to be done")
+      .option(
+        "--push",
+        "Plan for build --push: count what was not pushed as not built, and read the version's index",
+      )
+      .option(
+        "--remote",
+        "Ask registries which images are published already, and which base images have moved",
+      ),
+    withRebuild,
+    withLocalBases,
+    withWorkspace,
+    withEngineName,
+    withBases,
+  ).action(run(overFleets(planCommand, () => "whole")));
 
 interface PlanFlags extends PlanOptions {
   readonly check?: boolean;

@@ -14,10 +14,11 @@ interface ProbeFlags extends HostChoice, JsonFlag {
 }
 
 export const probe: Define = (command, run) =>
-  withHost(command)
-    .description("print what this machine is: CPU features, NVIDIA driver, GPUs")
-    .option("--each-line", "answer each line of standard input with the facts, as one line of JSON")
-    .action(run(probeCommand));
+  withHost(
+    command
+      .description("Print the facts of this machine: CPU features, driver, GPUs")
+      .option("--each-line", "Answer each line of standard input with the facts, as one line of JSON"),
+  ).action(run(probeCommand));
 
 async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   if (flags.eachLine) {

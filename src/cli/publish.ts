@@ -12,20 +12,27 @@ import {
   withProgress,
   withWorkspace,
 } from "./flags/fleet-options.ts";
+import { withAll } from "./flags/options.ts";
 import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
 
 export const publish: Define = (command, run) =>
-  withSigning(withWorkspace(withProgress(withEngine(withBases(withFleet(command))))))
-    .description("push what was built and not pushed, and write one image index for the version")
-    .option("--replace-index", "replace an index that says otherwise, instead of refusing")
-    .option(
-      "--concurrency <n>",
-      "pushes at one time (default: as many as there are processors, up to 16)",
-      positive("--concurrency 4"),
-    )
-    .action(run(overFleets(publishCommand, () => "lines")));
+  withAll(
+    withFleet(command)
+      .description("Push what was built and not pushed, and write one image index for the version")
+      .option("--replace-index", "Replace an index that says something else, instead of refusing")
+      .option(
+        "--concurrency <n>",
+        "Push this many images at once (default: one for each processor, up to 16)",
+        positive("--concurrency 4"),
+      ),
+    withProgress,
+    withWorkspace,
+    withEngine,
+    withBases,
+    withSigning,
+  ).action(run(overFleets(publishCommand, () => "lines")));
 
 async function publishCommand(
   flags: PublishOptions & BuildListenerFlags,

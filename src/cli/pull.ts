@@ -8,19 +8,25 @@ import { collect, withJson, withQuestion, withVisibleGpus } from "./flags/option
 import { print, type JsonFlag } from "./print.ts";
 
 export const pull: Define = (command, run) =>
-  withQuestion(withVisibleGpus(withJson(command)))
-    .description("resolve, then pull the image and give it the version's plain name here")
-    .option("--as <name>", "the name: registry/repository:tag (default: the version's)")
-    .addOption(
-      command
-        .createOption("--engine <name>", "what pulls")
-        .choices(["docker", "podman", "containerd", "nerdctl"])
-        .default("docker"),
-    )
-    .option("--namespace <name>", "of containerd and nerdctl: where they keep the image (default: k8s.io)")
-    .option("--option <word>", "a further option of the engine's pull; repeatable", collect, [])
-    .argument("[reference]", "the same as --from")
-    .action(run(pullCommand));
+  withQuestion(
+    withVisibleGpus(
+      withJson(command)
+        .description("Pull this host's image, and give it the version's plain name here")
+        .argument("[reference]", "the same as --from")
+        .option("--as <name>", "Give it this name: registry/repository:tag (default: the version's)")
+        .addOption(
+          command
+            .createOption("--engine <name>", "Pull with this engine")
+            .choices(["docker", "podman", "containerd", "nerdctl"])
+            .default("docker"),
+        )
+        .option(
+          "--namespace <name>",
+          "Keep the image in this namespace of containerd or nerdctl (default: k8s.io)",
+        )
+        .option("--option <word>", "Add a word to the engine's pull", collect, []),
+    ),
+  ).action(run(pullCommand));
 
 async function pullCommand(flags: PullOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { pull: answerOf } = await import("../node/pull.ts");

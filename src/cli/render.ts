@@ -10,10 +10,10 @@ import { type JsonFlag, print, tell } from "./print.ts";
 
 export const render: Define = (command, run) =>
   withMatrix(command)
-    .description("write one Dockerfile per cell into images/")
-    .option("--check", "write nothing; exit 1 when a Dockerfile is missing, differs or belongs to no cell")
-    .option("--prune", "remove Dockerfiles that belong to no cell")
-    .option("--out <folder>", "write below this folder instead of the matrix's")
+    .description("Write one Dockerfile for each cell into images/")
+    .option("--check", "Write nothing; exit 1 when a Dockerfile is missing, differs or belongs to no cell")
+    .option("--prune", "Remove Dockerfiles that belong to no cell")
+    .option("--out <folder>", "Write below this folder instead of the matrix's")
     .action(run(renderCommand));
 
 async function renderCommand(flags: RenderOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {

@@ -11,8 +11,8 @@ import { print } from "./print.ts";
 import { styleFor } from "./report/style.ts";
 
 export const repro: Define = (command, run) =>
-  withEngine(withBases(withFleet(command)))
-    .description("build one cell twice without cache and name the first layer that differs")
+  withBases(withEngine(withFleet(command)))
+    .description("Build one cell twice without cache, and name the first layer that differs")
     .argument("<cell>", "the cell's id")
     .action(run(reproCommand));
 

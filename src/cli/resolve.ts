@@ -13,12 +13,15 @@ import { print, tell, type JsonFlag } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 
 export const resolve: Define = (command, run) =>
-  withQuestion(withHosts(command))
-    .description("print the one image that was built for this host")
-    .option("--local", "count what was built here and not pushed too: the answer is its id in the engine")
-    .option("--explain", "say on standard error why it won, and why each other image did not")
-    .argument("[reference]", "the same as --from")
-    .action(run(resolveCommand));
+  withQuestion(
+    withHosts(
+      command
+        .description("Print the one image that was built for this host")
+        .argument("[reference]", "the same as --from")
+        .option("--explain", "Say on standard error why this image won, and why each other did not")
+        .option("--local", "Count images that were built here and not pushed; print their id in the engine"),
+    ),
+  ).action(run(resolveCommand));
 
 async function resolveCommand(flags: ResolveOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { resolve: answerOf } = await import("../node/resolve.ts");

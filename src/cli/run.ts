@@ -15,17 +15,23 @@ interface RunFlags extends RunOptions, JsonFlag {
 }
 
 export const run: Define = (command, run) =>
-  withQuestion(withHost(command))
-    .description("resolve, then run the image with docker")
-    .usage("[options] [reference] [options of docker run] [-- arguments for the container]")
-    .option("--dry-run", "print the docker command instead of running it")
-    .addOption(
-      command.createOption("--engine <name>", "what runs it").choices(["docker", "podman"]).default("docker"),
-    )
-    .option("--option <word>", "a further word for the engine's run; repeatable", collect, [])
-    .allowUnknownOption()
-    .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
-    .action(run(runCommand));
+  withQuestion(
+    withHost(
+      command
+        .description("Run this host's image with docker or podman")
+        .usage("[options] [reference] [options of docker run] [-- arguments for the container]")
+        .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
+        .option("--dry-run", "Print the docker command instead of running it")
+        .addOption(
+          command
+            .createOption("--engine <name>", "Run with this engine")
+            .choices(["docker", "podman"])
+            .default("docker"),
+        )
+        .option("--option <word>", "Add a word to the engine's run", collect, [])
+        .allowUnknownOption(),
+    ),
+  ).action(run(runCommand));
 
 async function runCommand(flags: RunFlags, context: CommandContext): Promise<number> {
   const [{ run: answerOf }, { readRunWords }] = await Promise.all([

@@ -6,7 +6,7 @@ import type { Define } from "./define.ts";
 import { withJson } from "./flags/options.ts";
 
 export const schema: Define = (command, run) =>
-  withJson(command).description("print the JSON Schema of matrix.yaml").action(run(schemaCommand));
+  withJson(command).description("Print the JSON Schema of matrix.yaml").action(run(schemaCommand));
 
 async function schemaCommand(_flags: object, context: CommandContext): Promise<ExitCode> {
   const { matrixJsonSchema } = await import("../fleet/matrix/json-schema.ts");

@@ -5,46 +5,60 @@ import { type ExitCode, exitCodes } from "../errors.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
-import { collect, withHost, withRegistries, withTrust } from "./flags/options.ts";
+import {
+  collect,
+  cpuOption,
+  withAll,
+  withHost,
+  withKept,
+  withRegistries,
+  withTrust,
+} from "./flags/options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
 
 interface ServeFlags extends ServeOptions, JsonFlag {}
 
 export const serve: Define = (command, run) =>
-  withTrust(withRegistries(withHost(command)))
-    .description("answer a fleet's plain name on this node with this node's image: a mirror on loopback")
-    .argument("[references...]", "fleets: registry/repository:version, or without version for all of them")
-    .option("--lock <file>", "a fleet's lock, in place of a reference")
-    .option("--cache <folder>", "keep the registry's answers there, for when it cannot be reached")
-    .option("--no-downgrade", "with --cache: refuse an index that is older than one that was seen")
-    .option("--listen <address>", "where to listen: 127.0.0.1:port or [::1]:port", "127.0.0.1:5047")
-    .option("--pin <axis=value>", "fix an axis, as for resolve; repeatable", collect, [])
-    .option("--cpu", "choose among images without GPU code, also where the GPUs are broken")
-    .option("--require-gpu", "choose among images with GPU code")
-    .option("--fail-closed", "refuse a host that no image fits, instead of leaving it to the registry")
-    .addOption(
-      command
-        .createOption(
-          "--blobs <how>",
-          "an image's parts for clients that take a whole image from one place: off, redirect to the registry, or proxy",
-        )
-        .choices(["off", "redirect", "proxy"])
-        .default("off"),
-    )
-    .addOption(
-      command
-        .createOption("--print-config <runtime>", "print what a container runtime is to be given, and end")
-        .choices(["containerd", "docker", "podman", "crio"]),
-    )
-    .option(
-      "--install <folder>",
-      "with --print-config: write the files below this folder, / or where the node's is mounted",
-    )
-    .option(
-      "--uninstall <folder>",
-      "with --print-config, without fleets: remove what was installed below this folder",
-    )
-    .action(run(serveCommand));
+  withAll(
+    command
+      .description("Answer a fleet's plain name on this node with this node's image: a mirror on loopback")
+      .argument("[references...]", "fleets: registry/repository:version, or without version for all of them")
+      .option("--lock <file>", "Serve this lock's fleet, in place of a reference")
+      .option("--listen <address>", "Listen there: 127.0.0.1:port or [::1]:port", "127.0.0.1:5047")
+      .option("--pin <axis=value>", "Fix an axis, as for resolve", collect, [])
+      .option("--cpu", cpuOption)
+      .option("--require-gpu", "Choose only images with GPU code")
+      .option("--fail-closed", "Refuse a host that no image fits, instead of leaving it to the registry")
+      .addOption(
+        command
+          .createOption(
+            "--blobs <how>",
+            "Give clients the parts of an image that they ask the mirror for: redirect to the registry, or proxy",
+          )
+          .choices(["off", "redirect", "proxy"])
+          .default("off"),
+      )
+      .addOption(
+        command
+          .createOption(
+            "--print-config <runtime>",
+            "Print the files that configure a container runtime, and end",
+          )
+          .choices(["containerd", "docker", "podman", "crio"]),
+      )
+      .option(
+        "--install <folder>",
+        "With --print-config: write the files below this folder, / or where the node's is mounted",
+      )
+      .option(
+        "--uninstall <folder>",
+        "With --print-config, without fleets: remove what was installed below this folder",
+      ),
+    withHost,
+    withKept,
+    withRegistries,
+    withTrust,
+  ).action(run(serveCommand));
 
 async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
   const { serve: answerOf } = await import("../node/serve.ts");

@@ -11,13 +11,19 @@ import { verifyLines } from "./verify-lines.ts";
 type VerifyFlags = VerifyOptions & { readonly json?: boolean };
 
 export const verify: Define = (command, run) =>
-  withTrust(withRegistries(withJson(command)))
-    .description("check that the registry holds the lock's digest under every tag of the lock")
-    .option("--lock <file>", "the lock", "images/imgmatch.lock.json")
-    .option("--heal", "give each tag the lock's digest again, where the registry still has that manifest")
-    .option("--provenance", "check too that what was attested of each image is what the lock says of it")
-    .option("--sweep", "remove the tags imgmatch-… that killed publishers left; while nobody publishes there")
-    .action(run(verifyCommand));
+  withTrust(
+    withRegistries(
+      withJson(command)
+        .description("Check that the registry holds the lock's digest under every tag of the lock")
+        .option("--lock <file>", "Read this lock", "images/imgmatch.lock.json")
+        .option("--heal", "Give each tag the lock's digest again, where the registry still has that image")
+        .option("--provenance", "Check also that each image's attestations agree with the lock")
+        .option(
+          "--sweep",
+          "Remove the tags imgmatch-… that killed publishers left; only while nobody publishes there",
+        ),
+    ),
+  ).action(run(verifyCommand));
 
 async function verifyCommand(flags: VerifyFlags, context: CommandContext): Promise<ExitCode> {
   const { verify: answerOf } = await import("../fleet/verify.ts");

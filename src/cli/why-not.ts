@@ -14,11 +14,14 @@ import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
 
 export const whyNot: Define = (command, run) =>
-  withQuestion(withHosts(command))
-    .description("say why resolve does not choose an image, and what would make it")
-    .option("--local", "count what was built here and not pushed as built")
-    .argument("<image>", "cell, tag or reference of the lock")
-    .action(run(whyNotCommand));
+  withQuestion(
+    withHosts(
+      command
+        .description("Say why resolve does not choose an image, and what would change that")
+        .argument("<image>", "cell, tag or reference of the lock")
+        .option("--local", "Count images that were built here and not pushed"),
+    ),
+  ).action(run(whyNotCommand));
 
 async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { whyNot: answerOf } = await import("../node/why-not.ts");

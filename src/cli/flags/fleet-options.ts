@@ -16,19 +16,19 @@ const engineNames = ["docker", "buildx", "podman", "pulumi"] as const satisfies 
 export function withFleet(command: Command): Command {
   return withMatrix(command).option(
     "--lock <file>",
-    "the lock (default: images/imgmatch.lock.json beside the matrix)",
+    "Use this lock (default: images/imgmatch.lock.json beside the matrix)",
   );
 }
 
 /** Without the lock. */
 export function withMatrix(command: Command): Command {
   return withJson(command)
-    .option("--matrix <file>", "the matrix", "matrix.yaml")
-    .option("--only <cells>", "only these cells: axis=value,… or a cell's id; repeatable", collect, [])
-    .option("--registry <host/path>", "publish there instead of the matrix's registry")
+    .option("--matrix <file>", "Read this matrix", "matrix.yaml")
+    .option("--only <cells>", "Take only these cells: axis=value,… or a cell's id", collect, [])
+    .option("--registry <host/path>", "Publish there instead of at the matrix's registry")
     .option(
       "--build-arg <name=value>",
-      "a build argument, before args: of the matrix; NAME alone: from the environment; never a secret; repeatable",
+      "Set a build argument over the matrix's args:; NAME alone takes it from the environment; never a secret",
       collect,
       [],
     );
@@ -37,13 +37,14 @@ export function withMatrix(command: Command): Command {
 /** Several fleets of one repository. */
 export function withWorkspace(command: Command): Command {
   return command
+    .optionsGroup("Several fleets:")
     .option(
       "--workspace [file]",
-      "over all fleets that a workspace names (default: imgmatch.workspace.yaml), in place of --matrix",
+      "Do this for all fleets that a workspace names (default: imgmatch.workspace.yaml)",
     )
     .option(
       "--fleet <folder>",
-      "over this fleet of the workspace, * for any characters; repeatable",
+      "Do this for this fleet of the workspace; * stands for any characters",
       collect,
       [],
     );
@@ -51,68 +52,83 @@ export function withWorkspace(command: Command): Command {
 
 export function withEngineName(command: Command): Command {
   return command
-    .addOption(command.createOption("--engine <name>", "what builds").choices(engineNames).default("docker"))
-    .option("--builder <name>", "with --engine buildx: a builder of docker buildx ls, also a remote one");
+    .optionsGroup("Engine:")
+    .addOption(
+      command
+        .createOption("--engine <name>", "Build with this engine")
+        .choices(engineNames)
+        .default("docker"),
+    )
+    .option(
+      "--builder <name>",
+      "With --engine buildx: use this builder of docker buildx ls, local or remote",
+    );
 }
 
 /** What concerns the engine. */
 export function withEngine(command: Command): Command {
   return withEngineName(command)
+    .option("--cache-from <ref>", "Take build cache from there; {cell} stands for the cell's id", collect, [])
     .option(
-      "--cache-from <ref>",
-      "take build cache from there; {cell} is the cell's id; repeatable",
+      "--cache-to <ref>",
+      "Put build cache there, or inline; {cell} stands for the cell's id",
       collect,
       [],
     )
-    .option("--cache-to <ref>", "put build cache there, or inline; {cell} as above; repeatable", collect, [])
+    .option("--secret <secret>", secretOption, collect, [])
+    .option("--ssh <agent>", sshOption, collect, [])
     .option(
-      "--secret <secret>",
-      "give it to steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE; repeatable",
-      collect,
-      [],
+      "--network <name>",
+      "Run the steps in this network: default, none or host; podman: any network that it has",
     )
-    .option(
-      "--ssh <agent>",
-      "an SSH agent for steps that mount it: default, ID=SOCKET or ID=KEY; repeatable",
-      collect,
-      [],
-    )
-    .option("--network <name>", "network of the steps: default, none, host; podman: any of its own")
-    .option("--stack <name>", "with --engine pulumi: the stack (default: imgmatch)");
+    .option("--stack <name>", "With --engine pulumi: use this stack (default: imgmatch)");
 }
+
+export const secretOption =
+  "Give a secret to the steps that mount it: id=NAME,env=VARIABLE or id=NAME,src=FILE";
+export const sshOption = "Give an SSH agent to the steps that mount it: default, ID=SOCKET or ID=KEY";
 
 /** What is planned though nothing has changed. */
 export function withRebuild(command: Command): Command {
-  command.option(
-    "--no-cache [word]",
-    "build anew what has not changed, without the steps of before; the word, as 2026-W47, is an input: the same one again builds nothing; without it: now",
-  );
+  command
+    .optionsGroup("Options:")
+    .option(
+      "--no-cache [word]",
+      "Build unchanged cells again, without build cache; with a word, such as 2026-W47, once for each word",
+    );
   // Commander would call it true where it is not given, also to commands below this one, to which --cache names a folder.
   return command.setOptionValue("cache", undefined);
 }
 
 /** For what plans: with the engine that is to be asked. */
 export function withLocalBases(command: Command): Command {
-  return command.option("--local-bases", "build on what the engine has of bases that no registry has");
+  return command
+    .optionsGroup("Options:")
+    .option("--local-bases", "Take base images that no registry has from the engine");
 }
 
 /** What people see of running builds. */
 export function withProgress(command: Command): Command {
-  return command.addOption(
-    command
-      .createOption(
-        "--progress <type>",
-        "auto: steps on a terminal, a line for each cell in a log; plain: all that steps print",
-      )
-      .choices(progressNames)
-      .default("auto"),
-  );
+  return command
+    .optionsGroup("Options:")
+    .addOption(
+      command
+        .createOption(
+          "--progress <type>",
+          "Show steps on a terminal and one line for each cell in a log (auto), or all that steps print (plain)",
+        )
+        .choices(progressNames)
+        .default("auto"),
+    );
 }
 
 export function withBases(command: Command): Command {
-  return withRegistries(command)
-    .option("--replace-base <old=new>", "build with another base image; repeatable", collect, [])
-    .option("--offline", "ask no registry for the digests of base images");
+  return withRegistries(
+    command
+      .optionsGroup("Registry:")
+      .option("--offline", "Ask no registry for the digests of base images")
+      .option("--replace-base <old=new>", "Build with another base image", collect, []),
+  );
 }
 
 /** Reads a whole number above 0. */

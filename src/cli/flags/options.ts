@@ -1,12 +1,18 @@
-/** Groups of flags that several commands have, those of resolve among them. */
+/** Groups of flags that several commands have, those of resolve among them. Each names its heading in the help. */
 
 import type { Command } from "commander";
+
+/** Adds groups of flags, in the order of the help. */
+export function withAll(command: Command, ...groups: readonly ((command: Command) => Command)[]): Command {
+  return groups.reduce((each, group) => group(each), command);
+}
 
 /** What concerns registries. */
 export function withRegistries(command: Command): Command {
   return command
-    .option("--ca <file>", "PEM certificates to trust beside the usual ones")
-    .option("--plain-http <host>", "speak plain http to this registry, host:port; repeatable", collect, []);
+    .optionsGroup("Registry:")
+    .option("--ca <file>", "Trust these PEM certificates too")
+    .option("--plain-http <host>", "Speak plain http with this registry, host:port", collect, []);
 }
 
 /** What concerns a host. */
@@ -18,7 +24,7 @@ export function withHost(command: Command): Command {
 export function withHosts(command: Command): Command {
   return withHost(command).option(
     "--hosts <path>",
-    "many hosts, one line for each: kubectl get nodes -o json, JSON lines, a folder of facts, - for standard input; repeatable",
+    "Answer for many hosts, one line each: kubectl get nodes -o json, JSON lines, a folder of facts, - for standard input",
     collect,
     [],
   );
@@ -26,70 +32,89 @@ export function withHosts(command: Command): Command {
 
 /** What this machine alone can be asked. */
 export function withVisibleGpus(command: Command): Command {
-  return command.option("--gpus <list>", "see only these GPUs: 0,2, UUIDs, all or none");
+  return command
+    .optionsGroup("Host:")
+    .option("--gpus <list>", "See only these GPUs: 0,2, UUIDs, all or none");
 }
 
 /** `--gpus` of launch is a wish, not what is to be seen. */
 export function withLaunchHost(command: Command): Command {
   return withJson(command)
+    .optionsGroup("Host:")
     .option(
       "--host <file>",
-      "facts of a host, or a Kubernetes node as JSON, from a file, - for standard input (default: this machine)",
+      "Read a host's facts, or a Kubernetes node as JSON, from a file, - for standard input (default: this machine)",
     )
-    .option("--host-type <name>", "a machine type in place of this machine: p5.48xlarge")
+    .option("--host-type <name>", "Take a machine type in place of this machine: p5.48xlarge")
     .option("--driver <version>", driverOption)
     .option("--no-gpu", noGpu);
 }
 
-export const driverOption =
-  "the driver of a host whose facts name none, as those of no machine type do: 580.95.05";
-export const noGpu = "take a host whose facts do not tell whether it has an NVIDIA GPU for one without";
+export const driverOption = "Assume this driver where the facts name none, as for machine types: 580.95.05";
+export const noGpu = "Assume that a host has no NVIDIA GPU where its facts do not tell";
+export const cpuOption = "Choose only images without GPU code, also where the GPUs are broken";
 
 /** What concerns the choice of an image. */
 export function withQuestion(command: Command): Command {
-  return withRegistryFleet(command)
-    .option("--lock <file>", "the lock (default: images/imgmatch.lock.json)")
-    .option(
-      "--pin <axis=value>",
-      "fix an axis: text, a pattern with * or a version range; repeatable",
-      collect,
-      [],
-    )
-    .option("--cpu", "choose among images without GPU code, also where the GPUs are broken")
-    .option("--require-gpu", "choose among images with GPU code: exit 3 rather than leave a GPU unused");
+  return withRegistryFleet(
+    withFrom(command)
+      .option("--lock <file>", "Read this lock (default: images/imgmatch.lock.json)")
+      .option("--pin <axis=value>", "Fix an axis: text, a pattern with * or a version range", collect, [])
+      .option("--cpu", cpuOption)
+      .option("--require-gpu", "Choose only images with GPU code: exit 3 rather than leave a GPU unused"),
+  );
+}
+
+/** The fleet of a registry in place of a lock. */
+export function withFrom(command: Command): Command {
+  return command
+    .optionsGroup("Options:")
+    .option("--from <reference>", "Read the fleet from a registry, not from a lock: registry/repo:version");
 }
 
 /** Who has to have signed what comes from a registry. */
 export function withTrust(command: Command): Command {
   return command
+    .optionsGroup("Verification:")
     .option(
       "--key <file>",
-      "take nothing that this public key has not signed: a file or env://NAME; repeatable",
+      "Require a signature by this public key, or by another --key or --identity: a file or env://NAME",
       collect,
       [],
     )
     .option(
       "--identity <name>",
-      "or that this identity has not signed: an e-mail address or a workflow, with * for any text",
+      "Require a signature by this identity, or by a --key: an e-mail address or a workflow, * stands for any text",
     )
-    .option("--issuer <url>", "with --identity: who confirms it")
-    .option("--trusted-root <file>", "with --identity: trusted_root.json (default: the public sigstore's)")
+    .option("--issuer <url>", "With --identity: require this issuer of the identity")
+    .option(
+      "--trusted-root <file>",
+      "With --identity: use this trusted_root.json (default: that of the public sigstore)",
+    )
     .option(
       "--trust <file>",
-      "the policy that says who signs what (default: IMGMATCH_TRUST, then ./imgmatch.trust.yaml)",
+      "Read from this policy who signs what (default: IMGMATCH_TRUST, then ./imgmatch.trust.yaml)",
     );
 }
 
-/** The fleet of a registry in place of a lock. */
+/** What concerns the registry that a fleet is read from. */
 export function withRegistryFleet(command: Command): Command {
-  return withTrust(withRegistries(command))
-    .option("--from <reference>", "read the fleet from a registry instead of a lock: registry/repo:version")
-    .option("--cache <folder>", "keep the registry's answer there, for when it cannot be reached")
-    .option("--no-downgrade", "with --cache: refuse an index that is older than one that was seen");
+  return withAll(command, withKept, withRegistries, withTrust);
+}
+
+/** What a registry has answered before. */
+export function withKept(command: Command): Command {
+  return command
+    .optionsGroup("Registry:")
+    .option(
+      "--cache <folder>",
+      "Keep the registry's answer there, and use it when the registry cannot be reached",
+    )
+    .option("--no-downgrade", "With --cache: refuse an index that is older than one seen before");
 }
 
 export function withJson(command: Command): Command {
-  return command.option("--json", "answer as JSON, errors included");
+  return command.optionsGroup("Options:").option("--json", "Answer as JSON, errors included");
 }
 
 export function collect(value: string, previous: readonly string[]): string[] {
