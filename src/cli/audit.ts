@@ -12,13 +12,21 @@ import { print } from "./print.ts";
 import { problemJson, reportProblem } from "./report/problems.ts";
 import type { Style } from "./report/style.ts";
 
+const helpText = `
+It opens an image in the registry by its digest, or in the engine where it was
+never pushed, and changes nothing. A lock that adopt wrote needs no matrix.
+Exit code 1 when a declaration is false; else, where an image could not be
+opened, the exit code of the cause.`;
+
 export const audit: Define = (command, run) =>
   withRegistries(
     withFleet(command)
       .description("Open the lock's images, and compare their files with what the lock declares")
       .option("--remote", "Ask the registry alone: leave out what was never pushed")
       .option("--replace-base <old=new>", "Name the base that the build used instead", collect, []),
-  ).action(run(auditCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(auditCommand));
 
 async function auditCommand(flags: AuditOptions, context: CommandContext): Promise<ExitCode> {
   const { audit: answerOf } = await import("../fleet/audit.ts");

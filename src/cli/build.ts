@@ -23,6 +23,15 @@ import { print, tellProblem } from "./print.ts";
 import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
 import { reportPlan } from "./report/plan-lines.ts";
 
+const helpText = `
+While it runs: Ctrl-C once finishes what is being pushed, twice ends at once.
+One failing cell does not stop the others. Each cell's log is below
+.imgmatch/logs/ beside the matrix.
+
+Environment: DOCKER_HOST, DOCKER_CONTEXT, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH
+as for docker (no ssh://); SOURCE_DATE_EPOCH sets the times in the lock;
+IMGMATCH_REVISION replaces git's HEAD; GITHUB_ACTIONS=true writes annotations.`;
+
 export const build: Define = (command, run) =>
   withAll(
     command
@@ -48,7 +57,9 @@ export const build: Define = (command, run) =>
     withEngine,
     withBases,
     withSigning,
-  ).action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
+  )
+    .addHelpText("after", helpText)
+    .action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
 
 type BuildFlags = BuildOptions & BuildListenerFlags;
 

@@ -11,6 +11,11 @@ import type { Style } from "./report/style.ts";
 import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf } from "./resolve.ts";
 
+const helpText = `
+The lock decides where it has this very image; else the image's label
+dev.imgmatch.requires, else its NVIDIA environment. The image is read from the
+engine, else from its registry. Exit code 0 only when it is proved to run.`;
+
 export const check: Define = (command, run) =>
   withAll(
     command
@@ -23,7 +28,9 @@ export const check: Define = (command, run) =>
     withHost,
     withRegistries,
     withTrust,
-  ).action(run(checkCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(checkCommand));
 
 async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { check: answerOf } = await import("../node/check.ts");

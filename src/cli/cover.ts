@@ -12,6 +12,9 @@ interface CoverFlags extends CoverOptions, JsonFlag {
   readonly markdown?: boolean;
 }
 
+const helpText = `
+Exit code 1 when a --check does not hold.`;
+
 export const cover: Define = (command, run) =>
   withQuestion(
     withJson(command)
@@ -56,7 +59,9 @@ export const cover: Define = (command, run) =>
       .option("--host-type <names>", "Add these machine types as hosts: p5.48xlarge,g6.12xlarge", collect, [])
       .option("--driver <version>", driverOption)
       .option("--no-gpu", noGpu),
-  ).action(run(coverCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(coverCommand));
 
 async function coverCommand(flags: CoverFlags, context: CommandContext): Promise<ExitCode> {
   const { json, markdown } = flags;

@@ -11,9 +11,14 @@ import { withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
 
+const helpText = `
+Each line is ok, problem or unknown; no GPU and no engine is no problem.
+Exit code 4 when the host has a problem, 5 when only the rest has one.`;
+
 export const doctor: Define = (command, run) =>
   withJson(command)
     .description("Examine this host, its container runtime and its container engine")
+    .addHelpText("after", helpText)
     .action(run(doctorCommand));
 
 async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<ExitCode> {

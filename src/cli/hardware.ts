@@ -8,11 +8,16 @@ import { withJson } from "./flags/options.ts";
 import { hardwareLines } from "./hardware-lines.ts";
 import { type JsonFlag, print } from "./print.ts";
 
+const helpText = `
+A name is a toolkit, a driver, a GPU, a compute capability, a target, a march,
+a CPU feature, a machine type, a cloud, or a part of such a name.`;
+
 export const hardware: Define = (command, run) =>
   withJson(command)
     .description("Print what imgmatch knows about CUDA toolkits, GPUs, CPUs and machine types, with sources")
     .argument("[kind]", "cuda, gpu, cpu or machine")
     .argument("[name]", "one of them: 12.8, H100, sm_90a, broadwell …")
+    .addHelpText("after", helpText)
     .action(run(hardwareCommand));
 
 async function hardwareCommand(

@@ -12,6 +12,10 @@ interface InitFlags extends InitOptions {
   readonly json?: boolean;
 }
 
+const helpText = `
+It overwrites nothing. The Dockerfile stays as it is: init says which of its
+lines to change.`;
+
 export const init: Define = (command, run) =>
   withJson(command)
     .description("Write a small matrix and template to start from")
@@ -28,6 +32,7 @@ export const init: Define = (command, run) =>
     .option("--host-type <names>", "With --from: build for these machine types, one or a list", collect, [])
     .option("--name <name>", "Name the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "Publish the images there", "localhost:5000")
+    .addHelpText("after", helpText)
     .action(run(initCommand));
 
 async function initCommand({ from, ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {

@@ -14,6 +14,12 @@ interface InspectFlags extends InspectOptions {
   readonly json?: boolean;
 }
 
+const helpText = `
+The image is read from the engine, from a registry without an engine, or from
+an archive of docker save, an OCI archive or layout, or a root file system;
+a path begins with / or . or ends in .tar, .tgz or the like.
+Opened layers are kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).`;
+
 export const inspect: Define = (command, run) =>
   withRegistries(
     withJson(command)
@@ -27,7 +33,9 @@ export const inspect: Define = (command, run) =>
       )
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
       .option("--no-cache", "Open layers again that were opened before"),
-  ).action(run(inspectCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(inspectCommand));
 
 async function inspectCommand(flags: InspectFlags, context: CommandContext): Promise<ExitCode> {
   const { inspect: inspectionOf } = await import("../inspect/inspect-image.ts");

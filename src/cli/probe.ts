@@ -13,12 +13,17 @@ interface ProbeFlags extends HostChoice, JsonFlag {
   readonly eachLine?: boolean;
 }
 
+const helpText = `
+A broken host is a fact too: exit code 0.`;
+
 export const probe: Define = (command, run) =>
   withHost(
     command
       .description("Print the facts of this machine: CPU features, driver, GPUs")
       .option("--each-line", "Answer each line of standard input with the facts, as one line of JSON"),
-  ).action(run(probeCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(probeCommand));
 
 async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
   if (flags.eachLine) {

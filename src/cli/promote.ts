@@ -18,6 +18,11 @@ import {
 import { withSigning } from "./flags/sign-options.ts";
 import { reportPublication } from "./report/publication-lines.ts";
 
+const helpText = `
+imgmatch promote 1.1.0-rc1 1.1.0          write the index of 1.1.0
+imgmatch promote --channel latest         move a channel to the lock's images
+imgmatch promote 1.0.0 --channel latest   move it to those of a version`;
+
 export const promote: Define = (command, run) =>
   withAll(
     withJson(command)
@@ -60,7 +65,9 @@ export const promote: Define = (command, run) =>
     withRegistries,
     withTrust,
     withSigning,
-  ).action(run(promoteCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(promoteCommand));
 
 async function promoteCommand(
   flags: PromoteOptions & { readonly json?: boolean },

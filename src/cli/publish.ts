@@ -17,6 +17,10 @@ import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
 
+const helpText = `
+Exit code 1 when a cell had to be left out. With --json, "plain" has the cell
+that a plain pull gets on each platform, or null.`;
+
 export const publish: Define = (command, run) =>
   withAll(
     withFleet(command)
@@ -32,7 +36,9 @@ export const publish: Define = (command, run) =>
     withEngine,
     withBases,
     withSigning,
-  ).action(run(overFleets(publishCommand, () => "lines")));
+  )
+    .addHelpText("after", helpText)
+    .action(run(overFleets(publishCommand, () => "lines")));
 
 async function publishCommand(
   flags: PublishOptions & BuildListenerFlags,

@@ -12,6 +12,11 @@ import { withHosts, withQuestion } from "./flags/options.ts";
 import { print, tell, type JsonFlag } from "./print.ts";
 import { signedLine } from "./report/signed.ts";
 
+const helpText = `
+Standard output is one line: docker run "$(imgmatch resolve)" works.
+With --hosts: exit code 0 when every host has its image, 4 when only broken
+hosts have none, else 3.`;
+
 export const resolve: Define = (command, run) =>
   withQuestion(
     withHosts(
@@ -21,7 +26,9 @@ export const resolve: Define = (command, run) =>
         .option("--explain", "Say on standard error why this image won, and why each other did not")
         .option("--local", "Count images that were built here and not pushed; print their id in the engine"),
     ),
-  ).action(run(resolveCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(resolveCommand));
 
 async function resolveCommand(flags: ResolveOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { resolve: answerOf } = await import("../node/resolve.ts");

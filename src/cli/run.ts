@@ -14,6 +14,12 @@ interface RunFlags extends RunOptions, JsonFlag {
   readonly option: readonly string[];
 }
 
+const helpText = `
+It runs docker run --rm --interactive with the visible GPUs, by CDI or --gpus;
+an image with a bundled driver gets the device nodes alone. Options of docker
+run are passed on, except --gpus, --cidfile and -h (write --hostname).
+It ends with the container's exit code.`;
+
 export const run: Define = (command, run) =>
   withQuestion(
     withHost(
@@ -31,7 +37,9 @@ export const run: Define = (command, run) =>
         .option("--option <word>", "Add a word to the engine's run", collect, [])
         .allowUnknownOption(),
     ),
-  ).action(run(runCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(runCommand));
 
 async function runCommand(flags: RunFlags, context: CommandContext): Promise<number> {
   const [{ run: answerOf }, { readRunWords }] = await Promise.all([

@@ -10,6 +10,9 @@ import { verifyLines } from "./verify-lines.ts";
 
 type VerifyFlags = VerifyOptions & { readonly json?: boolean };
 
+const helpText = `
+Exit code 1 when a tag differs from the lock, 6 when the version's index does.`;
+
 export const verify: Define = (command, run) =>
   withTrust(
     withRegistries(
@@ -23,7 +26,9 @@ export const verify: Define = (command, run) =>
           "Remove the tags imgmatch-… that killed publishers left; only while nobody publishes there",
         ),
     ),
-  ).action(run(verifyCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(verifyCommand));
 
 async function verifyCommand(flags: VerifyFlags, context: CommandContext): Promise<ExitCode> {
   const { verify: answerOf } = await import("../fleet/verify.ts");

@@ -13,6 +13,9 @@ import type { Style } from "./report/style.ts";
 import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
 
+const helpText = `
+Exit code 0 when the image fits, 3 when it does not, 4 when the host is broken.`;
+
 export const whyNot: Define = (command, run) =>
   withQuestion(
     withHosts(
@@ -21,7 +24,9 @@ export const whyNot: Define = (command, run) =>
         .argument("<image>", "cell, tag or reference of the lock")
         .option("--local", "Count images that were built here and not pushed"),
     ),
-  ).action(run(whyNotCommand));
+  )
+    .addHelpText("after", helpText)
+    .action(run(whyNotCommand));
 
 async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { whyNot: answerOf } = await import("../node/why-not.ts");

@@ -9,15 +9,12 @@ import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { parseWorkspace } from "../../src/fleet/matrix/parse-workspace.ts";
 import { viewOf } from "../../src/fleet/dockerfile/view.ts";
+import type { HostProblem } from "../../src/host/facts.ts";
+import { isBroken } from "../../src/resolve/host-view.ts";
 import { reasonCodes } from "../../src/resolve/verdict.ts";
-import {
-  describedCommands,
-  flagsIn,
-  sectionsOf,
-  withEveryCommand,
-  withEveryCommandListed,
-} from "./support/commands.ts";
+import { describedCommands } from "./support/commands.ts";
 import { blocksOf, proseOf, readPages, root } from "./support/markdown.ts";
+import { errorsPage, referencePages } from "./support/reference.ts";
 
 const pages = readPages();
 const textOf = (path: string) => pages.find((page) => page.path === path)?.text ?? "";
@@ -57,63 +54,47 @@ describe("links", () => {
   });
 });
 
-describe("codes", () => {
-  test("every problem code stands in docs/errors.md with its exit code", () => {
-    const rows = rowsOf(textOf("docs/errors.md")).filter(([code]) => code?.startsWith("`"));
-    const table = rows.map(([code = "", exit = ""]) => [code, exit]);
-    const states = Object.entries(problemCodes).filter(([code]) => isState(code));
-    const others = Object.entries(problemCodes).filter(([code]) => !isState(code));
-    expect(Object.fromEntries(table)).toEqual(
-      Object.fromEntries(others.map(([code, exit]) => [`\`${code}\``, String(exit)])),
-    );
-    for (const [code] of states) expect(textOf("docs/errors.md")).toContain(`\`${code}\``);
+describe("pages that are made of the program", () => {
+  test.each(Object.entries(referencePages))("%s is what the program says", async (path, make) => {
+    const text = await make();
+    if (process.env.UPDATE_DOCS) writeFileSync(join(root, path), text);
+    const command = "UPDATE_DOCS=1 npx vitest run --project unit test/docs";
+    expect(readFileSync(join(root, path), "utf8") === text, `write it anew: ${command}`).toBe(true);
   });
 
-  test("every reason and every state of a host stands in docs/compatibility.md", () => {
-    const codes = rowsOf(textOf("docs/compatibility.md"))
-      .map(([first = ""]) => first.replaceAll("`", ""))
-      .filter((first) => /^[A-Z_]+$/.test(first));
-    const expected = [...reasonCodes, ...Object.keys(problemCodes).filter(isState)];
-    expect([...codes].sort()).toEqual([...expected].sort());
-  });
-
-  test("the exit codes of the README are those of the code", () => {
-    const codes = rowsOf(textOf("README.md"))
-      .map(([first = ""]) => first)
-      .filter((first) => /^\d+$/.test(first));
-    expect(codes.map(Number)).toEqual(
-      [...new Set([0, ...Object.values(problemCodes), 3, 4, 5])].sort((a, b) => a - b),
+  test("every problem code has a meaning and a cure", () => {
+    const codes = [...errorsPage().matchAll(/^\| `([A-Z_]+)` \| \d+ \| \S.* \| \S.* \|$/gm)].map(
+      ([, code]) => code,
     );
+    expect(codes).toEqual(Object.keys(problemCodes));
   });
 });
 
-describe("docs/commands.md", () => {
-  const path = join(root, "docs/commands.md");
-  // Adds what is missing; then somebody can describe it better.
-  if (process.env.UPDATE_DOCS) {
-    const readme = join(root, "README.md");
-    writeFileSync(path, withEveryCommand(readFileSync(path, "utf8")));
-    writeFileSync(readme, withEveryCommandListed(readFileSync(readme, "utf8")));
-  }
-  const sections = sectionsOf(readFileSync(path, "utf8"));
-
-  test("has a section for every command, in the order of the help text", () => {
-    expect([...sections.keys()]).toEqual(describedCommands.map(({ name }) => name));
-  });
-
-  test.each(describedCommands)("has every flag of $name, and no other", ({ name, flags }) => {
-    const described = flagsIn(sections.get(name) ?? "");
-    expect([...described].sort()).toEqual(flags.map((flag) => flag.flags).sort());
-  });
-
-  test("the README lists every command", () => {
-    const listed = rowsOf(textOf("README.md")).map(
-      ([first = ""]) => /^`imgmatch ([\w -]+)`$/.exec(first)?.[1],
+describe("codes", () => {
+  test("docs/errors.md calls those states of a host broken that are", () => {
+    const codes = [...errorsPage().matchAll(/^\| `(HOST_[A-Z_]+)` \| \d+ \| Broken: /gm)].map(
+      ([, code]) => code,
     );
-    const names = describedCommands.map(({ name }) => name).filter((name) => !name.includes(" "));
-    expect(listed.filter((name) => name !== undefined)).toEqual(names);
+    const broken = Object.keys(problemCodes).filter((code) => isBroken({ code, message: "" } as HostProblem));
+    expect(codes).toEqual(broken);
   });
 
+  test("every reason stands in docs/compatibility.md", () => {
+    const codes = rowsOf(textOf("docs/compatibility.md"))
+      .map(([first = ""]) => first.replaceAll("`", ""))
+      .filter((first) => /^[A-Z_]+$/.test(first));
+    expect([...codes].sort()).toEqual([...reasonCodes].sort());
+  });
+
+  test("the exit codes of the README are those of the code, and the page has at most 150 lines", () => {
+    const [, codes = ""] = /Exit codes: (.*?)\.\n/s.exec(textOf("README.md")) ?? [];
+    const named = [...codes.matchAll(/\b\d+\b/g)].map(([code]) => Number(code));
+    expect(named).toEqual([...new Set([0, ...Object.values(problemCodes), 3, 4, 5])].sort((a, b) => a - b));
+    expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(151);
+  });
+});
+
+describe("flags", () => {
   test("no page uses a flag that its command does not have", () => {
     const uses = pages.flatMap(({ path: page, text }) =>
       [...text.replaceAll("\\\n> ", " ").matchAll(/\bimgmatch ([a-z-]+)((?: [^\s`|&)]+)*)/g)].flatMap(
@@ -128,7 +109,7 @@ describe("docs/commands.md", () => {
     const known = (name: string) =>
       describedCommands
         .filter((command) => command.name.split(" ")[0] === name)
-        .flatMap(({ flags }) => flags.map((flag) => flag.flags.split(" ")[0] ?? ""));
+        .flatMap(({ flags }) => flags.map((flag) => flag.split(" ")[0] ?? ""));
     expect(uses.length).toBeGreaterThan(20);
     expect(
       uses.filter(
@@ -176,10 +157,6 @@ describe("docs/matrix.md", () => {
     expect(parseMatrix(stringify({ ...whole, ...example, axes }), "matrix.yaml").name).toMatch(/app|vision/);
   });
 });
-
-function isState(code: string): boolean {
-  return code.startsWith("HOST_") && code !== "HOST_BROKEN";
-}
 
 /** Cells of all table rows. */
 function rowsOf(text: string): readonly (readonly string[])[] {

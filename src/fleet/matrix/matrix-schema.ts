@@ -37,7 +37,7 @@ const settings = {
   freeDisk: z
     .enum(["true", "false"])
     .optional()
-    .describe("Whether a CI job of its cells has to make room on its disk first."),
+    .describe("true: a CI job of its cells makes room on its disk first."),
 };
 
 /** A key that nobody else reads: templates see it. */
@@ -67,7 +67,7 @@ const driver = z
     }),
   ])
   .describe(
-    "Who brings the user-space driver: the host (default), the image, or NVIDIA's forward-compatibility package.",
+    "The user-space driver comes from the host (default), the image, or NVIDIA's forward-compatibility package.",
   );
 
 const cudaKeys = {
@@ -157,16 +157,18 @@ const attest = z
     provenance: z
       .enum(["max", "min", "false"])
       .optional()
-      .describe("How much is attested of how each image was built. Default: false, nothing."),
+      .describe("Provenance of each image: min, max, or false, the default."),
     sbom: z
       .union([
         z.enum(["true", "false"]),
         z.strictObject({ generator: text.describe("Image of the scanner that makes it.") }),
       ])
       .optional()
-      .describe("Whether a list of what is in each image is attested: BuildKit alone makes one."),
+      .describe("true: attest a list of each image's contents. Only BuildKit makes one."),
   })
-  .describe("What is attested of every image that is pushed, and stands beside it in the registry.");
+  .describe(
+    "Attestations that are pushed beside every image. They are no input of the image. Default: none.",
+  );
 
 const version = z
   .union([
@@ -175,7 +177,7 @@ const version = z
       env: text
         .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable")
         .optional()
-        .describe("The variable of the environment that has it."),
+        .describe("The environment variable that holds the version."),
       default: text.optional().describe("With env: where the variable is not set, or empty."),
       git: z
         .enum(["describe", "commit"])
@@ -183,7 +185,7 @@ const version = z
         .describe("describe: the nearest tag; commit: HEAD. Both with -dirty for changed files."),
     }),
   ])
-  .describe("Version of the fleet, for tags and labels: a text, or where it is to be found.");
+  .describe("Version of the fleet, for tags and labels: a text, env or git.");
 
 export const matrixSchema = z.strictObject({
   $schema: text.optional(),
@@ -192,7 +194,7 @@ export const matrixSchema = z.strictObject({
       /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/,
       "must be lower-case letters, digits and single separators . _ -",
     )
-    .describe("Last part of the image's name."),
+    .describe("Last part of the image's name: lower-case letters, digits and single . _ -"),
   version,
   registry: text.describe("Registry and path in front of the name: registry.example.com/team."),
   source: text.optional().describe("URL of the sources."),
@@ -207,7 +209,7 @@ export const matrixSchema = z.strictObject({
     .record(text, pattern)
     .optional()
     .describe(
-      "Names that imgmatch promote moves, each with its cells as --only selects them. {{cuda.short}} in a name: a channel for each.",
+      "Names that promote moves, each with the cells that it selects, written as for --only. {{cuda.short}} in a name: a channel for each.",
     ),
   variants: z
     .array(text)
@@ -231,7 +233,7 @@ export const matrixSchema = z.strictObject({
   replaceBases: z
     .record(text, text)
     .optional()
-    .describe("What is built on in place of a base image, by the name that the Dockerfile has for it."),
+    .describe("Replacements of base images, by the name that the Dockerfile has for each."),
   compiler: compiler.optional(),
   prefer: z
     .array(
@@ -241,12 +243,14 @@ export const matrixSchema = z.strictObject({
       ),
     )
     .optional()
-    .describe("Order of the criteria by which resolve picks among images that fit."),
+    .describe(
+      "The criteria that resolve looks at first among images that fit: gpu, code, tier, toolkit, cpu, targets, tag, or axis=label.",
+    ),
   plainPull: z
     .enum(["baseline", "least"])
     .optional()
     .describe(
-      "What a plain pull of the version gets: an image that every machine of the platform starts, or none (baseline, the default); or the least demanding one whatever it needs (least).",
+      "A plain pull of the version gets an image that every machine of the platform starts, or none (baseline, the default), or the least demanding image (least).",
     ),
   measure: z
     .enum(["true", "false"])

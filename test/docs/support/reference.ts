@@ -1,0 +1,111 @@
+/** The pages of docs/ that are made of the program: its help, its table of problem codes, the schema of the matrix. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { problemCodes } from "../../../src/errors.ts";
+import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
+import { runInProcess } from "../../support/run-cli.ts";
+import { describedCommands } from "./commands.ts";
+import { root } from "./markdown.ts";
+
+const made =
+  "<!-- Made of the program by UPDATE_DOCS=1 npx vitest run --project unit test/docs: do not edit. -->";
+
+/** Path → how its text is made. */
+export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
+  "docs/commands.md": commandsPage,
+  "docs/errors.md": async () => errorsPage(),
+  "docs/matrix-keys.md": async () => keysPage(),
+};
+
+async function commandsPage(): Promise<string> {
+  const sections = [
+    `# Commands\n\n${made}`,
+    [
+      "The answer goes to standard output, everything else to standard error. `--json` gives the answer as JSON, errors included.",
+      "`NO_COLOR` turns colours off, `FORCE_COLOR` turns them on.",
+    ].join("\n"),
+    await helpBlock([]),
+  ];
+  for (const { name } of describedCommands)
+    sections.push(`## imgmatch ${name}`, await helpBlock(name.split(" ")));
+  return `${sections.join("\n\n")}\n`;
+}
+
+async function helpBlock(words: readonly string[]): Promise<string> {
+  const { out } = await runInProcess([...words, "--help"]);
+  return `\`\`\`text\n${out.trimEnd()}\n\`\`\``;
+}
+
+/** Each code of src/errors.ts under the comment above it, with the two halves of its docstring. */
+export function errorsPage(): string {
+  const source = readFileSync(join(root, "src/errors.ts"), "utf8");
+  const table = source.slice(source.indexOf("problemCodes = {"), source.indexOf("} as const satisfies"));
+  const lines = table.matchAll(/^ {2}\/\/ (.+)$|^ {2}\/\*\* (.+) → (.+) \*\/\n {2}([A-Z_]+):/gm);
+  const rows = [...lines].map(([, heading, meaning, cure, code]) => {
+    if (heading !== undefined)
+      return `\n## ${heading}\n\n| code | exit | meaning | what to do |\n| --- | --- | --- | --- |`;
+    return `| \`${code}\` | ${problemCodes[code as keyof typeof problemCodes]} | ${meaning} | ${cure} |`;
+  });
+  return [
+    `# Problem codes\n\n${made}\n`,
+    "Every message begins with its code, after `file:line:column` where a file is at fault, and ends with the fix. `--json` gives",
+    '`{ "schemaVersion": 1, "errors": [{ "code", "message", "fix", "at" }] }`. The reasons why one image does not fit a host are in',
+    "[compatibility.md](compatibility.md#reasons).",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+interface Schema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+
+/** Keys that have a description, each under its path; those of one value of an axis once, for all axes. */
+function keysPage(): string {
+  const schema: Schema = matrixJsonSchema();
+  const found = new Map<string, string>();
+  for (const [path, description] of keysOf(schema, "")) {
+    const key = path
+      .replace("base.*.", "base.")
+      .replace(/^(axes\.[^[]+|values\.\*)\[\]\.(.+)$/, (whole, axis: string, rest: string) =>
+        shared.test(rest) ? `(a value) ${rest}` : whole,
+      );
+    if (!found.has(key)) found.set(key, description);
+  }
+  const required = schema.required ?? [];
+  const rows = [...found]
+    .sort(([a], [b]) => Number(a.startsWith("(")) - Number(b.startsWith("(")))
+    .map(
+      ([key, description]) =>
+        `| \`${key.replace("(a value) ", "axes.*[].")}\` | ${required.includes(key) ? "required" : ""} | ${description} |`,
+    );
+  return [
+    `# Keys of matrix.yaml\n\n${made}\n`,
+    "`imgmatch schema` prints the whole schema. [matrix.md](matrix.md) explains the keys. `[]` stands for one entry of a list, `*` for any name.\n",
+    "| key | | meaning |\n| --- | --- | --- |",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+/** What a value of any axis may bring. */
+const shared = /^(template|target|context|repository|base|args|runner|timeout|freeDisk)\b/;
+
+function* keysOf(schema: Schema, path: string): Generator<readonly [string, string]> {
+  for (const [name, below] of Object.entries(schema.properties ?? {})) {
+    const key = path === "" ? name : `${path}.${name}`;
+    if (below.description !== undefined) yield [key, below.description.replaceAll("|", "\\|")];
+    yield* keysOf(below, key);
+  }
+  const { additionalProperties: any, items, anyOf = [], oneOf = [] } = schema;
+  if (typeof any === "object") yield* keysOf(any, `${path}.*`);
+  if (items !== undefined) yield* keysOf(items, `${path}[]`);
+  for (const each of [...anyOf, ...oneOf]) yield* keysOf(each, path);
+}
