@@ -48,7 +48,7 @@ export const problemCodes = {
   WRITE_FAILED: failed,
   /** The system's limit of open files is reached. → Raise `ulimit -n`. */
   TOO_MANY_FILES: failed,
-  /** An input is larger than imgmatch reads. → See the limits in reliability.md. */
+  /** An input is larger than imgmatch reads. → See the limits in what-can-go-wrong.md. */
   INPUT_TOO_LARGE: usage,
   // Matrix
   /** There is no `matrix.yaml` here. → Run `imgmatch init`, or name the matrix with `--matrix`. */
@@ -202,7 +202,7 @@ export const problemCodes = {
   REGISTRY_FAILED: engine,
   /** The content does not have the digest that was asked for. → Find the proxy or registry that changed it. */
   REGISTRY_DIGEST_MISMATCH: engine,
-  /** An answer, a list of tags or an index is larger than imgmatch reads. → See the limits in reliability.md. */
+  /** An answer, a list of tags or an index is larger than imgmatch reads. → See the limits in what-can-go-wrong.md. */
   REGISTRY_ANSWER_TOO_LARGE: engine,
   /** Others may write the folder of `--cache`, or a folder above it. → Take their permission away, or use another folder. */
   CACHE_UNSAFE: usage,

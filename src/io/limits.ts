@@ -1,7 +1,7 @@
 /**
  * How much of an input is read: a file that somebody else made must not fill the memory, nor keep a program busy that then hears
  * no signal; nor must a registry, or who speaks for it. What lies on the user's own machine, as keys, logins and the words of the engine,
- * has no limit. docs/reliability.md says the same.
+ * has no limit. docs/what-can-go-wrong.md says the same.
  */
 
 import { ImgmatchError, type Place } from "../errors.ts";

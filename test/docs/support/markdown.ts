@@ -31,6 +31,7 @@ export function readPages(): readonly Page[] {
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "SECURITY.md",
+    "bench/README.md",
     ...docs.sort().map((name) => `docs/${name}`),
     ...readdirSync(join(root, fleets)).map((name) => `${fleets}/${name}/README.md`),
   ];
