@@ -38,7 +38,11 @@ describe("programs", () => {
 
   test("every program is on a page, and every TypeScript block is a file", () => {
     const blocks = readPages().flatMap(blocksOf);
-    const shown = new Set(blocks.map(({ notes }) => notes.get("file")));
+    const links = readPages().flatMap(({ text }) => [...text.matchAll(/\]\((examples\/[^)#]+)\)/g)]);
+    const shown = new Set([
+      ...blocks.map(({ notes }) => notes.get("file")),
+      ...links.map(([, path]) => `docs/${path}`),
+    ]);
     const named = readdirSync(examples).filter((name) => name.endsWith(".ts"));
     const files = [...named, ...readdirSync(join(examples, "ci")).map((name) => `ci/${name}`)];
     expect(files.filter((name) => !shown.has(`docs/examples/${name}`))).toEqual([]);
