@@ -186,7 +186,7 @@ export type { Statement } from "./inspect/adopt/adopted-image.ts";
 export type { Checksums } from "./inspect/checksums.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed } from "./inspect/cpu/cpu-need.ts";
-export type { ElfDynamic } from "./inspect/elf/elf.ts";
+export type { ElfDynamic, LibcNeed } from "./inspect/elf/dynamic.ts";
 export type { FileInspection, ProgramFacts } from "./inspect/file-inspection.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { DriverFiles, LibraryFile } from "./inspect/gpu/driver-files.ts";

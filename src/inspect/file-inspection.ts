@@ -2,7 +2,8 @@
 
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
-import { type ElfDynamic, isElf } from "./elf/elf.ts";
+import type { ElfDynamic } from "./elf/dynamic.ts";
+import { isElf } from "./elf/elf.ts";
 import { isContainer } from "./gpu/fatbin.ts";
 import type { GpuCode } from "./gpu/gpu-inspection.ts";
 import { readPtxText } from "./gpu/ptx-versions.ts";

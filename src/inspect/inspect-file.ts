@@ -7,7 +7,8 @@ import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { readX86Code } from "./cpu/x86-code.ts";
-import { type Elf, elfMachine, elfType, readDynamic, readElf } from "./elf/elf.ts";
+import { readDynamic } from "./elf/dynamic.ts";
+import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
 import { type FileInspection, headBytes } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
@@ -33,7 +34,7 @@ export async function inspectFile(
   const head = source.read(0, headBytes);
   const elf = readElf(source);
   if (elf !== null && elf.machine !== elfMachine.cuda) return inspectElf(source, elf, mayBePackaged);
-  const gpu = ptxCode(head) ?? findGpuCode(source, elf);
+  const gpu = ptxCode(head, source.size) ?? findGpuCode(source, elf);
   return gpu === null
     ? null
     : {
@@ -64,12 +65,11 @@ async function inspectElf(
     unopened.push(`code for ${machineName(elf)}, which is not read for CPU features`);
   if (cpu !== null && cpu.unknownInstructions > 0)
     unopened.push(`${cpu.unknownInstructions} unknown instructions inside functions`);
-  const { needed, soname, interpreter } = readDynamic(source, elf);
   const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
   return {
     size: source.size,
     checksums: await checksumsOf(source, mayBePackaged),
-    program: { machine: machineName(elf), needed, soname, interpreter, neededLevel, kernel },
+    program: { machine: machineName(elf), ...readDynamic(source, elf), neededLevel, kernel },
     cpu,
     gpu,
     unopened,
@@ -88,13 +88,14 @@ function isPacked(source: ByteSource, elf: Elf): boolean {
   return Buffer.from(source.read(0, headBytes)).includes("UPX!");
 }
 
-function ptxCode(head: Uint8Array): GpuCode | null {
+function ptxCode(head: Uint8Array, bytes: number): GpuCode | null {
   const ptx = readPtxText(head);
   if (ptx === null) return null;
   const [major = 0, minor = 0] = ptx.version.split(".").map(Number);
   const tally = createGpuTally();
   tally.add({
     place: "file",
+    bytes,
     entries: [
       {
         kind: "ptx",

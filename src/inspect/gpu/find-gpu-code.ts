@@ -87,6 +87,12 @@ interface Search {
   decompressed: number;
 }
 
+/** Where code stands, and how many bytes it takes up there. */
+interface Piece {
+  readonly at: number;
+  readonly bytes: number;
+}
+
 /** Answers where to go on: behind this window, or behind a container that is larger. */
 function searchWindow(search: Search, start: number): number {
   const bytes = search.source.readOver(start, search.buffer);
@@ -122,7 +128,11 @@ function found(search: Search, what: Pattern["what"], at: number): number {
 function foundContainer({ source, tally, place, samples }: Search, at: number): number {
   const container = readContainer(source, at);
   if (container === null) return at;
-  tally.add({ place: place(at), entries: exactToolkits(source, container.entries, samples) });
+  tally.add({
+    place: place(at),
+    bytes: container.size,
+    entries: exactToolkits(source, container.entries, samples),
+  });
   tally.complain(container.damage);
   // Behind a damaged one the search goes on inside it.
   return container.damage.length > 0 ? at : at + container.size;
@@ -132,7 +142,8 @@ function foundCubin(search: Search, at: number): number {
   const { source } = search;
   const cubin = readCubin(partOf(source, at, largestCubin));
   if (cubin !== null) {
-    addCubin(search, at, cubin, "none");
+    const end = endOfTables(source.read(at, 64));
+    addCubin(search, { at, bytes: Math.min(end, source.size - at) }, cubin, "none");
     return at + 64;
   }
   // Compressed, its first bytes stand as they are behind the length of a literal.
@@ -140,8 +151,15 @@ function foundCubin(search: Search, at: number): number {
   const beginning = decompressLz4(source.read(start, 512), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
   if (beginning === null || header === null) return at;
-  addCompressed(search, start, endOfTables(beginning), header, "lz4", (limit) =>
-    decompressLz4(source.read(start, lz4Bound(limit)), limit),
+  // Where a block of LZ4 ends nobody writes down: it takes no more than what is in it.
+  const end = endOfTables(beginning);
+  addCompressed(
+    search,
+    { at: start, bytes: Math.min(end, source.size - start) },
+    end,
+    header,
+    "lz4",
+    (limit) => decompressLz4(source.read(start, lz4Bound(limit)), limit),
   );
   return at;
 }
@@ -157,7 +175,9 @@ function foundFrame(search: Search, at: number): number {
       search.tally.complain([`only the first ${maxFailures} zstd frames were searched for GPU code`]);
     return at;
   }
-  addCompressed(search, at, endOfTables(beginning), header, "zstd", (limit) =>
+  const end = endOfTables(beginning);
+  const bytes = readZstdBytes(source, at, Math.min(end, maxCompressed)).length;
+  addCompressed(search, { at, bytes }, end, header, "zstd", (limit) =>
     decompressZstd(readZstdBytes(source, at, limit), limit),
   );
   return at;
@@ -169,7 +189,7 @@ function foundFrame(search: Search, at: number): number {
  */
 function addCompressed(
   search: Search,
-  at: number,
+  piece: Piece,
   end: number,
   header: CubinHeader,
   compression: FatbinCompression,
@@ -177,7 +197,7 @@ function addCompressed(
 ): void {
   if (header.isSpecific !== null) {
     const { isSpecific } = header;
-    addCubin(search, at, { ...header, isSpecific, suffix: isSpecific ? "a" : "" }, compression);
+    addCubin(search, piece, { ...header, isSpecific, suffix: isSpecific ? "a" : "" }, compression);
     return;
   }
   let cubin: Cubin | null = null;
@@ -189,13 +209,14 @@ function addCompressed(
     cubin = readCubin(memorySource(whole));
     if (cubin?.isWhole === true || whole.length < limit) break;
   }
-  if (cubin?.isWhole !== true) search.tally.complain([`a compressed cubin at ${at} was not read to its end`]);
-  else addCubin(search, at, cubin, compression);
+  if (cubin?.isWhole !== true)
+    search.tally.complain([`a compressed cubin at ${piece.at} was not read to its end`]);
+  else addCubin(search, piece, cubin, compression);
 }
 
 function addCubin(
   { tally, place }: Search,
-  at: number,
+  { at, bytes }: Piece,
   cubin: Omit<Cubin, "isWhole">,
   compression: FatbinCompression,
 ): void {
@@ -210,7 +231,7 @@ function addCubin(
     payload: null,
     exact: cubin.toolkit,
   };
-  tally.add({ place: cubin.isRelocatable ? "__nv_relfatbin" : place(at), entries: [entry] });
+  tally.add({ place: cubin.isRelocatable ? "__nv_relfatbin" : place(at), bytes, entries: [entry] });
 }
 
 /** The name of the section that holds a place, by halving: a hostile file has as many of both as it likes. */

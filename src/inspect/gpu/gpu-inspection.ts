@@ -7,6 +7,8 @@ import { compareFirst, compareText } from "../../io/collections.ts";
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
   readonly modules: number;
+  /** That it takes up in the file. */
+  readonly bytes: number;
   /** Machine code and PTX that the driver loads: `sm_90a`, `compute_90`. */
   readonly targets: readonly TargetCount[];
   /** Input of the device linker (`-rdc`) that was left in the file. */
@@ -40,6 +42,7 @@ export interface ToolkitCount {
 /** A module by its entries. `exact` is the toolkit of an entry, where somebody has looked into its payload. */
 export interface GpuModule {
   readonly place: string;
+  readonly bytes: number;
   readonly entries: readonly (FatbinEntry & { readonly exact?: string | null })[];
 }
 
@@ -65,11 +68,12 @@ export function createGpuTally(): GpuTally {
   const toolkitEntries = new Map<string, number>();
   const places = new Map<string, number>();
   const damage: string[] = [];
-  let modules = 0;
+  let [modules, bytes] = [0, 0];
 
   return {
-    add({ place, entries }) {
+    add({ place, bytes: size, entries }) {
       modules++;
+      bytes += size;
       count(places, place);
       const linked = relocatablePlaces.has(place) ? "relocatable" : "targets";
       const seen = new Set<string>();
@@ -97,6 +101,7 @@ export function createGpuTally(): GpuTally {
       if (modules === 0 && damage.length === 0) return null;
       return {
         modules,
+        bytes,
         targets: counts(modulesOf.targets),
         relocatable: counts(modulesOf.relocatable),
         lto: counts(modulesOf.lto),

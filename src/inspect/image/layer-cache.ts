@@ -27,6 +27,7 @@ import { findWritableByOthers } from "../../io/writable-by-others.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { Checksums } from "../checksums.ts";
 import type { CpuCode, FeatureUse } from "../cpu/cpu-code.ts";
+import type { LibcNeed } from "../elf/dynamic.ts";
 import type { FileInspection, ProgramFacts } from "../file-inspection.ts";
 import type { GpuCode, TargetCount, ToolkitCount } from "../gpu/gpu-inspection.ts";
 import type { PackageRecords } from "../packages/package-records.ts";
@@ -34,7 +35,7 @@ import type { LayerChange, LayerInspection } from "./layer.ts";
 import type { OpenedFile } from "./opened-file.ts";
 
 /** Grows with every change of what is found: an older answer is not one. */
-export const analyserVersion = 8;
+export const analyserVersion = 9;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -95,6 +96,7 @@ const targets = list(shape<TargetCount>({ target: anyText, modules: wholeNumber 
 
 const gpuCode = shape<GpuCode>({
   modules: wholeNumber,
+  bytes: wholeNumber,
   targets,
   relocatable: targets,
   lto: targets,
@@ -133,6 +135,7 @@ const inspection = shape<FileInspection>({
       machine: anyText,
       neededLevel: orNull(anyText),
       kernel: orNull(anyText),
+      libc: orNull(shape<LibcNeed>({ name: oneOf("glibc", "musl"), version: orNull(anyText) })),
     }),
   ),
   cpu: orNull(cpuCode),

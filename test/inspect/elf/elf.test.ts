@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
-import { elfMachine, readDynamic, readElf } from "../../../src/inspect/elf/elf.ts";
+import { readDynamic } from "../../../src/inspect/elf/dynamic.ts";
+import { elfMachine, readElf } from "../../../src/inspect/elf/elf.ts";
 import { readGnuNotes, readNotes } from "../../../src/inspect/elf/notes.ts";
 import { readSymbols, symbolNames, symbolType } from "../../../src/inspect/elf/symbols.ts";
 import { makeFolder } from "../../support/folders.ts";
@@ -45,6 +46,36 @@ describe("ELF files by gcc", needs(whyNoGcc()), () => {
   it("have a name of their own", () => {
     const { source, elf } = opened(compile("int x;\n", ["-shared", "-fPIC", "-Wl,-soname,libx.so.3"]));
     expect(readDynamic(source, elf).soname).toBe("libx.so.3");
+  });
+
+  it("name the newest glibc whose symbols they ask for, as readelf does, and none where they are static", () => {
+    const program = compile(
+      "#include <stdio.h>\n#include <math.h>\nint main(int c, char **v) { return puts(v[0]) + (int)pow(c, c); }\n",
+      ["-lm"],
+    );
+    const { source, elf } = opened(program);
+    const cwd = makeFolder({});
+    writeFileSync(join(cwd, "a"), program);
+    const text = execFileSync("readelf", ["--version-info", "--wide", "a"], { cwd, encoding: "utf8" });
+    const needs = text.slice(text.indexOf("Version needs section"));
+    const versions = [...needs.matchAll(/Name: GLIBC_([\d.]+)/g)].map(([, version = ""]) => version);
+    const newest = versions.sort((a, b) => Number(b.split(".")[1]) - Number(a.split(".")[1]))[0];
+    expect(readDynamic(source, elf).libc).toEqual({ name: "glibc", version: newest });
+    expect(newest).toMatch(/^2\.\d+/);
+    const alone = opened(compile("void _start(void) {}\n", ["-nostdlib", "-static"]));
+    expect(readDynamic(alone.source, alone.elf).libc).toBeNull();
+  });
+
+  it("are musl's by the libraries that they name", () => {
+    const cwd = makeFolder({ "a.c": "int x;\n" });
+    const build = (name: string, args: readonly string[]) =>
+      execFileSync("gcc", ["-shared", "-fPIC", "-nostdlib", "a.c", "-o", name, ...args], { cwd });
+    for (const libc of ["libc.musl-x86_64.so.1", "libc.so"]) {
+      build(libc, [`-Wl,-soname,${libc}`]);
+      build("b.so", ["-Wl,--no-as-needed", libc]);
+      const { source, elf } = opened(readFileSync(join(cwd, "b.so")));
+      expect(readDynamic(source, elf).libc, libc).toEqual({ name: "musl", version: null });
+    }
   });
 
   it("say the oldest kernel, and nothing of the CPU unless somebody asked for it", () => {

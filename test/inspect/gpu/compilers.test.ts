@@ -91,12 +91,16 @@ describe("nvcc", needs(whyNoCuda), () => {
       expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
       expect(cubin?.toolkit).toBe(/release (\d+\.\d+)/.exec(cudaTool("nvcc", ["--version"], cwd))?.[1]);
       const hidden = Buffer.concat([Buffer.alloc(4099), readFileSync(join(cwd, "k.cubin")), Buffer.alloc(9)]);
-      expect(findGpuCode(memorySource(hidden), null)?.targets).toEqual([{ target, modules: 1 }]);
+      expect(findGpuCode(memorySource(hidden), null)).toMatchObject({
+        targets: [{ target, modules: 1 }],
+        bytes: hidden.length - 4099 - 9,
+      });
       execFileSync("zstd", ["-q", "k.cubin", "-o", "k.zst"], { cwd });
       const packed = Buffer.concat([Buffer.alloc(77), readFileSync(join(cwd, "k.zst")), Buffer.alloc(9)]);
       expect(findGpuCode(memorySource(packed), null)).toMatchObject({
         targets: [{ target, modules: 1 }],
         compression: { zstd: 1 },
+        bytes: packed.length - 77 - 9,
       });
     },
   );

@@ -39,6 +39,7 @@ describe("a container of GPU code", () => {
     const other = makeContainer([makeEntry({ kind: 2, arch: 80 }), makeEntry({ kind: 2, arch: 90 })]);
     const code = codeOf(one, other);
     expect(code?.modules).toBe(2);
+    expect(code?.bytes).toBe(one.length + other.length);
     expect(code?.targets).toEqual([
       { target: "sm_80", modules: 2 },
       { target: "sm_90", modules: 1 },

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Requirement } from "../../../src/hardware/requirement.ts";
 import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { auditImage, type AuditRequest } from "../../../src/inspect/audit/audit-image.ts";
+import type { LibcNeed } from "../../../src/inspect/elf/dynamic.ts";
 import type { GpuCode, TargetCount, ToolkitCount } from "../../../src/inspect/gpu/gpu-inspection.ts";
 import type { LayerChange } from "../../../src/inspect/image/layer.ts";
 import type { OpenedImage } from "../../../src/inspect/image/open-layers.ts";
@@ -27,6 +28,8 @@ export interface MadeProgram {
   readonly machine?: string;
   readonly neededLevel?: string;
   readonly needed?: readonly string[];
+  readonly libc?: LibcNeed;
+  readonly gpuBytes?: number;
   /** What tells it from another file of the same path. */
   readonly content?: string;
 }
@@ -71,6 +74,7 @@ function inspectionOf(program: MadeProgram): FileInspection {
       interpreter: null,
       neededLevel: program.neededLevel ?? null,
       kernel: null,
+      libc: program.libc ?? null,
     },
     cpu:
       machine !== "x86_64" && machine !== "aarch64"
@@ -97,11 +101,13 @@ function gpuCode({
   toolkit,
   isZstd = false,
   unknownKind,
+  gpuBytes = 1000,
 }: MadeProgram): GpuCode {
   const made: ToolkitCount[] =
     toolkit === undefined ? [] : [{ code: "sass", minimum: toolkit, maximum: toolkit, isZstd, entries: 1 }];
   return {
     modules: 1 + relocatable.reduce((sum, { modules }) => sum + modules, 0),
+    bytes: gpuBytes,
     targets: targets.map((target) => ({ target, modules: 1 })),
     relocatable,
     lto: [],
