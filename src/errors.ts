@@ -194,6 +194,8 @@ export const problemCodes = {
   IMAGE_NOT_FOUND: engine,
   /** The image is damaged, or is none. The message names layer and entry. → Build or pull it anew. */
   IMAGE_INVALID: engine,
+  /** A word of `inspect --expect` does not exist, or its file has a mistake. → Correct the place that the message names. */
+  EXPECT_INVALID: usage,
   /** No answer: name, network, TLS or time-out. It never counts as "absent, so build it". → Try again, or see `--ca` and `--plain-http`. */
   REGISTRY_UNREACHABLE: engine,
   /** The registry refuses the login, or a credential helper fails. → Run `docker login` for this registry. */

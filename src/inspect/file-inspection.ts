@@ -27,6 +27,16 @@ export interface ProgramFacts extends ElfDynamic {
   readonly kernel: string | null;
 }
 
+/** How reasons end that hide nothing but what a file needs of a CPU. */
+export const unreadForCpu = {
+  machine: ", which is not read for CPU features",
+  instructions: " unknown instructions inside functions",
+} as const;
+
+export function concernsCpuAlone(reason: string): boolean {
+  return Object.values(unreadForCpu).some((end) => reason.endsWith(end));
+}
+
 /** So many bytes tell it. */
 export const headBytes = 4096;
 

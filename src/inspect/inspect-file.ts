@@ -10,7 +10,7 @@ import { readX86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import { type Elf, elfMachine, elfType, readElf } from "./elf/elf.ts";
 import { hiddenPayloads, readGnuNotes, readNotes } from "./elf/notes.ts";
-import { type FileInspection, headBytes } from "./file-inspection.ts";
+import { type FileInspection, headBytes, unreadForCpu } from "./file-inspection.ts";
 import { findGpuCode } from "./gpu/find-gpu-code.ts";
 import { createGpuTally, type GpuCode } from "./gpu/gpu-inspection.ts";
 import { readPtxText } from "./gpu/ptx-versions.ts";
@@ -62,9 +62,9 @@ async function inspectElf(
   const signs = found === null ? [] : readDispatchSigns(source, elf);
   const cpu = found && { ...found, asks: [...new Set([...found.asks, ...signs])].sort() };
   if (cpu === null && elf.damage.length === 0)
-    unopened.push(`code for ${machineName(elf)}, which is not read for CPU features`);
+    unopened.push(`code for ${machineName(elf)}${unreadForCpu.machine}`);
   if (cpu !== null && cpu.unknownInstructions > 0)
-    unopened.push(`${cpu.unknownInstructions} unknown instructions inside functions`);
+    unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
   const { neededLevel, kernel } = readGnuNotes(readNotes(source, elf));
   return {
     size: source.size,

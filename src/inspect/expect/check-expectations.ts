@@ -1,0 +1,275 @@
+/** Whether an artifact is what somebody promised: each word of `--expect` against what its files show. Unknown is never met. */
+
+import { assertNever, type Place } from "../../errors.ts";
+import { compareComputeCapability, type ComputeCapability } from "../../hardware/compute-capability.ts";
+import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
+import { findMarch, levelNeeded, type March } from "../../hardware/cpu-marches.ts";
+import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
+import { parseGpuTarget } from "../../hardware/gpu-target.ts";
+import { concernsCpuAlone } from "../file-inspection.ts";
+import { gpuOf, type ImageInspection, type InspectedFile } from "../inspection.ts";
+import { count } from "../../io/table.ts";
+import type { Expectation, Expectations } from "./parse-expectations.ts";
+
+export interface FailedExpectation {
+  /** The word, as it was written. */
+  readonly expected: string;
+  readonly found: string;
+  /** Which file shows it; null where it is all of them together. */
+  readonly file: string | null;
+  /** Whether it could not be told, and not that it is otherwise. */
+  readonly isUnknown: boolean;
+  /** Where the word stands. */
+  readonly at: Place;
+}
+
+/** What is wrong with one word. */
+interface Finding {
+  readonly found: string;
+  readonly file: string | null;
+  readonly isUnknown?: true;
+}
+
+/** All of them, in the order of the words. */
+export function checkExpectations(
+  inspection: ImageInspection,
+  { words, perLibrary }: Expectations,
+): readonly FailedExpectation[] {
+  const marches = words.flatMap((each) => (each.kind === "march" || each.kind === "may-use" ? [each] : []));
+  return words.flatMap((each) => {
+    const others = marches.filter(({ kind }) => kind === each.kind).map(({ march }) => march);
+    return findingsOf(inspection, each, perLibrary, others).map(({ found, file, isUnknown = false }) => ({
+      expected: each.word,
+      found,
+      file,
+      isUnknown,
+      at: each.at,
+    }));
+  });
+}
+
+/** `marches` are those that words of this kind name: each is about the code of its own architecture. */
+function findingsOf(
+  inspection: ImageInspection,
+  each: Expectation,
+  perLibrary: boolean,
+  marches: readonly string[],
+): readonly Finding[] {
+  switch (each.kind) {
+    case "target":
+      return each.isThere
+        ? targetIsThere(inspection, perLibrary, each.target)
+        : isNowhere(inspection, (name) => name === each.target);
+    case "ptx":
+      return each.isThere ? ptxIsThere(inspection, perLibrary, each.from) : isNowhere(inspection, isPtx);
+    case "no-gpu-code":
+      return isNowhere(inspection, () => true);
+    case "gpu-code":
+      return gpuCodeAtMost(inspection, each.most);
+    case "cuda":
+      return cudaIs(inspection, each.operator, each.version);
+    case "driver":
+      return driverAtMost(inspection, each.most);
+    case "march":
+    case "may-use":
+      return cpuAtMost(inspection, each.kind, each.march, marches);
+    case "glibc":
+      return libcIs(inspection, "glibc", each.most);
+    case "musl":
+      return libcIs(inspection, "musl", null);
+    default:
+      return assertNever(each);
+  }
+}
+
+/** The names of all targets of these files together. */
+function targetsOf(files: readonly InspectedFile[]): readonly string[] {
+  return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
+}
+
+function gpuText(files: readonly InspectedFile[]): string {
+  const gpu = gpuOf(files);
+  if (gpu === null) return "no GPU code";
+  const lto = gpu.lto.map((target) => `lto:${target}`);
+  const unknown = gpu.unknownKinds.map((kind) => `unknown kind ${kind}`);
+  return [...targetsOf(files), ...lto, ...unknown].join(" ") || "no code that a driver loads";
+}
+
+function withGpuCode({ files }: ImageInspection): readonly InspectedFile[] {
+  return files.filter(({ gpu }) => gpu !== null && gpu.modules > 0);
+}
+
+/** One finding for the artifact, or one for each library, whose targets do not have it. */
+function inEach(
+  inspection: ImageInspection,
+  perLibrary: boolean,
+  has: (targets: readonly string[]) => boolean,
+): readonly Finding[] {
+  const holders = withGpuCode(inspection);
+  if (holders.length === 0) return orShut(inspection, { file: null, found: gpuText(holders) });
+  if (!perLibrary) return has(targetsOf(holders)) ? [] : [{ file: null, found: gpuText(holders) }];
+  return holders
+    .filter((file) => !has(targetsOf([file])))
+    .map((file) => ({ file: file.path, found: gpuText([file]) }));
+}
+
+/** What is in none of the files that were opened may be in one that was not. */
+function orShut(inspection: ImageInspection, finding: Finding): readonly Finding[] {
+  const hidden = shut(inspection);
+  return hidden.length > 0 ? hidden : [finding];
+}
+
+function targetIsThere(inspection: ImageInspection, perLibrary: boolean, target: string) {
+  return inEach(inspection, perLibrary, (targets) => targets.includes(target));
+}
+
+/** PTX of one device or family alone (`compute_90a`) serves no newer one. */
+function ptxIsThere(inspection: ImageInspection, perLibrary: boolean, from: ComputeCapability | null) {
+  return inEach(inspection, perLibrary, (targets) =>
+    targets.some((name) => {
+      const target = parseGpuTarget(name);
+      if (target === null || target.kind !== "ptx") return false;
+      return from === null || (target.suffix === "" && compareComputeCapability(target.compute, from) >= 0);
+    }),
+  );
+}
+
+function isPtx(target: string): boolean {
+  return target.startsWith("compute_");
+}
+
+/** Every file with such a target, and what may hide one. */
+function isNowhere(inspection: ImageInspection, isMeant: (target: string) => boolean): readonly Finding[] {
+  const any = isMeant("");
+  const found = withGpuCode(inspection).flatMap((file): Finding[] => {
+    if (any) return [{ file: file.path, found: gpuText([file]) }];
+    const targets = targetsOf([file]).filter(isMeant);
+    if (targets.length > 0) return [{ file: file.path, found: targets.join(" ") }];
+    const kinds = file.gpu?.unknown.map(({ kind }) => kind) ?? [];
+    const hidden = `GPU code of unknown kind (${kinds.join(", ")}): any target may be in it`;
+    return kinds.length === 0 ? [] : [unknown(file.path, hidden)];
+  });
+  return [...found, ...shut(inspection)];
+}
+
+function unknown(file: string | null, why: string): Finding {
+  return { file, found: `unknown: ${why}`, isUnknown: true };
+}
+
+/** The first file that was not opened, where there is one: anything may be in it. */
+function shut({ unopened }: ImageInspection, isOfCpu = false): readonly Finding[] {
+  const [first, ...more] = unopened.filter(({ reason }) => isOfCpu || !concernsCpuAlone(reason));
+  if (first === undefined) return [];
+  const others = more.length === 0 ? "" : `, and ${more.length} more could not be read`;
+  return [unknown(first.path, `${first.reason}${others}`)];
+}
+
+function gpuCodeAtMost(inspection: ImageInspection, most: number): readonly Finding[] {
+  const holders = withGpuCode(inspection);
+  const bytes = holders.reduce((sum, { gpu }) => sum + (gpu?.bytes ?? 0), 0);
+  const largest = [...holders].sort((a, b) => (b.gpu?.bytes ?? 0) - (a.gpu?.bytes ?? 0))[0];
+  if (bytes > most)
+    return [
+      { file: largest?.path ?? null, found: `${megabytes(bytes)} in ${count(holders.length, "file")}` },
+    ];
+  return shut(inspection);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function cudaIs(
+  inspection: ImageInspection,
+  operator: "" | "<=" | ">=" | "==",
+  wanted: VersionParts,
+): readonly Finding[] {
+  const { cuda, undecided } = inspection.requires;
+  if (cuda === null) return orShut(inspection, { file: null, found: "no GPU code" });
+  const { toolkit } = cuda;
+  if (toolkit === null)
+    return [unknown(null, undecided.join("; ") || "no file says which toolkit made its code")];
+  const order = compareAsFar(toolkit, wanted);
+  const isMet = operator === "<=" ? order <= 0 : operator === ">=" ? order >= 0 : order === 0;
+  return isMet ? shut(inspection) : [{ file: null, found: `code of CUDA ${toolkit}` }];
+}
+
+/** With as many parts as were asked for: 550.54.14 is at most 550, and 12.8 is 12. */
+function compareAsFar(version: string, wanted: VersionParts): number {
+  return compareVersions((parseVersion(version) ?? []).slice(0, wanted.length), wanted);
+}
+
+function driverAtMost(inspection: ImageInspection, most: VersionParts): readonly Finding[] {
+  const { cuda, undecided } = inspection.requires;
+  if (cuda === null) return shut(inspection);
+  const { driver, raisedBy } = cuda;
+  if (driver?.mode === "bundled")
+    return [
+      { file: inspection.driver.bundled[0]?.path ?? null, found: `exactly ${driver.version} (bundled)` },
+    ];
+  const minimum = driver?.minimum ?? null;
+  if (minimum === null || (inspection.gpu?.unknownKinds ?? []).length > 0)
+    return [unknown(null, undecided.join("; ") || "the oldest driver for its code")];
+  if (compareAsFar(minimum, most) <= 0) return shut(inspection);
+  return [{ file: null, found: `needs driver ${minimum}${raisedBy === null ? "" : ` (${raisedBy})`}` }];
+}
+
+/** In the words of marches. Every x86-64 CPU runs 32-bit code. */
+const architectures = { x86_64: "amd64", x86: "amd64", aarch64: "arm64" } as const;
+
+function cpuAtMost(
+  inspection: ImageInspection,
+  kind: "march" | "may-use",
+  name: string,
+  marches: readonly string[],
+): readonly Finding[] {
+  const march = findMarch(name);
+  const read = inspection.files.filter(({ cpu }) => cpu !== null);
+  if (march === null || read.length === 0) return [unknown(null, "no program was found whose code is read")];
+  const allowed = new Set([...march.features, ...x86Baseline]);
+  const beyond = read.flatMap((file): readonly Finding[] => {
+    const architecture = architectures[file.cpu?.architecture ?? "x86_64"];
+    if (architecture !== march.architecture) return otherMachine(file, architecture, name, marches);
+    const features = Object.entries(file.answer?.features ?? {})
+      .filter(([feature, need]) => (kind === "may-use" || need === "needed") && !allowed.has(feature))
+      .map(([feature]) => feature)
+      .filter((feature) => !neverNeededFeatures.has(feature));
+    return features.length === 0 ? [] : [{ file: file.path, found: cpuText(march, features) }];
+  });
+  return [...beyond, ...shut(inspection, true)];
+}
+
+/** Told at the first march alone, and not at all where another word names one of this architecture. */
+function otherMachine(
+  file: InspectedFile,
+  architecture: March["architecture"],
+  name: string,
+  marches: readonly string[],
+): readonly Finding[] {
+  const isNamed = marches.some((each) => findMarch(each)?.architecture === architecture);
+  if (isNamed || marches[0] !== name) return [];
+  return [{ file: file.path, found: `code for ${file.cpu?.architecture}` }];
+}
+
+function cpuText({ architecture }: March, features: readonly string[]): string {
+  const level = levelNeeded(architecture, features);
+  return `${features.join(" ")}${level === null ? "" : ` (${level})`}`;
+}
+
+function libcIs(
+  inspection: ImageInspection,
+  wanted: "glibc" | "musl",
+  most: VersionParts | null,
+): readonly Finding[] {
+  const programs = inspection.files.flatMap(({ path, program }) =>
+    program === null ? [] : [{ path, libc: program.libc }],
+  );
+  if (programs.length === 0) return [unknown(null, "no program was found")];
+  const wrong = programs.flatMap(({ path, libc }): Finding[] => {
+    if (libc === null) return [];
+    const found = `${libc.name}${libc.version === null ? "" : ` ${libc.version}`}`;
+    const isNewer = most !== null && libc.version !== null && compareAsFar(libc.version, most) > 0;
+    return libc.name !== wanted || isNewer ? [{ file: path, found }] : [];
+  });
+  return [...wrong, ...shut(inspection)];
+}
